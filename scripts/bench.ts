@@ -1,0 +1,15 @@
+/**
+ * npm run -s bench -- <suite>   runs scripts/bench/<suite>.ts, which prints one JSON object a line:
+ * {"suite", "name", "value", "unit", "goal", "n", "note"}; value is the median of n.
+ */
+import { readdirSync } from 'node:fs'
+
+const suites = readdirSync('scripts/bench')
+  .filter((file) => file.endsWith('.ts') && file !== 'report.ts')
+  .map((file) => file.slice(0, -3))
+const [suite] = process.argv.slice(2)
+if (suite === undefined || !suites.includes(suite)) {
+  process.stderr.write(`usage: npm run -s bench -- <suite>\nsuites: ${suites.join(', ')}\n`)
+  process.exit(2)
+}
+await import(`./bench/${suite}.ts`)

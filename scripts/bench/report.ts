@@ -1,0 +1,28 @@
+export type Measurement = {
+  readonly suite: string
+  readonly name: string
+  readonly value: number
+  readonly unit: string
+  /** What design.md 9 asks for, e.g. `>= 20000`; null where nothing was set. */
+  readonly goal: string | null
+  /** How many measurements the median is of. */
+  readonly n: number
+  readonly note?: string
+}
+
+export function report(measurement: Measurement): void {
+  const value = Number(measurement.value.toPrecision(5))
+  process.stdout.write(`${JSON.stringify({ ...measurement, value, note: measurement.note ?? '' })}\n`)
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+/** The value below which the share `p` of the values lies (nearest rank). */
+export function percentile(values: readonly number[], p: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(p * sorted.length) - 1))]
+}

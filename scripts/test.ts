@@ -1,0 +1,90 @@
+/**
+ * Runs every test file in a process of its own (a tensor backend, a broker or a hang in one file cannot touch another),
+ * as many at a time as there are cores, each with a deadline, and adds up uvu's totals.
+ *
+ * npm test [-- PATTERN...]   only the files whose path holds one of the patterns
+ */
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+
+const DEADLINE_MS = Number(process.env.RL_TEST_DEADLINE_MS ?? 300_000)
+
+type FileResult = {
+  readonly file: string
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+function testFiles(patterns: readonly string[]): string[] {
+  return readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => `test/${file}`)
+    .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
+    .sort()
+}
+
+function runFile(file: string): Promise<FileResult> {
+  return new Promise((resolve) => {
+    const started = performance.now()
+    const child = spawn(process.execPath, ['--import', 'tsx', file], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, FORCE_COLOR: '0' },
+    })
+    let output = ''
+    const collect = (chunk: Buffer) => {
+      output += chunk.toString()
+    }
+    child.stdout.on('data', collect)
+    child.stderr.on('data', collect)
+    let late = false
+    const deadline = setTimeout(() => {
+      late = true
+      child.kill('SIGKILL')
+    }, DEADLINE_MS)
+    child.on('close', (status) => {
+      clearTimeout(deadline)
+      const total = count(output, 'Total')
+      const passed = count(output, 'Passed')
+      const skipped = count(output, 'Skipped')
+      const broken = status === 0 && total > 0 ? 0 : 1
+      const failed = Math.max(total - passed - skipped, broken)
+      const seconds = ((performance.now() - started) / 1000).toFixed(1)
+      const verdict = failed > 0 ? 'FAIL' : 'ok  '
+      process.stdout.write(
+        `${verdict} ${file}  ${passed} passed${skipped ? `, ${skipped} skipped` : ''}  ${seconds} s\n`,
+      )
+      const skipLines = output.split('\n').filter((line) => line.startsWith('SKIP'))
+      for (const line of skipLines) process.stdout.write(`     ${line}\n`)
+      if (late)
+        process.stdout.write(
+          `     ended by force after ${DEADLINE_MS / 1000} s: a test hangs or left something open\n`,
+        )
+      if (failed > 0) process.stdout.write(`${output.replace(/^/gm, '     ')}\n`)
+      resolve({ file, passed, failed, skipped })
+    })
+  })
+}
+
+/** A total that uvu prints at the end of a file, e.g. `  Passed:    12`. */
+function count(output: string, label: string): number {
+  const found = [...output.matchAll(new RegExp(`^ +${label}: +(\\d+)`, 'gm'))].at(-1)
+  return found ? Number(found[1]) : 0
+}
+
+const queue = testFiles(process.argv.slice(2))
+const results: FileResult[] = []
+async function runQueue(): Promise<void> {
+  for (let file = queue.shift(); file !== undefined; file = queue.shift()) results.push(await runFile(file))
+}
+await Promise.all(Array.from({ length: availableParallelism() }, runQueue))
+
+const sum = (field: 'passed' | 'failed' | 'skipped') =>
+  results.reduce((total, result) => total + result[field], 0)
+const failedFiles = results.filter((result) => result.failed > 0).map((result) => result.file)
+if (failedFiles.length > 0) process.stdout.write(`\nfailed: ${failedFiles.join(' ')}\n`)
+process.stdout.write(
+  `\n${sum('passed')} passed, ${sum('failed')} failed${sum('skipped') ? `, ${sum('skipped')} skipped` : ''}\n`,
+)
+process.exitCode = failedFiles.length > 0 || results.length === 0 ? 1 : 0

@@ -1,0 +1,26 @@
+export type RlErrorOptions = {
+  /** Stable, machine-readable name of what went wrong, e.g. `config.unknown-key`. */
+  readonly code: string
+  /** The next step for the person who reads the message. */
+  readonly hint?: string
+  readonly cause?: unknown
+}
+
+/** An error that tells what happened, to what, and what to do next. Every error of this project is one of these. */
+export class RlError extends Error {
+  override readonly name: string = 'RlError'
+  readonly code: string
+  readonly hint: string | undefined
+
+  constructor(message: string, { code, hint, cause }: RlErrorOptions) {
+    super(message, { cause })
+    this.code = code
+    this.hint = hint
+  }
+}
+
+/** One line for a terminal or a log: the message, and after a dash the hint where there is one. */
+export function explain(error: unknown): string {
+  if (error instanceof RlError) return error.hint ? `${error.message} - ${error.hint}` : error.message
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,154 @@
+/** The one port through which the loop uses a language model, whether it runs in this process or behind HTTP. */
+import type { Seed } from '../random.ts'
+
+export type ChatMessage = {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool'
+  readonly content: string
+}
+
+/** What stands before the text to generate: token ids as they are, plain text, or a chat that the model's template renders. */
+export type Prompt =
+  | { readonly tokens: readonly number[] | Int32Array }
+  | { readonly text: string }
+  | { readonly messages: readonly ChatMessage[] }
+
+export type GenerateRequest = {
+  readonly prompt: Prompt
+  readonly maxTokens: number
+  /** 0 is greedy. */
+  readonly temperature: number
+  /** Nucleus sampling: the smallest set of tokens with at least this share of probability; 1 keeps all. */
+  readonly topP?: number
+  /** Generation ends after (and keeps) one of these token ids; the model's own end tokens apply besides. */
+  readonly stopTokens?: readonly number[]
+  /** Generation ends before one of these texts, which is cut off. */
+  readonly stopTexts?: readonly string[]
+  /** Seed of this sequence alone: the result depends on no other sequence of the batch. */
+  readonly seed: Seed
+  /** Only these token sequences may be generated; log-probs are renormalised over the tokens that they allow. Local models only. */
+  readonly choices?: readonly (readonly number[])[]
+  /** Sequences with the same key share a growing prefix (an episode): the KV cache of the last call is reused as far as it matches. */
+  readonly cacheKey?: string
+}
+
+/** `stop`: an end token or text, or the end of a choice; `length`: maxTokens or the context was reached. */
+export type FinishReason = 'stop' | 'length'
+
+export type Generation = {
+  readonly text: string
+  readonly finish: FinishReason
+  /** Sampled token ids with the end token where one was sampled; null where the endpoint does not tell. */
+  readonly tokens: Int32Array | null
+  /** Log-prob of each sampled token, after temperature-free softmax (renormalised over `choices` where given); null where unknown. */
+  readonly logprobs: Float32Array | null
+  /** Token ids of the rendered prompt; null where the endpoint does not tell. */
+  readonly promptTokens: Int32Array | null
+  readonly usage: {
+    readonly promptTokens: number
+    readonly cachedTokens: number
+    readonly completionTokens: number
+  }
+}
+
+/**
+ * One packed sequence to learn from: a whole trajectory, its sampled tokens marked, its shared prefix computed once.
+ * All arrays have length T (tokens); position t describes tokens[t].
+ */
+export type TrainingSample = {
+  readonly id: string
+  readonly tokens: Int32Array
+  /** 1 where tokens[t] was sampled and is trained, else 0. */
+  readonly mask: Uint8Array
+  /** Advantage of each sampled token; read where mask is 1. For supervised samples the token's weight (1). */
+  readonly advantages: Float32Array
+  /** Behaviour log-probs (from sampling); read where mask is 1. */
+  readonly logprobs: Float32Array
+  /** Log-probs of the KL reference; the behaviour log-probs where absent. */
+  readonly referenceLogprobs?: Float32Array
+  /** Tokens allowed at each position, for models that act under a trie: `tokens[offsets[t] .. offsets[t+1])`; an empty range allows all. */
+  readonly allowed?: { readonly offsets: Int32Array; readonly tokens: Int32Array }
+}
+
+export type LossOptions =
+  | { readonly kind: 'supervised' }
+  | {
+      readonly kind: 'policy'
+      /** PPO clip below and above: ratio in [1 - clipLow, 1 + clipHigh]. */
+      readonly clipLow: number
+      readonly clipHigh: number
+      /** Lower bound of the objective for negative advantages, as a multiple of A (dual clip); null for none. */
+      readonly dualClip: number | null
+      /** Weight of the k3 KL estimate to the reference. */
+      readonly klWeight: number
+      /** Token-mean within each sample and then over samples, or over all tokens of the batch. */
+      readonly aggregate: 'sample' | 'batch'
+    }
+
+export type UpdateOptions = {
+  readonly loss: LossOptions
+  readonly learningRate: number
+  readonly weightDecay?: number
+  readonly beta1?: number
+  readonly beta2?: number
+  /** Global gradient norm limit; null for none. */
+  readonly clipNorm: number | null
+  /** Optimiser steps over the samples; each sees its own part of them. */
+  readonly updates: number
+  /** Most tokens in one forward pass: memory depends on this, not on the batch. */
+  readonly tokenBudget: number
+  /** Order of the samples. */
+  readonly seed: Seed
+  /** Mean k3 KL to the reference above which the remaining updates are left out. */
+  readonly klLimit: number | null
+  /** Weights start from fresh optimiser moments. */
+  readonly resetOptimizer?: boolean
+}
+
+export type UpdateMetrics = {
+  readonly updates: number
+  readonly samples: number
+  readonly tokens: number
+  readonly loss: number
+  /** Mean k3 over trained tokens. */
+  readonly kl: number
+  readonly entropy: number
+  /** Share of trained tokens whose ratio was clipped. */
+  readonly clipShare: number
+  readonly gradientNorm: number
+  /** Why the update ended early or was refused: weights are then those of the last good update. */
+  readonly stopped: null | {
+    readonly reason: 'kl' | 'not-finite'
+    readonly sample?: string
+    readonly value: number
+  }
+}
+
+export type ModelDescription = {
+  /** What the user named: a folder, a preset, or the endpoint's model name. */
+  readonly name: string
+  readonly provider: 'local' | 'openai' | 'simulated'
+  readonly contextTokens: number
+  readonly parameters: number | null
+  /** For a local model: the tensor backend and why it was chosen. */
+  readonly backend: string | null
+}
+
+export interface LanguageModel {
+  describe(): ModelDescription
+  /** One generation for each request, in order. */
+  generate(requests: readonly GenerateRequest[], signal?: AbortSignal): Promise<Generation[]>
+  /** Log-probs of the masked tokens under the present weights: arrays of length T, 0 where mask is 0. */
+  score(samples: readonly Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>[]): Promise<Float32Array[]>
+  close(): Promise<void>
+}
+
+/** A model whose weights can be changed and kept. */
+export interface TrainableModel extends LanguageModel {
+  encode(text: string): Int32Array
+  decode(tokens: Int32Array | readonly number[]): string
+  update(samples: readonly TrainingSample[], options: UpdateOptions): Promise<UpdateMetrics>
+  /** Writes a Hugging Face folder with optimiser state; resolves to the SHA-256 of the weights file. */
+  save(folder: string): Promise<string>
+  /** Replaces weights (and optimiser state where the folder has it). */
+  load(folder: string): Promise<void>
+}

@@ -1,0 +1,92 @@
+/**
+ * Counter-based random numbers: Threefry-2x32 with 20 rounds (Salmon et al., SC'11, "Parallel random numbers: as easy
+ * as 1, 2, 3"). A draw is a pure function of a seed and a counter, so results depend on no order of workers or batches.
+ */
+
+/** Two unsigned 32-bit words. Plain data: seeds travel in events. */
+export type Seed = readonly [number, number]
+
+const ROTATIONS = [13, 15, 26, 6, 17, 29, 16, 24]
+
+/** One Threefry-2x32-20 block: 64 random bits for (key, counter), both as two unsigned 32-bit words. */
+export function threefry(key: Seed, counter: Seed): Seed {
+  const [k0, k1] = key
+  const schedule = [k0, k1, (0x1bd11bda ^ k0 ^ k1) >>> 0]
+  let x0 = (counter[0] + k0) | 0
+  let x1 = (counter[1] + k1) | 0
+  for (let round = 0; round < 20; round++) {
+    const bits = ROTATIONS[round % 8]
+    x0 = (x0 + x1) | 0
+    x1 = ((x1 << bits) | (x1 >>> (32 - bits))) ^ x0
+    if (round % 4 === 3) {
+      const injection = (round + 1) / 4
+      x0 = (x0 + schedule[injection % 3]) | 0
+      x1 = (x1 + schedule[(injection + 1) % 3] + injection) | 0
+    }
+  }
+  return [x0 >>> 0, x1 >>> 0]
+}
+
+/** The seed for a purpose: folds the parts of a path, e.g. `seedOf(run, 'rollout', iteration, slot, index)`, one by one. */
+export function seedOf(root: number | Seed, ...path: readonly (string | number)[]): Seed {
+  let seed: Seed = typeof root === 'number' ? [root >>> 0, Math.floor(root / 2 ** 32) >>> 0] : root
+  for (const part of path) seed = threefry(seed, typeof part === 'number' ? words(part) : hash(part))
+  return seed
+}
+
+/** A stream of draws from a seed. */
+export type Rng = {
+  /** Unsigned 32 random bits. */
+  readonly bits: () => number
+  /** Uniform in [0, 1) with 53 bits. */
+  readonly uniform: () => number
+  /** Uniform integer in [0, n). */
+  readonly below: (n: number) => number
+  /** A uniformly chosen element. The list must not be empty. */
+  readonly pick: <T>(items: readonly T[]) => T
+  /** A shuffled copy (Fisher-Yates). */
+  readonly shuffle: <T>(items: readonly T[]) => T[]
+}
+
+export function rng(seed: Seed): Rng {
+  let counter = 0
+  let spare: number | undefined
+  const bits = () => {
+    if (spare !== undefined) {
+      const value = spare
+      spare = undefined
+      return value
+    }
+    const [first, second] = threefry(seed, words(counter++))
+    spare = second
+    return first
+  }
+  const uniform = () => ((bits() >>> 5) * 2 ** 26 + (bits() >>> 6)) / 2 ** 53
+  const below = (n: number) => Math.floor(uniform() * n)
+  const pick = <T>(items: readonly T[]) => items[below(items.length)]
+  const shuffle = <T>(items: readonly T[]) => {
+    const copy = [...items]
+    for (let i = copy.length - 1; i > 0; i--) {
+      const j = below(i + 1)
+      ;[copy[i], copy[j]] = [copy[j], copy[i]]
+    }
+    return copy
+  }
+  return { bits, uniform, below, pick, shuffle }
+}
+
+function words(value: number): Seed {
+  return [value >>> 0, Math.floor(value / 2 ** 32) >>> 0]
+}
+
+/** 64 bits of a string: two FNV-1a passes with different offsets over its UTF-16 code units. */
+function hash(text: string): Seed {
+  let a = 0x811c9dc5
+  let b = 0x01000193
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    a = Math.imul(a ^ unit, 0x01000193)
+    b = Math.imul(b ^ unit, 0x85ebca6b) + i
+  }
+  return [a >>> 0, b >>> 0]
+}

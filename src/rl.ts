@@ -1,0 +1,43 @@
+import type { Command } from './cli/command.ts'
+import { explain, RlError } from './errors.ts'
+
+/** Every `rl` command, loaded when it is called. */
+const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {}
+
+async function main([name, ...argv]: readonly string[]): Promise<number> {
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') return printHelp()
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (!load)
+    throw new RlError(`there is no command '${name}'`, { code: 'cli.usage', hint: 'rl --help lists them' })
+  const { command } = await load()
+  if (argv[0] === '--help' || argv[0] === '-h') {
+    process.stdout.write(`${command.help.trim()}\n`)
+    return 0
+  }
+  return command.run(argv)
+}
+
+async function printHelp(): Promise<number> {
+  const names = Object.keys(COMMANDS)
+  const width = Math.max(0, ...names.map((name) => name.length))
+  const lines = ['rl <command> [options]', '']
+  for (const name of names) {
+    const { command } = await COMMANDS[name]()
+    lines.push(`  ${name.padEnd(width)}  ${command.summary}`)
+  }
+  lines.push('', 'rl <command> --help tells more.')
+  process.stdout.write(`${lines.join('\n')}\n`)
+  return 0
+}
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0)
+  throw error
+})
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  process.stderr.write(`rl: ${explain(error)}\n`)
+  process.exitCode = error instanceof RlError && error.code === 'cli.usage' ? 2 : 1
+}
