@@ -1,0 +1,54 @@
+/** Every type of event, by name. The one place from which schemas, types, docs and asyncapi.yaml come. */
+import type { z } from 'zod'
+import { experienceEvents } from './catalogue/experience.ts'
+import { iterationEvents } from './catalogue/iteration.ts'
+import { modelEvents } from './catalogue/model.ts'
+import { rewardEvents } from './catalogue/reward.ts'
+import { runEvents } from './catalogue/run.ts'
+import { taskEvents } from './catalogue/task.ts'
+import type { Envelope } from './envelope.ts'
+
+export const FAMILIES = {
+  run: runEvents,
+  iteration: iterationEvents,
+  experience: experienceEvents,
+  reward: rewardEvents,
+  task: taskEvents,
+  model: modelEvents,
+} as const
+
+export const CATALOGUE = {
+  ...runEvents,
+  ...iterationEvents,
+  ...experienceEvents,
+  ...rewardEvents,
+  ...taskEvents,
+  ...modelEvents,
+} as const
+
+type Catalogue = typeof CATALOGUE
+export type EventType = keyof Catalogue
+export type EventData<T extends EventType> = z.output<Catalogue[T]['schema']>
+
+/** An event as an actor makes it: the rest of the envelope is added when it is sent. */
+export type NewEvent<T extends EventType = EventType> = {
+  [K in T]: { readonly type: K; readonly data: EventData<K> }
+}[T]
+
+/** An event as the log gives it back, upcast to the newest schema. */
+export type LoggedEvent<T extends EventType = EventType> = {
+  [K in T]: Omit<Envelope, 'type' | 'data'> & {
+    readonly type: K
+    readonly data: EventData<K>
+    readonly position: number
+  }
+}[T]
+
+/** The natural name of an event's fact within its run, or null. */
+export function keyOf<T extends EventType>(event: NewEvent<T>): string | null {
+  return (CATALOGUE[event.type].key as (data: EventData<T>) => string | null)(event.data)
+}
+
+export function isEventType(type: string): type is EventType {
+  return Object.hasOwn(CATALOGUE, type)
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+
+/** All that the house knows of one type of event. */
+export type EventDefinition<Schema extends z.ZodType = z.ZodType> = {
+  /** Newest schema version; older ones are upcast when they are read. */
+  readonly v: number
+  /** One sentence for the docs: the fact that this event states. */
+  readonly summary: string
+  readonly schema: Schema
+  /**
+   * The fact's natural name within a run, e.g. `PolicyUpdated/3`; the log holds each name once, so an effect done twice
+   * counts once. Null where the same fact can happen often.
+   */
+  readonly key: (data: z.output<Schema>) => string | null
+  /** False where the event depends on time or machine (a start, a stall): such events are left out of the event digest. */
+  readonly reproducible: boolean
+}
+
+export function define<Schema extends z.ZodType>(
+  definition: EventDefinition<Schema>,
+): EventDefinition<Schema> {
+  return definition
+}
+
+export const count = z.int().nonnegative()
+export const share = z.number().min(0).max(1)
+export const name = z.string().min(1).max(256)
+export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+export const seed = z.tuple([z.int().min(0).max(0xffffffff), z.int().min(0).max(0xffffffff)])
+/** Little-endian binary column; the field's name ends with its element type (I32, F32, U8). */
+export const column = z.instanceof(Uint8Array)
+export const blob = z.strictObject({ sha256, bytes: count })
+/** Successes among n rollouts. */
+export const tally = z.strictObject({ successes: count, n: count })
+/** Figures by name. */
+export const metrics = z.record(z.string(), z.number())
+/** Measured durations and rates: the one part of `data` that may differ between two equal runs; not in the event digest. */
+export const timing = z.record(z.string(), z.union([z.number(), z.string()])).optional()
+/** A task as the environment knows it: see environments/port.ts. */
+export const task = z.strictObject({
+  id: name,
+  environment: name,
+  kind: name,
+  goal: z.string().max(100_000),
+  recipe: z.record(z.string(), z.unknown()),
+})

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { column, count, define, name, seed, share, timing } from './definition.ts'
+import { purpose } from './iteration.ts'
+
+/** Who is to blame for a rollout without an outcome; only an agent's own failure may earn a reward. */
+export const failureCause = z.enum(['infra', 'env', 'agent', 'budget'])
+
+/** One packed token sequence with the steps `firstStep .. firstStep + stepStartI32.length`; T tokens. */
+export const segment = z.strictObject({
+  firstStep: count,
+  /** Int32 [T]. */
+  tokensI32: column,
+  /** Uint8 [T]: 1 where the token was sampled and may be trained. */
+  maskU8: column,
+  /** Float32 [T]: sampling log-probs where the mask is 1. */
+  logprobsF32: column,
+  /** Int32 [steps]: index of each step's first generated token. */
+  stepStartI32: column,
+  /** Tokens allowed at each position as offsets, Int32 [T + 1], and values, Int32: absent where all were allowed. */
+  allowedOffsetsI32: column.optional(),
+  allowedI32: column.optional(),
+})
+
+export const experienceEvents = {
+  TrajectoryCompleted: define({
+    v: 1,
+    summary: 'A rollout was played to its end, with everything that was seen, done and sampled, as columns.',
+    schema: z.strictObject({
+      rollout: name,
+      iteration: count,
+      purpose,
+      split: name,
+      slot: name,
+      task: name,
+      index: count,
+      policyVersion: count,
+      seed,
+      /** `abstained` where the environment cannot tell; neither becomes a reward of 0. */
+      outcome: z.discriminatedUnion('kind', [
+        z.strictObject({ kind: z.literal('scored'), value: share, success: z.boolean() }),
+        z.strictObject({ kind: z.literal('abstained'), reason: z.string() }),
+      ]),
+      ended: z.enum(['goal', 'step-limit', 'gave-up', 'context']),
+      steps: count,
+      /** [steps + 1]: before each action, and after the last. */
+      observations: z.array(z.string()),
+      /** [steps]. */
+      actions: z.array(z.string()),
+      /** Answers that no rule could read, by reason. */
+      invalid: z.record(z.string(), count),
+      /** False where token ids or log-probs are unknown: such a trajectory is judged, but no exact policy gradient exists. */
+      trainable: z.boolean(),
+      segments: z.array(segment),
+      usage: z.strictObject({ promptTokens: count, cachedTokens: count, completionTokens: count }),
+      timing,
+    }),
+    key: (data) => `Rollout/${data.rollout}`,
+    reproducible: true,
+  }),
+  RolloutFailed: define({
+    v: 1,
+    summary: 'A rollout has no outcome, and why; it never becomes a reward.',
+    schema: z.strictObject({
+      rollout: name,
+      iteration: count,
+      purpose,
+      slot: name,
+      task: name,
+      cause: failureCause,
+      error: z.string(),
+      attempts: count,
+    }),
+    key: (data) => `Rollout/${data.rollout}`,
+    reproducible: false,
+  }),
+}

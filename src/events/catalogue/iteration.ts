@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { count, define, metrics, name, seed, tally, timing } from './definition.ts'
+
+/** `train`: an active task of the iteration; `candidate`: a proposed task that rides along; `evaluation`: a fixed test task. */
+export const purpose = z.enum(['train', 'candidate', 'evaluation'])
+export type Purpose = z.infer<typeof purpose>
+
+export const iterationEvents = {
+  IterationStarted: define({
+    v: 1,
+    summary: 'An RL step began with these versions of the models.',
+    schema: z.strictObject({ iteration: count, policyVersion: count, rewardModelVersion: count }),
+    key: (data) => `IterationStarted/${data.iteration}`,
+    reproducible: true,
+  }),
+  RolloutRequested: define({
+    v: 1,
+    summary: 'One rollout of one task is to be played; a work queue hands it to one environment worker.',
+    schema: z.strictObject({
+      /** Unique in the run, e.g. `3/slot-12/5`; the trajectory bears the same id. */
+      rollout: name,
+      iteration: count,
+      purpose,
+      /** For an evaluation the split, for others `train`. */
+      split: name,
+      slot: name,
+      task: name,
+      index: count,
+      policyVersion: count,
+      seed,
+      maxSteps: count,
+    }),
+    key: (data) => `RolloutRequested/${data.rollout}`,
+    reproducible: true,
+  }),
+  IterationCompleted: define({
+    v: 1,
+    summary: 'An RL step ended: everything it was waiting for is in the log.',
+    schema: z.strictObject({ iteration: count, accuracy: tally, metrics }),
+    key: (data) => `IterationCompleted/${data.iteration}`,
+    reproducible: true,
+  }),
+  EvaluationCompleted: define({
+    v: 1,
+    summary: 'A policy version was measured on a fixed split.',
+    schema: z.strictObject({
+      iteration: count,
+      split: name,
+      policyVersion: count,
+      tasks: count,
+      rollouts: tally,
+      /** Rollouts lost to faults: not part of the tally. */
+      failed: count,
+      meanSteps: z.number(),
+      timing,
+    }),
+    key: (data) => `EvaluationCompleted/${data.split}/${data.iteration}`,
+    reproducible: true,
+  }),
+}

@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { ROLES } from '../envelope.ts'
+import { count, define, metrics, name, sha256 } from './definition.ts'
+
+const role = z.enum(ROLES)
+
+export const runEvents = {
+  RunStarted: define({
+    v: 1,
+    summary: 'A run began, with this effective config (secrets redacted), code version and seed.',
+    schema: z.strictObject({
+      config: z.record(z.string(), z.unknown()),
+      configDigest: sha256,
+      codeVersion: z.string(),
+      seed: z.number(),
+      /** Where a fork left its parent. */
+      parent: z.strictObject({ run: name, position: count }).nullable(),
+    }),
+    key: () => 'RunStarted',
+    reproducible: true,
+  }),
+  RunPaused: define({
+    v: 1,
+    summary: 'The run stands still until it is resumed.',
+    schema: z.strictObject({ reason: z.string() }),
+    key: () => null,
+    reproducible: false,
+  }),
+  RunResumed: define({
+    v: 1,
+    summary: 'The run goes on after a pause or a restart of the head.',
+    schema: z.strictObject({ reason: z.string() }),
+    key: () => null,
+    reproducible: false,
+  }),
+  RunCompleted: define({
+    v: 1,
+    summary: 'The run reached its last iteration.',
+    schema: z.strictObject({ iterations: count, metrics }),
+    key: () => 'RunCompleted',
+    reproducible: true,
+  }),
+  RunFailed: define({
+    v: 1,
+    summary: 'The run cannot go on.',
+    schema: z.strictObject({ reason: z.string() }),
+    key: () => null,
+    reproducible: false,
+  }),
+  StallDetected: define({
+    v: 1,
+    summary: 'Something awaited did not come by its deadline.',
+    schema: z.strictObject({
+      owner: name,
+      waitingFor: z.string(),
+      from: z.string(),
+      since: z.number(),
+      deadline: z.number(),
+    }),
+    key: () => null,
+    reproducible: false,
+  }),
+  ActorStarted: define({
+    v: 1,
+    summary: 'A process took up a role.',
+    schema: z.strictObject({
+      role,
+      worker: name,
+      host: z.string(),
+      pid: count,
+      decider: z.boolean(),
+      note: z.string(),
+    }),
+    key: () => null,
+    reproducible: false,
+  }),
+  ActorFailed: define({
+    v: 1,
+    summary: 'A process of a role ended or could not do its work.',
+    schema: z.strictObject({
+      role,
+      worker: name,
+      error: z.string(),
+      code: z.string().nullable(),
+      willRetry: z.boolean(),
+    }),
+    key: () => null,
+    reproducible: false,
+  }),
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { count, define, name, sha256, share, tally, task } from './definition.ts'
+
+const direction = z.enum(['harder', 'easier'])
+
+export const taskEvents = {
+  TaskAdded: define({
+    v: 1,
+    summary: 'A task came into the run: the first version of a training slot, or a fixed evaluation task.',
+    schema: z.strictObject({ slot: name, split: name, index: count, total: count, task }),
+    key: (data) => `TaskAdded/${data.split}/${data.slot}`,
+    reproducible: true,
+  }),
+  TaskProposed: define({
+    v: 1,
+    summary: 'A rewritten task is a candidate for its slot; the next iteration measures it.',
+    schema: z.strictObject({
+      iteration: count,
+      slot: name,
+      parent: name,
+      direction,
+      parentAccuracy: tally,
+      critique: z.string(),
+      rewriter: z.strictObject({
+        kind: z.enum(['symbolic', 'language-model']),
+        name: z.string(),
+        promptSha256: sha256.nullable(),
+      }),
+      task,
+    }),
+    key: (data) => `TaskProposed/${data.slot}/${data.iteration}`,
+    reproducible: true,
+  }),
+  TaskAccepted: define({
+    v: 1,
+    summary: 'A candidate took the place of the active task of its slot.',
+    schema: z.strictObject({
+      iteration: count,
+      slot: name,
+      task: name,
+      parent: name,
+      direction,
+      accuracy: tally,
+      parentAccuracy: tally,
+      thresholds: z.strictObject({ low: share, high: share }),
+      reason: z.string(),
+    }),
+    key: (data) => `TaskDecided/${data.slot}/${data.iteration}`,
+    reproducible: true,
+  }),
+  TaskRejected: define({
+    v: 1,
+    summary:
+      'A candidate was dropped, or none could be made (then `task` is null and `accuracy` that of nothing).',
+    schema: z.strictObject({
+      iteration: count,
+      slot: name,
+      task: name.nullable(),
+      parent: name,
+      direction,
+      accuracy: tally,
+      parentAccuracy: tally,
+      thresholds: z.strictObject({ low: share, high: share }),
+      reason: z.string(),
+    }),
+    key: (data) =>
+      data.task === null
+        ? `TaskProposed/${data.slot}/${data.iteration}`
+        : `TaskDecided/${data.slot}/${data.iteration}`,
+    reproducible: true,
+  }),
+}
