@@ -13,6 +13,19 @@ export const iterationEvents = {
     key: (data) => `IterationStarted/${data.iteration}`,
     reproducible: true,
   }),
+  IterationPlanned: define({
+    v: 1,
+    summary:
+      'The tasks of an RL step were chosen: what every group of it is, before the first rollout is asked for.',
+    schema: z.strictObject({
+      iteration: count,
+      /** One group of rollouts each, in order of their slots. */
+      groups: z.array(z.strictObject({ slot: name, task: name, purpose: z.enum(['train', 'candidate']) })),
+      rolloutsPerTask: count,
+    }),
+    key: (data) => `IterationPlanned/${data.iteration}`,
+    reproducible: true,
+  }),
   RolloutRequested: define({
     v: 1,
     summary: 'One rollout of one task is to be played; a work queue hands it to one environment worker.',

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { column, count, define, name, share, timing } from './definition.ts'
+import { purpose } from './iteration.ts'
 
 export const judgement = z.strictObject({
   /** What the reward model wrote before its verdict. */
@@ -29,6 +30,26 @@ export const rewardEvents = {
       timing,
     }),
     key: (data) => `StepScored/${data.rollout}/${data.step}`,
+    reproducible: true,
+  }),
+  TrajectoryJudged: define({
+    v: 1,
+    summary: 'Every step of a trajectory was judged: the last StepScored of it is in the log.',
+    schema: z.strictObject({
+      rollout: name,
+      iteration: count,
+      purpose,
+      slot: name,
+      task: name,
+      rewardModelVersion: count,
+      /** Steps by the sign of their mean verdict. */
+      steps: z.strictObject({ good: count, bad: count, undecided: count }),
+      /** Mean verdict over all judgements of all steps, in [-1, 1]. */
+      meanVerdict: z.number().min(-1).max(1),
+      /** What the judge found fault with, in order of the steps: one critique a bad step, its end where it is long. */
+      complaints: z.array(z.strictObject({ step: count, critique: z.string() })),
+    }),
+    key: (data) => `TrajectoryJudged/${data.rollout}`,
     reproducible: true,
   }),
 }

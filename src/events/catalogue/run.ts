@@ -43,8 +43,12 @@ export const runEvents = {
   RunFailed: define({
     v: 1,
     summary: 'The run cannot go on.',
-    schema: z.strictObject({ reason: z.string() }),
-    key: () => null,
+    schema: z.strictObject({
+      reason: z.string(),
+      /** Where the head gave up because an iteration had no outcome at all; absent for faults of the process. */
+      iteration: count.optional(),
+    }),
+    key: (data) => (data.iteration === undefined ? null : `RunFailed/${data.iteration}`),
     reproducible: false,
   }),
   StallDetected: define({

@@ -1,0 +1,273 @@
+/** A run's configuration: YAML file, then environment variables, then `--set`; checked, completed and frozen. */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { isMap, LineCounter, parse, parseDocument } from 'yaml'
+import type { z } from 'zod'
+import { configKeys, variableOf } from './config/keys.ts'
+import { nearest } from './config/nearest.ts'
+import { type Config, configSchema } from './config/schema.ts'
+import { RlError } from './errors.ts'
+
+export type { Config } from './config/schema.ts'
+
+export type ConfigSources = {
+  /** YAML file; without one all keys have their defaults. */
+  readonly file?: string
+  /** `a.b=value` words as of `--set`; the value is YAML. They win over all else. */
+  readonly set?: readonly string[]
+  /** `RL_RUN_SEED=3` sets `run.seed`. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+/** Where the value of a path comes from, for error messages. */
+type Origins = Map<string, string>
+
+/** Reads, merges and checks a configuration. Every error names the source, the key and, where there is one, the nearest right key. */
+export function loadConfig({ file, set = [], env = {} }: ConfigSources): Config {
+  const origins: Origins = new Map()
+  const values = file === undefined ? {} : readYaml(file, origins)
+  for (const [path, text, origin] of variables(env)) assign(values, path, text, origin, origins)
+  for (const word of set) {
+    const [, path, text] = /^([^=]+)=(.*)$/s.exec(word) ?? []
+    if (path === undefined)
+      throw new RlError(`--set ${word} has no '='`, { code: 'config.usage', hint: 'write --set run.seed=3' })
+    assign(values, path.split('.'), text, `--set ${path}`, origins)
+  }
+  return parseConfig(values, (path) => originOf(path, origins) ?? file ?? 'config')
+}
+
+/** Checks an object that came from elsewhere, e.g. from the event RunStarted. */
+export function parseConfig(
+  values: unknown,
+  origin: (path: readonly PropertyKey[]) => string = () => 'config',
+): Config {
+  const parsed = configSchema.safeParse(values)
+  if (!parsed.success) throw issueError(parsed.error.issues[0], origin)
+  const config = parsed.data
+  const refuse = (path: string, message: string, hint: string): never => {
+    throw new RlError(`${origin(path.split('.'))}: ${path}: ${message}`, { code: 'config.invalid', hint })
+  }
+  checkDeadlines(config, refuse)
+  checkSense(config, refuse)
+  return deepFreeze(config)
+}
+
+type Refuse = (path: string, message: string, hint: string) => never
+
+/** One budget of time: what is inside must end before what is around it, or a late scorer finds a dead worker. */
+function checkDeadlines({ run: { deadlines } }: Config, refuse: Refuse): void {
+  const order = ['llmCallSeconds', 'stepSeconds', 'rolloutSeconds', 'scoringSeconds'] as const
+  for (let i = 1; i < order.length; i++) {
+    const [inner, outer] = [order[i - 1], order[i]]
+    if (deadlines[inner] >= deadlines[outer])
+      refuse(
+        `run.deadlines.${outer}`,
+        `${deadlines[outer]} is not more than ${inner} (${deadlines[inner]})`,
+        `deadlines must grow: ${order.join(' < ')}`,
+      )
+  }
+}
+
+function checkSense(config: Config, refuse: Refuse): void {
+  const { environment, adaptation, learning, rewardModel, evaluation, run } = config
+  if (environment.source === 'data' && environment.data === null)
+    refuse('environment.data', 'is missing for source data', 'add --set environment.data=<folder>')
+  if (!Object.hasOwn(environment.splits, 'train'))
+    refuse('environment.splits', "has no 'train'", 'add e.g. `train: train`')
+  for (const split of evaluation.splits)
+    if (split === 'train' || !Object.hasOwn(environment.splits, split))
+      refuse(
+        'evaluation.splits',
+        `'${split}' is not an evaluation split`,
+        `environment.splits has ${Object.keys(environment.splits).join(', ')}; train is never evaluated on`,
+      )
+  if (environment.leastGroup > environment.rolloutsPerTask)
+    refuse(
+      'environment.leastGroup',
+      `${environment.leastGroup} is more than rolloutsPerTask (${environment.rolloutsPerTask})`,
+      'no group could ever be learned from',
+    )
+  if (
+    environment.tasks !== null &&
+    run.maxStaleness > 0 &&
+    environment.tasks < environment.tasksPerIteration * (run.maxStaleness + 1)
+  )
+    refuse(
+      'environment.tasks',
+      `${environment.tasks} are too few for ${run.maxStaleness + 1} iterations of ${environment.tasksPerIteration} at a time`,
+      'lower run.maxStaleness or environment.tasksPerIteration',
+    )
+  if (adaptation.low >= adaptation.high)
+    refuse(
+      'adaptation.low',
+      `${adaptation.low} is not less than high (${adaptation.high})`,
+      'e.g. 0.2 and 0.8',
+    )
+  for (const [path, range] of [
+    ['rewardModel.accuracyRange', rewardModel.accuracyRange],
+    ['learning.policyAccuracyRange', learning.policyAccuracyRange],
+  ] as const)
+    if (range !== null && range[0] > range[1]) refuse(path, `[${range}] is upside down`, 'low end first')
+  if (rewardModel.mode === 'off' && (learning.reward === 'integrated' || learning.reward === 'reward-model'))
+    refuse(
+      'learning.reward',
+      `'${learning.reward}' needs verdicts, and rewardModel.mode is off`,
+      'use reward outcome or progress, or mode fixed or co-trained',
+    )
+}
+
+/** The config as it may be shown and logged: no passwords in addresses. API keys stand in no config. */
+export function redact(config: Config): Record<string, unknown> {
+  const clean = (value: unknown): unknown => {
+    if (typeof value === 'string') return value.replace(/(\w+:\/\/)[^/@\s]+@/g, '$1[redacted]@')
+    if (Array.isArray(value)) return value.map(clean)
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, clean(inner)]))
+  }
+  return clean(config) as Record<string, unknown>
+}
+
+/** SHA-256 over the redacted config as JSON with sorted keys. */
+export function configDigest(config: Config): string {
+  return createHash('sha256')
+    .update(canonical(redact(config)))
+    .digest('hex')
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(',')}}`
+}
+
+function readYaml(file: string, origins: Origins): Record<string, unknown> {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new RlError(`config file '${file}' cannot be read`, {
+      code: 'config.file',
+      hint: 'the ready ones are under config/',
+      cause,
+    })
+  }
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines })
+  const [broken] = document.errors
+  if (broken)
+    throw new RlError(`${file}:${lines.linePos(broken.pos[0]).line}: ${broken.message.split('\n')[0]}`, {
+      code: 'config.yaml',
+    })
+  if (document.contents === null) return {}
+  const note = (node: unknown, path: readonly string[]) => {
+    if (!isMap(node)) return
+    for (const { key, value } of node.items) {
+      const name = String(key)
+      const offset = (key as { range?: readonly number[] }).range?.[0] ?? 0
+      origins.set([...path, name].join('.'), `${file}:${lines.linePos(offset).line}`)
+      note(value, [...path, name])
+    }
+  }
+  note(document.contents, [])
+  const values: unknown = document.toJS()
+  if (!isRecord(values))
+    throw new RlError(`${file} does not hold a map of sections`, {
+      code: 'config.yaml',
+      hint: 'see config/default.yaml',
+    })
+  return values
+}
+
+/** The `RL_<SECTION>_<KEY>` variables; others that begin with RL_ belong to someone else. */
+function* variables(
+  env: NonNullable<ConfigSources['env']>,
+): Generator<readonly [readonly string[], string, string]> {
+  const known = new Map(configKeys().map(({ path }) => [variableOf(path), path]))
+  const sections = Object.keys(configSchema.shape).map((name) => `${variableOf([name])}_`)
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || !name.startsWith('RL_')) continue
+    const path = known.get(name)
+    if (path) yield [path, value, `environment variable ${name}`]
+    else if (sections.some((prefix) => name.startsWith(prefix)))
+      throw unknownKey(`environment variable ${name}`, name, [...known.keys()])
+  }
+}
+
+function assign(
+  values: Record<string, unknown>,
+  path: readonly string[],
+  text: string,
+  origin: string,
+  origins: Origins,
+): void {
+  let target = values
+  for (const name of path.slice(0, -1)) {
+    if (!isRecord(target[name])) target[name] = {}
+    target = target[name] as Record<string, unknown>
+  }
+  const last = path[path.length - 1]
+  if (path.some((name) => name === '' || name === '__proto__'))
+    throw new RlError(`${origin}: '${path.join('.')}' is not a key`, { code: 'config.usage' })
+  try {
+    target[last] = parse(text)
+  } catch (cause) {
+    throw new RlError(`${origin}: '${text}' is not a YAML value`, { code: 'config.yaml', cause })
+  }
+  origins.set(path.join('.'), origin)
+}
+
+function originOf(path: readonly PropertyKey[], origins: Origins): string | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const origin = origins.get(path.slice(0, length).join('.'))
+    if (origin !== undefined) return origin
+  }
+  return undefined
+}
+
+function issueError(issue: z.core.$ZodIssue, origin: (path: readonly PropertyKey[]) => string): RlError {
+  if (issue.code === 'unrecognized_keys') {
+    const path = [...issue.path, issue.keys[0]]
+    return unknownKey(origin(path), path.join('.'), namesBeside(issue.path))
+  }
+  return new RlError(`${origin(issue.path)}: ${issue.path.join('.') || 'the whole'}: ${issue.message}`, {
+    code: 'config.invalid',
+    hint: hintFor(issue.path),
+  })
+}
+
+/** An unknown key: the nearest among its siblings, else the same last name anywhere. */
+function unknownKey(origin: string, name: string, siblings: readonly string[]): RlError {
+  const last = name.slice(name.lastIndexOf('.') + 1)
+  const elsewhere = configKeys()
+    .map(({ path }) => path)
+    .find((path) => path.at(-1) === last)
+  const likely = nearest(name, siblings) ?? elsewhere?.join('.') ?? null
+  return new RlError(`${origin}: unknown key '${name}'`, {
+    code: 'config.unknown-key',
+    hint: likely ? `did you mean '${likely}'?` : `here may stand ${siblings.join(', ')}`,
+  })
+}
+
+function namesBeside(path: readonly PropertyKey[]): string[] {
+  return configKeys()
+    .filter((key) => key.path.length === path.length + 1 && path.every((name, i) => key.path[i] === name))
+    .map((key) => key.path.join('.'))
+}
+
+function hintFor(path: readonly PropertyKey[]): string | undefined {
+  const key = configKeys().find((known) => known.path.join('.') === path.join('.'))
+  return key ? `${key.description}${key.values ? ` Expected: ${key.values}.` : ''}` : undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    Object.values(value).forEach(deepFreeze)
+    Object.freeze(value)
+  }
+  return value
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { configSchema } from './schema.ts'
+
+/** One key of the configuration as docs and error messages name it. */
+export type ConfigKey = {
+  /** From the root, e.g. `['run', 'deadlines', 'stepSeconds']`. */
+  readonly path: readonly string[]
+  readonly description: string
+  /** What may be written, e.g. `number` or `off | fixed`. Null for a section. */
+  readonly values: string | null
+  readonly fallback: unknown
+}
+
+type JsonSchema = {
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly description?: string
+  readonly default?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly JsonSchema[]
+  readonly items?: JsonSchema
+  readonly prefixItems?: readonly JsonSchema[]
+}
+
+/** Every section and key in the order of the schema. */
+export function configKeys(): readonly ConfigKey[] {
+  const keys: ConfigKey[] = []
+  const visit = (schema: JsonSchema, path: readonly string[]) => {
+    for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+      const key = { path: [...path, name], description: inner.description ?? '', fallback: inner.default }
+      keys.push({ ...key, values: inner.properties ? null : valuesOf(inner) })
+      visit(inner, key.path)
+    }
+  }
+  visit(z.toJSONSchema(configSchema, { io: 'input' }) as JsonSchema, [])
+  return keys
+}
+
+function valuesOf(schema: JsonSchema): string {
+  if (schema.enum) return schema.enum.join(' | ')
+  if (schema.anyOf) return schema.anyOf.map(valuesOf).join(' | ')
+  if (schema.prefixItems) return `[${schema.prefixItems.map(valuesOf).join(', ')}]`
+  if (schema.items) return `list of ${valuesOf(schema.items)}`
+  return schema.type === 'object' ? 'map' : (schema.type ?? 'any')
+}
+
+/** The environment variable that sets a key, e.g. `RL_RUN_MAX_STALENESS` for `run.maxStaleness`. */
+export function variableOf(path: readonly string[]): string {
+  return `RL_${path.map((name) => name.replace(/-/g, '_').replace(/([a-z0-9])([A-Z])/g, '$1_$2')).join('_')}`.toUpperCase()
+}

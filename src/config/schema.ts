@@ -1,0 +1,362 @@
+/** Every key of a run's configuration, with its default and its meaning. docs/config.md is generated from here. */
+import { z } from 'zod'
+
+const seconds = z.number().positive()
+const count = z.int().nonnegative()
+const positive = z.int().positive()
+const share = z.number().min(0).max(1)
+/** An object whose keys all have defaults: it may be left out. */
+const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject(shape).prefault({} as z.input<z.ZodObject<Shape>>)
+
+const run = section({
+  seed: count.default(1).describe('Root of every random draw: equal seeds give equal runs.'),
+  iterations: positive.default(20).describe('RL steps.'),
+  evaluateEvery: positive
+    .default(5)
+    .describe('The policy is evaluated at the start, after every so many iterations, and at the end.'),
+  maxStaleness: count
+    .default(0)
+    .describe(
+      'How many policy versions a rollout may be behind. 0 is synchronous; 1 lets an iteration begin while the one before is still trained on.',
+    ),
+  heartbeatSeconds: seconds
+    .default(2)
+    .describe('A worker that says nothing for twice as long counts as stalled.'),
+  attempts: positive.default(3).describe('How often a rollout is tried before it counts as failed.'),
+  workers: section({
+    environment: positive.default(1).describe('Processes that play episodes.'),
+    'reward-model': positive.default(1).describe('Processes that judge.'),
+  }).describe('How many processes of a role the head starts.'),
+  deadlines: section({
+    llmCallSeconds: seconds.default(60).describe('One call of a language model.'),
+    stepSeconds: seconds.default(90).describe('One step of an episode; more than a call.'),
+    rolloutSeconds: seconds.default(600).describe('One whole rollout; more than a step.'),
+    scoringSeconds: seconds
+      .default(900)
+      .describe('Judging one trajectory (or one group); more than a rollout.'),
+    rewriteSeconds: seconds.default(120).describe('Rewriting one task.'),
+    trainingSeconds: seconds.default(1800).describe('One update of a model.'),
+    coldStartSeconds: seconds.default(1800).describe('Making the first version of a model.'),
+    loadTasksSeconds: seconds.default(300).describe('Loading or generating all tasks.'),
+  }).describe('When something awaited counts as stalled.'),
+}).describe('The run as a whole.')
+
+const environment = section({
+  name: z.enum(['alfworld', 'coding', 'simulated']).default('alfworld').describe('Which environment.'),
+  source: z
+    .enum(['generated', 'data'])
+    .default('generated')
+    .describe('Tasks made by the generator, or read from `data`.'),
+  data: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('Folder, file or archive with the tasks, for source `data`.'),
+  difficulty: z
+    .enum(['easy', 'medium', 'hard'])
+    .default('easy')
+    .describe('Size of generated rooms and length of their plans.'),
+  tasks: positive
+    .nullable()
+    .default(200)
+    .describe('Training tasks, each in a slot of its own; null takes all that there are.'),
+  splits: z
+    .record(z.string().min(1), z.string().min(1))
+    .default({ train: 'train', 'in-domain': 'in-domain', ood: 'ood' })
+    .describe("The run's split names and what the environment calls them, e.g. `in-domain: valid_seen`."),
+  maxSteps: positive.default(20).describe('Most steps of a training episode.'),
+  tasksPerIteration: positive.default(16).describe('Training tasks that an iteration plays.'),
+  rolloutsPerTask: z.int().min(2).default(8).describe('Rollouts of each task: the size of a full group.'),
+  leastGroup: z
+    .int()
+    .min(2)
+    .default(4)
+    .describe('Groups that lost more rollouts to faults than leave so many are not learned from.'),
+  quarantineAfter: positive
+    .default(2)
+    .describe('A task is set aside after so many of its groups fell below `leastGroup`.'),
+}).describe('Where the tasks come from and how they are played.')
+
+const coldStart = {
+  updates: count.default(300).describe('Optimiser steps.'),
+  batch: positive.default(16).describe('Samples in one optimiser step.'),
+  learningRate: z
+    .number()
+    .positive()
+    .default(4e-3)
+    .describe('Highest learning rate; it falls linearly to 0.'),
+}
+
+const training = {
+  learningRate: z.number().positive().default(6e-4).describe('Constant learning rate of AdamW.'),
+  updates: positive
+    .default(4)
+    .describe('Optimiser steps an iteration; each sees its own part of the samples.'),
+  clipLow: z.number().positive().default(0.2).describe('The ratio is clipped below 1 - this.'),
+  clipHigh: z
+    .number()
+    .positive()
+    .default(0.2)
+    .describe('The ratio is clipped above 1 + this (0.28 in GRPO-TCR).'),
+  dualClip: z
+    .number()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe('Bound for negative advantages as a multiple of them; null for none (10 in GRPO-TCR).'),
+  klWeight: z.number().nonnegative().default(0.01).describe('Weight of the k3 KL estimate.'),
+  klReference: z
+    .enum(['iteration', 'base'])
+    .default('iteration')
+    .describe('KL to the model at the start of the iteration, or to version 0.'),
+  klLimit: z
+    .number()
+    .positive()
+    .nullable()
+    .default(0.1)
+    .describe('Mean k3 above which the rest of an update is left out; null for none.'),
+  aggregate: z
+    .enum(['sample', 'batch'])
+    .default('sample')
+    .describe('Token mean within each sample, or over all tokens of the batch.'),
+  clipNorm: z
+    .number()
+    .positive()
+    .nullable()
+    .default(1)
+    .describe('Limit of the gradient norm; null for none.'),
+  weightDecay: z.number().nonnegative().default(0).describe('Decoupled weight decay.'),
+  beta1: share.default(0.9).describe("Adam's first moment."),
+  beta2: share.default(0.99).describe("Adam's second moment."),
+  resetOptimizer: z.boolean().default(false).describe('Forget the moments at the start of each iteration.'),
+  tokenBudget: positive.default(4096).describe('Most tokens in one forward pass: bounds memory.'),
+}
+
+const endpoint = {
+  provider: z
+    .enum(['local', 'openai', 'simulated'])
+    .default('local')
+    .describe('In this process, behind an OpenAI-compatible endpoint, or simulated (no model at all).'),
+  model: z
+    .string()
+    .min(1)
+    .default('tiny')
+    .describe('Preset (`tiny`, `small`), Hugging Face folder, or the name that the endpoint knows.'),
+  baseUrl: z.url().nullable().default(null).describe('Of the OpenAI-compatible endpoint.'),
+  apiKeyEnv: z
+    .string()
+    .min(1)
+    .default('OPENAI_API_KEY')
+    .describe('Environment variable that holds the API key; keys never stand in a config.'),
+}
+
+const policy = section({
+  ...endpoint,
+  acting: z
+    .enum(['choices', 'free', 'numbered'])
+    .default('choices')
+    .describe(
+      'Generates one of the admissible commands under a trie; free text; or picks a numbered option in a box.',
+    ),
+  temperature: z.number().nonnegative().default(1).describe('Of sampling in training rollouts.'),
+  topP: share.default(1).describe('Nucleus of sampling in training rollouts.'),
+  maxTokens: positive.default(24).describe('Most tokens of one action, reasoning included.'),
+  historySteps: positive
+    .nullable()
+    .default(null)
+    .describe('Earlier steps that a prompt shows; null shows all.'),
+  coldStart: section({
+    demonstrations: positive.default(800).describe('Expert episodes to imitate.'),
+    expertNoise: share.default(0.25).describe('Share of random commands in them; failures are kept.'),
+    ...coldStart,
+  }).describe('Version 0 of a local model, kept in a cache by content.'),
+  training: section({
+    enabled: z.boolean().default(true).describe('Off: the policy stays at version 0.'),
+    ...training,
+    overlongBuffer: positive
+      .nullable()
+      .default(null)
+      .describe('Tokens before the longest answer over which a penalty grows to 1; null for none.'),
+  }).describe('The update of an iteration.'),
+}).describe('The model that acts.')
+
+const rewardModel = section({
+  ...endpoint,
+  mode: z
+    .enum(['off', 'fixed', 'co-trained'])
+    .default('co-trained')
+    .describe('No judge at all, one that stays as it is, or one that learns.'),
+  judging: z
+    .enum(['trajectory', 'group'])
+    .default('trajectory')
+    .describe('Judge each trajectory as it comes, or all rollouts of a task together (unit tests).'),
+  samples: positive.default(3).describe('Judgements of each step (m).'),
+  temperature: z.number().nonnegative().default(1).describe('Of judging.'),
+  topP: share.default(1).describe('Nucleus of judging.'),
+  maxTokens: positive.default(8).describe('Most tokens of one judgement, critique included.'),
+  expected: z
+    .boolean()
+    .default(true)
+    .describe('Use p(good) - p(bad) in place of the mean of the samples, where the model tells it.'),
+  normalisation: z
+    .enum(['within-task', 'within-step', 'none'])
+    .default('within-task')
+    .describe("Over what the reward model's reward is standardised; `within-step` is the published one."),
+  balanceVerdicts: z
+    .boolean()
+    .default(false)
+    .describe('Pushes towards good and towards bad verdicts weigh the same over the batch.'),
+  invalidReward: z.number().default(-2).describe('Reward of a judgement that no rule could read.'),
+  accuracyRange: z
+    .tuple([share, share])
+    .default([0.2, 0.8])
+    .describe('Only tasks whose accuracy lies in this range train the reward model.'),
+  leastAccuracy: share
+    .default(0.6)
+    .describe('A warning is printed when process accuracy at the start is lower: such a judge hurts.'),
+  coldStart: section({
+    rollouts: positive.default(160).describe('Rollouts of policy version 0, labelled by true progress.'),
+    flippedLabels: share.default(0.2).describe('Share of labels turned round.'),
+    ...coldStart,
+    updates: count.default(60).describe('Optimiser steps.'),
+    learningRate: z
+      .number()
+      .positive()
+      .default(1e-3)
+      .describe('Highest learning rate; it falls linearly to 0.'),
+  }).describe("Version 0 of a local model, from the policy's version 0."),
+  training: section({
+    ...training,
+    learningRate: z.number().positive().default(3e-4).describe('Constant learning rate of AdamW.'),
+    updates: positive
+      .default(2)
+      .describe('Optimiser steps an iteration; each sees its own part of the samples.'),
+  }).describe('The update of an iteration.'),
+}).describe('The model that judges steps.')
+
+const learning = section({
+  reward: z
+    .enum(['outcome', 'integrated', 'progress', 'reward-model'])
+    .default('integrated')
+    .describe(
+      'Outcome only, outcome + lambda * mean verdict, outcome + lambda * true progress, or verdicts alone.',
+    ),
+  lambda: z.number().nonnegative().default(1).describe('Weight of the step part.'),
+  advantage: z
+    .enum(['step-index', 'task', 'leave-one-out', 'separate'])
+    .default('step-index')
+    .describe(
+      'Standardised over the rollouts at the same step (as published), over all steps of the task, against the other rollouts, or outcome and step parts apart.',
+    ),
+  single: z
+    .enum(['zero', 'raw'])
+    .default('zero')
+    .describe('Advantage of a step that only one rollout reached: none, or its bare reward.'),
+  stdFloor: z.number().nonnegative().default(0).describe('Least standard deviation of a group.'),
+  policyAccuracyRange: z
+    .tuple([share, share])
+    .nullable()
+    .default(null)
+    .describe('Only tasks whose accuracy lies in this range train the policy; null takes all.'),
+  mixedOutcomes: z
+    .boolean()
+    .default(false)
+    .describe('Only tasks with both successes and failures train the policy.'),
+}).describe('From outcomes and verdicts to advantages.')
+
+const adaptation = section({
+  enabled: z.boolean().default(true).describe('Off: the tasks stay as they are.'),
+  low: share.default(0.2).describe('A task at or below this accuracy is to become easier.'),
+  high: share.default(0.8).describe('A task at or above this accuracy is to become harder.'),
+  rule: z
+    .enum(['strict', 'inclusive'])
+    .default('strict')
+    .describe('Whether an accepted task may lie on a threshold itself.'),
+  evidence: z
+    .enum(['point', 'bayes'])
+    .default('point')
+    .describe('Accept by the measured accuracy, or by the posterior probability that the rule holds.'),
+  confidence: share.default(0.8).describe('Posterior probability that `bayes` asks for.'),
+  prior: z
+    .tuple([z.number().positive(), z.number().positive()])
+    .default([1, 1])
+    .describe('Pseudo-counts of successes and failures of the Beta prior, for `bayes`.'),
+  rewriter: z
+    .enum(['symbolic', 'language-model'])
+    .default('symbolic')
+    .describe("The environment's own rules, or a language model."),
+  provider: z
+    .enum(['local', 'openai', 'simulated'])
+    .default('openai')
+    .describe('Of the language model that rewrites.'),
+  model: z.string().min(1).default('gpt-4o-mini').describe('The language model that rewrites.'),
+  baseUrl: z.url().nullable().default(null).describe('Of its OpenAI-compatible endpoint.'),
+  apiKeyEnv: z
+    .string()
+    .min(1)
+    .default('OPENAI_API_KEY')
+    .describe('Environment variable that holds its API key.'),
+  critiques: positive.default(8).describe('Most distinct critiques that a rewriter is shown.'),
+}).describe('Tasks become harder or easier.')
+
+const evaluation = section({
+  splits: z
+    .array(z.string().min(1))
+    .default(['in-domain', 'ood'])
+    .describe('Splits that are evaluated; none turns evaluation off.'),
+  tasks: positive.nullable().default(64).describe('Tasks of each split; null takes all.'),
+  rollouts: positive.default(1).describe('Rollouts of each task.'),
+  maxSteps: positive.nullable().default(null).describe('Most steps; null as in training.'),
+  temperature: z
+    .number()
+    .nonnegative()
+    .nullable()
+    .default(null)
+    .describe('Of sampling; null as in training.'),
+  judge: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Judge these trajectories too: quality of the reward model on tasks that nothing is trained on.',
+    ),
+}).describe('Measuring the policy on fixed tasks and seeds.')
+
+const log = section({
+  blobBytes: positive.default(262_144).describe('Payloads above this go to a blob beside the log.'),
+  keepFreeMegabytes: count.default(512).describe('The run pauses when less disk space is left.'),
+}).describe('The event log.')
+
+const simulation = section({
+  learningRate: z.number().nonnegative().default(0.03).describe('How fast success grows with training.'),
+  judgeAccuracy: share.default(0.7).describe('Process accuracy of the simulated judge at the start.'),
+  failureShare: share.default(0).describe('Share of rollouts that fail for no fault of the policy.'),
+  steps: positive.default(8).describe('Mean steps of an episode.'),
+}).describe('Only read where a provider is `simulated`.')
+
+export const configSchema = z.strictObject({
+  run,
+  environment,
+  policy,
+  rewardModel,
+  learning,
+  adaptation,
+  evaluation,
+  backend: z
+    .string()
+    .min(1)
+    .default('auto')
+    .describe('Tensor backend: `auto`, or one that must be used, e.g. `wasm`.'),
+  log,
+  simulation,
+})
+
+type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? number extends T['length']
+    ? readonly DeepReadonly<Item>[]
+    : { readonly [K in keyof T]: DeepReadonly<T[K]> }
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T
+
+export type Config = DeepReadonly<z.output<typeof configSchema>>
