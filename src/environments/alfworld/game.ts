@@ -1,0 +1,138 @@
+import { RlError } from '../../errors.ts'
+import type { Seed } from '../../random.ts'
+import { compileOperator, compileTest, type Operator } from './actions.ts'
+import { type Domain, parseDomain } from './domain.ts'
+import type { Facts } from './facts.ts'
+import { type GameFile, parseGameFile, splitTask } from './game-file.ts'
+import type { Tables } from './match.ts'
+import { demangle } from './names.ts'
+import { type Problem, parseProblem } from './problem.ts'
+import { tablesOf } from './tables.ts'
+import { type Text, textCompiler } from './text.ts'
+import { grammarError, readTwl2 } from './twl2.ts'
+
+/** An action of a game with its texts. */
+export type GameAction = Operator & { readonly command: Text; readonly feedback: Text }
+
+/** A game made ready for play. Games are immutable and shared by all their states. */
+export type Game = {
+  readonly name: string
+  readonly file: GameFile
+  readonly domain: Domain
+  readonly problem: Problem
+  readonly tables: Tables
+  /** Name of each entity as players see it; of an object without an initial fact its id. */
+  readonly names: readonly string[]
+  readonly actions: readonly GameAction[]
+  readonly intro: Text
+  /** The sentence of the grammar's task rule, e.g. `Your task is to: put a hot egg in garbagecan.` */
+  readonly task: string
+  readonly goal: { readonly holds: (facts: Facts) => boolean; readonly reads: ReadonlySet<number> }
+  /** The expert's commands in the names of this game; null where the file has none. */
+  readonly walkthrough: readonly string[] | null
+}
+
+/**
+ * Makes a game from the text of a `game.tw-pddl` file.
+ * @param shuffle numbers the entities of each kind in a random order (ALFWorld's `domain_randomization`)
+ * @throws RlError with the line and the construct that is wrong or not supported
+ */
+export function loadGame(text: string, name = 'game', { shuffle }: { readonly shuffle?: Seed } = {}): Game {
+  return gameOf(parseGameFile(text, name), name, { shuffle })
+}
+
+/** Makes a game from the content of a game file. */
+export function gameOf(file: GameFile, name = 'game', { shuffle }: { readonly shuffle?: Seed } = {}): Game {
+  try {
+    const { program, task } = programOf(file)
+    const problem = parseProblem(file.pddl_problem, program.domain)
+    const tables = tablesOf(program.domain, problem)
+    const names = namesOf(tables, problem, shuffle)
+    const goal = compileTest(tables, problem.goal, [])
+    return {
+      name,
+      file,
+      domain: program.domain,
+      problem,
+      tables,
+      names,
+      actions: program.actions.map(({ schema, command, feedback }) => ({
+        ...compileOperator(tables, schema),
+        command,
+        feedback,
+      })),
+      intro: program.intro,
+      task,
+      goal,
+      walkthrough: file.walkthrough?.map((command) => readable(command, tables, names)) ?? null,
+    }
+  } catch (error) {
+    if (!(error instanceof RlError)) throw error
+    throw new RlError(`${name}: ${error.message}`, { code: error.code, hint: error.hint, cause: error })
+  }
+}
+
+/** Domain and grammar, compiled: the same for all games that differ in problem and task sentence only. */
+type Program = {
+  readonly domain: Domain
+  readonly intro: Text
+  readonly actions: readonly {
+    readonly schema: Domain['actions'][number]
+    readonly command: Text
+    readonly feedback: Text
+  }[]
+}
+
+const programs = new Map<string, Program>()
+const MAX_PROGRAMS = 16
+
+function programOf({ pddl_domain, grammar }: GameFile): { program: Program; task: string } {
+  const { skeleton, task } = splitTask(grammar)
+  const key = `${task === null}\n${pddl_domain}\n${skeleton}`
+  let program = programs.get(key)
+  if (!program) {
+    program = compileProgram(pddl_domain, skeleton, task !== null)
+    const oldest = programs.keys().next()
+    if (programs.size >= MAX_PROGRAMS && !oldest.done) programs.delete(oldest.value)
+    programs.set(key, program)
+  }
+  return { program, task: task ?? '' }
+}
+
+function compileProgram(domainText: string, grammar: string, externalTask: boolean): Program {
+  const domain = parseDomain(domainText)
+  const twl2 = readTwl2(grammar)
+  const predicates = new Map([...domain.predicates.keys()].map((name, i) => [name, i]))
+  const { template, rule } = textCompiler(twl2, predicates, externalTask)
+  return {
+    domain,
+    intro: rule('intro', 1, []),
+    actions: domain.actions.map((schema) => {
+      const texts = twl2.actions.get(schema.name)
+      if (!texts) throw grammarError(1, `action '${schema.name}' of the domain has no texts`)
+      const scope = schema.parameters.map(({ name, type }) => ({ name: name.slice(1), type }))
+      return {
+        schema,
+        command: template(texts.template, texts.line, scope),
+        feedback: template(texts.feedback, texts.line, scope),
+      }
+    }),
+  }
+}
+
+function namesOf(tables: Tables, { init }: Problem, shuffle: Seed | undefined): string[] {
+  const used = new Set(init.flatMap(({ args }) => args))
+  const names = demangle(
+    tables.ids.filter((id) => used.has(id)),
+    shuffle,
+  )
+  return tables.ids.map((id) => names.get(id) ?? id)
+}
+
+/** Release 2.1.2 wrote walkthroughs with ids; they become names. */
+function readable(command: string, { entities }: Tables, names: readonly string[]): string {
+  return command.replace(/\S*_bar_\S*/g, (id) => {
+    const entity = entities.get(id.toLowerCase())
+    return entity === undefined ? id : names[entity]
+  })
+}

@@ -1,0 +1,33 @@
+import { rng, type Seed } from '../../random.ts'
+
+/**
+ * The names players see, e.g. `cabinet 6`, for the entities of a game: numbers are handed out per kind from the count down to 1 in the
+ * order of the ids. Ids without `_bar_` keep their id and a space behind it, as in ALFWorld.
+ * @param ids every argument of every initial fact, in code point order
+ * @param shuffle hands the numbers out in a random order instead (ALFWorld's `domain_randomization`)
+ */
+export function demangle(ids: readonly string[], shuffle?: Seed): Map<string, string> {
+  const bases = ids.map(baseName)
+  const left = new Map<string, number>()
+  for (const base of bases) if (base !== null) left.set(base, (left.get(base) ?? 0) + 1)
+  const names = new Map<string, string>()
+  const order = ids.map((_, i) => i)
+  for (const i of shuffle ? rng(shuffle).shuffle(order) : order) {
+    const base = bases[i]
+    if (base === null) {
+      names.set(ids[i], `${ids[i]} `)
+      continue
+    }
+    const number = left.get(base) ?? 0
+    left.set(base, number - 1)
+    names.set(ids[i], `${base} ${number}`)
+  }
+  return names
+}
+
+/** `cabinet` for `cabinet_bar__minus_01_…`, `sinkbasin` for a sink's basin, null for ids of another form. */
+function baseName(id: string): string | null {
+  const end = id.indexOf('_bar_')
+  if (end < 0) return null
+  return id.slice(0, end) + (id.includes('basin') ? 'basin' : '')
+}

@@ -1,0 +1,26 @@
+import type { Domain } from './domain.ts'
+import { packingFor, relationOf } from './facts.ts'
+import type { Tables } from './match.ts'
+import type { Problem } from './problem.ts'
+
+/** Numbers the objects and predicates of a problem and packs its initial facts. */
+export function tablesOf(domain: Domain, problem: Problem): Tables {
+  const ids = [...problem.objects.keys()].sort()
+  const entities = new Map(ids.map((id, entity) => [id, entity]))
+  const packing = packingFor(ids.length)
+  const predicates = new Map([...domain.predicates.keys()].map((name, i) => [name, i]))
+  const keys: number[][] = [...predicates.keys()].map(() => [])
+  for (const { predicate, args } of problem.init) {
+    const [a, b] = args.map((id) => entities.get(id) ?? -1)
+    const key = a === undefined ? 0 : b === undefined ? a : (a << packing.bits) | b
+    keys[predicates.get(predicate) ?? -1].push(key)
+  }
+  return {
+    packing,
+    ids,
+    types: ids.map((id) => problem.objects.get(id) ?? 'object'),
+    entities,
+    predicates,
+    init: [...keys.map(relationOf), ...keys.map(() => [])],
+  }
+}

@@ -1,0 +1,155 @@
+import { RlError } from '../../errors.ts'
+import { jsonErrorOffset } from './json-error.ts'
+
+/** One production of a rule: it applies where its condition is empty or has a solution. */
+export type Production = { readonly rhs: string; readonly condition: string; readonly line: number }
+/** How a PDDL action reads: the command that names it, and the text that answers it. */
+export type ActionText = { readonly template: string; readonly feedback: string; readonly line: number }
+
+/** A twl2 text taken apart; names of actions are lower-cased, names of rules are not. */
+export type Twl2 = {
+  readonly rules: ReadonlyMap<string, readonly Production[]>
+  readonly actions: ReadonlyMap<string, ActionText>
+}
+
+const SOURCE = 'grammar'
+
+/**
+ * Takes a twl2 text apart: `grammar :: """{JSON}""" ;` and `action Name { template :: "…" ; feedback :: "…" ; }` in any order;
+ * of rules with the same name the later wins. The texts inside are not parsed here.
+ * @throws RlError `alfworld.grammar-syntax` with the line
+ */
+export function readTwl2(text: string): Twl2 {
+  const rules = new Map<string, readonly Production[]>()
+  const actions = new Map<string, ActionText>()
+  const scan = scanner(text)
+  while (!scan.atEnd()) {
+    const start = scan.position()
+    const word = scan.word()
+    if (word === 'grammar') {
+      addRules(rules, scan.block())
+      scan.expect(';')
+    } else if (word === 'action') {
+      const name = scan.word()
+      const parts: { template?: string; feedback?: string } = {}
+      scan.expect('{')
+      while (!scan.accept('}')) {
+        const key = scan.word()
+        if (key === 'template' || key === 'feedback') parts[key] = scan.quoted()
+        else if (key === 'grammar') addRules(rules, withoutComments(scan.block()))
+        else if (key === 'pddl') scan.block()
+        else throw scan.error(`'${key}' is no part of an action`)
+        scan.expect(';')
+      }
+      const { template, feedback } = parts
+      if (template === undefined || feedback === undefined)
+        throw grammarError(lineAt(text, start), `action '${name}' needs a template and a feedback`)
+      actions.set(name.toLowerCase(), { template, feedback, line: lineAt(text, start) })
+    } else throw grammarError(lineAt(text, start), `'${word}' where 'grammar' or 'action' must be`)
+  }
+  return { rules, actions }
+}
+
+export function grammarError(line: number, what: string): RlError {
+  return new RlError(`${SOURCE}, line ${line}: ${what}`, {
+    code: 'alfworld.grammar-syntax',
+    hint: 'the game file is damaged or no ALFWorld game',
+  })
+}
+
+type Block = { readonly json: string; readonly line: number }
+
+function scanner(text: string) {
+  let at = 0
+  const error = (what: string) => grammarError(lineAt(text, at), what)
+  const skip = () => {
+    for (; at < text.length; at++) {
+      if (text[at] === '#') {
+        const end = text.indexOf('\n', at)
+        at = end < 0 ? text.length : end
+      } else if (text.charCodeAt(at) > 32) return
+    }
+  }
+  const accept = (token: string) => {
+    skip()
+    if (!text.startsWith(token, at)) return false
+    at += token.length
+    return true
+  }
+  const expect = (token: string) => {
+    if (!accept(token)) throw error(`'${token}' expected${at < text.length ? '' : ', the text ends'}`)
+  }
+  const until = (quote: string) => {
+    expect('::')
+    expect(quote)
+    const end = text.indexOf(quote, at)
+    if (end < 0) throw error(`${quote} is never closed`)
+    const start = at
+    at = end + quote.length
+    return { value: text.slice(start, end), start }
+  }
+  return {
+    error,
+    accept,
+    expect,
+    position: () => at,
+    atEnd: () => {
+      skip()
+      return at >= text.length
+    },
+    word: () => {
+      skip()
+      const match = /[\w/-]{1,200}/y
+      match.lastIndex = at
+      const found = match.exec(text)
+      if (!found) throw error(`a name expected${at < text.length ? '' : ', the text ends'}`)
+      at = match.lastIndex
+      return found[0]
+    },
+    quoted: () => until('"').value,
+    block: (): Block => {
+      const { value, start } = until('"""')
+      return { json: value, line: lineAt(text, start) }
+    },
+  }
+}
+
+/** In an action's own grammar, TextWorld drops lines that begin with `#`. */
+function withoutComments({ json, line }: Block): Block {
+  return { json: json.replace(/^[^\S\n]*#.*$/gm, ''), line }
+}
+
+function addRules(rules: Map<string, readonly Production[]>, { json, line }: Block): void {
+  let data: unknown
+  try {
+    data = JSON.parse(json)
+  } catch {
+    throw grammarError(line + lineAt(json, jsonErrorOffset(json)) - 1, 'the rules are no valid JSON')
+  }
+  if (!isRecord(data)) throw grammarError(line, 'the rules must be one JSON object')
+  for (const [name, value] of Object.entries(data)) {
+    const at = line + lineAt(json, Math.max(0, json.indexOf(JSON.stringify(name)))) - 1
+    if (!Array.isArray(value)) throw grammarError(at, `rule '${name}' must be a list`)
+    rules.set(
+      name,
+      value.map((production) => {
+        if (!isRecord(production) || typeof production.rhs !== 'string')
+          throw grammarError(at, `rule '${name}' has a production without the text "rhs"`)
+        const { rhs, condition = '' } = production
+        if (typeof condition !== 'string')
+          throw grammarError(at, `rule '${name}' has a condition that is no text`)
+        return { rhs, condition, line: at }
+      }),
+    )
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The line, from 1, of a position in a text. */
+export function lineAt(text: string, position: number): number {
+  let line = 1
+  for (let at = text.indexOf('\n'); at >= 0 && at < position; at = text.indexOf('\n', at + 1)) line++
+  return line
+}
