@@ -1,0 +1,128 @@
+/**
+ * Task adaptation's two decisions (paper section 2.4): whether a task needs a harder or an easier candidate, and whether a
+ * measured candidate takes its parent's place. Every decision says why.
+ */
+import type { Direction } from '../environments/port.ts'
+import { betaCdf } from './beta.ts'
+import { accuracyOf, type Tally } from './filters.ts'
+
+export type AdaptationOptions = {
+  /** Ask for a harder task from this accuracy on. */
+  readonly harderAt: number
+  /** Ask for an easier task up to this accuracy. */
+  readonly easierAt: number
+}
+
+/** What a task with this tally needs; null for nothing, also where nothing was measured. */
+export function adaptationNeed(tally: Tally, { harderAt, easierAt }: AdaptationOptions): Direction | null {
+  if (tally.n === 0) return null
+  const accuracy = accuracyOf(tally)
+  if (accuracy >= harderAt) return 'harder'
+  return accuracy <= easierAt ? 'easier' : null
+}
+
+export type AcceptanceOptions = {
+  /** A harder candidate must stay above this accuracy. */
+  readonly low: number
+  /** An easier candidate must stay below this accuracy. */
+  readonly high: number
+  /** Whether the bounds themselves are excluded (the blog's form) or allowed (the released code's). */
+  readonly strict: boolean
+  /** `point`: compare measured accuracies. `bayes`: the probability of the same comparison under Beta posteriors. */
+  readonly evidence: 'point' | 'bayes'
+  /** Least probability with which `bayes` accepts. */
+  readonly confidence: number
+  /** Pseudo-counts [successes, failures] of the Beta prior of either accuracy. */
+  readonly prior: readonly [successes: number, failures: number]
+}
+
+export type Candidate = {
+  readonly direction: Direction
+  readonly accuracy: Tally
+  /** Of the parent, one iteration earlier. */
+  readonly parentAccuracy: Tally
+  /** The candidate asks for the same as its parent. */
+  readonly equalsParent: boolean
+}
+
+export type AcceptanceReason =
+  | 'equal to its parent'
+  | 'not measured'
+  | 'never solved'
+  | 'not harder than its parent'
+  | 'not easier than its parent'
+  | 'too hard'
+  | 'too easy'
+  | 'too little evidence'
+  | 'harder and within reach'
+  | 'easier and not trivial'
+
+export type AcceptanceDecision = {
+  readonly accepted: boolean
+  readonly reason: AcceptanceReason
+  /** Probability of the rule under the posteriors; null where it was not asked for. */
+  readonly probability: number | null
+}
+
+/**
+ * Harder: accepted iff low < acc' < acc. Easier: iff acc < acc' < high. Always acc' > 0, never the parent itself.
+ * With `bayes` the rule must hold with at least the given probability instead.
+ */
+export function decideAcceptance(candidate: Candidate, options: AcceptanceOptions): AcceptanceDecision {
+  const { accuracy, parentAccuracy, direction, equalsParent } = candidate
+  if (equalsParent) return refused('equal to its parent')
+  if (accuracy.n === 0 || parentAccuracy.n === 0) return refused('not measured')
+  if (accuracy.successes === 0) return refused('never solved')
+  const success = direction === 'harder' ? 'harder and within reach' : 'easier and not trivial'
+  if (options.evidence === 'bayes') {
+    const probability = ruleProbability(candidate, options)
+    return probability >= options.confidence
+      ? { accepted: true, reason: success, probability }
+      : { accepted: false, reason: 'too little evidence', probability }
+  }
+  const now = accuracyOf(accuracy)
+  const before = accuracyOf(parentAccuracy)
+  if (direction === 'harder') {
+    if (now >= before) return refused('not harder than its parent')
+    if (options.strict ? now <= options.low : now < options.low) return refused('too hard')
+  } else {
+    if (now <= before) return refused('not easier than its parent')
+    if (options.strict ? now >= options.high : now > options.high) return refused('too easy')
+  }
+  return { accepted: true, reason: success, probability: null }
+}
+
+/** Cells of the quadrature; the error is below 1e-6 for the counts that occur. */
+const CELLS = 1024
+
+/**
+ * P(low < p' < p) for harder, P(p < p' < high) for easier, where p' and p have independent Beta posteriors. A
+ * Riemann-Stieltjes sum over p' whose weights are differences of its distribution function: no randomness. Its points
+ * x = sin^2(pi u / 2) crowd at both ends, where a density may be unbounded (a prior below 1).
+ */
+export function ruleProbability(
+  { direction, accuracy, parentAccuracy }: Candidate,
+  { low, high, prior }: Pick<AcceptanceOptions, 'low' | 'high' | 'prior'>,
+): number {
+  const [from, to] = direction === 'harder' ? [low, 1] : [0, high]
+  const point = (cell: number) => from + (to - from) * Math.sin((Math.PI / 2) * (cell / CELLS)) ** 2
+  const candidate = posterior(accuracy, prior)
+  const parent = posterior(parentAccuracy, prior)
+  let probability = 0
+  let below = betaCdf(from, ...candidate)
+  for (let cell = 0; cell < CELLS; cell++) {
+    const upTo = betaCdf(point(cell + 1), ...candidate)
+    const parentBelow = betaCdf(point(cell + 0.5), ...parent)
+    probability += (upTo - below) * (direction === 'harder' ? 1 - parentBelow : parentBelow)
+    below = upTo
+  }
+  return Math.min(1, Math.max(0, probability))
+}
+
+function posterior({ successes, n }: Tally, [a, b]: readonly [number, number]): [number, number] {
+  return [a + successes, b + n - successes]
+}
+
+function refused(reason: AcceptanceReason): AcceptanceDecision {
+  return { accepted: false, reason, probability: null }
+}

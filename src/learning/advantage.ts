@@ -1,0 +1,242 @@
+/**
+ * Advantages of the policy's steps from step rewards R = O + lambda * S, by the rollouts of the same task (design 5).
+ *
+ * The published form, `step-index`, compares the rewards of all rollouts at the same step index. From the second step on
+ * those are different states, and taking the mean at an index off the reward of whoever reached it pays (or costs) a
+ * rollout for being longer. The other forms have a baseline that does not depend on the rollout's own length.
+ */
+import { type Moments, moments, stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
+import { type Outcome, stepReward } from './reward.ts'
+
+/**
+ * - `step-index`: z-score over the task's rollouts that have this step index (paper).
+ * - `task`: z-score over all steps of all rollouts of the task.
+ * - `leave-one-out`: R less the mean over the other rollouts of their mean step reward, not scaled.
+ * - `separate`: outcome z-scored over the task's rollouts, score z-scored over all its steps, then O' + lambda * S'.
+ */
+export type AdvantageKind = 'step-index' | 'task' | 'leave-one-out' | 'separate'
+
+export type AdvantageOptions = {
+  readonly kind: AdvantageKind
+  readonly lambda: number
+  /** What a group of one gets: 0, or the raw reward as in the released code. */
+  readonly single: 'zero' | 'raw'
+  /** Least standard deviation that a group is divided by; 0 for none. */
+  readonly stdFloor: number
+}
+
+export type RewardedRollout = {
+  readonly id: string
+  /** Version of the task: rollouts with the same one are a group. */
+  readonly task: string
+  readonly outcome: Outcome
+  /** [steps] mean judge score of each step, in [-1, 1]. */
+  readonly scores: readonly number[]
+}
+
+export type Advantages = {
+  /** By rollout id, [steps]; exactly 0 for a step that is not to be trained on. */
+  readonly byRollout: ReadonlyMap<string, Float64Array>
+  /** What was standardised apart: (task, index) groups for `step-index`, else tasks. */
+  readonly groups: number
+  /** Groups of at least two members without variance: dropped. */
+  readonly flatGroups: number
+  /** Groups of one member. */
+  readonly singleGroups: number
+  readonly tasks: number
+  /** Tasks all of whose rollouts ended alike. */
+  readonly flatOutcomeTasks: number
+  /** Steps with an advantage other than 0. */
+  readonly trainedSteps: number
+  readonly steps: number
+  /** Advantage that a step gains by coming one turn later, at equal task and outcome: see `lengthBonus`. */
+  readonly lengthBonus: number | null
+}
+
+type Tally = { groups: number; flat: number; single: number }
+
+export function advantages(rollouts: readonly RewardedRollout[], options: AdvantageOptions): Advantages {
+  const byRollout = new Map<string, Float64Array>()
+  const tally: Tally = { groups: 0, flat: 0, single: 0 }
+  const tasks = groupByTask(rollouts)
+  let flatOutcomeTasks = 0
+  for (const group of tasks.values()) {
+    if (group.every(({ outcome }) => outcome === group[0].outcome)) flatOutcomeTasks++
+    const values = FORMS[options.kind](group, options, tally)
+    for (const [i, rollout] of group.entries()) byRollout.set(rollout.id, values[i])
+  }
+  let steps = 0
+  let trainedSteps = 0
+  for (const values of byRollout.values()) {
+    steps += values.length
+    for (const value of values) if (value !== 0) trainedSteps++
+  }
+  return {
+    byRollout,
+    groups: tally.groups,
+    flatGroups: tally.flat,
+    singleGroups: tally.single,
+    tasks: tasks.size,
+    flatOutcomeTasks,
+    trainedSteps,
+    steps,
+    lengthBonus: lengthBonus(rollouts, byRollout),
+  }
+}
+
+/** Rollouts by task, in the order in which tasks and rollouts appear. */
+export function groupByTask<T extends { readonly task: string }>(rollouts: readonly T[]): Map<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const rollout of rollouts) {
+    const group = groups.get(rollout.task)
+    if (group) group.push(rollout)
+    else groups.set(rollout.task, [rollout])
+  }
+  return groups
+}
+
+/**
+ * What coming one turn later is worth to a step: the least-squares slope of its advantage against its index, both centred
+ * within (task, outcome). With rewards that are outcomes alone it is 0 for every baseline that does not look at the index,
+ * and above 0 where late success is compared with the failures that are left. With judged steps it holds the judge's own
+ * trend too. Null where nothing comparable differs in index.
+ */
+export function lengthBonus(
+  rollouts: readonly RewardedRollout[],
+  byRollout: ReadonlyMap<string, Float64Array>,
+): number | null {
+  const xy: number[] = []
+  const xx: number[] = []
+  for (const group of groupByTask(rollouts).values()) {
+    for (const outcome of [-1, 1]) {
+      const alike = group.filter((rollout) => rollout.outcome === outcome)
+      const points = alike.flatMap(({ id }) =>
+        Array.from(byRollout.get(id) ?? [], (advantage, index) => ({ advantage, index })),
+      )
+      const meanIndex = stableMean(points.map(({ index }) => index))
+      const meanAdvantage = stableMean(points.map(({ advantage }) => advantage))
+      for (const { advantage, index } of points) {
+        xy.push((index - meanIndex) * (advantage - meanAdvantage))
+        xx.push((index - meanIndex) ** 2)
+      }
+    }
+  }
+  const spread = stableSum(xx)
+  return spread > 0 ? stableSum(xy) / spread : null
+}
+
+type Form = (group: readonly RewardedRollout[], options: AdvantageOptions, tally: Tally) => Float64Array[]
+
+const FORMS: Readonly<Record<AdvantageKind, Form>> = {
+  'step-index': byStepIndex,
+  task: byTask,
+  'leave-one-out': leaveOneOut,
+  separate,
+}
+
+function byStepIndex(
+  group: readonly RewardedRollout[],
+  options: AdvantageOptions,
+  tally: Tally,
+): Float64Array[] {
+  const rewards = rewardsOf(group, options.lambda)
+  const values = rewards.map((own) => new Float64Array(own.length))
+  const longest = Math.max(0, ...rewards.map((own) => own.length))
+  for (let step = 0; step < longest; step++) {
+    const present = rewards.flatMap((own, i) => (step < own.length ? [i] : []))
+    const at = present.map((i) => rewards[i][step])
+    const standard = standardise(at, options, tally)
+    for (const [k, i] of present.entries()) values[i][step] = standard(at[k])
+  }
+  return values
+}
+
+function byTask(group: readonly RewardedRollout[], options: AdvantageOptions, tally: Tally): Float64Array[] {
+  const rewards = rewardsOf(group, options.lambda)
+  const all = rewards.flatMap((own) => [...own])
+  const standard = standardise(all, options, tally, group.length)
+  return rewards.map((own) => own.map(standard))
+}
+
+function leaveOneOut(
+  group: readonly RewardedRollout[],
+  options: AdvantageOptions,
+  tally: Tally,
+): Float64Array[] {
+  tally.groups++
+  const rewards = rewardsOf(group, options.lambda)
+  const means = rewards.filter((own) => own.length > 0).map((own) => stableMean(own))
+  if (means.length < 2) {
+    tally.single++
+    return rewards.map((own) => (options.single === 'raw' ? own : new Float64Array(own.length)))
+  }
+  const spread = moments(rewards.flatMap((own) => [...own]))
+  if (spread.deviation <= ZERO_DEVIATION) {
+    tally.flat++
+    return rewards.map((own) => new Float64Array(own.length))
+  }
+  const total = stableSum(means)
+  return rewards.map((own) => {
+    const others = (total - stableMean(own)) / (means.length - 1)
+    return own.map((reward) => reward - others)
+  })
+}
+
+/** A task counts as flat where both parts are. */
+function separate(
+  group: readonly RewardedRollout[],
+  options: AdvantageOptions,
+  tally: Tally,
+): Float64Array[] {
+  tally.groups++
+  if (group.length === 1) {
+    tally.single++
+    const [rewards] = rewardsOf(group, options.lambda)
+    return [options.single === 'raw' ? rewards : new Float64Array(rewards.length)]
+  }
+  const outcomes = moments(group.map(({ outcome }) => outcome))
+  const scores = moments(group.flatMap((rollout) => rollout.scores))
+  if (isFlat(outcomes) && (isFlat(scores) || options.lambda === 0)) tally.flat++
+  return group.map((rollout) =>
+    Float64Array.from(
+      rollout.scores,
+      (score) =>
+        zScore(rollout.outcome, outcomes, options.stdFloor) +
+        options.lambda * zScore(score, scores, options.stdFloor),
+    ),
+  )
+}
+
+function rewardsOf(group: readonly RewardedRollout[], lambda: number): Float64Array[] {
+  return group.map(({ outcome, scores }) =>
+    Float64Array.from(scores, (score) => stepReward(outcome, score, lambda)),
+  )
+}
+
+/** The function that standardises a member of a group. `rollouts`: how many rollouts the values are of. */
+function standardise(
+  values: readonly number[],
+  { single, stdFloor }: AdvantageOptions,
+  tally: Tally,
+  rollouts = values.length,
+): (value: number) => number {
+  tally.groups++
+  if (rollouts === 1) {
+    tally.single++
+    return single === 'raw' ? (value) => value : () => 0
+  }
+  const spread = moments(values)
+  if (isFlat(spread)) {
+    tally.flat++
+    return () => 0
+  }
+  return (value) => zScore(value, spread, stdFloor)
+}
+
+function isFlat({ deviation }: Moments): boolean {
+  return deviation <= ZERO_DEVIATION
+}
+
+function zScore(value: number, spread: Moments, stdFloor: number): number {
+  return isFlat(spread) ? 0 : (value - spread.mean) / Math.max(spread.deviation, stdFloor)
+}

@@ -1,0 +1,55 @@
+/** Figures that show early when training goes wrong; for the progress line and the events' metrics. */
+import type { Advantages } from './advantage.ts'
+import type { JudgeAdvantages } from './judge-advantage.ts'
+import type { JudgeQuality } from './judge-quality.ts'
+
+/** Figures of a policy update by name; the unit of count is in the name. Before the task filter unless named otherwise. */
+export function policyHealth(
+  all: Pick<Advantages, 'tasks' | 'flatOutcomeTasks'>,
+  trained: Advantages,
+): Record<string, number> {
+  return {
+    flatOutcomeTaskShare: ratio(all.flatOutcomeTasks, all.tasks),
+    flatGroupShareAfterFilter: ratio(trained.flatGroups, trained.groups),
+    singleGroupShareAfterFilter: ratio(trained.singleGroups, trained.groups),
+    trainedStepShareAfterFilter: ratio(trained.trainedSteps, trained.steps),
+    ...(trained.lengthBonus === null ? {} : { lengthBonusPerStepAfterFilter: trained.lengthBonus }),
+  }
+}
+
+/** Figures of a reward-model update by name. `process` is absent where the environment cannot tell true progress. */
+export function judgeHealth(
+  trained: JudgeAdvantages,
+  outcome: JudgeQuality,
+  process: JudgeQuality | null,
+): Record<string, number> {
+  return {
+    trainedJudgementShareAfterFilter: ratio(trained.trained, trained.judgements),
+    meanVerdict: outcome.meanVerdict,
+    invalidVerdictShare: outcome.invalidShare,
+    outcomeAccuracySingle: outcome.single.accuracy,
+    outcomeBalancedMajority: outcome.majority.balanced,
+    ...(process === null
+      ? {}
+      : {
+          processAccuracySingle: process.single.accuracy,
+          processBalancedSingle: process.single.balanced,
+          processBalancedMajority: process.majority.balanced,
+          goodStepShare: process.goodShare,
+        }),
+  }
+}
+
+/** Below this balanced process accuracy a judge was measured to harm the policy. */
+export const HARMFUL_PROCESS_ACCURACY = 0.6
+
+/** The warning to print for a judge of this balanced process accuracy (single verdicts), or null. */
+export function judgeWarning(balanced: number): string | null {
+  return balanced >= HARMFUL_PROCESS_ACCURACY
+    ? null
+    : `the reward model agrees with true progress in only ${(100 * balanced).toFixed(1)} % of steps (balanced); below ${100 * HARMFUL_PROCESS_ACCURACY} % it harms the policy - start it on more rollouts or fewer flipped labels`
+}
+
+function ratio(part: number, whole: number): number {
+  return whole === 0 ? 0 : part / whole
+}

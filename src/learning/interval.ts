@@ -1,0 +1,93 @@
+/** Estimates with intervals. Every one says its n; the unit of n (rollout, task, seed) is the caller's. */
+import { rng, type Seed } from '../random.ts'
+import { betaCdf } from './beta.ts'
+import { stableMean, stableSum } from './moments.ts'
+
+export type Estimate = {
+  readonly value: number
+  /** Confidence limits; equal to the value where there is no spread to estimate from (n < 2). */
+  readonly low: number
+  readonly high: number
+  readonly n: number
+}
+
+const LEVEL = 0.95
+
+/** Wilson score interval of a share (Wilson 1927): keeps its coverage near 0 and 1 and for small n. n = 0 gives [0, 1]. */
+export function wilson(successes: number, n: number, level = LEVEL): Estimate {
+  if (n === 0) return { value: 0, low: 0, high: 1, n }
+  const z = normalQuantile((1 + level) / 2)
+  const share = successes / n
+  const scale = 1 + z ** 2 / n
+  const centre = (share + z ** 2 / (2 * n)) / scale
+  const half = (z / scale) * Math.sqrt((share * (1 - share)) / n + z ** 2 / (4 * n ** 2))
+  const low = successes === 0 ? 0 : Math.max(0, centre - half)
+  const high = successes === n ? 1 : Math.min(1, centre + half)
+  return { value: share, low, high, n }
+}
+
+/** Mean with Student's t interval (sample variance, n - 1 degrees of freedom). */
+export function meanT(values: readonly number[], level = LEVEL): Estimate {
+  const n = values.length
+  const value = stableMean(values)
+  if (n < 2) return { value, low: value, high: value, n }
+  const variance = stableSum(values.map((one) => (one - value) ** 2)) / (n - 1)
+  const half = studentQuantile((1 + level) / 2, n - 1) * Math.sqrt(variance / n)
+  return { value, low: value - half, high: value + half, n }
+}
+
+/** Mean with a percentile bootstrap interval: independent units (tasks, not rollouts) resampled with replacement. */
+export function meanBootstrap(
+  values: readonly number[],
+  { seed, resamples = 2000, level = LEVEL }: { seed: Seed; resamples?: number; level?: number },
+): Estimate {
+  const n = values.length
+  const value = stableMean(values)
+  if (n < 2) return { value, low: value, high: value, n }
+  const sorted = Float64Array.from(values).sort()
+  const { below } = rng(seed)
+  const means = new Float64Array(resamples)
+  for (let r = 0; r < resamples; r++) {
+    let sum = 0
+    for (let i = 0; i < n; i++) sum += sorted[below(n)]
+    means[r] = sum / n
+  }
+  means.sort()
+  const at = (share: number) => means[Math.min(resamples - 1, Math.floor(share * resamples))]
+  return { value, low: at((1 - level) / 2), high: at((1 + level) / 2), n }
+}
+
+/** Mean of second - first over pairs (same seed, same task), with Student's t interval over the pairs. */
+export function pairedDifference(
+  pairs: readonly (readonly [first: number, second: number])[],
+  level = LEVEL,
+): Estimate {
+  return meanT(
+    pairs.map(([first, second]) => second - first),
+    level,
+  )
+}
+
+/** Quantile of Student's t distribution with the given degrees of freedom, by bisection on its distribution function. */
+export function studentQuantile(p: number, degrees: number): number {
+  if (p < 0.5) return -studentQuantile(1 - p, degrees)
+  let low = 0
+  let high = 1
+  while (studentCdf(high, degrees) < p) high *= 2
+  for (let i = 0; i < 80; i++) {
+    const middle = (low + high) / 2
+    if (studentCdf(middle, degrees) < p) low = middle
+    else high = middle
+  }
+  return (low + high) / 2
+}
+
+/** t >= 0. */
+function studentCdf(t: number, degrees: number): number {
+  return 1 - betaCdf(degrees / (degrees + t * t), degrees / 2, 0.5) / 2
+}
+
+/** The normal quantile as Student's with so many degrees of freedom that they do not matter (error below 1e-6). */
+function normalQuantile(p: number): number {
+  return studentQuantile(p, 1e7)
+}

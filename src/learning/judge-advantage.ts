@@ -1,0 +1,124 @@
+/**
+ * Rewards and advantages of the reward model's own judgements (paper section 2.3): a verdict is right as far as it agrees
+ * with the integrated reward of the step that it judges.
+ *
+ * Standardised within a step (as published), the size of R cancels: what is left is the sign of R, which for verdicts that
+ * differ is the outcome. So the judge then learns to foretell outcomes. Standardised within the task, R's size counts.
+ */
+import { moments, stableSum, ZERO_DEVIATION } from './moments.ts'
+import type { Outcome, Score } from './reward.ts'
+import { stepReward } from './reward.ts'
+
+export type JudgeNormalisation = 'within-task' | 'within-step' | 'none'
+
+export type JudgeAdvantageOptions = {
+  readonly lambda: number
+  readonly normalisation: JudgeNormalisation
+  /** Reward of an unreadable judgement. */
+  readonly invalidReward: number
+  /** Scales advantages so that pushes towards good and towards bad verdicts weigh the same over the whole batch. */
+  readonly balanceVerdicts: boolean
+}
+
+export type JudgedRollout = {
+  readonly id: string
+  readonly task: string
+  readonly outcome: Outcome
+  /** [steps][m] verdicts; a step that was not judged has none. */
+  readonly verdicts: readonly (readonly Score[])[]
+  /** [steps] mean score that enters the step reward. */
+  readonly scores: readonly number[]
+}
+
+export type JudgeAdvantages = {
+  /** By rollout id, [steps][m]; exactly 0 for a judgement that is not to be trained on. */
+  readonly byRollout: ReadonlyMap<string, readonly Float64Array[]>
+  readonly judgements: number
+  readonly trained: number
+  /** Steps (or tasks, within-task) whose judgements all earned the same: dropped. */
+  readonly flatGroups: number
+  readonly groups: number
+}
+
+/** R^S = R * S for a readable verdict, else the reward of an invalid one (released code: -2). */
+export function judgementReward(reward: number, score: Score, invalidReward: number): number {
+  return score === 0 ? invalidReward : reward * score
+}
+
+export function judgeAdvantages(
+  rollouts: readonly JudgedRollout[],
+  options: JudgeAdvantageOptions,
+): JudgeAdvantages {
+  const rewards = new Map(rollouts.map((rollout) => [rollout.id, judgementRewards(rollout, options)]))
+  const groups = normalisationGroups(rollouts, rewards, options.normalisation)
+  let flatGroups = 0
+  for (const group of groups) {
+    if (options.normalisation === 'none') continue
+    const { n, mean, deviation } = moments(group.flatMap((row) => [...row]))
+    const flat = n < 2 || deviation <= ZERO_DEVIATION
+    if (flat) flatGroups++
+    for (const row of group) {
+      for (let j = 0; j < row.length; j++) row[j] = flat ? 0 : (row[j] - mean) / deviation
+    }
+  }
+  if (options.balanceVerdicts) balance(rollouts, rewards)
+  let judgements = 0
+  let trained = 0
+  for (const rows of rewards.values()) {
+    for (const row of rows) {
+      judgements += row.length
+      for (const value of row) if (value !== 0) trained++
+    }
+  }
+  return { byRollout: rewards, judgements, trained, flatGroups, groups: groups.length }
+}
+
+function judgementRewards(rollout: JudgedRollout, options: JudgeAdvantageOptions): Float64Array[] {
+  return rollout.verdicts.map((scores, step) => {
+    const reward = stepReward(rollout.outcome, rollout.scores[step], options.lambda)
+    return Float64Array.from(scores, (score) => judgementReward(reward, score, options.invalidReward))
+  })
+}
+
+/** The rows (one a step) that are standardised together. */
+function normalisationGroups(
+  rollouts: readonly JudgedRollout[],
+  rewards: ReadonlyMap<string, Float64Array[]>,
+  normalisation: JudgeNormalisation,
+): Float64Array[][] {
+  const groups = new Map<string, Float64Array[]>()
+  for (const { id, task } of rollouts) {
+    for (const [step, row] of (rewards.get(id) ?? []).entries()) {
+      if (row.length === 0) continue
+      const key = normalisation === 'within-task' ? task : `${id}\n${step}`
+      const group = groups.get(key)
+      if (group) group.push(row)
+      else groups.set(key, [row])
+    }
+  }
+  return [...groups.values()]
+}
+
+/** A judgement pushes towards its own verdict where its advantage is positive, else towards the other one. */
+function balance(rollouts: readonly JudgedRollout[], advantages: ReadonlyMap<string, Float64Array[]>): void {
+  const towards = { good: [] as number[], bad: [] as number[] }
+  const side = (value: number, score: Score) => (value * score > 0 ? 'good' : 'bad')
+  const each = (visit: (row: Float64Array, j: number, score: Score) => void) => {
+    for (const { id, verdicts } of rollouts) {
+      for (const [step, row] of (advantages.get(id) ?? []).entries()) {
+        for (let j = 0; j < row.length; j++) {
+          const score = verdicts[step][j]
+          if (score !== 0 && row[j] !== 0) visit(row, j, score)
+        }
+      }
+    }
+  }
+  each((row, j, score) => towards[side(row[j], score)].push(Math.abs(row[j])))
+  const good = stableSum(towards.good)
+  const bad = stableSum(towards.bad)
+  if (good === 0 || bad === 0) return
+  const scale = { good: (good + bad) / (2 * good), bad: (good + bad) / (2 * bad) }
+  each((row, j, score) => {
+    row[j] *= scale[side(row[j], score)]
+  })
+}

@@ -1,0 +1,23 @@
+/** Step labels from true progress: what the reward model is started on, and measured against. */
+import { rng, type Seed, seedOf } from '../random.ts'
+import type { Label } from './judge-quality.ts'
+
+/** Good where a step made progress, bad where it made none or undid some. */
+export function progressLabel(progress: number, threshold = 0): Label {
+  return progress > threshold ? 1 : -1
+}
+
+/**
+ * Labels of one trajectory's steps, each turned round with probability `flipShare`. A step's flip depends on the seed, the
+ * trajectory and its index alone.
+ */
+export function noisyLabels(
+  progress: ArrayLike<number>,
+  { id, seed, flipShare, threshold = 0 }: { id: string; seed: Seed; flipShare: number; threshold?: number },
+): Label[] {
+  return Array.from(progress, (value, step) => {
+    const label = progressLabel(value, threshold)
+    const flipped = rng(seedOf(seed, 'flip', id, step)).uniform() < flipShare
+    return flipped ? (-label as Label) : label
+  })
+}

@@ -1,0 +1,43 @@
+/** The integrated step reward of RLAnything (paper section 2.2): the outcome of the whole plus the judge's view of the step. */
+import { stableMean } from './moments.ts'
+
+/** The outcome O of a trajectory as a sign: +1 success, -1 failure. */
+export type Outcome = -1 | 1
+
+/** One verdict of the judge on one step: +1 good, -1 bad, 0 unreadable. */
+export type Score = -1 | 0 | 1
+
+export type StepJudgement = {
+  /** [m] */
+  readonly scores: readonly Score[]
+  /** The judge's exact probability of a good verdict, where it tells; null where only samples are known. */
+  readonly probability: number | null
+}
+
+/** `sampled`: mean of the m verdicts. `expected`: p(+) - p(-) where the judge tells its probability, else the mean. */
+export type ScoreKind = 'sampled' | 'expected'
+
+export type RewardOptions = {
+  /** Weight of the step's score beside the outcome. */
+  readonly lambda: number
+  readonly score: ScoreKind
+}
+
+/** Success is a full outcome (1); partial credit below it counts as failure, as in ALFWorld. */
+export function outcomeOf(value: number): Outcome {
+  return value >= 1 ? 1 : -1
+}
+
+/**
+ * Mean score of a step in [-1, 1]. Unreadable verdicts count 0 and stay in the divisor m; no verdicts give 0.
+ * A step without verdicts but with a probability has its expected score under either kind.
+ */
+export function stepScore({ scores, probability }: StepJudgement, kind: ScoreKind = 'sampled'): number {
+  if (probability !== null && (kind === 'expected' || scores.length === 0)) return 2 * probability - 1
+  return stableMean(scores)
+}
+
+/** R = O + lambda * S, S in [-1, 1]; for lambda 1 within [-2, 2]. */
+export function stepReward(outcome: Outcome, score: number, lambda: number): number {
+  return outcome + lambda * score
+}

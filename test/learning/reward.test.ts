@@ -1,0 +1,80 @@
+import * as fc from 'fast-check'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { overlongPenalty } from '../../src/learning/overlong.ts'
+import { parseScore } from '../../src/learning/parse-score.ts'
+import { outcomeOf, type Score, stepReward, stepScore } from '../../src/learning/reward.ts'
+
+const sampled = (...scores: Score[]) => stepScore({ scores, probability: null })
+
+test('step reward: the reference examples', () => {
+  assert.is(stepReward(1, sampled(1, -1, 0), 1), 1)
+  assert.is(stepReward(-1, sampled(-1, -1, -1), 1), -2)
+  assert.is(stepReward(1, sampled(1, 1, -1), 0), 1)
+})
+
+test('an unreadable verdict counts 0 and stays in the divisor', () => {
+  assert.is(sampled(1, 0), 0.5)
+  assert.is(sampled(0, 0, 0), 0)
+  assert.is(sampled(), 0)
+})
+
+test('the expected score takes the probability, and verdicts where there is none', () => {
+  assert.is(stepScore({ scores: [-1], probability: 0.75 }, 'expected'), 0.5)
+  assert.is(stepScore({ scores: [-1], probability: null }, 'expected'), -1)
+  assert.is(stepScore({ scores: [-1], probability: 0.75 }, 'sampled'), -1)
+  assert.is(stepScore({ scores: [], probability: 0.75 }, 'sampled'), 0.5)
+})
+
+test('partial credit is not success', () => {
+  assert.equal([0, 0.99, 1].map(outcomeOf), [-1, -1, 1])
+})
+
+test('step rewards lie within 1 + lambda of zero', () => {
+  const score = fc.constantFrom<Score>(-1, 0, 1)
+  fc.assert(
+    fc.property(
+      fc.array(score),
+      fc.constantFrom(-1 as const, 1 as const),
+      fc.double({ min: 0, max: 4, noNaN: true }),
+      (scores, outcome, lambda) => {
+        assert.ok(
+          Math.abs(stepReward(outcome, stepScore({ scores, probability: null }), lambda)) <= 1 + lambda,
+        )
+      },
+    ),
+  )
+})
+
+test('score parser: the reference examples', () => {
+  const table: [string, Score][] = [
+    ['\\boxed{-1} no, \\boxed{1}', 1],
+    ['\\boxed{+1}', 1],
+    ['so \\boxed{\u22121}', -1],
+    ['\\boxed{1/8}', 0],
+    ['\\boxed{Step 2: 1}', 1],
+    ['\\boxed{1 or -1}', 0],
+    ['\\boxed{0}', 0],
+    ['\\boxed{1.5}', 0],
+    ['\\boxed{\\text{1}}', 1],
+    ['\\boxed{-1} and then \\boxed{1', -1],
+    ['1', 0],
+    ['', 0],
+    ['\\boxed{', 0],
+  ]
+  for (const [text, score] of table) assert.is(parseScore(text), score, text)
+})
+
+test('overlong penalty: the reference examples', () => {
+  const options = { maxTokens: 20480, bufferTokens: 4096, factor: 1 }
+  const table = [
+    [0, 0],
+    [16384, 0],
+    [18432, -0.5],
+    [20480, -1],
+    [30000, -1],
+  ]
+  for (const [tokens, penalty] of table) assert.is(overlongPenalty(tokens, options), penalty)
+})
+
+test.run()
