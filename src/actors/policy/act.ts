@@ -1,0 +1,49 @@
+/** What an environment worker asks of a policy worker (`rl.v1.<run>.call.policy.act`): the next action of many episodes at once. */
+import type { Seed } from '../../random.ts'
+
+export type ActRequest = {
+  readonly rollout: string
+  readonly kind: string
+  readonly goal: string
+  /** [actions + 1] */
+  readonly observations: readonly string[]
+  readonly actions: readonly string[]
+  /** What is allowed now; empty where the environment takes free text (a program). */
+  readonly admissible: readonly string[]
+  /** Tokens of this episode that the asker has already: the reply holds only what comes after them. */
+  readonly packedTokens: number
+  readonly policyVersion: number
+  readonly seed: Seed
+  readonly evaluation: boolean
+}
+
+/** One step's tokens and the action that they mean. Columns as in TrajectoryCompleted (little-endian). */
+export type ActReply = {
+  readonly action: string
+  /** Why the answer could not be read and a default was taken, else null. */
+  readonly invalid: string | null
+  /** False where the context is full: the episode ends here without an action. */
+  readonly fits: boolean
+  /** Whether this step's tokens go on in the episode's one packed sequence; if not they are a segment of their own. */
+  readonly continues: boolean
+  /** New prompt tokens followed by the generated ones, and per token: mask, log-prob, allowed tokens. Null where token ids are unknown. */
+  readonly tokens: PackedTokens | null
+  readonly usage: {
+    readonly promptTokens: number
+    readonly cachedTokens: number
+    readonly completionTokens: number
+  }
+}
+
+export type PackedTokens = {
+  /** How many of the tokens are prompt: the first generated token stands at this index. */
+  readonly promptLength: number
+  readonly tokensI32: Uint8Array
+  readonly maskU8: Uint8Array
+  readonly logprobsF32: Uint8Array
+  /** Int32 [T + 1] and values; absent where all tokens were allowed. */
+  readonly allowedOffsetsI32?: Uint8Array
+  readonly allowedI32?: Uint8Array
+}
+
+export type Act = (requests: readonly ActRequest[], signal: AbortSignal) => Promise<readonly ActReply[]>
