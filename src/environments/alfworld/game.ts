@@ -1,6 +1,7 @@
 import { RlError } from '../../errors.ts'
 import type { Seed } from '../../random.ts'
 import { compileOperator, compileTest, type Operator } from './actions.ts'
+import { applicableInstances, type Instances } from './applicable.ts'
 import { type Domain, parseDomain } from './domain.ts'
 import type { Facts } from './facts.ts'
 import { type GameFile, parseGameFile, splitTask } from './game-file.ts'
@@ -12,7 +13,13 @@ import { type Text, textCompiler } from './text.ts'
 import { grammarError, readTwl2 } from './twl2.ts'
 
 /** An action of a game with its texts. */
-export type GameAction = Operator & { readonly command: Text; readonly feedback: Text }
+export type GameAction = Operator & {
+  readonly command: Text
+  readonly feedback: Text
+  /** The facts that can change and that decide on the applicable instances and their commands, as indexes into Facts. */
+  readonly varyingReads: readonly number[]
+  readonly applicable: (facts: Facts) => Instances
+}
 
 /** A game made ready for play. Games are immutable and shared by all their states. */
 export type Game = {
@@ -56,11 +63,13 @@ export function gameOf(file: GameFile, name = 'game', { shuffle }: { readonly sh
       problem,
       tables,
       names,
-      actions: program.actions.map(({ schema, command, feedback }) => ({
-        ...compileOperator(tables, schema),
-        command,
-        feedback,
-      })),
+      actions: program.actions.map(({ schema, command, feedback }) => {
+        const operator = compileOperator(tables, schema)
+        const reads = new Set([...operator.reads, ...command.reads])
+        const varyingReads = [...reads].filter((index) => !program.isStatic(index))
+        const applicable = applicableInstances(operator, command, varyingReads, { tables, names, task })
+        return { ...operator, command, feedback, varyingReads, applicable }
+      }),
       intro: program.intro,
       task,
       goal,
@@ -75,6 +84,8 @@ export function gameOf(file: GameFile, name = 'game', { shuffle }: { readonly sh
 /** Domain and grammar, compiled: the same for all games that differ in problem and task sentence only. */
 type Program = {
   readonly domain: Domain
+  /** Whether no action changes these facts; takes an index into Facts. */
+  readonly isStatic: (index: number) => boolean
   readonly intro: Text
   readonly actions: readonly {
     readonly schema: Domain['actions'][number]
@@ -104,8 +115,10 @@ function compileProgram(domainText: string, grammar: string, externalTask: boole
   const twl2 = readTwl2(grammar)
   const predicates = new Map([...domain.predicates.keys()].map((name, i) => [name, i]))
   const { template, rule } = textCompiler(twl2, predicates, externalTask)
+  const changing = [...domain.predicates.keys()].map((name) => !domain.isStatic(name))
   return {
     domain,
+    isStatic: (index) => !changing[index % changing.length],
     intro: rule('intro', 1, []),
     actions: domain.actions.map((schema) => {
       const texts = twl2.actions.get(schema.name)

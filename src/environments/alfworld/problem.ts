@@ -33,7 +33,7 @@ export function parseProblem(text: string, domain: Domain): Problem {
     variables: new Set(),
   }
   const goal = found.get(':goal')
-  if (!goal || goal.items.length !== 2)
+  if (goal?.items.length !== 2)
     throw syntaxError(SOURCE, goal?.line ?? 1, '(:goal CONDITION) is missing')
   return {
     name,

@@ -11,8 +11,8 @@ export function tablesOf(domain: Domain, problem: Problem): Tables {
   const predicates = new Map([...domain.predicates.keys()].map((name, i) => [name, i]))
   const keys: number[][] = [...predicates.keys()].map(() => [])
   for (const { predicate, args } of problem.init) {
-    const [a, b] = args.map((id) => entities.get(id) ?? -1)
-    const key = a === undefined ? 0 : b === undefined ? a : (a << packing.bits) | b
+    let key = 0
+    for (const id of args) key = (key << packing.bits) | (entities.get(id) ?? 0)
     keys[predicates.get(predicate) ?? -1].push(key)
   }
   return {

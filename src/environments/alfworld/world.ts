@@ -1,3 +1,4 @@
+import type { Instances } from './applicable.ts'
 import { budget } from './budget.ts'
 import type { Entity, Facts } from './facts.ts'
 import type { Game, GameAction } from './game.ts'
@@ -10,31 +11,29 @@ import type { RenderContext, Text } from './text.ts'
 export type World = {
   readonly game: Game
   readonly facts: Facts
-  /** Applicable instances per action, worked out when first asked for. */
-  readonly memo: (Instances | undefined)[]
+  readonly memo: Memo
 }
 
-/** The applicable instances of one action: row i of `args` has the command `commands[i]`. */
-export type Instances = {
-  readonly args: readonly (readonly Entity[])[]
-  readonly commands: readonly string[]
+/** What was worked out of a world when it was first asked for. */
+type Memo = {
+  /** Applicable instances per action of the game. */
+  readonly instances: (Instances | undefined)[]
+  commands: readonly string[] | undefined
 }
 
 /** One action that can be taken. */
 export type Move = { readonly action: GameAction; readonly args: readonly Entity[]; readonly command: string }
 
 export function initialWorld(game: Game): World {
-  return { game, facts: game.tables.init, memo: [] }
+  return { game, facts: game.tables.init, memo: { instances: [], commands: undefined } }
 }
 
 /** The applicable instances of the game's action number `index`. */
-export function instancesOf(world: World, index: number): Instances {
-  let instances = world.memo[index]
+export function instancesOf({ game, facts, memo }: World, index: number): Instances {
+  let instances = memo.instances[index]
   if (!instances) {
-    const action = world.game.actions[index]
-    const args = action.instances(world.facts)
-    instances = { args, commands: args.map((values) => renderText(world, action.command, values)) }
-    world.memo[index] = instances
+    instances = game.actions[index].applicable(facts)
+    memo.instances[index] = instances
   }
   return instances
 }
@@ -58,23 +57,30 @@ export function moveFor(world: World, command: string): Move | null {
 }
 
 /** All commands that do something, sorted by code point, each once. */
-export function commandsOf(world: World): string[] {
-  const all: string[] = []
-  for (let index = 0; index < world.game.actions.length; index++)
-    all.push(...instancesOf(world, index).commands)
-  all.sort()
-  return all.filter((command, i) => command !== all[i - 1])
+export function commandsOf(world: World): readonly string[] {
+  world.memo.commands ??= merged(world.game.actions.map((_, index) => instancesOf(world, index).sorted))
+  return world.memo.commands
+}
+
+/** Merges sorted lists. Lists of different actions seldom overlap, so mostly they need no more than the right order. */
+function merged(lists: readonly (readonly string[])[]): string[] {
+  const filled = lists.filter((list) => list.length > 0).sort((a, b) => (a[0] < b[0] ? -1 : 1))
+  const all = filled.flat()
+  if (all.some((command, i) => i > 0 && command <= all[i - 1]))
+    return all.sort().filter((command, i) => command !== all[i - 1])
+  return all
 }
 
 /** The world after a move of this world. */
 export function applyMove(world: World, { action, args }: Pick<Move, 'action' | 'args'>): World {
   const facts = action.apply(world.facts, args)
-  const changed = (index: number) => facts[index] !== world.facts[index]
-  const memo = world.game.actions.map((other, i) => {
-    const stale = [...other.reads, ...other.command.reads].some(changed)
-    return stale ? undefined : world.memo[i]
+  let stale = false
+  const instances = world.game.actions.map(({ varyingReads }, i) => {
+    if (!varyingReads.some((index) => facts[index] !== world.facts[index])) return world.memo.instances[i]
+    stale = true
+    return undefined
   })
-  return { game: world.game, facts, memo }
+  return { game: world.game, facts, memo: { instances, commands: stale ? undefined : world.memo.commands } }
 }
 
 export const isGoal = ({ game, facts }: World) => game.goal.holds(facts)

@@ -1,0 +1,70 @@
+import type { Operator } from './actions.ts'
+import { budget } from './budget.ts'
+import type { Entity, Facts } from './facts.ts'
+import type { RenderContext, Text } from './text.ts'
+
+/** The applicable instances of one action: row i of `args` has the command `commands[i]`. */
+export type Instances = {
+  readonly args: readonly (readonly Entity[])[]
+  readonly commands: readonly string[]
+  /** The commands in code point order. */
+  readonly sorted: readonly string[]
+}
+
+/**
+ * The applicable instances of an action as a function of the facts. Results are kept for actions that depend on nothing that changes,
+ * or on one predicate with a single fact: where the agent is decides on all `go to …` of a scene.
+ * @param varying the facts that can change and that decide on the instances and their commands, as indexes into Facts
+ */
+export function applicableInstances(
+  operator: Operator,
+  command: Text,
+  varying: readonly number[],
+  game: Omit<RenderContext, 'facts' | 'values'>,
+): (facts: Facts) => Instances {
+  const kept = new Map<number, Instances>()
+  const commandOf = commandRenderer(command, varying, game)
+  const workOut = (facts: Facts): Instances => {
+    const args = operator.instances(facts)
+    const commands = args.map((values) => commandOf(facts, values))
+    return { args, commands, sorted: commands.length > 1 ? commands.slice().sort() : commands }
+  }
+  return (facts) => {
+    if (varying.length > 1) return workOut(facts)
+    const relation = varying.length === 0 ? [-1] : facts[varying[0]]
+    if (relation.length !== 1) return workOut(facts)
+    let instances = kept.get(relation[0])
+    if (!instances) {
+      instances = workOut(facts)
+      kept.set(relation[0], instances)
+    }
+    return instances
+  }
+}
+
+/** Renders commands; once for the same arguments where the command depends on nothing that changes. */
+function commandRenderer(
+  command: Text,
+  varying: readonly number[],
+  game: Omit<RenderContext, 'facts' | 'values'>,
+): (facts: Facts, args: readonly Entity[]) => string {
+  const render = (facts: Facts, args: readonly Entity[]) => {
+    budget.start()
+    return command.render({ ...game, facts, values: [...args] })
+  }
+  const slots = [...command.uses]
+  const radix = game.tables.ids.length
+  if (varying.some((index) => command.reads.has(index)) || radix ** slots.length > Number.MAX_SAFE_INTEGER)
+    return render
+  const kept = new Map<number, string>()
+  return (facts, args) => {
+    let key = 0
+    for (const slot of slots) key = key * radix + args[slot]
+    let text = kept.get(key)
+    if (text === undefined) {
+      text = render(facts, args)
+      kept.set(key, text)
+    }
+    return text
+  }
+}
