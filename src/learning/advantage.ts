@@ -19,6 +19,8 @@ export type AdvantageKind = 'step-index' | 'task' | 'leave-one-out' | 'separate'
 export type AdvantageOptions = {
   readonly kind: AdvantageKind
   readonly lambda: number
+  /** Weight of the outcome: 1, or 0 where verdicts alone are the reward. */
+  readonly outcomeWeight?: number
   /** What a group of one gets: 0, or the raw reward as in the released code. */
   readonly single: 'zero' | 'raw'
   /** Least standard deviation that a group is divided by; 0 for none. */
@@ -139,7 +141,7 @@ function byStepIndex(
   options: AdvantageOptions,
   tally: Tally,
 ): Float64Array[] {
-  const rewards = rewardsOf(group, options.lambda)
+  const rewards = rewardsOf(group, options)
   const values = rewards.map((own) => new Float64Array(own.length))
   const longest = Math.max(0, ...rewards.map((own) => own.length))
   for (let step = 0; step < longest; step++) {
@@ -152,7 +154,7 @@ function byStepIndex(
 }
 
 function byTask(group: readonly RewardedRollout[], options: AdvantageOptions, tally: Tally): Float64Array[] {
-  const rewards = rewardsOf(group, options.lambda)
+  const rewards = rewardsOf(group, options)
   const all = rewards.flatMap((own) => [...own])
   const standard = standardise(all, options, tally, group.length)
   return rewards.map((own) => own.map(standard))
@@ -164,7 +166,7 @@ function leaveOneOut(
   tally: Tally,
 ): Float64Array[] {
   tally.groups++
-  const rewards = rewardsOf(group, options.lambda)
+  const rewards = rewardsOf(group, options)
   const means = rewards.filter((own) => own.length > 0).map((own) => stableMean(own))
   if (means.length < 2) {
     tally.single++
@@ -191,7 +193,7 @@ function separate(
   tally.groups++
   if (group.length === 1) {
     tally.single++
-    const [rewards] = rewardsOf(group, options.lambda)
+    const [rewards] = rewardsOf(group, options)
     return [options.single === 'raw' ? rewards : new Float64Array(rewards.length)]
   }
   const outcomes = moments(group.map(({ outcome }) => outcome))
@@ -201,15 +203,18 @@ function separate(
     Float64Array.from(
       rollout.scores,
       (score) =>
-        zScore(rollout.outcome, outcomes, options.stdFloor) +
+        (options.outcomeWeight ?? 1) * zScore(rollout.outcome, outcomes, options.stdFloor) +
         options.lambda * zScore(score, scores, options.stdFloor),
     ),
   )
 }
 
-function rewardsOf(group: readonly RewardedRollout[], lambda: number): Float64Array[] {
+function rewardsOf(
+  group: readonly RewardedRollout[],
+  { lambda, outcomeWeight = 1 }: AdvantageOptions,
+): Float64Array[] {
   return group.map(({ outcome, scores }) =>
-    Float64Array.from(scores, (score) => stepReward(outcome, score, lambda)),
+    Float64Array.from(scores, (score) => stepReward(outcomeWeight * outcome, score, lambda)),
   )
 }
 

@@ -38,6 +38,6 @@ export function stepScore({ scores, probability }: StepJudgement, kind: ScoreKin
 }
 
 /** R = O + lambda * S, S in [-1, 1]; for lambda 1 within [-2, 2]. */
-export function stepReward(outcome: Outcome, score: number, lambda: number): number {
+export function stepReward(outcome: number, score: number, lambda: number): number {
   return outcome + lambda * score
 }

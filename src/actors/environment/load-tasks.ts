@@ -1,0 +1,36 @@
+import type { Environment } from '../../environments/port.ts'
+import { RlError } from '../../errors.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
+import { rng, seedOf } from '../../random.ts'
+import type { LoadTasks } from '../jobs.ts'
+import { slotName } from '../names.ts'
+
+/**
+ * TaskAdded for every task of every split, each split from its last slot to its first (jobs.ts). Where a split has more
+ * tasks than wanted, a seeded choice of them is taken in the split's own order.
+ */
+export async function loadTasks(environment: Environment, { splits, seed }: LoadTasks): Promise<NewEvent[]> {
+  const events: NewEvent[] = []
+  for (const { split, source, limit } of splits) {
+    const all = await environment.tasks(source)
+    if (all.length === 0)
+      throw new RlError(`the split '${split}' (the environment's '${source}') has no tasks`, {
+        code: 'environment.empty-split',
+        hint: 'check environment.data and environment.splits',
+      })
+    const chosen = limit === null || limit >= all.length ? all : choose(all, limit, seedOf(seed, split))
+    for (let index = chosen.length - 1; index >= 0; index--)
+      events.push({
+        type: 'TaskAdded',
+        data: { slot: slotName(split, index), split, index, total: chosen.length, task: chosen[index] },
+      })
+  }
+  return events
+}
+
+function choose<T>(items: readonly T[], limit: number, seed: ReturnType<typeof seedOf>): T[] {
+  const indices = rng(seed)
+    .shuffle(items.map((_, index) => index))
+    .slice(0, limit)
+  return indices.sort((a, b) => a - b).map((index) => items[index])
+}

@@ -1,0 +1,85 @@
+/** Training samples of the policy from what stands in the log of an episode. */
+import type { EventData } from '../../events/catalogue.ts'
+import { readFloat32, readInt32 } from '../../events/columns.ts'
+import type { TrainingSample } from '../../models/port.ts'
+import { allowedColumns, choicePath } from './choices.ts'
+import { type Codec, commandTokens, type EpisodeText, introTokens, observationTokens } from './packing.ts'
+
+type Segment = EventData<'TrajectoryCompleted'>['segments'][number]
+
+/**
+ * A packed part of a trajectory with an advantage a step; null where every step's is 0. Tokens of a step with advantage 0
+ * are not trained.
+ * @param advantages [steps of the whole trajectory]
+ */
+export function segmentSample(
+  id: string,
+  segment: Segment,
+  advantages: ArrayLike<number>,
+): TrainingSample | null {
+  const tokens = readInt32(segment.tokensI32)
+  const starts = readInt32(segment.stepStartI32)
+  const mask = Uint8Array.from(segment.maskU8)
+  const values = new Float32Array(tokens.length)
+  let trained = false
+  for (const [i, start] of starts.entries()) {
+    const advantage = advantages[segment.firstStep + i] ?? 0
+    const end = i + 1 < starts.length ? starts[i + 1] : tokens.length
+    for (let t = start; t < end; t++) {
+      if (advantage === 0) mask[t] = 0
+      else if (mask[t] === 1) {
+        values[t] = advantage
+        trained = true
+      }
+    }
+  }
+  if (!trained) return null
+  return {
+    id,
+    tokens,
+    mask,
+    advantages: values,
+    logprobs: readFloat32(segment.logprobsF32),
+    ...(segment.allowedOffsetsI32 && segment.allowedI32
+      ? { allowed: { offsets: readInt32(segment.allowedOffsetsI32), tokens: readInt32(segment.allowedI32) } }
+      : {}),
+  }
+}
+
+/** An episode with what was allowed at each step. */
+export type Demonstration = EpisodeText & {
+  readonly id: string
+  /** [actions][commands] */
+  readonly admissible: readonly (readonly string[])[]
+}
+
+/** A supervised sample that imitates every action of an episode, under the trie of what was allowed. Cut to the context. */
+export function demonstrationSample(
+  codec: Codec,
+  { id, goal, observations, actions, admissible }: Demonstration,
+  contextTokens: number,
+): TrainingSample {
+  const tokens = [...introTokens(codec, goal, observations[0]), codec.turn]
+  const mask: number[] = tokens.map(() => 0)
+  const allowed: (readonly number[])[] = tokens.map(() => [])
+  for (const [step, action] of actions.entries()) {
+    const chosen = commandTokens(codec, action)
+    const rest = [...observationTokens(codec, observations[step + 1]), codec.turn]
+    if (tokens.length + chosen.length + rest.length > contextTokens) break
+    const path = choicePath(
+      chosen,
+      admissible[step].map((command) => commandTokens(codec, command)),
+    )
+    tokens.push(...chosen, ...rest)
+    mask.push(...path.mask, ...rest.map(() => 0))
+    allowed.push(...path.allowed, ...rest.map(() => []))
+  }
+  return {
+    id,
+    tokens: Int32Array.from(tokens),
+    mask: Uint8Array.from(mask),
+    advantages: Float32Array.from(mask),
+    logprobs: new Float32Array(tokens.length),
+    allowed: allowedColumns(allowed),
+  }
+}
