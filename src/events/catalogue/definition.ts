@@ -26,7 +26,7 @@ export const count = z.int().nonnegative()
 export const share = z.number().min(0).max(1)
 export const name = z.string().min(1).max(256)
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
-export const seed = z.tuple([z.int().min(0).max(0xffffffff), z.int().min(0).max(0xffffffff)])
+export const seed = z.tuple([z.int().min(0).max(0xffffffff), z.int().min(0).max(0xffffffff)]).readonly()
 /** Little-endian binary column; the field's name ends with its element type (I32, F32, U8). */
 export const column: z.ZodType<Uint8Array> = z.instanceof(Uint8Array)
 export const blob = z.strictObject({ sha256, bytes: count })

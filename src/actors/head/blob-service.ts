@@ -1,0 +1,80 @@
+/** `blob.get` and `blob.put` in chunks, for actors on any host. */
+import { RlError } from '../../errors.ts'
+import type { BlobWriter } from '../../events/blobs.ts'
+import type { Bus } from '../../events/bus.ts'
+import { DATA_LIMIT } from '../../events/codec.ts'
+import type { EventLog } from '../../events/log.ts'
+import {
+  BLOB_CHUNK,
+  type BlobGetReply,
+  type BlobPutReply,
+  blobGetRequest,
+  blobPutRequest,
+  parseRequest,
+} from '../../events/log-protocol.ts'
+import { pack } from '../../events/msgpack.ts'
+import { subjectsOf } from '../../events/subjects.ts'
+
+type Handler = (body: Uint8Array, subject: string) => Uint8Array
+
+/** Uploads under way at a time; the oldest gives way and is begun again by its sender. */
+const UPLOADS = 64
+
+/** Serves the blobs of a log's run. Returns the end of it. */
+export function serveBlobs(bus: Bus, log: EventLog, guard: (handler: Handler) => Handler): () => void {
+  const subjects = subjectsOf(log.run)
+  const uploads = new Map<string, BlobWriter>()
+
+  function get(body: Uint8Array): Uint8Array {
+    const { sha256, bytes, offset } = parseRequest(blobGetRequest, body)
+    const reply: BlobGetReply = { chunk: log.blobs.chunk({ sha256, bytes }, offset, BLOB_CHUNK) }
+    return pack(reply)
+  }
+
+  function put(body: Uint8Array): Uint8Array {
+    const { sha256, bytes, offset, chunk } = parseRequest(blobPutRequest, body)
+    const reply = (sealed: boolean) => pack({ sealed } satisfies BlobPutReply)
+    if (log.blobs.has(sha256)) return reply(true)
+    if (bytes > DATA_LIMIT)
+      throw new RlError(`a blob of ${bytes} bytes is over the limit of ${DATA_LIMIT}`, {
+        code: 'event.oversized',
+      })
+    if (offset === 0) begin({ sha256, bytes })
+    const upload = uploads.get(sha256)
+    // A chunk whose answer was lost comes again.
+    if (upload && offset + chunk.byteLength === upload.written() && offset < upload.written())
+      return reply(false)
+    if (!upload || offset !== upload.written())
+      throw new RlError(`blob ${sha256}: a chunk at ${offset} was not expected`, {
+        code: 'blob.out-of-order',
+        hint: 'begin again at offset 0',
+      })
+    upload.write(chunk)
+    if (upload.written() < bytes) return reply(false)
+    uploads.delete(sha256)
+    upload.seal()
+    return reply(true)
+  }
+
+  function begin(ref: { sha256: string; bytes: number }): void {
+    log.checkSpace(ref.bytes)
+    drop(ref.sha256)
+    const [oldest] = uploads.keys()
+    if (uploads.size >= UPLOADS) drop(oldest)
+    uploads.set(ref.sha256, log.blobs.begin(ref))
+  }
+
+  function drop(sha256: string): void {
+    uploads.get(sha256)?.discard()
+    uploads.delete(sha256)
+  }
+
+  const leave = [
+    bus.serve(subjects.blob('get'), null, guard(get)),
+    bus.serve(subjects.blob('put'), null, guard(put)),
+  ]
+  return () => {
+    for (const unsubscribe of leave) unsubscribe()
+    for (const sha256 of [...uploads.keys()]) drop(sha256)
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * The broker of a run: a real nats-server on the loopback interface. It dies with this process, however that ends, and
+ * it is started again, on the same port with the same token and store, when it dies alone.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { RlError } from '../errors.ts'
+import { connectBus } from '../events/bus.ts'
+import { writePrivately } from './connection.ts'
+import { findNatsServer } from './find.ts'
+
+export type Broker = {
+  readonly url: string
+  readonly token: string
+  /** Process id of the nats-server at this time, or null while it is being started again. */
+  readonly pid: () => number | null
+  /** How often it had to be started again. */
+  readonly restarts: () => number
+  readonly stop: () => Promise<void>
+}
+
+export type BrokerOptions = {
+  /** Folder for its store, config and log, e.g. runs/<run>/broker. */
+  readonly folder: string
+  readonly name: string
+  /** Wanted again after a restart of the head, so that actors find the broker where it was. */
+  readonly port?: number
+  readonly token?: string
+  /** Told about each restart, for the progress display. */
+  readonly onRestart?: (reason: string) => void
+}
+
+const READY_MS = 10_000
+
+/**
+ * Waits for the server and, in the background, for the end of standard input, which is a pipe from this process: the
+ * pipe ends with the process, even after SIGKILL, and then the server is killed.
+ */
+const GUARD = `
+exec 3<&0
+"$1" -c "$2" 3<&- </dev/null &
+server=$!
+( while read -r _ <&3; do :; done; kill -9 $server 2>/dev/null ) &
+guard=$!
+wait $server
+status=$?
+kill $guard 2>/dev/null
+exit $status
+`
+
+export async function startBroker({ folder, name, onRestart, ...wanted }: BrokerOptions): Promise<Broker> {
+  const program = await findNatsServer()
+  const token = wanted.token ?? randomBytes(24).toString('base64url')
+  const paths = {
+    config: join(folder, 'nats.conf'),
+    pid: join(folder, 'nats.pid'),
+    log: join(folder, 'nats.log'),
+    store: join(folder, 'store'),
+  }
+  mkdirSync(paths.store, { recursive: true, mode: 0o700 })
+  await killLeftover(paths.pid, paths.config)
+
+  let port = wanted.port && (await isFree(wanted.port)) ? wanted.port : await freePort()
+  let guard: ChildProcess | null = null
+  let stopped = false
+  let restarts = 0
+  let starting: Promise<void> = Promise.resolve()
+
+  async function start(): Promise<void> {
+    await killLeftover(paths.pid, paths.config)
+    writePrivately(paths.config, configOf({ name, port, token, ...paths }))
+    const child = spawn('sh', ['-c', GUARD, 'sh', program, paths.config], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    })
+    guard = child
+    let ended = false
+    child.once('exit', () => {
+      ended = true
+      if (guard === child) guard = null
+      if (!stopped && ready) restart()
+    })
+    let ready = false
+    const until = performance.now() + READY_MS
+    while (!ready) {
+      if (ended || performance.now() > until) {
+        child.stdin?.end()
+        throw new RlError(`nats-server did not start: ${lastLines(paths.log)}`, {
+          code: 'broker.not-started',
+          hint: `look into ${paths.log}`,
+        })
+      }
+      ready = await answers(port, token)
+      if (!ready) await pause(25)
+    }
+  }
+
+  function restart(): void {
+    restarts++
+    onRestart?.('nats-server ended and is started again')
+    starting = (async () => {
+      for (let attempt = 0; !stopped; attempt++) {
+        try {
+          return await start()
+        } catch {
+          await pause(Math.min(2_000, 100 * 2 ** attempt))
+        }
+      }
+    })()
+  }
+
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await start()
+      break
+    } catch (error) {
+      // Somebody may have taken the port between the look and the start.
+      if (attempt === 2) throw error
+      port = await freePort()
+    }
+  }
+
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    token,
+    pid: () => (guard ? readPid(paths.pid) : null),
+    restarts: () => restarts,
+    async stop() {
+      stopped = true
+      await starting
+      const child = guard
+      if (!child) return
+      const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+      const pid = readPid(paths.pid)
+      if (pid !== null && isOurs(pid, paths.config)) process.kill(pid, 'SIGTERM')
+      else child.stdin?.end()
+      const force = setTimeout(() => child.stdin?.end(), 3_000)
+      await ended
+      clearTimeout(force)
+    },
+  }
+}
+
+type ServerConfig = {
+  readonly name: string
+  readonly port: number
+  readonly token: string
+  readonly pid: string
+  readonly log: string
+  readonly store: string
+}
+
+function configOf({ name, port, token, pid, log, store }: ServerConfig): string {
+  const quoted = (text: string) => JSON.stringify(text)
+  return `server_name: ${quoted(name)}
+host: "127.0.0.1"
+port: ${port}
+authorization { token: ${quoted(token)} }
+max_payload: 8MB
+pid_file: ${quoted(pid)}
+log_file: ${quoted(log)}
+logfile_size_limit: 8MB
+jetstream { store_dir: ${quoted(store)} }
+`
+}
+
+/** A server that an earlier head left behind would hold the port and the store. */
+async function killLeftover(pidFile: string, config: string): Promise<void> {
+  const pid = readPid(pidFile)
+  if (pid === null || !isOurs(pid, config)) return
+  process.kill(pid, 'SIGKILL')
+  for (let wait = 0; wait < 200 && isOurs(pid, config); wait++) await pause(10)
+}
+
+function readPid(path: string): number | null {
+  if (!existsSync(path)) return null
+  const pid = Number(readFileSync(path, 'utf8'))
+  return Number.isSafeInteger(pid) && pid > 1 ? pid : null
+}
+
+/** Whether the process is a server with this config: pids are used again by others. */
+function isOurs(pid: number, config: string): boolean {
+  try {
+    process.kill(pid, 0)
+    const commandLine = `/proc/${pid}/cmdline`
+    return existsSync(commandLine)
+      ? readFileSync(commandLine, 'utf8').split('\0').includes(config)
+      : !existsSync('/proc')
+  } catch {
+    return false
+  }
+}
+
+async function answers(port: number, token: string): Promise<boolean> {
+  try {
+    const bus = await connectBus({ url: `nats://127.0.0.1:${port}`, token, timeoutMs: 1_000 })
+    await bus.close()
+    return true
+  } catch (error) {
+    if (error instanceof RlError && error.code === 'bus.wrong-token')
+      throw new RlError(`port ${port} is taken by another nats-server`, { code: 'broker.port-taken' })
+    return false
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() =>
+        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+      )
+    })
+  })
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
+
+function lastLines(path: string): string {
+  if (!existsSync(path)) return 'it wrote no log'
+  return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-3).join(' | ').slice(-500)
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,128 @@
+/** Content-addressed files: `<folder>/<first two digits>/<sha256>`. Written once, never changed. */
+import { createHash, randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { RlError } from '../errors.ts'
+import type { BlobRef } from './codec.ts'
+
+export type BlobStore = {
+  readonly folder: string
+  /** Keeps the bytes and tells where; what is already there is not written again. Durable when it returns. */
+  readonly put: (bytes: Uint8Array) => BlobRef
+  /** The bytes, or an error where the blob is missing or not what its name says. */
+  readonly get: (ref: BlobRef) => Uint8Array
+  /** At most `length` bytes from `offset` on, not compared with the name. */
+  readonly chunk: (ref: BlobRef, offset: number, length: number) => Uint8Array
+  readonly has: (sha256: string) => boolean
+  /** Takes a blob piece by piece. */
+  readonly begin: (ref: BlobRef) => BlobWriter
+}
+
+export type BlobWriter = {
+  /** Bytes taken so far. */
+  readonly written: () => number
+  readonly write: (chunk: Uint8Array) => void
+  /** Compares with the name and keeps the blob, or throws it away with an error. */
+  readonly seal: () => void
+  readonly discard: () => void
+}
+
+export function sha256Of(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+/** `parents`: the blob folders of the runs that this one was forked from, which are only read. */
+export function openBlobStore(folder: string, parents: readonly string[] = []): BlobStore {
+  const pathIn = (root: string, sha256: string) => join(root, sha256.slice(0, 2), sha256)
+  const find = (sha256: string) =>
+    [folder, ...parents].map((root) => pathIn(root, sha256)).find((path) => existsSync(path))
+
+  function pathOf({ sha256, bytes }: BlobRef): string {
+    const path = find(sha256)
+    if (path === undefined)
+      throw new RlError(`blob ${sha256} is missing from ${folder}`, {
+        code: 'blob.missing',
+        hint: 'copy the whole folder of the run, blobs included',
+      })
+    if (statSync(path).size !== bytes) throw corrupt(sha256)
+    return path
+  }
+
+  function begin(ref: BlobRef): BlobWriter {
+    const path = pathIn(folder, ref.sha256)
+    mkdirSync(dirname(path), { recursive: true })
+    const part = `${path}.${randomUUID()}.part`
+    const file = openSync(part, 'wx')
+    const hash = createHash('sha256')
+    let written = 0
+    const discard = () => {
+      closeSync(file)
+      rmSync(part, { force: true })
+    }
+    return {
+      written: () => written,
+      write(chunk) {
+        hash.update(chunk)
+        for (let at = 0; at < chunk.byteLength; ) at += writeSync(file, chunk, at)
+        written += chunk.byteLength
+      },
+      seal() {
+        if (written !== ref.bytes || hash.digest('hex') !== ref.sha256) {
+          discard()
+          throw corrupt(ref.sha256)
+        }
+        fsyncSync(file)
+        closeSync(file)
+        renameSync(part, path)
+      },
+      discard,
+    }
+  }
+
+  return {
+    folder,
+    begin,
+    put(bytes) {
+      const ref = { sha256: sha256Of(bytes), bytes: bytes.byteLength }
+      if (find(ref.sha256)) return ref
+      const writer = begin(ref)
+      writer.write(bytes)
+      writer.seal()
+      return ref
+    },
+    get(ref) {
+      const content = readFileSync(pathOf(ref))
+      if (sha256Of(content) !== ref.sha256) throw corrupt(ref.sha256)
+      return content
+    },
+    chunk(ref, offset, length) {
+      const file = openSync(pathOf(ref), 'r')
+      try {
+        const bytes = Buffer.alloc(Math.max(0, Math.min(length, ref.bytes - offset)))
+        return bytes.subarray(0, readSync(file, bytes, 0, bytes.byteLength, offset))
+      } finally {
+        closeSync(file)
+      }
+    },
+    has: (sha256) => find(sha256) !== undefined,
+  }
+}
+
+function corrupt(sha256: string): RlError {
+  return new RlError(`blob ${sha256} is not what its name says`, {
+    code: 'blob.corrupt',
+    hint: 'restore it from a copy of the run',
+  })
+}

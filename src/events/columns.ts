@@ -1,0 +1,45 @@
+/**
+ * Typed columns as they travel in events: little-endian bytes. A field's name ends with its element type: I32, F32, U8.
+ * A decoded column is a view at an arbitrary offset of the message, so reading it as numbers copies where it must.
+ */
+import { RlError } from '../errors.ts'
+
+export type NumberColumn = Int32Array | Float32Array | Uint8Array
+
+/** The bytes of a typed array (a view where the machine is little-endian, as all that Node runs on are). */
+export function toColumn(values: NumberColumn): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+}
+
+export function int32Column(values: ArrayLike<number>): Uint8Array {
+  return toColumn(values instanceof Int32Array ? values : Int32Array.from(values))
+}
+
+export function float32Column(values: ArrayLike<number>): Uint8Array {
+  return toColumn(values instanceof Float32Array ? values : Float32Array.from(values))
+}
+
+/** Shape [bytes / 4]. */
+export function readInt32(column: Uint8Array): Int32Array {
+  return new Int32Array(wholeElements(column))
+}
+
+/** Shape [bytes / 4]. */
+export function readFloat32(column: Uint8Array): Float32Array {
+  return new Float32Array(wholeElements(column))
+}
+
+/** Shape [bytes]. */
+export function readUint8(column: Uint8Array): Uint8Array {
+  return new Uint8Array(column)
+}
+
+/** A copy of the bytes at offset 0, where 4-byte elements are aligned. */
+function wholeElements(column: Uint8Array): ArrayBuffer {
+  if (column.byteLength % 4 !== 0)
+    throw new RlError(`a column has ${column.byteLength} bytes, which is no whole number of elements`, {
+      code: 'event.bad-column',
+      hint: 'a column is the little-endian bytes of its 4-byte elements',
+    })
+  return new Uint8Array(column).buffer
+}

@@ -1,0 +1,259 @@
+/** The log as an actor sees it: append, read and blobs over the bus, retried until the head has answered. */
+import { uuidv7 } from 'uuidv7'
+import { explain, RlError } from '../errors.ts'
+import { sha256Of } from './blobs.ts'
+import type { Bus } from './bus.ts'
+import { CATALOGUE, type LoggedEvent, type NewEvent } from './catalogue.ts'
+import { type BlobRef, DATA_LIMIT, decodeLoggedAsync, encodeEnvelope, INLINE_DATA_LIMIT } from './codec.ts'
+import type { Appended } from './log.ts'
+import {
+  type AppendReply,
+  BLOB_CHUNK,
+  type BlobGetReply,
+  type HasReply,
+  type HeadReply,
+  type ReadReply,
+  type ReadRequest,
+  type WireError,
+} from './log-protocol.ts'
+import { pack, unpack } from './msgpack.ts'
+import { subjectsOf } from './subjects.ts'
+
+export type AppendContext = {
+  /** Id of the event that led to these. */
+  readonly cause?: string | null
+  readonly trace?: string
+  /** Ids of the events; made where absent. */
+  readonly ids?: readonly string[]
+}
+
+export type LogClient = {
+  readonly bus: Bus
+  readonly run: string
+  /** Appends all or nothing and resolves to the positions once they are durable. Errors: what the head refused, `log.client-closed`. */
+  readonly append: (events: readonly NewEvent[], context?: AppendContext) => Promise<readonly Appended[]>
+  readonly read: (request: ReadRequest) => Promise<ReadReply>
+  readonly decode: (position: number, body: Uint8Array) => Promise<LoggedEvent>
+  /** Position of the event with each natural key, or null. */
+  readonly positionsOf: (keys: readonly string[]) => Promise<HasReply>
+  readonly head: () => Promise<HeadReply>
+  readonly putBlob: (bytes: Uint8Array) => Promise<BlobRef>
+  readonly getBlob: (ref: BlobRef) => Promise<Uint8Array>
+  /** Appends that were not answered yet. */
+  readonly pending: () => number
+  /** Ends retries: what is still under way fails. */
+  readonly close: () => void
+}
+
+export type LogClientOptions = {
+  readonly bus: Bus
+  readonly run: string
+  /** Stands in the envelopes: a role, or `role/worker`. */
+  readonly actor: string
+  readonly requestTimeoutMs?: number
+}
+
+type Group = {
+  readonly bodies: readonly Uint8Array[]
+  readonly bytes: number
+  readonly resolve: (appended: readonly Appended[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Codes after which the same request is sent again: it is idempotent, and the head or the broker will be back. */
+const TRANSIENT = new Set([
+  'bus.timeout',
+  'bus.no-responder',
+  'bus.disconnected',
+  'bus.failed',
+  'log.disk-full',
+  'log.closing',
+])
+
+const REQUESTS_IN_FLIGHT = 8
+const GROUPS_A_REQUEST = 512
+
+export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogClientOptions): LogClient {
+  const subjects = subjectsOf(run)
+  const queue: Group[] = []
+  let inFlight = 0
+  let pending = 0
+  let scheduled = false
+  let closed = false
+
+  async function ask<Reply>(subject: string, request: unknown): Promise<Reply> {
+    const body = pack(request)
+    for (let attempt = 0; ; attempt++) {
+      if (closed) throw clientClosed()
+      try {
+        return unpack(await bus.request(subject, body, { timeoutMs: requestTimeoutMs })) as Reply
+      } catch (error) {
+        if (!isTransient(error)) throw error
+        await pause(Math.min(500, 25 * 2 ** attempt))
+      }
+    }
+  }
+
+  function schedule(): void {
+    if (scheduled) return
+    scheduled = true
+    setImmediate(() => {
+      scheduled = false
+      while (queue.length > 0 && inFlight < REQUESTS_IN_FLIGHT) void send(nextGroups())
+    })
+  }
+
+  function nextGroups(): Group[] {
+    const most = Math.min(bus.maxPayload(), 1_048_576) - 4096
+    let bytes = 0
+    let count = 0
+    while (count < queue.length && count < GROUPS_A_REQUEST) {
+      bytes += queue[count].bytes
+      if (count > 0 && bytes > most) break
+      count++
+    }
+    return queue.splice(0, count)
+  }
+
+  async function send(groups: readonly Group[]): Promise<void> {
+    inFlight++
+    try {
+      const replies = await ask<AppendReply>(
+        subjects.log('append'),
+        groups.map((group) => group.bodies),
+      )
+      const refused: Group[] = []
+      groups.forEach((group, index) => {
+        const reply = replies[index]
+        if (Array.isArray(reply))
+          group.resolve(reply.map(([position, duplicate]) => ({ position, duplicate: duplicate === 1 })))
+        else if (TRANSIENT.has((reply as WireError).code)) refused.push(group)
+        else group.reject(toError(reply as WireError))
+      })
+      if (refused.length > 0) {
+        await pause(250)
+        queue.unshift(...refused)
+      }
+    } catch (error) {
+      for (const group of groups) group.reject(error)
+    } finally {
+      inFlight--
+      if (queue.length > 0) schedule()
+    }
+  }
+
+  async function encode(
+    event: NewEvent,
+    id: string,
+    { cause = null, trace }: AppendContext,
+  ): Promise<Uint8Array> {
+    const envelope = {
+      id,
+      type: event.type,
+      v: CATALOGUE[event.type].v,
+      run,
+      actor,
+      time: Date.now(),
+      cause,
+      trace,
+    }
+    const body = encodeEnvelope({ ...envelope, data: event.data })
+    if (body.byteLength <= INLINE_DATA_LIMIT) return body
+    return encodeEnvelope({ ...envelope, data: { $blob: await putBlob(pack(event.data)) } })
+  }
+
+  async function putBlob(bytes: Uint8Array): Promise<BlobRef> {
+    if (bytes.byteLength > DATA_LIMIT)
+      throw new RlError(`data of ${bytes.byteLength} bytes is over the limit of ${DATA_LIMIT}`, {
+        code: 'event.oversized',
+      })
+    const ref = { sha256: sha256Of(bytes), bytes: bytes.byteLength }
+    for (let restarts = 0; ; restarts++) {
+      try {
+        for (let offset = 0; ; offset += BLOB_CHUNK) {
+          const chunk = bytes.subarray(offset, offset + BLOB_CHUNK)
+          const { sealed } = await ask<{ sealed: boolean }>(subjects.blob('put'), { ...ref, offset, chunk })
+          if (sealed) return ref
+        }
+      } catch (error) {
+        // The head was started anew and knows nothing of the chunks before: begin again.
+        if (!(error instanceof RlError && error.code === 'blob.out-of-order') || restarts === 5) throw error
+      }
+    }
+  }
+
+  async function getBlob({ sha256, bytes }: BlobRef): Promise<Uint8Array> {
+    const content = new Uint8Array(bytes)
+    for (let offset = 0; offset < bytes; ) {
+      const { chunk } = await ask<BlobGetReply>(subjects.blob('get'), { sha256, bytes, offset })
+      content.set(chunk, offset)
+      offset += chunk.byteLength
+    }
+    if (sha256Of(content) !== sha256)
+      throw new RlError(`blob ${sha256} arrived damaged`, { code: 'blob.corrupt' })
+    return content
+  }
+
+  return {
+    bus,
+    run,
+    async append(events, context = {}) {
+      if (closed) throw clientClosed()
+      if (events.length === 0) return []
+      pending++
+      try {
+        const bodies: Uint8Array[] = []
+        for (const [index, event] of events.entries())
+          bodies.push(await encode(event, context.ids?.[index] ?? uuidv7(), context))
+        const bytes = bodies.reduce((total, body) => total + body.byteLength + 8, 0)
+        if (bytes > bus.maxPayload() - 4096)
+          throw new RlError(
+            `${events.length} events of ${bytes} bytes together are too many for one append`,
+            {
+              code: 'event.oversized',
+              hint: 'append them in several calls',
+            },
+          )
+        return await new Promise<readonly Appended[]>((resolve, reject) => {
+          queue.push({ bodies, bytes, resolve, reject })
+          schedule()
+        })
+      } finally {
+        pending--
+      }
+    },
+    read: (request) => ask<ReadReply>(subjects.log('read'), request),
+    decode: (position, body) => decodeLoggedAsync(body, position, getBlob),
+    positionsOf: (keys) => ask<HasReply>(subjects.log('has'), { keys }),
+    head: () => ask<HeadReply>(subjects.log('head'), {}),
+    putBlob,
+    getBlob,
+    pending: () => pending,
+    close() {
+      closed = true
+      for (const group of queue.splice(0)) group.reject(clientClosed())
+    },
+  }
+}
+
+/** Whether an error of a request will pass by itself: the broker or the head is away, or the disk is full. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof RlError && TRANSIENT.has(error.code)
+}
+
+function toError({ code, message, hint }: WireError): RlError {
+  return new RlError(message, { code, hint })
+}
+
+export function toWireError(error: unknown): WireError {
+  if (error instanceof RlError) return { code: error.code, message: error.message, hint: error.hint }
+  return { code: 'log.failed', message: explain(error) }
+}
+
+function clientClosed(): RlError {
+  return new RlError('the log client was closed', { code: 'log.client-closed' })
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

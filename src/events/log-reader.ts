@@ -1,0 +1,261 @@
+/** Reading an event log: by position, type, key, id and stream; through the parent's log where the run is a fork. */
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import Database from 'better-sqlite3'
+import { RlError } from '../errors.ts'
+import { type BlobStore, openBlobStore } from './blobs.ts'
+import type { EventType, LoggedEvent } from './catalogue.ts'
+import { decodeLogged } from './codec.ts'
+
+/** Where a fork's log begins: it shares the events 1 to `position` of this run. */
+export type ParentLink = {
+  readonly run: string
+  /** Path of the parent's events.db, relative to the folder of the fork's. */
+  readonly path: string
+  readonly position: number
+  /** Chain hash of the parent at that position (hex). */
+  readonly hash: string
+}
+
+export type LogRow = {
+  readonly position: number
+  readonly id: string
+  readonly key: string | null
+  readonly type: string
+  readonly stream: string
+  readonly time: number
+  readonly cause: string | null
+  readonly hash: Buffer
+  readonly body: Buffer
+}
+
+/** The last position (0 where the log is empty) and the chain hash there (hex). */
+export type LogHead = { readonly position: number; readonly hash: string }
+
+export type ReadOptions = {
+  /** First position wanted; 1 is the beginning. */
+  readonly from?: number
+  /** Last position wanted. */
+  readonly until?: number
+  /** Only these types. */
+  readonly types?: readonly EventType[]
+}
+
+/** An encoded event with its position. */
+export type RawEvent = { readonly position: number; readonly body: Uint8Array }
+
+/** Some events in order, and the position at which to go on reading. */
+export type RawPage = { readonly events: readonly RawEvent[]; readonly next: number }
+
+export type DeadLetter = {
+  readonly id: number
+  readonly time: number
+  readonly subject: string
+  readonly code: string
+  readonly reason: string
+  /** Size of the message; `body` holds its first 64 kB. */
+  readonly bytes: number
+  readonly body: Buffer
+}
+
+export type LogReader = {
+  readonly path: string
+  readonly run: string
+  readonly parent: ParentLink | null
+  readonly blobs: BlobStore
+  readonly head: () => LogHead
+  /** At most `limit` encoded events, and fewer where they would be more than `maxBytes` (but never none for that). */
+  readonly page: (options: ReadOptions & { limit?: number; maxBytes?: number }) => RawPage
+  /** All events asked for, in order, read page by page: events appended meanwhile are included. */
+  readonly events: (options?: ReadOptions) => IterableIterator<LoggedEvent>
+  readonly row: (position: number) => LogRow | null
+  readonly byKey: (key: string) => LoggedEvent | null
+  readonly byId: (id: string) => LoggedEvent | null
+  readonly byStream: (stream: string) => readonly LoggedEvent[]
+  /** Position of the event with this natural key or id, or null. */
+  readonly positionOf: (column: 'key' | 'id', value: string) => number | null
+  readonly countByType: () => Readonly<Record<string, number>>
+  /** The newest dead letters first, and how many there ever were. */
+  readonly deadLetters: (limit?: number) => { readonly total: number; readonly newest: readonly DeadLetter[] }
+  readonly meta: (name: string) => string | null
+  readonly close: () => void
+}
+
+const PAGE = 1000
+
+/** Opens a log for reading only; a writer may be at work on it. */
+export function openLogReader(path: string): LogReader {
+  if (!existsSync(path))
+    throw new RlError(`there is no event log at ${path}`, { code: 'log.missing', hint: 'rl runs lists runs' })
+  const db = new Database(path, { readonly: true, timeout: 5000 })
+  return readerOf(path, db)
+}
+
+/** The reading half over an open connection. */
+export function readerOf(path: string, db: Database.Database): LogReader {
+  const meta = readMeta(path, db)
+  const run = meta('run')
+  if (run === null) throw notALog(path)
+  const link = meta('parent')
+  const parentLink = link === null ? null : (JSON.parse(link) as ParentLink)
+  const parent = parentLink === null ? null : openLogReader(resolve(dirname(path), parentLink.path))
+  const base = parentLink?.position ?? 0
+  const blobs = openBlobStore(join(dirname(path), 'blobs'), parent ? [parent.blobs.folder] : [])
+
+  const columns = 'position, id, key, type, stream, time, cause, hash, body'
+  const selectHead = db.prepare('SELECT position, hash FROM events ORDER BY position DESC LIMIT 1')
+  const selectPage = db
+    .prepare('SELECT position, body FROM events WHERE position BETWEEN ? AND ? ORDER BY position LIMIT ?')
+    .raw()
+  const selectRow = db.prepare(`SELECT ${columns} FROM events WHERE position = ?`)
+  const selectKey = db.prepare('SELECT position FROM events WHERE key = ?').pluck()
+  const selectId = db.prepare('SELECT position FROM events WHERE id = ?').pluck()
+  const selectStream = db
+    .prepare('SELECT position, body FROM events WHERE stream = ? ORDER BY position')
+    .raw()
+  const pageOfTypes = new Map<number, Database.Statement>()
+
+  function statementForTypes(count: number): Database.Statement {
+    const known = pageOfTypes.get(count)
+    if (known) return known
+    // The plus sign keeps several types from being fetched through their index and then sorted, page after page.
+    const type = count === 1 ? 'type' : '+type'
+    const marks = Array.from({ length: count }, () => '?').join(', ')
+    const statement = db
+      .prepare(
+        `SELECT position, body FROM events WHERE ${type} IN (${marks}) AND position BETWEEN ? AND ? ORDER BY position LIMIT ?`,
+      )
+      .raw()
+    pageOfTypes.set(count, statement)
+    return statement
+  }
+
+  function head(): LogHead {
+    const last = selectHead.get() as { position: number; hash: Buffer } | undefined
+    if (last) return { position: last.position, hash: last.hash.toString('hex') }
+    return parentLink ? { position: base, hash: parentLink.hash } : { position: 0, hash: '' }
+  }
+
+  function page({
+    from = 1,
+    until = Infinity,
+    types,
+    limit = PAGE,
+    maxBytes = Infinity,
+  }: Parameters<LogReader['page']>[0]): RawPage {
+    if (parent && from <= base) {
+      const inherited = parent.page({ from, until: Math.min(until, base), types, limit, maxBytes })
+      return inherited.events.length > 0 || inherited.next <= base
+        ? inherited
+        : page({ from: base + 1, until, types, limit, maxBytes })
+    }
+    const last = Math.min(until, head().position)
+    const range = [from, last, limit]
+    const rows = (
+      types ? statementForTypes(types.length).all(...types, ...range) : selectPage.all(...range)
+    ) as [number, Buffer][]
+    const events: RawEvent[] = []
+    let bytes = 0
+    for (const [position, body] of rows) {
+      bytes += body.byteLength
+      if (bytes > maxBytes && events.length > 0) return { events, next: position }
+      events.push({ position, body })
+    }
+    const complete = rows.length < limit
+    return { events, next: complete ? Math.max(from, last + 1) : events[events.length - 1].position + 1 }
+  }
+
+  function decode({ position, body }: RawEvent): LoggedEvent {
+    return decodeLogged(body, position, blobs.get)
+  }
+
+  function* events({ from = 1, until = Infinity, types }: ReadOptions = {}): IterableIterator<LoggedEvent> {
+    for (let next = from; ; ) {
+      const found = page({ from: next, until, types })
+      for (const raw of found.events) yield decode(raw)
+      if (found.next === next || found.next > until) return
+      next = found.next
+    }
+  }
+
+  function positionOf(column: 'key' | 'id', value: string): number | null {
+    const own = (column === 'key' ? selectKey : selectId).get(value) as number | undefined
+    if (own !== undefined) return own
+    const inherited = parent?.positionOf(column, value) ?? null
+    return inherited !== null && inherited <= base ? inherited : null
+  }
+
+  function row(position: number): LogRow | null {
+    if (parent && position <= base) return parent.row(position)
+    return (selectRow.get(position) as LogRow | undefined) ?? null
+  }
+
+  function at(position: number | null): LoggedEvent | null {
+    const found = position === null ? null : row(position)
+    return found ? decode(found) : null
+  }
+
+  return {
+    path,
+    run,
+    parent: parentLink,
+    blobs,
+    head,
+    page,
+    events,
+    row,
+    positionOf,
+    byKey: (key) => at(positionOf('key', key)),
+    byId: (id) => at(positionOf('id', id)),
+    byStream(stream) {
+      const own = (selectStream.all(stream) as [number, Buffer][]).map(([position, body]) =>
+        decode({ position, body }),
+      )
+      const inherited = parent?.byStream(stream).filter((event) => event.position <= base) ?? []
+      return [...inherited, ...own]
+    },
+    countByType() {
+      const counts: Record<string, number> = {}
+      for (let position = 1; position <= base; position++) {
+        const type = row(position)?.type
+        if (type !== undefined) counts[type] = (counts[type] ?? 0) + 1
+      }
+      for (const [type, n] of db.prepare('SELECT type, count(*) FROM events GROUP BY type').raw().all() as [
+        string,
+        number,
+      ][])
+        counts[type] = (counts[type] ?? 0) + n
+      return counts
+    },
+    deadLetters(limit = 100) {
+      const newest = db
+        .prepare(
+          'SELECT id, time, subject, code, reason, bytes, body FROM dead_letters ORDER BY id DESC LIMIT ?',
+        )
+        .all(limit) as DeadLetter[]
+      return { total: Number(meta('dead_letters') ?? 0), newest }
+    },
+    meta,
+    close() {
+      parent?.close()
+      db.close()
+    },
+  }
+}
+
+function readMeta(path: string, db: Database.Database): (name: string) => string | null {
+  try {
+    const select = db.prepare('SELECT value FROM meta WHERE name = ?').pluck()
+    return (name) => (select.get(name) as string | undefined) ?? null
+  } catch (cause) {
+    throw notALog(path, cause)
+  }
+}
+
+function notALog(path: string, cause?: unknown): RlError {
+  return new RlError(`${path} is not an event log`, {
+    code: 'log.not-a-log',
+    hint: 'give the events.db of a run folder',
+    cause,
+  })
+}

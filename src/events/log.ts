@@ -1,0 +1,290 @@
+/**
+ * The append-only event log of a run: one SQLite file, one writer. Positions are 1, 2, 3, ... without gaps; each row's
+ * hash is SHA-256 over the hash before it, its position and its body, so no byte can change unseen.
+ */
+import { createHash } from 'node:crypto'
+import { mkdirSync, statfsSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import Database from 'better-sqlite3'
+import { RlError } from '../errors.ts'
+import { type CheckedEvent, checkEvent } from './codec.ts'
+import { type LogReader, openLogReader, type ParentLink, readerOf } from './log-reader.ts'
+import { checkRunId } from './subjects.ts'
+import { takeWriterLock } from './writer-lock.ts'
+
+/** Where an event stands; `duplicate` where the log had its id or natural key before and did not store it again. */
+export type Appended = { readonly position: number; readonly duplicate: boolean }
+
+export type EventLog = LogReader & {
+  /** Checks one encoded event against the catalogue, for `append`. */
+  readonly check: (body: Uint8Array) => CheckedEvent
+  /**
+   * Appends all or nothing, in one transaction that is on disk when this returns.
+   * `urgent` writes even into the free space that is kept in reserve. Errors: `log.disk-full`.
+   */
+  readonly append: (
+    events: readonly CheckedEvent[],
+    options?: { readonly urgent?: boolean; readonly meta?: Readonly<Record<string, string>> },
+  ) => readonly Appended[]
+  /** Keeps a message that could not be taken, for people to look at. */
+  readonly addDeadLetter: (letter: {
+    subject: string
+    code: string
+    reason: string
+    body: Uint8Array
+  }) => void
+  /** An error (`log.disk-full`) where so many bytes more would leave less free than is kept in reserve. */
+  readonly checkSpace: (bytes: number) => void
+  readonly setMeta: (name: string, value: string) => void
+}
+
+export type LogOptions = {
+  readonly run: string
+  /** Free disk below which nothing more is appended. */
+  readonly minFreeBytes?: number
+  /** Measures the free disk; for tests. */
+  readonly freeBytes?: () => number
+  /** `FULL` survives a loss of power, `NORMAL` the end of the process. */
+  readonly synchronous?: 'FULL' | 'NORMAL'
+}
+
+export const MIN_FREE_BYTES = 512 * 1024 * 1024
+/** Bodies of dead letters are cut off here, and only so many are kept: bad input must not fill the disk. */
+const DEAD_LETTER_BYTES = 64 * 1024
+const DEAD_LETTERS = 1000
+
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS events (
+  position INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  key TEXT UNIQUE,
+  type TEXT NOT NULL,
+  stream TEXT NOT NULL,
+  time REAL NOT NULL,
+  cause TEXT,
+  hash BLOB NOT NULL,
+  body BLOB NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS events_type ON events (type);
+CREATE INDEX IF NOT EXISTS events_stream ON events (stream);
+CREATE TRIGGER IF NOT EXISTS events_are_final BEFORE UPDATE ON events
+  BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+CREATE TRIGGER IF NOT EXISTS events_stay BEFORE DELETE ON events
+  BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS dead_letters (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  time INTEGER NOT NULL,
+  subject TEXT NOT NULL,
+  code TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  body BLOB NOT NULL
+) STRICT;
+`
+
+/** Opens the log of a run for writing, and makes it where there is none. Errors: `log.locked`, `log.other-run`. */
+export function openLog(path: string, options: LogOptions): EventLog {
+  checkRunId(options.run)
+  mkdirSync(dirname(path), { recursive: true })
+  const releaseLock = takeWriterLock(join(dirname(path), 'writer.lock'))
+  try {
+    return openLocked(path, options, releaseLock)
+  } catch (error) {
+    releaseLock()
+    throw error
+  }
+}
+
+function openLocked(path: string, options: LogOptions, releaseLock: () => void): EventLog {
+  const { run, minFreeBytes = MIN_FREE_BYTES, synchronous = 'FULL' } = options
+  const freeBytes = options.freeBytes ?? (() => freeBytesOf(dirname(path)))
+  const db = new Database(path, { timeout: 5000 })
+  db.pragma('journal_mode = WAL')
+  db.pragma(`synchronous = ${synchronous}`)
+  db.exec(SCHEMA)
+  db.prepare("INSERT OR IGNORE INTO meta VALUES ('run', ?)").run(run)
+  const reader = readerOf(path, db)
+  if (reader.run !== run) {
+    reader.close()
+    throw new RlError(`${path} is the log of run '${reader.run}', not of '${run}'`, { code: 'log.other-run' })
+  }
+
+  const insert = db.prepare(
+    `INSERT INTO events (position, id, key, type, stream, time, cause, hash, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO NOTHING`,
+  )
+  const upsertMeta = db.prepare(
+    'INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  )
+  const insertDead = db.prepare(
+    'INSERT INTO dead_letters (time, subject, code, reason, bytes, body) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  const trimDead = db.prepare('DELETE FROM dead_letters WHERE id <= ?')
+
+  const start = reader.head()
+  let position = start.position
+  let hash: Buffer = start.position === 0 ? genesisHash(run) : Buffer.from(start.hash, 'hex')
+  const space = spaceGuard(freeBytes, minFreeBytes)
+
+  const appendAll = db.transaction(
+    (events: readonly CheckedEvent[], meta: Readonly<Record<string, string>> | undefined): Appended[] => {
+      const appended = events.map((event) => appendOne(event))
+      for (const [name, value] of Object.entries(meta ?? {})) upsertMeta.run(name, value)
+      return appended
+    },
+  )
+
+  function appendOne({ envelope, key, stream, body }: CheckedEvent): Appended {
+    if (reader.parent) {
+      const inherited = duplicateOf(envelope.id, key)
+      if (inherited !== null) return { position: inherited, duplicate: true }
+    }
+    const nextHash = chainHash(hash, position + 1, body)
+    const { id, type, time, cause } = envelope
+    if (insert.run(position + 1, id, key, type, stream, time, cause, nextHash, body).changes === 1) {
+      position += 1
+      hash = nextHash
+      return { position, duplicate: false }
+    }
+    const first = duplicateOf(id, key)
+    if (first === null)
+      throw new RlError(`position ${position + 1} is taken: something else wrote to ${path}`, {
+        code: 'log.corrupt',
+        hint: 'rl log <run> verify finds the first bad position',
+      })
+    return { position: first, duplicate: true }
+  }
+
+  function duplicateOf(id: string, key: string | null): number | null {
+    return (key === null ? null : reader.positionOf('key', key)) ?? reader.positionOf('id', id)
+  }
+
+  return {
+    ...reader,
+    check: (body) => checkEvent(body, run, reader.blobs.get),
+    append(events, { urgent = false, meta } = {}) {
+      if (!urgent) space.check(events.reduce((bytes, event) => bytes + event.body.byteLength, 0))
+      const before = { position, hash }
+      try {
+        return appendAll.immediate(events, meta)
+      } catch (error) {
+        position = before.position
+        hash = before.hash
+        throw isFull(error) ? diskFull(0, error) : error
+      }
+    },
+    addDeadLetter({ subject, code, reason, body }) {
+      const kept = body.subarray(0, DEAD_LETTER_BYTES)
+      const { lastInsertRowid } = insertDead.run(Date.now(), subject, code, reason, body.byteLength, kept)
+      trimDead.run(Number(lastInsertRowid) - DEAD_LETTERS)
+      upsertMeta.run('dead_letters', String(lastInsertRowid))
+    },
+    checkSpace: space.check,
+    setMeta: (name, value) => void upsertMeta.run(name, value),
+    close() {
+      reader.close()
+      releaseLock()
+    },
+  }
+}
+
+/** Makes an empty log that begins with the events 1 to `position` of another, without copying them. */
+export function forkLog(
+  path: string,
+  { run, parent, position }: { run: string; parent: string; position: number },
+): void {
+  checkRunId(run)
+  const reader = openLogReader(parent)
+  try {
+    const row = reader.row(position)
+    if (!row)
+      throw new RlError(
+        `run '${reader.run}' has no position ${position}: its last is ${reader.head().position}`,
+        {
+          code: 'log.no-position',
+        },
+      )
+    const folder = dirname(resolve(path))
+    mkdirSync(folder, { recursive: true })
+    const release = takeWriterLock(join(folder, 'writer.lock'))
+    const db = new Database(path)
+    try {
+      db.pragma('journal_mode = WAL')
+      db.exec(SCHEMA)
+      const link: ParentLink = {
+        run: reader.run,
+        path: relative(folder, resolve(parent)),
+        position,
+        hash: row.hash.toString('hex'),
+      }
+      const insert = db.prepare('INSERT INTO meta VALUES (?, ?)')
+      db.transaction(() => {
+        insert.run('run', run)
+        insert.run('parent', JSON.stringify(link))
+      })()
+    } catch (cause) {
+      throw new RlError(`${path} exists already`, {
+        code: 'log.exists',
+        hint: 'choose another run id',
+        cause,
+      })
+    } finally {
+      db.close()
+      release()
+    }
+  } finally {
+    reader.close()
+  }
+}
+
+/** The hash before position 1. */
+export function genesisHash(run: string): Buffer {
+  return createHash('sha256').update(`rl.v1/${run}`).digest()
+}
+
+/** SHA-256 over the hash before, the position (8 bytes, big-endian) and the body. */
+export function chainHash(before: Uint8Array, position: number, body: Uint8Array): Buffer {
+  const place = Buffer.allocUnsafe(8)
+  place.writeBigUInt64BE(BigInt(position))
+  return createHash('sha256').update(before).update(place).update(body).digest()
+}
+
+export function freeBytesOf(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+/** Bytes appended after which the free disk is measured again; it is also measured every 250 ms. */
+const SPACE_STRIDE = 16 * 1024 * 1024
+
+function spaceGuard(freeBytes: () => number, minFreeBytes: number) {
+  let checkedAt = -Infinity
+  let sinceCheck = 0
+  return {
+    check(bytes: number): void {
+      sinceCheck += bytes
+      const now = performance.now()
+      if (now - checkedAt < 250 && sinceCheck < SPACE_STRIDE) return
+      const free = freeBytes()
+      if (free - bytes < minFreeBytes) throw diskFull(free)
+      checkedAt = now
+      sinceCheck = 0
+    },
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_FULL')
+}
+
+function diskFull(free: number, cause?: unknown): RlError {
+  return new RlError(
+    `the disk is nearly full (${Math.floor(free / 1024 / 1024)} MB free): nothing is appended`,
+    {
+      code: 'log.disk-full',
+      hint: 'free some space; the run goes on by itself',
+      cause,
+    },
+  )
+}

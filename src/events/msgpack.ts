@@ -1,0 +1,98 @@
+/**
+ * msgpack as this project uses it. Encoding always makes a fresh buffer: NATS keeps a reference to a published payload
+ * until it flushes, so an encoder's shared buffer would be overwritten under it.
+ */
+import { Decoder, Encoder } from '@msgpack/msgpack'
+import { RlError } from '../errors.ts'
+
+const encoder = new Encoder({ ignoreUndefined: true })
+const canonicalEncoder = new Encoder({ ignoreUndefined: true, sortKeys: true })
+const decoder = new Decoder()
+
+/** Deepest nesting of maps and arrays in any message. */
+export const MAX_DEPTH = 24
+
+export function pack(value: unknown): Uint8Array<ArrayBuffer> {
+  return encoder.encode(value)
+}
+
+/** Equal values give equal bytes, whatever the order of their keys. */
+export function packCanonical(value: unknown): Uint8Array<ArrayBuffer> {
+  return canonicalEncoder.encode(value)
+}
+
+/** Decodes bytes that this project wrote. Binary values are views into `bytes`. */
+export function unpack(bytes: Uint8Array): unknown {
+  return decoder.decode(bytes)
+}
+
+/** Decodes bytes from anywhere: first checks that no header claims more than there is. */
+export function unpackUntrusted(bytes: Uint8Array): unknown {
+  const fault = findFault(bytes)
+  if (fault !== null) throw malformed(fault)
+  try {
+    return decoder.decode(bytes)
+  } catch (cause) {
+    throw malformed(cause instanceof Error ? cause.message : String(cause), cause)
+  }
+}
+
+function malformed(reason: string, cause?: unknown): RlError {
+  return new RlError(`not a valid msgpack message: ${reason}`, {
+    code: 'event.malformed',
+    hint: 'send one msgpack value without extension types',
+    cause,
+  })
+}
+
+/**
+ * What is wrong with the bytes, or null. A five-byte array header can claim four billion elements, for which a decoder
+ * would allocate at once: so sizes are compared with the bytes that are left, and nesting is bounded.
+ */
+function findFault(bytes: Uint8Array): string | null {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const end = bytes.byteLength
+  const open: number[] = [1]
+  let at = 0
+  while (open.length > 0) {
+    if (open[open.length - 1] === 0) {
+      open.pop()
+      continue
+    }
+    open[open.length - 1]--
+    if (at >= end) return 'it ends too early'
+    const head = bytes[at++]
+    let skip = 0
+    let children = -1
+    if (head <= 0x7f || head >= 0xe0) continue
+    if (head <= 0x8f) children = (head & 0x0f) * 2
+    else if (head <= 0x9f) children = head & 0x0f
+    else if (head <= 0xbf) skip = head & 0x1f
+    else {
+      const width = LENGTH_WIDTH[head - 0xc0]
+      if (width < 0) return `byte 0x${head.toString(16)} is not allowed`
+      if (at + width > end) return 'it ends too early'
+      const length = width === 1 ? view.getUint8(at) : width === 2 ? view.getUint16(at) : 0
+      const size = width === 4 ? view.getUint32(at) : length
+      if (head >= 0xdc) {
+        at += width
+        children = head >= 0xde ? size * 2 : size
+      } else if (head >= 0xd9 || (head >= 0xc4 && head <= 0xc6)) {
+        at += width
+        skip = size
+      } else skip = width
+    }
+    if (children > end - at || skip > end - at) return 'a header claims more than there is'
+    if (children >= 0) {
+      if (open.length > MAX_DEPTH) return `it is nested deeper than ${MAX_DEPTH}`
+      open.push(children)
+    }
+    at += skip
+  }
+  return at === end ? null : `${end - at} bytes follow the value`
+}
+
+/** For the head bytes 0xc0 to 0xdf: bytes of the length (or of the number itself) that follow; -1 is not allowed (extensions). */
+const LENGTH_WIDTH = [
+  0, -1, 0, 0, 1, 2, 4, -1, -1, -1, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, -1, -1, -1, -1, -1, 1, 2, 4, 2, 4, 2, 4,
+]

@@ -1,0 +1,39 @@
+/** The names under which everything of a run is found on NATS: `rl.v1.<run>.<family>.<what>`. */
+import { RlError } from '../errors.ts'
+import { RUN_ID } from './envelope.ts'
+
+/** The run id itself, or an error: a dot, `*`, `>` or space in it would reach into other runs' subjects and folders. */
+export function checkRunId(run: string): string {
+  if (!RUN_ID.test(run))
+    throw new RlError(`the run id ${JSON.stringify(run)} is not allowed`, {
+      code: 'run.bad-id',
+      hint: 'use 1 to 32 small letters, digits and dashes, beginning with a letter or digit',
+    })
+  return run
+}
+
+export type Subjects = {
+  /** Facts: `evt('PolicyUpdated')`; `evt('*')` is all of them. */
+  readonly evt: (type: string) => string
+  /** Request/reply that is not a fact, e.g. `call('policy.act')`. */
+  readonly call: (name: string) => string
+  /** The log service. */
+  readonly log: (name: 'append' | 'read' | 'head' | 'has') => string
+  readonly blob: (name: 'get' | 'put') => string
+  /** Lossy telemetry, never logged. */
+  readonly tap: (name: string) => string
+}
+
+export function subjectsOf(run: string): Subjects {
+  const root = `rl.v1.${checkRunId(run)}`
+  return {
+    evt: (type) => `${root}.evt.${type}`,
+    call: (name) => `${root}.call.${name}`,
+    log: (name) => `${root}.log.${name}`,
+    blob: (name) => `${root}.blob.${name}`,
+    tap: (name) => `${root}.tap.${name}`,
+  }
+}
+
+/** Name of the header with an event's position in the log (decimal). */
+export const POSITION_HEADER = 'Rl-Position'

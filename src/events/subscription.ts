@@ -1,0 +1,205 @@
+/**
+ * Catch up from a position, then live, without a gap and in order. Live events carry their position: what was had is
+ * dropped, and where one is missing the log is read.
+ */
+import { RlError } from '../errors.ts'
+import { type Bus, type BusMessage, connectBus } from './bus.ts'
+import type { EventType, LoggedEvent } from './catalogue.ts'
+import { connectLog, isTransient } from './log-client.ts'
+import type { RawEvent } from './log-reader.ts'
+import { unpack } from './msgpack.ts'
+import { POSITION_HEADER, subjectsOf } from './subjects.ts'
+
+type Source =
+  | { readonly bus: Bus }
+  | {
+      /** `nats://host:port`, also with `token@`. */
+      readonly url: string
+      readonly token?: string
+    }
+
+export type SubscribeOptions<T extends EventType = EventType> = Source & {
+  readonly run: string
+  /** First position wanted: one more than the last that the reader has stored. 1 is the beginning. */
+  readonly from?: number
+  /** Only these types; the others are skipped, their positions counted. */
+  readonly types?: readonly T[]
+  /** Called once, when everything that was in the log at the time was handled. */
+  readonly onCaughtUp?: (position: number) => void
+}
+
+export type Subscription = {
+  /** Last position that was handled (events of other types included). */
+  readonly position: () => number
+  /** Resolves when the subscription was stopped; fails with the error of the handler that ended it. */
+  readonly done: Promise<void>
+  /** Stops after the event in hand. */
+  readonly stop: () => Promise<void>
+}
+
+/** Live events that wait for a slow handler: beyond these limits they are dropped and read from the log later. */
+const LIVE_EVENTS = 20_000
+const LIVE_BYTES = 64 * 1024 * 1024
+const PAGE = 1_000
+
+/**
+ * Calls the handler for one event after the other. A reader that stores `event.position` in the same transaction as what
+ * it makes of the event, and begins at the stored position + 1, sees every event exactly once.
+ *
+ * @example
+ * const subscription = await subscribe({ url, run, from: stored + 1, types: ['PolicyUpdated'] }, (event) => {
+ *   console.log(event.position, event.data.version)
+ * })
+ */
+export function subscribe<T extends EventType = EventType>(
+  options: SubscribeOptions<T>,
+  handler: (event: LoggedEvent<T>) => void | Promise<void>,
+): Promise<Subscription> {
+  return subscribeBatches<T>(options, async (events) => {
+    for (const event of events) {
+      const result = handler(event)
+      if (result) await result
+    }
+  })
+}
+
+/**
+ * As `subscribe`, with the events that are there at a time (at least one), for readers that store many in one
+ * transaction. `upTo` is the last position that the batch covers.
+ */
+export async function subscribeBatches<T extends EventType = EventType>(
+  options: SubscribeOptions<T>,
+  handler: (events: readonly LoggedEvent<T>[], upTo: number) => void | Promise<void>,
+): Promise<Subscription> {
+  const { run, from = 1, types, onCaughtUp } = options
+  if (!Number.isSafeInteger(from) || from < 1)
+    throw new RlError(`a subscription cannot begin at position ${from}`, {
+      code: 'log.bad-position',
+      hint: 'positions begin at 1',
+    })
+  const subjects = subjectsOf(run)
+  const wanted: ReadonlySet<string> | null = types ? new Set(types) : null
+  const bus = 'bus' in options ? options.bus : await connectBus({ ...options, name: 'rlanything-subscriber' })
+  const log = connectLog({ bus, run, actor: 'subscriber' })
+
+  let next = from
+  let behind = true
+  let caughtUp = false
+  let stopped = false
+  let live: (RawEvent & { readonly type: string })[] = []
+  let liveBytes = 0
+  let wake: () => void = () => {}
+
+  function receive(message: BusMessage): void {
+    const position = Number(message.header(POSITION_HEADER))
+    if (!Number.isSafeInteger(position) || position < next) return
+    if (live.length >= LIVE_EVENTS || liveBytes >= LIVE_BYTES) {
+      dropLive()
+      behind = true
+    }
+    live.push({
+      position,
+      body: message.body,
+      type: message.subject.slice(message.subject.lastIndexOf('.') + 1),
+    })
+    liveBytes += message.body.byteLength
+    wake()
+  }
+
+  function dropLive(): void {
+    live = []
+    liveBytes = 0
+  }
+
+  /** The head says now and then how far the log is; it says so after publishing, so whatever is not here by then was lost. */
+  function hearHead(message: BusMessage): void {
+    const { position } = unpack(message.body) as { position: number }
+    const reached = live.at(-1)?.position ?? next - 1
+    if (position > reached) {
+      behind = true
+      wake()
+    }
+  }
+
+  async function deliver(raw: readonly RawEvent[], upTo: number): Promise<void> {
+    const events: LoggedEvent<T>[] = []
+    for (const { position, body } of raw) events.push((await log.decode(position, body)) as LoggedEvent<T>)
+    if (events.length > 0) await handler(events, upTo)
+    next = upTo + 1
+  }
+
+  async function catchUp(): Promise<void> {
+    behind = false
+    const page = await log.read({ from: next, types: types ? [...types] : undefined, limit: PAGE })
+    await deliver(
+      page.events.map(([position, body]) => ({ position, body })),
+      page.next - 1,
+    )
+    if (page.next <= page.head) behind = true
+    else if (!caughtUp) {
+      caughtUp = true
+      onCaughtUp?.(next - 1)
+    }
+  }
+
+  async function takeLive(): Promise<void> {
+    const batch = live
+    dropLive()
+    const ready: RawEvent[] = []
+    let expected = next
+    for (const event of batch) {
+      if (event.position < expected) continue
+      if (event.position > expected) {
+        behind = true
+        break
+      }
+      if (wanted === null || wanted.has(event.type)) ready.push(event)
+      expected++
+    }
+    if (expected > next) await deliver(ready, expected - 1)
+  }
+
+  async function loop(): Promise<void> {
+    while (!stopped) {
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve
+      })
+      try {
+        if (behind) await catchUp()
+        else if (live.length > 0) await takeLive()
+        else await woken
+      } catch (error) {
+        if (stopped) return
+        if (!isTransient(error)) throw error
+        behind = true
+      }
+    }
+  }
+
+  const leave = [
+    bus.subscribe(subjects.evt('*'), receive),
+    bus.subscribe(subjects.tap('head'), hearHead),
+    bus.onReconnect(() => {
+      behind = true
+      wake()
+    }),
+  ]
+  async function end(): Promise<void> {
+    stopped = true
+    for (const unsubscribe of leave) unsubscribe()
+    log.close()
+    if (!('bus' in options)) await bus.close()
+  }
+  const done = loop().finally(end)
+  done.catch(() => {})
+  return {
+    position: () => next - 1,
+    done,
+    async stop() {
+      stopped = true
+      log.close()
+      wake()
+      await done.catch(() => {})
+    },
+  }
+}

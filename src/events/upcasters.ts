@@ -1,0 +1,40 @@
+/**
+ * Old schema versions of events, brought to the newest one when they are read. The log itself never changes.
+ * Raising `v` of a type in the catalogue takes two things: the function here that turns data of the version before into
+ * data of the new one, and a fixture test/fixtures/events/<Type>.v<old>.json (a test holds that both are there).
+ */
+import { RlError } from '../errors.ts'
+import { CATALOGUE, type EventType } from './catalogue.ts'
+
+/** Turns data of one version into data of the next. Pure. */
+export type Upcaster = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>
+
+/** By type, then by the version that is turned into the next. */
+export type Upcasters = { readonly [T in EventType]?: Readonly<Record<number, Upcaster>> }
+
+export const UPCASTERS: Upcasters = {}
+
+/** Data of version `v` as data of version `newest`, one step at a time. */
+export function upcast(
+  type: EventType,
+  v: number,
+  data: unknown,
+  { upcasters = UPCASTERS, newest = CATALOGUE[type].v }: { upcasters?: Upcasters; newest?: number } = {},
+): unknown {
+  if (v > newest)
+    throw new RlError(`${type} has version ${v}, this code knows versions up to ${newest}`, {
+      code: 'event.unknown-version',
+      hint: 'read it with the version of the code that wrote it, or a newer one',
+    })
+  let current = data
+  for (let version = v; version < newest; version++) {
+    const step = upcasters[type]?.[version]
+    if (!step)
+      throw new RlError(`there is no upcaster for ${type} from version ${version} to ${version + 1}`, {
+        code: 'event.unknown-version',
+        hint: 'add it to src/events/upcasters.ts',
+      })
+    current = step(current as Readonly<Record<string, unknown>>)
+  }
+  return current
+}

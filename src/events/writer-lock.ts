@@ -1,0 +1,22 @@
+/** One writer a log. The lock is a file lock of the operating system, held by SQLite: it dies with the process, however that ends. */
+import Database from 'better-sqlite3'
+import { RlError } from '../errors.ts'
+
+/** Takes the lock, or fails at once where another process (or another log object of this one) holds it. Returns its release. */
+export function takeWriterLock(path: string): () => void {
+  const lock = new Database(path, { timeout: 0 })
+  try {
+    lock.pragma('journal_mode = DELETE')
+    lock.exec('BEGIN EXCLUSIVE')
+  } catch (cause) {
+    lock.close()
+    throw new RlError(`another process is writing this run's log (${path} is locked)`, {
+      code: 'log.locked',
+      hint: 'a run has one head: end the other one, or choose another run id',
+      cause,
+    })
+  }
+  return () => {
+    lock.close()
+  }
+}
