@@ -1,0 +1,119 @@
+import util from 'node:util'
+import * as tf from '@tensorflow/tfjs'
+import { explain, RlError } from '../../../errors.ts'
+import { openBlas } from './blas.ts'
+import { selfTest } from './selfTest.ts'
+import { prepareWasm } from './wasm.ts'
+import { prepareWebgpu } from './webgpu.ts'
+
+/** The tensor backends, best first. */
+export const BACKENDS = ['tensorflow-gpu', 'tensorflow', 'webgpu', 'wasm-blas', 'wasm', 'cpu'] as const
+export type BackendName = (typeof BACKENDS)[number]
+export type BackendChoice = 'auto' | BackendName
+
+export type OpenedBackend = {
+  readonly name: BackendName
+  /** Library, adapter or threads. */
+  readonly detail: string
+  /** The better backends that were tried and why they are not used. */
+  readonly passedOver: readonly { readonly name: BackendName; readonly reason: string }[]
+}
+
+export type BackendOptions = {
+  /** Threads of the native BLAS; 1 leaves the other cores to rollouts and actors. */
+  readonly blasThreads?: number
+}
+
+/**
+ * Opens the best tensor backend that passes the numeric self-test, or the one that is named, and makes it the one in use
+ * in this thread.
+ * @throws RlError `backend.missing` or `backend.self-test` where the named backend cannot be used; no other is taken for it.
+ */
+export async function openBackend(
+  choice: BackendChoice = 'auto',
+  { blasThreads = 1 }: BackendOptions = {},
+): Promise<OpenedBackend> {
+  const passedOver: { name: BackendName; reason: string }[] = []
+  for (const name of choice === 'auto' ? BACKENDS : [choice]) {
+    try {
+      const detail = await prepare(name, choice === name, blasThreads)
+      await tf.ready()
+      const wrong = await selfTest()
+      if (!wrong) return { name, detail, passedOver }
+      throw new RlError(`the self-test failed: ${wrong}`, {
+        code: 'backend.self-test',
+        hint: 'choose another backend',
+      })
+    } catch (error) {
+      if (choice === name)
+        throw new RlError(`backend ${name} cannot be used: ${firstLine(error)}`, {
+          code: error instanceof RlError ? error.code : 'backend.missing',
+          hint: (error instanceof RlError && error.hint) || 'install its package, or choose another backend',
+          cause: error,
+        })
+      passedOver.push({ name, reason: firstLine(error) })
+    }
+  }
+  throw new RlError(
+    `no tensor backend works: ${passedOver.map((p) => `${p.name} (${p.reason})`).join('; ')}`,
+    {
+      code: 'backend.missing',
+    },
+  )
+}
+
+/** One line for people: what is used, and why nothing better is. */
+export function describeBackend({ name, detail, passedOver }: OpenedBackend): string {
+  const others = passedOver.map((p) => `${p.name}: ${p.reason}`).join('; ')
+  return `${name} (${detail})${others ? `; passed over ${others}` : ''}`
+}
+
+async function prepare(name: BackendName, forced: boolean, blasThreads: number): Promise<string> {
+  switch (name) {
+    case 'tensorflow-gpu':
+      return await prepareTensorflow('@tensorflow/tfjs-node-gpu')
+    case 'tensorflow':
+      return await prepareTensorflow('@tensorflow/tfjs-node')
+    case 'webgpu': {
+      const adapter = await prepareWebgpu(forced)
+      await activate('webgpu')
+      return adapter
+    }
+    case 'wasm-blas': {
+      const heap = await prepareWasm()
+      const blas = await openBlas(heap, blasThreads)
+      heap.gemm = blas.gemm
+      return blas.detail
+    }
+    case 'wasm': {
+      const heap = await prepareWasm()
+      heap.gemm = heap.ownGemm
+      return 'SIMD, 1 thread'
+    }
+    case 'cpu':
+      await activate('cpu')
+      Object.assign(tf.backend(), { firstUse: false }) // no advice on the terminal to install another backend
+      return 'plain JavaScript'
+  }
+}
+
+/** tfjs-node loads a native library at import; versions before Node 23's removal of util.isArray and the like rely on them. */
+async function prepareTensorflow(packageName: string): Promise<string> {
+  const gone: Record<string, (value: unknown) => boolean> = {
+    isNullOrUndefined: (value) => value == null,
+    isArray: Array.isArray,
+  }
+  for (const [name, test] of Object.entries(gone)) if (!(name in util)) Object.assign(util, { [name]: test })
+  const { version } = (await import(packageName)) as { version?: { 'tfjs-node'?: string } }
+  await activate('tensorflow')
+  return `${packageName} ${version?.['tfjs-node'] ?? ''}`.trim()
+}
+
+async function activate(name: string): Promise<void> {
+  if (!(await tf.setBackend(name)))
+    throw new RlError(`TensorFlow.js cannot start ${name}`, { code: 'backend.missing' })
+}
+
+function firstLine(error: unknown): string {
+  return explain(error).split('\n')[0].split(' imported from ')[0]
+}

@@ -1,0 +1,22 @@
+import * as tf from '@tensorflow/tfjs'
+import type { BackendWasm } from '@tensorflow/tfjs-backend-wasm'
+import { type Heap, openHeap } from '../kernels/heap.ts'
+import { registerWasmKernels } from '../kernels/register.ts'
+
+let opened: Heap | undefined
+
+/** Starts the WebAssembly backend once, with the project's kernels on it. */
+export async function prepareWasm(): Promise<Heap> {
+  await import('@tensorflow/tfjs-backend-wasm')
+  await tf.setBackend('wasm')
+  if (!opened) {
+    opened = openHeap(tf.backend() as BackendWasm)
+    registerWasmKernels(opened)
+  }
+  return opened
+}
+
+/** The heap where the WebAssembly backend is the one in use; fused paths work on it directly. */
+export function activeHeap(): Heap | undefined {
+  return tf.getBackend() === 'wasm' ? opened : undefined
+}

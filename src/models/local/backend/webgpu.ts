@@ -1,0 +1,41 @@
+import { RlError } from '../../../errors.ts'
+
+type Adapter = {
+  readonly info?: {
+    readonly vendor?: string
+    readonly architecture?: string
+    readonly device?: string
+    readonly description?: string
+  }
+  readonly isFallbackAdapter?: boolean
+}
+
+/**
+ * Gives Node a `navigator.gpu` from the `webgpu` package (Dawn) and registers the TensorFlow.js backend.
+ * @param allowSoftware Take a CPU rasteriser too; it is slower than every other backend.
+ * @returns What the adapter calls itself.
+ * @throws RlError `backend.missing` where the package or an adapter is missing, `backend.software` for a refused one.
+ */
+export async function prepareWebgpu(allowSoftware: boolean): Promise<string> {
+  const { create, globals } = await import('webgpu')
+  Object.assign(globalThis, globals)
+  const gpu = create([])
+  const navigator = (globalThis as { navigator?: object }).navigator ?? {}
+  Object.defineProperty(navigator, 'gpu', { value: gpu, configurable: true })
+  Object.defineProperty(globalThis, 'navigator', { value: navigator, configurable: true })
+  const adapter = (await gpu.requestAdapter({ powerPreference: 'high-performance' })) as Adapter | null
+  if (!adapter)
+    throw new RlError('WebGPU finds no adapter', {
+      code: 'backend.missing',
+      hint: 'a Vulkan driver is needed',
+    })
+  const { vendor, architecture, device, description } = adapter.info ?? {}
+  const name = [vendor, architecture, device, description].filter(Boolean).join(' ') || 'unnamed adapter'
+  if (!allowSoftware && (adapter.isFallbackAdapter || /llvmpipe|lavapipe|swiftshader|software/i.test(name)))
+    throw new RlError(`${name} is a software adapter`, {
+      code: 'backend.software',
+      hint: 'force webgpu to use it',
+    })
+  await import('@tensorflow/tfjs-backend-webgpu')
+  return name
+}

@@ -1,0 +1,172 @@
+/**
+ * Incremental forward pass with a key-value cache, for decoding. The contract:
+ *
+ * - `open()` gives an empty sequence. `step([{ sequence, tokens }, ...])` appends the new tokens (one, or a whole prompt
+ *   chunk) to each sequence and resolves to the logits after the last of them, one array [vocabSize] for each entry, in
+ *   order. Sequences of any length join and leave from call to call; one may stand only once in a call.
+ * - A result depends on the tokens of its own sequence only: not on the rest of the batch and not on how its tokens were
+ *   cut into steps, bit for bit on the wasm and cpu backends. (Rows are padded to a multiple for which the matrix product
+ *   is checked to be row-independent; every sum runs in a fixed order.)
+ * - `truncate(sequence, length)` forgets positions from `length` on, so that a prompt that shares only a prefix with the
+ *   cache can go on from there; `fork` copies a sequence; `close` gives its memory back.
+ * - Memory is bounded by `cacheTokens`: a step that does not fit throws RlError `model.cache-full` and changes nothing.
+ *   `shortfall(batch)` tells beforehand how many tokens of other sequences must be closed or truncated (0: it fits).
+ *   Space is counted in whole pages of `PAGE_TOKENS` tokens.
+ * - After the weights have changed call `refresh()`: every open sequence is closed, since its cache is of the old weights.
+ * - Calls must not overlap: await a step before the next call.
+ */
+import { RlError } from '../../../errors.ts'
+import { activeHeap } from '../backend/wasm.ts'
+import type { LocalModel } from '../params.ts'
+import { checkTokens } from '../transformer.ts'
+import { createPagedCache } from './paged.ts'
+import { createTensorCache } from './tensors.ts'
+
+/** A cached sequence; the decoder that opened it owns it. */
+export type Sequence = {
+  /** Tokens in the cache. */
+  readonly length: number
+}
+
+export type StepEntry = { readonly sequence: Sequence; readonly tokens: ArrayLike<number> }
+
+export type Decoder = {
+  /** Tokens that the cache holds at most, in whole pages. */
+  readonly capacity: number
+  open(): Sequence
+  fork(sequence: Sequence): Sequence
+  truncate(sequence: Sequence, length: number): void
+  close(sequence: Sequence): void
+  shortfall(batch: readonly StepEntry[]): number
+  step(batch: readonly StepEntry[]): Promise<Float32Array[]>
+  refresh(): void
+  dispose(): void
+}
+
+export const PAGE_TOKENS = 32
+
+/** A sequence as the caches see it. */
+export type CachedSequence = { length: number; open: boolean; readonly id: number }
+
+/** Where keys and values live: pages on the WebAssembly heap, or tensors of any other backend. */
+export type Cache = {
+  /** Appends the tokens, which fit, and computes the logits after the last of each entry; `length` is already the new one. */
+  step(
+    batch: readonly { readonly sequence: CachedSequence; readonly tokens: ArrayLike<number> }[],
+  ): Promise<Float32Array[]>
+  copy(from: CachedSequence, to: CachedSequence): void
+  /** Keeps the first `length` tokens. */
+  truncate(sequence: CachedSequence, length: number): void
+  /** The weights have changed. */
+  refresh(): void
+  dispose(): void
+}
+
+export type DecoderOptions = {
+  /** Tokens of all sequences together that the cache may hold. */
+  readonly cacheTokens: number
+}
+
+/** @throws RlError `model.memory` where the cache cannot be had. */
+export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions): Decoder {
+  const heap = activeHeap()
+  const cache =
+    heap && model.config.headDim % 4 === 0 ? createPagedCache(heap, model) : createTensorCache(model)
+  const pages = Math.ceil(cacheTokens / PAGE_TOKENS)
+  const sequences = new Set<CachedSequence>()
+  let used = 0
+  let ids = 0
+
+  const own = (sequence: Sequence): CachedSequence => {
+    const found = sequence as CachedSequence
+    if (!sequences.has(found))
+      throw new RlError('the sequence is closed or of another decoder', {
+        code: 'model.sequence',
+        hint: 'open a new one (a change of the weights closes all)',
+      })
+    return found
+  }
+  const open = () => {
+    const sequence: CachedSequence = { length: 0, open: true, id: ids++ }
+    sequences.add(sequence)
+    return sequence
+  }
+  const truncate = (sequence: CachedSequence, length: number) => {
+    if (!(length >= 0 && length <= sequence.length))
+      throw new RlError(`cannot cut a sequence of ${sequence.length} tokens to ${length}`, {
+        code: 'model.sequence',
+      })
+    used -= pagesOf(sequence.length) - pagesOf(length)
+    cache.truncate(sequence, length)
+    sequence.length = length
+  }
+  const close = (sequence: CachedSequence) => {
+    truncate(sequence, 0)
+    sequence.open = false
+    sequences.delete(sequence)
+  }
+  const pagesNeeded = (batch: readonly StepEntry[]) => {
+    let needed = 0
+    for (const { sequence, tokens } of batch)
+      needed += pagesOf(sequence.length + tokens.length) - pagesOf(sequence.length)
+    return needed
+  }
+  const shortfall = (batch: readonly StepEntry[]) =>
+    Math.max(0, used + pagesNeeded(batch) - pages) * PAGE_TOKENS
+  const full = (missing: number) =>
+    new RlError(`the key-value cache of ${pages * PAGE_TOKENS} tokens lacks room for ${missing} more`, {
+      code: 'model.cache-full',
+      hint: 'close sequences, or give the decoder more cacheTokens',
+    })
+
+  return {
+    capacity: pages * PAGE_TOKENS,
+    open,
+    fork(sequence) {
+      const from = own(sequence)
+      if (used + pagesOf(from.length) > pages) throw full((used + pagesOf(from.length) - pages) * PAGE_TOKENS)
+      const to = open()
+      cache.copy(from, to)
+      to.length = from.length
+      used += pagesOf(from.length)
+      return to
+    },
+    truncate: (sequence, length) => truncate(own(sequence), length),
+    close: (sequence) => close(own(sequence)),
+    shortfall,
+    async step(batch) {
+      const entries = batch.map(({ sequence, tokens }) => ({ sequence: own(sequence), tokens }))
+      for (const { sequence, tokens } of entries) {
+        checkTokens(model.config, tokens)
+        const length = sequence.length + tokens.length
+        if (tokens.length === 0 || length > model.config.contextTokens)
+          throw new RlError(
+            `a step of ${tokens.length} tokens to a length of ${length} in a context of ${model.config.contextTokens}`,
+            {
+              code: 'model.input',
+              hint: 'give at least one token and stay within the context',
+            },
+          )
+      }
+      if (new Set(entries.map((entry) => entry.sequence)).size < entries.length)
+        throw new RlError('a sequence stands twice in a step', { code: 'model.sequence' })
+      const missing = shortfall(entries)
+      if (missing > 0) throw full(missing)
+      used += pagesNeeded(entries)
+      for (const { sequence, tokens } of entries) sequence.length += tokens.length
+      return await cache.step(entries)
+    },
+    refresh() {
+      for (const sequence of [...sequences]) close(sequence)
+      cache.refresh()
+    },
+    dispose() {
+      for (const sequence of [...sequences]) close(sequence)
+      cache.dispose()
+    },
+  }
+}
+
+function pagesOf(tokens: number): number {
+  return Math.ceil(tokens / PAGE_TOKENS)
+}

@@ -1,0 +1,272 @@
+import * as tf from '@tensorflow/tfjs'
+import type { Gemm, Heap } from '../kernels/heap.ts'
+import { type LocalModel, weight } from '../params.ts'
+import { headWeight, rotaryAngles } from '../transformer.ts'
+import { type Cache, type CachedSequence, PAGE_TOKENS } from './decoder.ts'
+import { rowIndependentGemm } from './rows.ts'
+
+/** Most rows of one pass; longer batches are cut. */
+const CHUNK_ROWS = 256
+
+type Row = {
+  readonly sequence: CachedSequence
+  readonly position: number
+  readonly token: number
+  readonly entry: number
+}
+
+/**
+ * The cache on the WebAssembly heap: pages of PAGE_TOKENS tokens, each with keys and values of all layers, taken as
+ * sequences grow and kept for reuse. A layer is one run of kernels over the new rows.
+ */
+export function createPagedCache(heap: Heap, model: LocalModel): Cache {
+  const { config, params } = model
+  const { hiddenSize, intermediateSize, heads, kvHeads, headDim, normEps, vocabSize } = config
+  const { kernels, scratch } = heap
+  const qWidth = heads * headDim
+  const kvWidth = kvHeads * headDim
+  const layerFloats = 2 * kvWidth * PAGE_TOKENS
+  const pageFloats = config.layers * layerFloats
+  const tables = new Map<CachedSequence, tf.TensorInfo[]>()
+  const free: tf.TensorInfo[] = []
+  const shapes = [
+    [qWidth, hiddenSize],
+    [kvWidth, hiddenSize],
+    [hiddenSize, qWidth],
+    [intermediateSize, hiddenSize],
+    [hiddenSize, intermediateSize],
+    [vocabSize, hiddenSize],
+  ] as const
+  let rows: { readonly gemm: Gemm; readonly multiple: number } | undefined
+  let merged = new Map<string, tf.Tensor>()
+
+  /** The address of a weight, low-rank adapter included. */
+  const at = (name: string) => heap.pointer(merged.get(name) ?? weight(params, name))
+  const merge = () => {
+    for (const tensor of merged.values()) tensor.dispose()
+    merged = mergeAdapters(model)
+  }
+  merge()
+
+  const pagesOf = (sequence: CachedSequence) => {
+    let pages = tables.get(sequence)
+    if (!pages) {
+      pages = []
+      tables.set(sequence, pages)
+    }
+    return pages
+  }
+  const grow = (sequence: CachedSequence, length: number) => {
+    const pages = pagesOf(sequence)
+    while (pages.length * PAGE_TOKENS < length) pages.push(free.pop() ?? heap.make([pageFloats]))
+  }
+  const shrink = (sequence: CachedSequence, length: number) => {
+    const pages = pagesOf(sequence)
+    free.push(...pages.splice(Math.ceil(length / PAGE_TOKENS)))
+    if (length === 0) tables.delete(sequence)
+  }
+
+  /** Hidden states of the rows before the last norm; returns their address, [rows, hiddenSize]. */
+  const pass = (
+    batch: readonly Row[],
+    { gemm, multiple }: { readonly gemm: Gemm; readonly multiple: number },
+  ) => {
+    const count = batch.length
+    const padded = Math.ceil(count / multiple) * multiple
+    const longest = batch.reduce((most, row) => Math.max(most, row.position + 1), 0)
+    const buffer = (purpose: string, width: number) => scratch(`decode ${purpose}`, padded * width)
+    const [x, normed] = [buffer('x', hiddenSize), buffer('norm', hiddenSize)]
+    const [q, k, v] = [buffer('q', qWidth), buffer('k', kvWidth), buffer('v', kvWidth)]
+    const [mixed, gate, up] = [
+      buffer('mixed', qWidth),
+      buffer('gate', intermediateSize),
+      buffer('up', intermediateSize),
+    ]
+    const inverse = buffer('inverse', Math.max(heads, 1))
+    const [cos, sin] = [buffer('cos', headDim / 2), buffer('sin', headDim / 2)]
+    const scores = scratch('decode scores', longest + PAGE_TOKENS)
+    const [ids, positions, rowTables] = [buffer('ids', 1), buffer('positions', 1), buffer('row tables', 1)]
+
+    const sequences = [...new Set(batch.map((row) => row.sequence))]
+    const tableAt = new Map<CachedSequence, number>()
+    let entries = 0
+    for (const sequence of sequences) {
+      tableAt.set(sequence, entries)
+      entries += pagesOf(sequence).length
+    }
+    const pageTable = scratch('decode pages', entries)
+    // No allocation after this point: views stay valid.
+    const pageView = heap.ints(pageTable, entries)
+    for (const sequence of sequences) pageView.set(pagesOf(sequence).map(heap.pointer), tableAt.get(sequence))
+    heap.ints(ids, count).set(batch.map((row) => row.token))
+    heap.ints(positions, count).set(batch.map((row) => row.position))
+    heap.ints(rowTables, count).set(batch.map((row) => pageTable + 4 * tableAt.get(row.sequence)!))
+    const angles = rotaryAngles(
+      config,
+      Int32Array.from(batch, (row) => row.position),
+    )
+    heap.floats(cos, angles.cos.length).set(angles.cos)
+    heap.floats(sin, angles.sin.length).set(angles.sin)
+
+    const project = (from: number, inputs: number, module: string, outputs: number, to: number, keep = 0) => {
+      gemm(
+        false,
+        true,
+        padded,
+        outputs,
+        inputs,
+        1,
+        from,
+        inputs,
+        at(`${module}.weight`),
+        inputs,
+        keep,
+        to,
+        outputs,
+      )
+      if (params.has(`${module}.bias`)) kernels.addBias(to, at(`${module}.bias`), count, outputs)
+    }
+    kernels.gatherRows(at('model.embed_tokens.weight'), ids, x, count, hiddenSize)
+    for (let layer = 0; layer < config.layers; layer++) {
+      const name = `model.layers.${layer}`
+      const offset = 4 * layer * layerFloats
+      kernels.rmsNorm(x, at(`${name}.input_layernorm.weight`), normed, inverse, count, hiddenSize, normEps)
+      project(normed, hiddenSize, `${name}.self_attn.q_proj`, qWidth, q)
+      project(normed, hiddenSize, `${name}.self_attn.k_proj`, kvWidth, k)
+      project(normed, hiddenSize, `${name}.self_attn.v_proj`, kvWidth, v)
+      if (config.qkNorm) {
+        kernels.rmsNorm(q, at(`${name}.self_attn.q_norm.weight`), q, inverse, count * heads, headDim, normEps)
+        kernels.rmsNorm(
+          k,
+          at(`${name}.self_attn.k_norm.weight`),
+          k,
+          inverse,
+          count * kvHeads,
+          headDim,
+          normEps,
+        )
+      }
+      kernels.rope(q, q, cos, sin, count, heads, headDim, 1)
+      kernels.rope(k, k, cos, sin, count, kvHeads, headDim, 1)
+      kernels.cacheWrite(k, v, rowTables, positions, offset, count, kvHeads, headDim)
+      kernels.cacheAttend(
+        q,
+        mixed,
+        rowTables,
+        positions,
+        offset,
+        count,
+        heads,
+        kvHeads,
+        headDim,
+        headDim ** -0.5,
+        scores,
+      )
+      project(mixed, qWidth, `${name}.self_attn.o_proj`, hiddenSize, x, 1)
+      kernels.rmsNorm(
+        x,
+        at(`${name}.post_attention_layernorm.weight`),
+        normed,
+        inverse,
+        count,
+        hiddenSize,
+        normEps,
+      )
+      project(normed, hiddenSize, `${name}.mlp.gate_proj`, intermediateSize, gate)
+      project(normed, hiddenSize, `${name}.mlp.up_proj`, intermediateSize, up)
+      kernels.swiglu(gate, up, gate, count * intermediateSize)
+      project(gate, intermediateSize, `${name}.mlp.down_proj`, hiddenSize, x, 1)
+    }
+    return x
+  }
+
+  const head = (
+    x: number,
+    count: number,
+    { gemm, multiple }: { readonly gemm: Gemm; readonly multiple: number },
+  ) => {
+    const padded = Math.ceil(count / multiple) * multiple
+    const normed = scratch('head norm', padded * hiddenSize)
+    const inverse = scratch('head inverse', padded)
+    const out = scratch('head logits', padded * vocabSize)
+    const headAt = heap.pointer(headWeight(model))
+    kernels.rmsNorm(x, at('model.norm.weight'), normed, inverse, count, hiddenSize, normEps)
+    gemm(
+      false,
+      true,
+      padded,
+      vocabSize,
+      hiddenSize,
+      1,
+      normed,
+      hiddenSize,
+      headAt,
+      hiddenSize,
+      0,
+      out,
+      vocabSize,
+    )
+    return heap.floats(out, count * vocabSize)
+  }
+
+  return {
+    async step(batch) {
+      rows ??= rowIndependentGemm(heap, shapes, CHUNK_ROWS)
+      const results: Float32Array[] = []
+      const work: Row[] = []
+      batch.forEach(({ sequence, tokens }, entry) => {
+        const first = sequence.length - tokens.length
+        grow(sequence, sequence.length)
+        for (let i = 0; i < tokens.length; i++)
+          work.push({ sequence, position: first + i, token: tokens[i], entry })
+      })
+      for (let start = 0; start < work.length; start += CHUNK_ROWS) {
+        const chunk = work.slice(start, start + CHUNK_ROWS)
+        const x = pass(chunk, rows)
+        const last = chunk.flatMap((row, i) => (row.position === row.sequence.length - 1 ? [i] : []))
+        if (last.length === 0) continue
+        const final = scratch('last rows', last.length * hiddenSize)
+        const index = scratch('last ids', last.length)
+        heap.ints(index, last.length).set(last)
+        kernels.gatherRows(x, index, final, last.length, hiddenSize)
+        const logits = head(final, last.length, rows)
+        last.forEach((row, i) => {
+          results[chunk[row].entry] = logits.slice(i * vocabSize, (i + 1) * vocabSize)
+        })
+      }
+      return results
+    },
+    copy(from, to) {
+      grow(to, from.length)
+      const target = pagesOf(to)
+      pagesOf(from).forEach((page, i) => {
+        heap.floats(heap.pointer(target[i]), pageFloats).set(heap.floats(heap.pointer(page), pageFloats))
+      })
+    },
+    truncate: shrink,
+    refresh: merge,
+    dispose() {
+      for (const pages of tables.values()) free.push(...pages)
+      tables.clear()
+      for (const page of free.splice(0)) heap.release(page)
+      for (const tensor of merged.values()) tensor.dispose()
+      merged.clear()
+    },
+  }
+}
+
+/** W + loraScale B A for each module with an adapter. */
+function mergeAdapters({ params, loraScale }: LocalModel): Map<string, tf.Tensor> {
+  const merged = new Map<string, tf.Tensor>()
+  for (const [name, down] of params) {
+    if (!name.endsWith('.lora_A.weight')) continue
+    const module = name.slice(0, -'.lora_A.weight'.length)
+    const up = weight(params, `${module}.lora_B.weight`) as tf.Tensor as tf.Tensor2D
+    const base = weight(params, `${module}.weight`)
+    merged.set(
+      `${module}.weight`,
+      tf.tidy(() => tf.add(base, tf.matMul(up, down as tf.Tensor as tf.Tensor2D).mul(loraScale))),
+    )
+  }
+  return merged
+}

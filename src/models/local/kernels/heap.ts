@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs'
+import type { TensorInfo } from '@tensorflow/tfjs'
+import type { BackendWasm } from '@tensorflow/tfjs-backend-wasm'
+import { RlError } from '../../../errors.ts'
+
+type Pointer = number
+
+/** A matrix product on the heap, row-major: c = alpha op(a) op(b) + beta c; op(a) is m x k, op(b) k x n; lda, ldb, ldc are row strides. */
+export type Gemm = (
+  transposeA: boolean,
+  transposeB: boolean,
+  m: number,
+  n: number,
+  k: number,
+  alpha: number,
+  a: Pointer,
+  lda: number,
+  b: Pointer,
+  ldb: number,
+  beta: number,
+  c: Pointer,
+  ldc: number,
+) => void
+
+/** Exports of kernels.wasm; what each computes stands in kernels.as. Arguments are byte offsets into the heap, counts and scalars. */
+type Kernel<Names extends string> = { readonly [name in Names]: (...args: number[]) => void }
+export type Kernels = Kernel<
+  | 'gemm'
+  | 'rmsNorm'
+  | 'rmsNormGrad'
+  | 'rope'
+  | 'softmaxCausal'
+  | 'softmaxCausalGrad'
+  | 'rowDot'
+  | 'swiglu'
+  | 'swigluGrad'
+  | 'tokenLogprob'
+  | 'tokenLogprobGrad'
+  | 'gatherRows'
+  | 'scatterRows'
+  | 'addBias'
+  | 'sumRows'
+  | 'adamw'
+  | 'cacheWrite'
+  | 'cacheAttend'
+> & { readonly sumSquares: (x: Pointer, n: number) => number }
+
+/** The memory of the WebAssembly backend, the project's kernels on it, and the matrix product in use. */
+export type Heap = {
+  readonly kernels: Kernels
+  gemm: Gemm
+  /** The matrix product of kernels.wasm. */
+  readonly ownGemm: Gemm
+  /** Address of byte 0 of the heap in this process, for native calls. */
+  readonly buffer: () => ArrayBuffer
+  readonly pointer: (tensor: TensorInfo) => Pointer
+  /** A tensor whose values are not set. @throws RlError `model.memory` where the heap (2 to 4 GB at most) is used up. */
+  readonly make: (shape: readonly number[], dtype?: 'float32' | 'int32') => TensorInfo
+  readonly zeros: (shape: readonly number[]) => TensorInfo
+  readonly release: (tensor: TensorInfo) => void
+  /** A view of `length` floats; valid until the heap grows. */
+  readonly floats: (pointer: Pointer, length: number) => Float32Array
+  readonly ints: (pointer: Pointer, length: number) => Int32Array
+  /** `length` floats of working memory by purpose; kept and reused, contents not kept. */
+  readonly scratch: (purpose: string, length: number) => Pointer
+}
+
+/** What Emscripten's glue gives besides the typed part. */
+type Emscripten = {
+  readonly asm: { readonly memory: WebAssembly.Memory }
+  _malloc(bytes: number): number
+  _free(pointer: Pointer): void
+}
+
+const PACK_A_FLOATS = 64 * 256
+const PACK_B_DEPTH = 256
+
+/** Puts kernels.wasm on the memory of the backend. */
+export function openHeap(backend: BackendWasm): Heap {
+  const module = backend.wasm as unknown as Emscripten
+  const { memory } = module.asm
+  const binary = readFileSync(new URL('kernels.wasm', import.meta.url))
+  const instance = new WebAssembly.Instance(new WebAssembly.Module(binary), { env: { memory } })
+  const kernels = instance.exports as unknown as Kernels
+  const pools = new Map<string, { pointer: Pointer; length: number }>()
+
+  const scratch = (purpose: string, length: number) => {
+    const pool = pools.get(purpose)
+    if (pool && pool.length >= length) return pool.pointer
+    if (pool) module._free(pool.pointer)
+    const rounded = Math.max(length, pool ? 2 * pool.length : 0)
+    const pointer = module._malloc(4 * rounded) >>> 0
+    pools.delete(purpose)
+    if (pointer === 0) throw outOfMemory([rounded])
+    pools.set(purpose, { pointer, length: rounded })
+    return pointer
+  }
+  const make = (shape: readonly number[], dtype: 'float32' | 'int32' = 'float32') => {
+    const info = backend.makeOutput([...shape], dtype)
+    if (pointer(info) !== 0) return info
+    backend.disposeData(info.dataId)
+    throw outOfMemory(shape)
+  }
+  const pointer = (tensor: TensorInfo) => backend.getMemoryOffset(tensor.dataId)
+  const floats = (at: Pointer, length: number) => new Float32Array(memory.buffer, at, length)
+  const ownGemm: Gemm = (ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) => {
+    const packB = scratch('gemm', PACK_A_FLOATS + PACK_B_DEPTH * (n + 8))
+    kernels.gemm(+ta, +tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, packB, packB + 4 * PACK_A_FLOATS)
+  }
+  return {
+    kernels,
+    gemm: ownGemm,
+    ownGemm,
+    buffer: () => memory.buffer,
+    pointer,
+    make,
+    zeros: (shape) => {
+      const info = make(shape)
+      floats(pointer(info), sizeOf(shape)).fill(0)
+      return info
+    },
+    release: (tensor) => {
+      backend.disposeData(tensor.dataId)
+    },
+    floats,
+    ints: (at, length) => new Int32Array(memory.buffer, at, length),
+    scratch,
+  }
+}
+
+export function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((a, b) => a * b, 1)
+}
+
+function outOfMemory(shape: readonly number[]): RlError {
+  return new RlError(`no room for a tensor of ${shape.join(' x ')} on the WebAssembly heap`, {
+    code: 'model.memory',
+    hint: 'lower the token budget or the cache size, or use a model that fits (the heap ends at 2 to 4 GB)',
+  })
+}

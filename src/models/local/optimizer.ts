@@ -1,0 +1,132 @@
+import * as tf from '@tensorflow/tfjs'
+import { RlError } from '../../errors.ts'
+import { activeHeap } from './backend/wasm.ts'
+import { sizeOf } from './kernels/heap.ts'
+import { type Params, variable, weight } from './params.ts'
+
+export type AdamOptions = {
+  readonly learningRate: number
+  readonly beta1: number
+  readonly beta2: number
+  readonly epsilon: number
+  readonly weightDecay: number
+}
+
+export type OptimizerState = {
+  /** Steps taken since the moments were fresh. */
+  readonly step: number
+  /** First moments as `m.<weight>`, second as `v.<weight>`. */
+  readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[]; readonly values: Float32Array }>
+}
+
+/** AdamW (arXiv 1711.05101, algorithm 2); weight decay leaves norms and biases alone. */
+export type Optimizer = {
+  /** Moves the weights that have a gradient by one step; gradients are multiplied by `scale` first and not disposed. */
+  step(params: Params, gradients: ReadonlyMap<string, tf.Tensor>, scale: number, options: AdamOptions): void
+  reset(): void
+  /** For checkpoints. */
+  exportState(): Promise<OptimizerState>
+  importState(state: OptimizerState): void
+  dispose(): void
+}
+
+export function createOptimizer(): Optimizer {
+  const moments = new Map<string, { m: tf.Variable; v: tf.Variable }>()
+  let taken = 0
+  const momentsOf = (name: string, shape: readonly number[]) => {
+    let found = moments.get(name)
+    if (!found) {
+      const fresh = () => variable(new Float32Array(sizeOf(shape)), shape)
+      found = { m: fresh(), v: fresh() }
+      moments.set(name, found)
+    }
+    return found
+  }
+  const reset = () => {
+    for (const { m, v } of moments.values()) tf.dispose([m, v])
+    moments.clear()
+    taken = 0
+  }
+  return {
+    step(params, gradients, scale, options) {
+      taken++
+      for (const [name, gradient] of gradients) {
+        const value = weight(params, name)
+        const decay = value.shape.length > 1 ? options.weightDecay : 0
+        adamStep(value, gradient, momentsOf(name, value.shape), scale, taken, {
+          ...options,
+          weightDecay: decay,
+        })
+      }
+    },
+    reset,
+    async exportState() {
+      const tensors = new Map<string, { shape: readonly number[]; values: Float32Array }>()
+      for (const [name, pair] of moments)
+        for (const kind of ['m', 'v'] as const)
+          tensors.set(`${kind}.${name}`, {
+            shape: pair[kind].shape,
+            values: Float32Array.from(await pair[kind].data()),
+          })
+      return { step: taken, tensors }
+    },
+    importState({ step, tensors }) {
+      reset()
+      taken = step
+      for (const [key, m] of tensors) {
+        if (!key.startsWith('m.')) continue
+        const v = tensors.get(`v.${key.slice(2)}`)
+        if (!v)
+          throw new RlError(`optimiser state has ${key} without its second moment`, {
+            code: 'model.optimizer',
+            hint: 'start from fresh moments',
+          })
+        moments.set(key.slice(2), { m: variable(m.values, m.shape), v: variable(v.values, v.shape) })
+      }
+    },
+    dispose: reset,
+  }
+}
+
+/** m, v and the weight after step number `step` (1, 2, ...), in place. */
+function adamStep(
+  value: tf.Variable,
+  gradient: tf.Tensor,
+  { m, v }: { readonly m: tf.Variable; readonly v: tf.Variable },
+  scale: number,
+  step: number,
+  { learningRate, beta1, beta2, epsilon, weightDecay }: AdamOptions,
+): void {
+  const size = learningRate / (1 - beta1 ** step)
+  const root = 1 / Math.sqrt(1 - beta2 ** step)
+  const decay = learningRate * weightDecay
+  const heap = activeHeap()
+  if (heap) {
+    const [p, g, first, second] = [value, gradient, m, v].map(heap.pointer)
+    heap.kernels.adamw(p, g, first, second, value.size, scale, beta1, beta2, size, root, epsilon, decay)
+    return
+  }
+  tf.tidy(() => {
+    const g = gradient.mul(scale)
+    m.assign(m.mul(beta1).add(g.mul(1 - beta1)))
+    v.assign(v.mul(beta2).add(g.square().mul(1 - beta2)))
+    const move = m.mul(size).div(v.sqrt().mul(root).add(epsilon))
+    value.assign(value.mul(1 - decay).sub(move))
+  })
+}
+
+/** Sum of the squares of all gradients, in float64 where the backend allows. */
+export async function squaredNorm(gradients: Iterable<tf.Tensor>): Promise<number> {
+  const heap = activeHeap()
+  let total = 0
+  if (heap) {
+    for (const gradient of gradients) total += heap.kernels.sumSquares(heap.pointer(gradient), gradient.size)
+    return total
+  }
+  for (const gradient of gradients) {
+    const sum = tf.tidy(() => gradient.square().sum())
+    total += (await sum.data())[0]
+    sum.dispose()
+  }
+  return total
+}

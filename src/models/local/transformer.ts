@@ -1,0 +1,139 @@
+/**
+ * The forward pass of Qwen2- and Qwen3-shaped decoders over whole sequences, for training and scoring. The incremental
+ * pass with a cache is decoder.ts.
+ */
+import * as tf from '@tensorflow/tfjs'
+import { RlError } from '../../errors.ts'
+import type { ModelConfig } from './config.ts'
+import { attention, embedding, linear, rmsNorm, rotary, swiglu } from './ops.ts'
+import { type LocalModel, weight } from './params.ts'
+
+/** Sequences end to end: sequence s is tokens[offsets[s] .. offsets[s + 1]]; none is empty. */
+export type Packed = { readonly tokens: Int32Array; readonly offsets: Int32Array }
+
+/** Lays sequences end to end. */
+export function pack(sequences: readonly ArrayLike<number>[]): Packed {
+  const offsets = new Int32Array(sequences.length + 1)
+  sequences.forEach((sequence, s) => {
+    offsets[s + 1] = offsets[s] + sequence.length
+  })
+  const tokens = new Int32Array(offsets[sequences.length])
+  sequences.forEach((sequence, s) => {
+    tokens.set(sequence, offsets[s])
+  })
+  return { tokens, offsets }
+}
+
+/**
+ * Hidden states after the last norm, [tokens, hiddenSize]; differentiable in the weights. Call it under tf.tidy.
+ * @throws RlError `model.input` for a token outside the vocabulary or a sequence that is empty or longer than the context.
+ */
+export function hiddenStates(
+  { config, params, loraScale }: LocalModel,
+  { tokens, offsets }: Packed,
+): tf.Tensor2D {
+  check(config, tokens, offsets)
+  const model: LocalModel = { config, params, loraScale }
+  const { heads, kvHeads, headDim, normEps } = config
+  const positions = new Int32Array(tokens.length)
+  for (let s = 0; s + 1 < offsets.length; s++)
+    for (let row = offsets[s]; row < offsets[s + 1]; row++) positions[row] = row - offsets[s]
+  const angles = rotaryAngles(config, positions)
+  const cos = tf.tensor2d(angles.cos, [tokens.length, headDim / 2])
+  const sin = tf.tensor2d(angles.sin, [tokens.length, headDim / 2])
+
+  let x = embedding(weight(params, 'model.embed_tokens.weight'), tf.tensor1d(tokens, 'int32'))
+  for (let layer = 0; layer < config.layers; layer++) {
+    const at = `model.layers.${layer}`
+    const normed = rmsNorm(x, weight(params, `${at}.input_layernorm.weight`), normEps)
+    const turned = (name: 'q' | 'k') => {
+      const projected = project(model, normed, `${at}.self_attn.${name}_proj`)
+      const scaled = config.qkNorm
+        ? rmsNorm(projected, weight(params, `${at}.self_attn.${name}_norm.weight`), normEps)
+        : projected
+      return rotary(scaled, cos, sin)
+    }
+    const v = project(model, normed, `${at}.self_attn.v_proj`)
+    const mixed = attention(turned('q'), turned('k'), v, { offsets, heads, kvHeads, dim: headDim })
+    x = tf.add(x, project(model, mixed, `${at}.self_attn.o_proj`))
+    const inner = rmsNorm(x, weight(params, `${at}.post_attention_layernorm.weight`), normEps)
+    const gate = project(model, inner, `${at}.mlp.gate_proj`)
+    const up = project(model, inner, `${at}.mlp.up_proj`)
+    x = tf.add(x, project(model, swiglu(gate, up), `${at}.mlp.down_proj`))
+  }
+  return rmsNorm(x, weight(params, 'model.norm.weight'), normEps)
+}
+
+/** Logits [rows, vocabSize] of the chosen rows of the packed tokens, of all where none are named. */
+export function logits(model: LocalModel, packed: Packed, rows?: Int32Array): tf.Tensor2D {
+  const hidden = hiddenStates(model, packed)
+  const chosen = rows ? embedding(hidden, tf.tensor1d(rows, 'int32')) : hidden
+  return linear(chosen, headWeight(model))
+}
+
+/** The weight of the output head [vocabSize, hiddenSize]. */
+export function headWeight({ config, params }: LocalModel): tf.Variable {
+  return weight(params, config.tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight')
+}
+
+/** x W^T + bias, plus loraScale (x A^T) B^T where the module has an adapter (LoRA, arXiv 2106.09685, section 4.1). */
+export function project({ params, loraScale }: LocalModel, x: tf.Tensor2D, module: string): tf.Tensor2D {
+  const base = linear(x, weight(params, `${module}.weight`), params.get(`${module}.bias`))
+  const down = params.get(`${module}.lora_A.weight`)
+  if (!down) return base
+  const up = weight(params, `${module}.lora_B.weight`)
+  return tf.add(base, linear(linear(x, down), up).mul(loraScale))
+}
+
+const tables = new Map<string, { cos: Float32Array; sin: Float32Array; positions: number }>()
+
+/** cos and sin of position x theta^(-2i / headDim), each [positions.length, headDim / 2] (RoPE, arXiv 2104.09864, equation 15). */
+export function rotaryAngles(
+  { ropeTheta, headDim }: Pick<ModelConfig, 'ropeTheta' | 'headDim'>,
+  positions: Int32Array,
+): { readonly cos: Float32Array; readonly sin: Float32Array } {
+  const half = headDim / 2
+  const key = `${ropeTheta}/${headDim}`
+  let table = tables.get(key)
+  const needed = positions.reduce((a, b) => Math.max(a, b), 0) + 1
+  if (!table || table.positions < needed) {
+    const count = Math.max(1024, 2 ** Math.ceil(Math.log2(needed)))
+    table = { cos: new Float32Array(count * half), sin: new Float32Array(count * half), positions: count }
+    for (let p = 0; p < count; p++)
+      for (let i = 0; i < half; i++) {
+        const angle = p * ropeTheta ** (-i / half)
+        table.cos[p * half + i] = Math.cos(angle)
+        table.sin[p * half + i] = Math.sin(angle)
+      }
+    tables.set(key, table)
+  }
+  const cos = new Float32Array(positions.length * half)
+  const sin = new Float32Array(positions.length * half)
+  positions.forEach((p, row) => {
+    cos.set(table.cos.subarray(p * half, (p + 1) * half), row * half)
+    sin.set(table.sin.subarray(p * half, (p + 1) * half), row * half)
+  })
+  return { cos, sin }
+}
+
+function check(config: ModelConfig, tokens: Int32Array, offsets: Int32Array): void {
+  for (let s = 0; s + 1 < offsets.length; s++) {
+    const length = offsets[s + 1] - offsets[s]
+    if (length < 1 || length > config.contextTokens)
+      throw new RlError(`sequence ${s} has ${length} tokens; the model takes 1 to ${config.contextTokens}`, {
+        code: 'model.input',
+        hint: 'cut or drop it',
+      })
+  }
+  checkTokens(config, tokens)
+}
+
+/** @throws RlError `model.input` for a token id outside the vocabulary. */
+export function checkTokens({ vocabSize }: ModelConfig, tokens: ArrayLike<number>): void {
+  for (let i = 0; i < tokens.length; i++)
+    if (!(tokens[i] >= 0 && tokens[i] < vocabSize))
+      throw new RlError(`token id ${tokens[i]} is outside the vocabulary of ${vocabSize}`, {
+        code: 'model.input',
+        hint: 'the tokenizer and the model must belong together',
+      })
+}
