@@ -54,7 +54,7 @@ export function gameOf(file: GameFile, name = 'game', { shuffle }: { readonly sh
     const { program, task } = programOf(file)
     const problem = parseProblem(file.pddl_problem, program.domain)
     const tables = tablesOf(program.domain, problem)
-    const names = namesOf(tables, problem, shuffle)
+    const names = namesOf(tables, program.domain, shuffle)
     const goal = compileTest(tables, problem.goal, [])
     return {
       name,
@@ -133,13 +133,21 @@ function compileProgram(domainText: string, grammar: string, externalTask: boole
   }
 }
 
-function namesOf(tables: Tables, { init }: Problem, shuffle: Seed | undefined): string[] {
-  const used = new Set(init.flatMap(({ args }) => args))
+/** Only what appears in an initial fact gets a player's name, as in TextWorld. */
+function namesOf({ ids, init, packing }: Tables, domain: Domain, shuffle: Seed | undefined): string[] {
+  const appears = new Uint8Array(ids.length)
+  const arities = [...domain.predicates.values()].map(({ types }) => types.length)
+  arities.forEach((arity, predicate) => {
+    for (const key of init[predicate]) {
+      if (arity > 0) appears[key & packing.mask] = 1
+      if (arity > 1) appears[key >>> packing.bits] = 1
+    }
+  })
   const names = demangle(
-    tables.ids.filter((id) => used.has(id)),
+    ids.filter((_, entity) => appears[entity]),
     shuffle,
   )
-  return tables.ids.map((id) => names.get(id) ?? id)
+  return ids.map((id) => names.get(id) ?? id)
 }
 
 /** Release 2.1.2 wrote walkthroughs with ids; they become names. */

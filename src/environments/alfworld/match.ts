@@ -1,5 +1,5 @@
 import { budget, exhausted } from './budget.ts'
-import { type Entity, type Facts, lowerBound, type Packing } from './facts.ts'
+import { type Entity, type Facts, lowerBound, type Packing, type Relation } from './facts.ts'
 import { isVariable, type Parameter, type Term } from './formula.ts'
 import type { Conjunction, Literal } from './normal-form.ts'
 
@@ -89,17 +89,25 @@ export function compileSearch(
 
 /** How many facts an enumeration of a positive literal is expected to give; infinite for what cannot be enumerated. */
 function expectedFacts(
-  { init, predicates, packing }: Tables,
+  tables: Tables,
   { positive, test }: Literal,
   args: readonly Source[],
   isKnown: (source: Source) => boolean,
 ): number {
   if (!positive || test.op !== 'atom') return Number.POSITIVE_INFINITY
-  const relation = init[predicates.get(test.predicate) ?? -1] ?? []
+  const relation = tables.init[tables.predicates.get(test.predicate) ?? -1] ?? []
   const position = args.findIndex(isKnown)
-  if (position < 0) return 1 + relation.length
-  const values = new Set(relation.map((key) => (position === 0 ? key >>> packing.bits : key & packing.mask)))
-  return 1 + relation.length / Math.max(1, values.size)
+  return 1 + (position < 0 ? relation.length : relation.length / distinct(tables.packing, relation, position))
+}
+
+const counts = new WeakMap<Relation, [number?, number?]>()
+
+/** How many different values the first or second argument has in the facts, at least 1. */
+function distinct({ bits, mask }: Packing, relation: Relation, position: number): number {
+  const known = counts.get(relation) ?? []
+  counts.set(relation, known)
+  known[position] ??= new Set(relation.map((key) => (position === 0 ? key >>> bits : key & mask))).size || 1
+  return known[position]
 }
 
 function testStep(
