@@ -1,0 +1,93 @@
+/** Measuring a policy version: which rollouts, and what they amount to. */
+import type { Config } from '../../config.ts'
+import type { EventData } from '../../events/catalogue.ts'
+import { seedOf } from '../../random.ts'
+import type { Output } from '../decider.ts'
+import { emitEvent } from '../fold.ts'
+import { byText, rolloutName } from '../names.ts'
+
+/** Evaluation tasks by split: slot and task id. */
+export type EvaluationTasks = Map<string, { readonly slot: string; readonly task: string }[]>
+
+/** One split under measurement. */
+export type Measurement = {
+  readonly iteration: number
+  readonly split: string
+  readonly tasks: number
+  readonly expected: number
+  ended: number
+  scored: number
+  successes: number
+  steps: number
+}
+
+/** The rollouts of every evaluation split, with seeds that do not depend on the iteration. */
+export function startMeasurements(
+  tasks: EvaluationTasks,
+  iteration: number,
+  { run, environment, evaluation }: Config,
+): { readonly measurements: Measurement[]; readonly requests: Output[] } {
+  const measurements: Measurement[] = []
+  const requests: Output[] = []
+  for (const split of evaluation.splits) {
+    const ofSplit = [...(tasks.get(split) ?? [])].sort((a, b) => byText(a.slot, b.slot))
+    measurements.push({
+      iteration,
+      split,
+      tasks: ofSplit.length,
+      expected: ofSplit.length * evaluation.rollouts,
+      ended: 0,
+      scored: 0,
+      successes: 0,
+      steps: 0,
+    })
+    for (const { slot, task } of ofSplit)
+      for (let index = 0; index < evaluation.rollouts; index++)
+        requests.push(
+          emitEvent('RolloutRequested', {
+            rollout: rolloutName(iteration, slot, index),
+            iteration,
+            purpose: 'evaluation',
+            split,
+            slot,
+            task,
+            index,
+            policyVersion: iteration,
+            seed: [...seedOf(run.seed, 'evaluation', slot, index)],
+            maxSteps: evaluation.maxSteps ?? environment.maxSteps,
+          }),
+        )
+  }
+  return { measurements, requests }
+}
+
+export function measure(
+  measurement: Measurement,
+  { outcome, steps }: EventData<'TrajectoryCompleted'>,
+): void {
+  measurement.ended++
+  if (outcome.kind !== 'scored') return
+  measurement.scored++
+  measurement.steps += steps
+  if (outcome.success) measurement.successes++
+}
+
+export function measured({
+  iteration,
+  split,
+  tasks,
+  expected,
+  scored,
+  successes,
+  steps,
+}: Measurement): Output {
+  return emitEvent('EvaluationCompleted', {
+    iteration,
+    split,
+    policyVersion: iteration,
+    tasks,
+    rollouts: { successes, n: scored },
+    failed: expected - scored,
+    meanSteps: scored === 0 ? 0 : steps / scored,
+  })
+}

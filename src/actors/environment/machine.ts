@@ -1,0 +1,206 @@
+/** The environment's decider: which tasks an iteration plays, who takes a slot, and when a policy version is measured. */
+import { setup } from 'xstate'
+import type { Config } from '../../config.ts'
+import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
+import { seedOf } from '../../random.ts'
+import type { Books } from '../bookkeeping.ts'
+import { allTasksThere, type Census, countTask, evaluationDue, splitsOf } from '../census.ts'
+import type { Decider, Output } from '../decider.ts'
+import { askFor, doneBy, emitEvent, fold } from '../fold.ts'
+import { enterFailure, enterPlan, enterTrajectory, groupOver, openBook, rolloutsOver } from '../groups.ts'
+import type { LoadTasks } from '../jobs.ts'
+import { rolloutName, slotName } from '../names.ts'
+import { type EvaluationTasks, type Measurement, measure, measured, startMeasurements } from './evaluation.ts'
+import { closeGroup, planIteration, type Slots } from './slots.ts'
+
+export type EnvironmentContext = {
+  readonly census: Census
+  readonly slots: Slots
+  readonly evaluationTasks: EvaluationTasks
+  /** Split of each evaluation slot. */
+  readonly splits: Map<string, string>
+  /** Iterations that are being played. */
+  readonly books: Books
+  /** Evaluations that are being played, by iteration and split. */
+  readonly measurements: Map<string, Measurement>
+}
+
+type Context = EnvironmentContext
+
+export function environmentDecider(config: Config): Decider {
+  const { run, environment, evaluation } = config
+
+  /** What one more ended rollout of a training or candidate group decides. */
+  function settle(context: Context, iteration: number, slot: string): Output[] {
+    const book = context.books.get(iteration)
+    const group = book?.groups.get(slot)
+    if (!book || !group || !groupOver(book, group)) return []
+    const decision = closeGroup(context.slots, book, group, config)
+    if (rolloutsOver(book)) context.books.delete(iteration)
+    return decision ? [decision] : []
+  }
+
+  /** What one more ended evaluation rollout decides. */
+  function settleMeasurement(context: Context, measurement: Measurement): Output[] {
+    if (measurement.ended < measurement.expected) return []
+    context.measurements.delete(`${measurement.iteration}/${measurement.split}`)
+    return [measured(measurement)]
+  }
+
+  function startEvaluation(context: Context, iteration: number): Output[] {
+    const { measurements, requests } = startMeasurements(context.evaluationTasks, iteration, config)
+    for (const measurement of measurements)
+      context.measurements.set(`${iteration}/${measurement.split}`, measurement)
+    return requests
+  }
+
+  function playIteration(context: Context, started: EventData<'IterationStarted'>): Output[] {
+    const { iteration, policyVersion } = started
+    const groups = planIteration(context.slots, iteration, config)
+    const { rolloutsPerTask, maxSteps } = environment
+    const plan = { iteration, groups, rolloutsPerTask }
+    const book = openBook(started)
+    enterPlan(book, plan)
+    if (groups.length > 0) context.books.set(iteration, book)
+    const requests = groups.flatMap(({ slot, task, purpose }) =>
+      Array.from({ length: rolloutsPerTask }, (_, index) =>
+        emitEvent('RolloutRequested', {
+          rollout: rolloutName(iteration, slot, index),
+          iteration,
+          purpose,
+          split: 'train',
+          slot,
+          task,
+          index,
+          policyVersion,
+          seed: [...seedOf(run.seed, 'rollout', iteration, slot, index)],
+          maxSteps,
+        }),
+      ),
+    )
+    return [emitEvent('IterationPlanned', plan), ...requests]
+  }
+
+  const machine = setup({
+    types: { context: {} as Context, events: {} as LoggedEvent, emitted: {} as Output },
+    guards: {
+      tasksThere: ({ context }) => allTasksThere(context.census, config),
+      anythingPlayed: ({ context }) => context.books.size + context.measurements.size > 0,
+      nothingPlayed: ({ context }) => context.books.size + context.measurements.size === 0,
+    },
+    actions: {
+      askForTasks: fold('RunStarted', () => [
+        askFor<LoadTasks>(
+          'load-tasks',
+          doneBy('TaskAdded', { split: 'train', slot: slotName('train', 0) }),
+          {
+            splits: splitsOf(config).map((split) => ({
+              split,
+              source: environment.splits[split],
+              limit: split === 'train' ? environment.tasks : evaluation.tasks,
+            })),
+            seed: seedOf(run.seed, 'tasks'),
+          },
+          run.deadlines.loadTasksSeconds,
+        ),
+      ]),
+      enterTask: fold('TaskAdded', (context: Context, added) => {
+        countTask(context.census, added)
+        const { split, slot, task } = added
+        if (split === 'train') {
+          context.slots.set(slot, { active: task.id, candidate: null, strikes: 0, busy: null })
+          return undefined
+        }
+        const ofSplit = context.evaluationTasks.get(split) ?? []
+        ofSplit.push({ slot, task: task.id })
+        context.evaluationTasks.set(split, ofSplit)
+        context.splits.set(slot, split)
+        return undefined
+      }),
+      enterCandidate: fold('TaskProposed', (context: Context, proposal) => {
+        const { slot, task, parent, direction, parentAccuracy } = proposal
+        const held = context.slots.get(slot)
+        if (held) held.candidate = { task: task.id, parent, direction, parentAccuracy }
+        return undefined
+      }),
+      play: fold('IterationStarted', (context: Context, started) =>
+        started.iteration === 0 ? startEvaluation(context, 0) : playIteration(context, started),
+      ),
+      evaluateIfDue: fold('PolicyUpdated', (context: Context, { version }) =>
+        version > 0 && evaluationDue(version, config) ? startEvaluation(context, version) : [],
+      ),
+      enterTrajectory: fold('TrajectoryCompleted', (context: Context, trajectory) => {
+        const { purpose, iteration, slot, split } = trajectory
+        if (purpose === 'evaluation') {
+          const measurement = context.measurements.get(`${iteration}/${split}`)
+          if (measurement) measure(measurement, trajectory)
+          return measurement && settleMeasurement(context, measurement)
+        }
+        const book = context.books.get(iteration)
+        if (book) enterTrajectory(book, trajectory)
+        return settle(context, iteration, slot)
+      }),
+      enterFailure: fold('RolloutFailed', (context: Context, failure) => {
+        const { purpose, iteration, slot } = failure
+        if (purpose === 'evaluation') {
+          const measurement = context.measurements.get(`${iteration}/${context.splits.get(slot)}`)
+          if (measurement) measurement.ended++
+          return measurement && settleMeasurement(context, measurement)
+        }
+        const book = context.books.get(iteration)
+        if (book) enterFailure(book, failure)
+        return settle(context, iteration, slot)
+      }),
+    },
+  }).createMachine({
+    id: 'environment',
+    context: () => ({
+      census: new Map(),
+      slots: new Map(),
+      evaluationTasks: new Map(),
+      splits: new Map(),
+      books: new Map(),
+      measurements: new Map(),
+    }),
+    initial: 'idle',
+    states: {
+      idle: { on: { RunStarted: { target: 'loading', actions: 'askForTasks' } } },
+      loading: {
+        on: { TaskAdded: { actions: 'enterTask' } },
+        always: { guard: 'tasksThere', target: 'serving' },
+      },
+      serving: {
+        initial: 'waiting',
+        on: {
+          IterationStarted: { actions: 'play' },
+          TrajectoryCompleted: { actions: 'enterTrajectory' },
+          RolloutFailed: { actions: 'enterFailure' },
+          TaskProposed: { actions: 'enterCandidate' },
+          PolicyUpdated: { actions: 'evaluateIfDue' },
+          RunCompleted: { target: 'finished' },
+        },
+        states: {
+          waiting: { always: { guard: 'anythingPlayed', target: 'playing' } },
+          playing: { always: { guard: 'nothingPlayed', target: 'waiting' } },
+        },
+      },
+      finished: {},
+    },
+  })
+
+  return {
+    role: 'environment',
+    machine,
+    interests: new Set([
+      'RunStarted',
+      'TaskAdded',
+      'TaskProposed',
+      'IterationStarted',
+      'TrajectoryCompleted',
+      'RolloutFailed',
+      'PolicyUpdated',
+      'RunCompleted',
+    ] as const),
+    version: 1,
+  }
+}

@@ -1,0 +1,16 @@
+/** How slots and rollouts are called. The names sort as the things do, so sorted lists of them are canonical. */
+
+/** The slot of a split's task, e.g. `train-00012`. */
+export function slotName(split: string, index: number): string {
+  return `${split}-${String(index).padStart(5, '0')}`
+}
+
+/** Unique in a run, e.g. `3/train-00012/5`: a slot plays one group in an iteration. */
+export function rolloutName(iteration: number, slot: string, index: number): string {
+  return `${iteration}/${slot}/${index}`
+}
+
+/** Plain code-unit order: the same on every machine, unlike a locale's. */
+export function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
