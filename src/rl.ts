@@ -2,7 +2,9 @@ import type { Command } from './cli/command.ts'
 import { explain, RlError } from './errors.ts'
 
 /** Every `rl` command, loaded when it is called. */
-const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {}
+const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
+  alfworld: () => import('./cli/alfworld.ts'),
+}
 
 async function main([name, ...argv]: readonly string[]): Promise<number> {
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') return printHelp()

@@ -17,7 +17,7 @@ export const TASK_KINDS = [
 export type TaskKind = (typeof TASK_KINDS)[number]
 
 /** ALFWorld's folders of games: for training, rooms seen in training, and new rooms. */
-export const SPLITS = ['train', 'valid_seen', 'valid_unseen'] as const
+export const SPLITS: readonly string[] = ['train', 'valid_seen', 'valid_unseen']
 
 /** A game file in a data set, not read yet. */
 export type GameEntry = {
@@ -155,7 +155,7 @@ function byPlace(a: GameEntry, b: GameEntry): number {
 }
 
 function splitRank({ split }: GameEntry): number {
-  const rank = SPLITS.findIndex((known) => known === split)
+  const rank = SPLITS.indexOf(split ?? '')
   return rank < 0 ? SPLITS.length : rank
 }
 
