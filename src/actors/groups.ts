@@ -124,7 +124,7 @@ export function enterJudged(book: IterationBook, slot: string): Group | undefine
 
 export function enterDecision(book: IterationBook, slot: string, accepted: boolean): void {
   const group = book.groups.get(slot)
-  if (!group || group.purpose !== 'candidate' || group.accepted !== null) return
+  if (group?.purpose !== 'candidate' || group.accepted !== null) return
   group.accepted = accepted
   book.undecided--
 }
@@ -173,11 +173,12 @@ export function inOrder(scored: readonly Scored[]): Scored[] {
 }
 
 /**
- * What the adapter is to make of a group whose rollouts are over; null for nothing. The head counts by the same rule what
- * it has to wait for.
+ * What the adapter is to make of a group whose rollouts are over; null for nothing. In the last iteration nothing: no
+ * candidate could be measured. The head counts by the same rule what it has to wait for.
  */
-export function needOf(group: Group, { adaptation, environment }: Config): Direction | null {
-  if (!adaptation.enabled || group.purpose !== 'train' || group.scored.length < environment.leastGroup)
-    return null
+export function needOf(book: IterationBook, group: Group, config: Config): Direction | null {
+  const { adaptation, environment, run } = config
+  if (!adaptation.enabled || book.iteration >= run.iterations) return null
+  if (group.purpose !== 'train' || group.scored.length < environment.leastGroup) return null
   return adaptationNeed(tallyOf(group), { harderAt: adaptation.high, easierAt: adaptation.low })
 }

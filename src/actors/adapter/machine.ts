@@ -31,7 +31,7 @@ export function adapterDecider(config: Config): Decider {
     const group = book?.groups.get(slot)
     if (!book || !group || !groupOver(book, group)) return []
     if (judging && group.judged < group.scored.length) return []
-    const direction = needOf(group, config)
+    const direction = needOf(book, group, config)
     if (direction === null) return []
     context.outstanding++
     return [

@@ -69,7 +69,7 @@ export function newExtras(sinceMs: number): Extras {
 /** Tasks of the iteration for which the adapter owes an answer. */
 export function owedAnswers(book: IterationBook, config: Config): number {
   let owed = 0
-  for (const group of book.groups.values()) if (needOf(group, config) !== null) owed++
+  for (const group of book.groups.values()) if (needOf(book, group, config) !== null) owed++
   return owed
 }
 
