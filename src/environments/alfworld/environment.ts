@@ -1,0 +1,190 @@
+/** ALFWorld behind the `Environment` port: generated rooms, or the games of a folder. */
+import { createHash } from 'node:crypto'
+import { RlError } from '../../errors.ts'
+import { seedOf } from '../../random.ts'
+import type { Environment, Episode, Task, Turn } from '../port.ts'
+import { type Dataset, type GameEntry, openDataset } from './dataset.ts'
+import { initialState, type State, step } from './engine.ts'
+import { type Game, gameOf, loadGame } from './game.ts'
+import { buildGame, draftGame, EVEN_SHARES, type Pairs, type Shares } from './generator/generate.ts'
+import { type Difficulty, larger, type RoomSize, SIZES } from './generator/size.ts'
+import { progressOf } from './progress.ts'
+import { type Recipe, recipeOf, sentenceOfGoal, taskOf } from './recipe.ts'
+import { candidateGame, rewriteGoal } from './rewrite.ts'
+import { solve } from './solver.ts'
+import { goalOfProblem, sentenceOf } from './tasks.ts'
+
+/** New rooms and goals. In-domain tests use the training's pairs, sizes and shares; ood the unseen fifth of pairs in larger rooms. */
+export type GeneratedSource = {
+  readonly kind: 'generated'
+  readonly seed: number
+  /** Tasks a split. */
+  readonly counts: Readonly<Record<Split, number>>
+  readonly size: Difficulty | RoomSize
+  /** How much larger the ood rooms are. Default 1.5. */
+  readonly oodFactor?: number
+  /** Default: all six types alike. */
+  readonly shares?: Shares
+}
+
+/** Real games: train and valid_seen, valid_unseen for ood. Other folders serve as train and in-domain alike. */
+export type FolderSource = {
+  readonly kind: 'folder'
+  readonly path: string
+  /** Most tasks a split, taken evenly over its games. Default: all. */
+  readonly counts?: Readonly<Partial<Record<Split, number>>>
+}
+
+export type AlfworldOptions = {
+  readonly source: GeneratedSource | FolderSource
+  /** Games kept ready. Default 256. */
+  readonly cachedGames?: number
+}
+
+export const SPLITS = ['train', 'in-domain', 'ood'] as const
+export type Split = (typeof SPLITS)[number]
+
+/** The environment of text games. Deterministic: tasks follow from the options, episodes from the commands. */
+export function alfworldEnvironment({ source, cachedGames = 256 }: AlfworldOptions): Environment {
+  const dataset = source.kind === 'folder' ? openOnce(source.path) : null
+  const games = new Map<string, Promise<Game>>()
+
+  const gameFor = (task: Task): Promise<Game> => {
+    const key = JSON.stringify(task.recipe)
+    const known = games.get(key)
+    if (known) {
+      games.delete(key)
+      games.set(key, known)
+      return known
+    }
+    const made = makeGame(recipeOf(task), dataset)
+    made.catch(() => games.delete(key))
+    games.set(key, made)
+    const oldest = games.keys().next()
+    if (games.size > cachedGames && !oldest.done) games.delete(oldest.value)
+    return made
+  }
+
+  return {
+    name: 'alfworld',
+    tasks: async (split) => {
+      const known = knownSplit(split)
+      return source.kind === 'generated'
+        ? generatedTasks(source, known)
+        : folderTasks(source, known, await (dataset ?? openOnce(source.path))())
+    },
+    reset: async (task, { maxSteps }) => episode(task, initialState(await gameFor(task), { maxSteps })),
+    describe: async (task) => {
+      const { observation } = initialState(await gameFor(task))
+      return observation.slice(observation.indexOf('\n\n') + 2)
+    },
+    rewrite: async (request) => rewriteGoal(await gameFor(request.task), request),
+    validate: async (task) => {
+      const start = initialState(await gameFor(task))
+      if (start.won) return { ok: false, reason: 'the goal holds at the start' }
+      const plan = solve(start)
+      return 'commands' in plan ? { ok: true } : { ok: false, reason: plan.unsolvable }
+    },
+    progress: async (task, _seed, actions) => progressOf(await gameFor(task), actions),
+  }
+}
+
+function knownSplit(split: string): Split {
+  const known = SPLITS.find((name) => name === split)
+  if (known) return known
+  throw new RlError(`there is no split '${split}'`, {
+    code: 'alfworld.split',
+    hint: `the splits are ${SPLITS.join(', ')}`,
+  })
+}
+
+function generatedTasks(
+  { seed, counts, size, oodFactor = 1.5, shares = EVEN_SHARES }: GeneratedSource,
+  split: Split,
+): Task[] {
+  const own = typeof size === 'string' ? SIZES[size] : size
+  const pairs: Pairs = split === 'ood' ? 'unseen' : 'seen'
+  const sized = split === 'ood' ? larger(own, oodFactor) : own
+  return Array.from({ length: counts[split] }, (_, index) => {
+    const origin = { seed: seedOf(seed, 'alfworld', split, index), size: sized, shares, pairs }
+    const { goal, sentence } = draftGame(origin)
+    return taskOf({ source: 'generated', ...origin }, goal.type, `${sentence}.`)
+  })
+}
+
+async function folderTasks({ counts }: FolderSource, split: Split, { games }: Dataset): Promise<Task[]> {
+  const named = (name: string) => games.filter((entry) => entry.split === name)
+  const others = games.filter((entry) => !['train', 'valid_seen', 'valid_unseen'].includes(entry.split ?? ''))
+  const first = (...lists: GameEntry[][]) => lists.find((list) => list.length > 0) ?? []
+  const entries =
+    split === 'ood'
+      ? named('valid_unseen')
+      : split === 'train'
+        ? first(named('train'), named('valid_seen'), others)
+        : first(named('valid_seen'), named('train'), others)
+  const wanted = Math.min(counts?.[split] ?? entries.length, entries.length)
+  const chosen = Array.from({ length: wanted }, (_, i) => entries[Math.floor((i * entries.length) / wanted)])
+  return Promise.all(chosen.map(taskOfEntry))
+}
+
+async function taskOfEntry(entry: GameEntry): Promise<Task> {
+  const text = await entry.read()
+  const game = loadGame(text, entry.key)
+  const goal = goalOfProblem(game.file.pddl_problem)
+  const recipe: Recipe = { source: 'file', game: entry.key, sha256: sha256(text) }
+  return taskOf(recipe, goal?.type ?? entry.kind ?? 'other', `${sentenceOf(game.task) ?? game.task}.`)
+}
+
+async function makeGame(recipe: Recipe, dataset: (() => Promise<Dataset>) | null): Promise<Game> {
+  const original =
+    recipe.source === 'generated' ? buildGame(draftGame(recipe)) : await readGame(recipe, dataset)
+  if (!recipe.goal) return original
+  return gameOf(candidateGame(original, recipe.goal, sentenceOfGoal(recipe.goal)), original.name)
+}
+
+async function readGame(
+  { game, sha256: expected }: Extract<Recipe, { readonly source: 'file' }>,
+  dataset: (() => Promise<Dataset>) | null,
+): Promise<Game> {
+  const entry = (await dataset?.())?.games.find(({ key }) => key === game)
+  if (!entry)
+    throw new RlError(`game ${game} is not in the folder of this environment`, {
+      code: 'alfworld.no-data',
+      hint: 'give the folder with the games the task was made from',
+    })
+  const text = await entry.read()
+  if (sha256(text) !== expected)
+    throw new RlError(`game ${game} has changed since the task was made`, {
+      code: 'alfworld.game-changed',
+      hint: 'use the data release that the run began with',
+    })
+  return loadGame(text, game)
+}
+
+function openOnce(path: string): () => Promise<Dataset> {
+  let opened: Promise<Dataset> | undefined
+  return () => {
+    opened ??= openDataset(path)
+    return opened
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function episode(task: Task, state: State): Episode {
+  const turn: Turn = {
+    observation: state.observation,
+    admissible: state.done ? [] : state.admissible,
+    done: state.done,
+    ended: !state.done ? null : state.won ? 'goal' : 'step-limit',
+  }
+  return {
+    task,
+    turn,
+    steps: state.steps,
+    step: (action) => episode(task, step(state, action)),
+    outcome: () => state.score,
+  }
+}

@@ -1,0 +1,76 @@
+/** Task recipes: the small data that travels in events, from which a game can be built again. */
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { RlError } from '../../errors.ts'
+import type { Task } from '../port.ts'
+import { ROOMS } from './generator/tables.ts'
+import { type Goal, sentencesOf, TASK_TYPES } from './tasks.ts'
+
+const word = z.number().int().min(0).max(0xffff_ffff)
+const range = z.tuple([z.number().int().min(1).max(200), z.number().int().min(1).max(200)])
+
+const roomSize = z.strictObject({
+  receptacles: range.readonly(),
+  objects: range.readonly(),
+  rooms: z.array(z.enum(ROOMS)).min(1).readonly(),
+  objectTypes: z.array(z.string()).readonly().optional(),
+  shared: z.number().min(0).max(1),
+  mostOfAType: z.number().int().min(1),
+})
+
+/** A goal that replaces the one its scene came with, and which of its two sentences the agent reads. */
+const rewritten = z.strictObject({
+  type: z.enum(TASK_TYPES),
+  object: z.string().regex(/^\w{1,40}$/),
+  target: z.string().regex(/^\w{1,40}$/),
+  sentence: z.union([z.literal(0), z.literal(1)]),
+})
+
+const generated = z.strictObject({
+  source: z.literal('generated'),
+  seed: z.tuple([word, word]).readonly(),
+  size: roomSize,
+  shares: z.partialRecord(z.enum(TASK_TYPES), z.number().min(0)),
+  pairs: z.enum(['all', 'seen', 'unseen']),
+  goal: rewritten.optional(),
+})
+
+const fromFile = z.strictObject({
+  source: z.literal('file'),
+  /** The game's key in its data set, e.g. `train/<task>/<trial>`. */
+  game: z.string(),
+  sha256: z.string().length(64),
+  goal: rewritten.optional(),
+})
+
+const recipe = z.discriminatedUnion('source', [generated, fromFile])
+
+export type RewrittenGoal = z.infer<typeof rewritten>
+export type Recipe = z.infer<typeof recipe>
+
+/** The recipe of a task. @throws RlError naming the key that is wrong */
+export function recipeOf(task: Task): Recipe {
+  const parsed = recipe.safeParse(task.recipe)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new RlError(`task ${task.id}: recipe.${issue.path.join('.')}: ${issue.message}`, {
+    code: 'alfworld.recipe',
+    hint: 'the task was made by another environment or another version',
+  })
+}
+
+/** A task of this environment; its id follows from its recipe. */
+export function taskOf(recipe: Recipe, kind: string, goal: string): Task {
+  return { id: idOf(recipe), environment: 'alfworld', kind, goal, recipe }
+}
+
+export function sentenceOfGoal({ sentence, ...goal }: RewrittenGoal): string {
+  return sentencesOf(goal as Goal)[sentence]
+}
+
+/** Sixteen hex digits over the recipe; a rewritten goal adds its words, so that a person sees the family. */
+function idOf(recipe: Recipe): string {
+  const { goal, ...origin } = recipe
+  const digest = createHash('sha256').update(JSON.stringify(origin)).digest('hex').slice(0, 16)
+  return goal ? `${digest}-${goal.type}-${goal.object}-${goal.target}` : digest
+}

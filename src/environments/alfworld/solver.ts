@@ -1,0 +1,84 @@
+/** Proofs and plans: whether a goal can be reached from a state, and the commands that reach it. */
+import { advance, initialState, type State } from './engine.ts'
+import type { Game } from './game.ts'
+import { bestRoute, commandsOfRoute } from './route.ts'
+import { searchPlan } from './search.ts'
+import { type Situation, situationOf } from './situation.ts'
+import { APPLIANCES, propertyOf } from './tasks.ts'
+import type { World } from './world.ts'
+
+export type Plan = {
+  /** Commands that win from the state, the last one exactly; empty where it is won already. */
+  readonly commands: readonly string[]
+  /** `routes`: the shortest by enumeration of routes. `search`: found by search, the shortest where it ended in its budget. */
+  readonly by: 'routes' | 'search'
+}
+
+/** A plan that wins from the state, checked by playing it; or why there is none. */
+export function solve(state: State): Plan | { readonly unsolvable: string } {
+  if (state.won) return { commands: [], by: 'routes' }
+  const situation = situationOf(state.world)
+  const route = situation && bestRoute(situation)
+  if (situation && route) {
+    const commands = commandsOfRoute(situation, route).map((command) => worded(state.world.game, command))
+    if (wins(state, commands)) return { commands, by: 'routes' }
+  }
+  if (situation && !route) return { unsolvable: whyNot(situation) }
+  const found = searchPlan(state)
+  return 'commands' in found ? { commands: found.commands, by: 'search' } : { unsolvable: found.reason }
+}
+
+/** A plan for a game from its start. */
+export function solveGame(game: Game): ReturnType<typeof solve> {
+  return solve(initialState(game))
+}
+
+/**
+ * Length of the shortest plan from a world, without playing it; null where no route leads to the goal. What the labels of
+ * many steps are made of, so it does not search.
+ */
+export function remainingCommands(world: World): number | null {
+  const situation = situationOf(world)
+  return (situation && bestRoute(situation)?.cost) ?? null
+}
+
+/** The command as this game's release words it: up to 2.1.1 `put X in/on Y` for `move X to Y`. */
+export function worded(game: Game, command: string): string {
+  if (!usesPut(game)) return command
+  return command.replace(/^move (.+) to (.+)$/, 'put $1 in/on $2')
+}
+
+/** Whether the game's release says `put X in/on Y`. */
+export function usesPut({ file }: Game): boolean {
+  return file.grammar.includes('put {o} in/on {r}')
+}
+
+/** Why no route leads to the goal, in the order in which a person would look. */
+function whyNot({ goal, receptacles, items, accepts }: Situation): string {
+  const { type, object, target } = goal
+  const own = items.filter((item) => item.type === object)
+  const property = propertyOf(type)
+  if (own.length === 0) return `there is no ${object}`
+  if (type === 'pick_two_obj_and_place' && own.length < 2) return `there is only one ${object}`
+  if (type === 'look_at_obj_in_light') {
+    if (!items.some((item) => item.type === target && item.in.length > 0))
+      return `there is no ${target} that can be used`
+  } else {
+    if (!receptacles.some((receptacle) => receptacle.type === target)) return `there is no ${target}`
+    if (!accepts(target, object)) return `a ${target} cannot contain a ${object}`
+  }
+  if (property && !own.some((item) => item.treatable)) return `a ${object} cannot be made ${property}`
+  if (property && !receptacles.some((receptacle) => receptacle.type === APPLIANCES[property]))
+    return `there is no ${APPLIANCES[property]} to make a ${object} ${property}`
+  return `no ${object} can be picked up and brought there`
+}
+
+function wins(state: State, commands: readonly string[]): boolean {
+  let now: State = { ...state, done: false, maxSteps: Number.POSITIVE_INFINITY }
+  for (const [index, command] of commands.entries()) {
+    if (now.won || !now.admissible.includes(command)) return false
+    now = advance(now, command)
+    if (now.won) return index === commands.length - 1
+  }
+  return now.won
+}
