@@ -1,0 +1,92 @@
+/** How a model is asked for the next action of an episode, and how its answer is read. */
+
+import { float32Column, int32Column } from '../../events/columns.ts'
+import type { GenerateRequest, Generation } from '../../models/port.ts'
+import type { ActReply, ActRequest, PackedTokens } from './act.ts'
+import { allowedColumns, choicePath } from './choices.ts'
+import { type Codec, commandTokens, promptTokens } from './packing.ts'
+
+export type Sampling = {
+  readonly temperature: number
+  readonly topP: number
+  /** Most tokens of one answer. */
+  readonly maxTokens: number
+}
+
+/** One episode's turn: what to generate (null where the context is full), and what the generation means. */
+export type ActTurn = {
+  readonly request: GenerateRequest | null
+  readonly reply: (generation: Generation | null) => ActReply
+}
+
+export type Acting = (act: ActRequest, sampling: Sampling) => ActTurn
+
+const NOT_FITTING: ActReply = {
+  action: '',
+  invalid: null,
+  fits: false,
+  continues: true,
+  tokens: null,
+  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+}
+
+/**
+ * For small models: the text of one admissible command is generated under a trie of all of them, in one packed sequence an
+ * episode. Tokens without an alternative are not trained.
+ * @param contextTokens of the model; where the next command might not fit, the episode ends
+ */
+export function choiceActing(codec: Codec, contextTokens: number): Acting {
+  return (act, sampling) => {
+    const prompt = promptTokens(codec, act)
+    const choices = act.admissible.map((command) => commandTokens(codec, command))
+    const longest = Math.max(0, ...choices.map((choice) => choice.length))
+    if (longest === 0 || prompt.length + longest > contextTokens)
+      return { request: null, reply: () => NOT_FITTING }
+    return {
+      request: {
+        prompt: { tokens: prompt },
+        maxTokens: longest,
+        temperature: sampling.temperature,
+        topP: sampling.topP,
+        seed: act.seed,
+        choices,
+        cacheKey: act.rollout,
+      },
+      reply: (generation) => {
+        if (!generation?.tokens || !generation.logprobs) return NOT_FITTING
+        const generated = generation.tokens
+        const chosen = choices.findIndex(
+          (choice) =>
+            choice.length === generated.length && choice.every((token, i) => token === generated[i]),
+        )
+        return {
+          action: act.admissible[Math.max(0, chosen)],
+          invalid: chosen < 0 ? 'not one of the choices' : null,
+          fits: true,
+          continues: true,
+          tokens: packChoice(prompt.slice(act.packedTokens), generated, generation.logprobs, choices),
+          usage: generation.usage,
+        }
+      },
+    }
+  }
+}
+
+/** Columns of one step: the prompt's new tokens, then the generated ones. */
+function packChoice(
+  prompt: readonly number[],
+  generated: Int32Array,
+  logprobs: Float32Array,
+  choices: readonly (readonly number[])[],
+): PackedTokens {
+  const { mask, allowed } = choicePath(generated, choices)
+  const { offsets, tokens } = allowedColumns([...prompt.map(() => []), ...allowed])
+  return {
+    promptLength: prompt.length,
+    tokensI32: int32Column([...prompt, ...generated]),
+    maskU8: Uint8Array.from([...prompt.map(() => 0), ...mask]),
+    logprobsF32: float32Column([...prompt.map(() => 0), ...logprobs]),
+    allowedOffsetsI32: int32Column(offsets),
+    allowedI32: int32Column(tokens),
+  }
+}

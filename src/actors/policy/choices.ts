@@ -1,0 +1,36 @@
+/** Generating one of a few token sequences: which tokens are allowed where, as the sampler and the loss see it. */
+
+export type AllowedColumns = {
+  /** Int32 [T + 1] */
+  readonly offsets: Int32Array
+  readonly tokens: Int32Array
+}
+
+export type ChoicePath = {
+  /** [length] 1 where there was something to choose. */
+  readonly mask: Uint8Array
+  /** [length] allowed tokens in ascending order; empty where only one was. */
+  readonly allowed: readonly (readonly number[])[]
+}
+
+/** The choices met along one of them: at each of its tokens, what the sequences with the same beginning allow. */
+export function choicePath(chosen: ArrayLike<number>, choices: readonly ArrayLike<number>[]): ChoicePath {
+  const mask = new Uint8Array(chosen.length)
+  const allowed: number[][] = []
+  let alive = choices
+  for (let i = 0; i < chosen.length; i++) {
+    const tokens = new Set<number>()
+    for (const choice of alive) if (i < choice.length) tokens.add(choice[i])
+    mask[i] = tokens.size > 1 ? 1 : 0
+    allowed.push(tokens.size > 1 ? [...tokens].sort((a, b) => a - b) : [])
+    alive = alive.filter((choice) => choice[i] === chosen[i])
+  }
+  return { mask, allowed }
+}
+
+/** Lists of allowed tokens, one a position, as columns. */
+export function allowedColumns(lists: readonly (readonly number[])[]): AllowedColumns {
+  const offsets = new Int32Array(lists.length + 1)
+  for (const [i, list] of lists.entries()) offsets[i + 1] = offsets[i] + list.length
+  return { offsets, tokens: Int32Array.from(lists.flat()) }
+}

@@ -1,0 +1,86 @@
+/** Judging episodes with a local model: m chains each, all episodes side by side. */
+import type { LanguageModel } from '../../models/port.ts'
+import { type Seed, seedOf } from '../../random.ts'
+import { type EpisodeText, introTokens } from '../policy/packing.ts'
+import { type JudgeCodec, readVerdict, stepTokens, type Verdict } from './judging.ts'
+
+export type JudgedEpisode = EpisodeText & {
+  readonly id: string
+  readonly seed: Seed
+}
+
+export type JudgeSettings = {
+  /** Judgements of each step. */
+  readonly samples: number
+  readonly temperature: number
+  readonly topP: number
+  /** Of the model; steps that no longer fit are not judged. */
+  readonly contextTokens: number
+}
+
+/** [steps][m]; a step beyond the context has no judgements, an unreadable one is null. */
+export type Judgements = readonly (readonly (Verdict | null)[])[]
+
+type Chain = {
+  readonly episode: JudgedEpisode
+  readonly index: number
+  readonly tokens: number[]
+  readonly verdicts: (Verdict | null)[]
+}
+
+/**
+ * Judges every step of every episode m times. What is said of a step depends on the episode, its seed and the step's place
+ * in its chain, not on what is judged beside it.
+ */
+export async function judgeEpisodes(
+  model: LanguageModel,
+  judge: JudgeCodec,
+  episodes: readonly JudgedEpisode[],
+  settings: JudgeSettings,
+  signal?: AbortSignal,
+): Promise<Judgements[]> {
+  const chains = episodes.map((episode) =>
+    Array.from(
+      { length: settings.samples },
+      (_, index): Chain => ({
+        episode,
+        index,
+        tokens: [...introTokens(judge.codec, episode.goal, episode.observations[0])],
+        verdicts: [],
+      }),
+    ),
+  )
+  const longest = Math.max(0, ...episodes.map(({ actions }) => actions.length))
+  let live = chains.flat()
+  for (let step = 0; step < longest; step++) {
+    live = live.filter(({ episode, tokens, verdicts }) => {
+      if (step >= episode.actions.length || verdicts.length < step) return false
+      const more = stepTokens(judge, episode, step)
+      if (tokens.length + more.length + 2 > settings.contextTokens) return false
+      tokens.push(...more)
+      return true
+    })
+    if (live.length === 0) break
+    const generations = await model.generate(
+      live.map(({ episode, index, tokens }) => ({
+        prompt: { tokens: Int32Array.from(tokens) },
+        maxTokens: 2,
+        temperature: settings.temperature,
+        topP: settings.topP,
+        seed: seedOf(episode.seed, 'chain', index, step),
+        choices: judge.choices,
+        cacheKey: `${episode.id}#${index}`,
+      })),
+      signal,
+    )
+    for (const [i, { tokens, logprobs }] of generations.entries()) {
+      live[i].verdicts.push(tokens && logprobs ? readVerdict(judge, tokens, logprobs) : null)
+      live[i].tokens.push(...(tokens ?? []))
+    }
+  }
+  return episodes.map((episode, e) =>
+    episode.actions.map((_, step) =>
+      chains[e].flatMap(({ verdicts }) => (step < verdicts.length ? [verdicts[step]] : [])),
+    ),
+  )
+}
