@@ -215,6 +215,10 @@ function assign(
     throw new RlError(`${origin}: '${text}' is not a YAML value`, { code: 'config.yaml', cause })
   }
   origins.set(path.join('.'), origin)
+  for (let length = 1; length < path.length; length++) {
+    const section = path.slice(0, length).join('.')
+    if (!origins.has(section)) origins.set(section, origin)
+  }
 }
 
 function originOf(path: readonly PropertyKey[], origins: Origins): string | undefined {

@@ -1,0 +1,155 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { parse } from 'yaml'
+import { configKeys, variableOf } from '../../src/config/keys.ts'
+import { type ConfigSources, configDigest, loadConfig, parseConfig, redact } from '../../src/config.ts'
+import { RlError } from '../../src/errors.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'rl-config-'))
+test.after(() => rmSync(folder, { recursive: true }))
+
+function fileWith(text: string): string {
+  const file = join(folder, 'run.yaml')
+  writeFileSync(file, text)
+  return file
+}
+
+function refusal(sources: ConfigSources): RlError {
+  try {
+    loadConfig(sources)
+  } catch (error) {
+    if (error instanceof RlError) return error
+    throw error
+  }
+  throw new Error('the config was taken')
+}
+
+test('without any source every key has its default, and config/default.yaml says nothing else', () => {
+  assert.equal(loadConfig({ file: 'config/default.yaml' }), loadConfig({}))
+})
+
+test('every file under config/ is valid once it has its data', () => {
+  for (const file of readdirSync('config'))
+    loadConfig({ file: `config/${file}`, set: ['environment.data=somewhere'] })
+})
+
+test('every key has a description', () => {
+  for (const { path, description } of configKeys()) assert.ok(description.length > 5, path.join('.'))
+})
+
+test('--set wins over the environment, which wins over the file', () => {
+  const file = fileWith('run:\n  seed: 3\n  iterations: 4\n  evaluateEvery: 2\n')
+  const env = { RL_RUN_ITERATIONS: '5', RL_RUN_EVALUATE_EVERY: '3', RL_TEST_DEADLINE_MS: '1' }
+  const { run } = loadConfig({ file, env, set: ['run.evaluateEvery=6'] })
+  assert.equal([run.seed, run.iterations, run.evaluateEvery], [3, 5, 6])
+})
+
+test('an unknown key is refused with file, line and the nearest right key', () => {
+  const error = refusal({ file: fileWith('# a run\nrun:\n  sed: 3\n') })
+  assert.match(error.message, /run\.yaml:3: unknown key 'run\.sed'/)
+  assert.is(error.hint, "did you mean 'run.seed'?")
+  assert.is(error.code, 'config.unknown-key')
+})
+
+test('a key in the wrong section is pointed to the right one', () => {
+  assert.is(
+    refusal({ file: fileWith('policy:\n  rolloutsPerTask: 3\n') }).hint,
+    "did you mean 'environment.rolloutsPerTask'?",
+  )
+})
+
+test('unknown names in --set and in the environment are refused as such', () => {
+  const set = refusal({ set: ['polcy.temperature=1'] })
+  assert.match(set.message, /--set polcy\.temperature: unknown key 'polcy'/)
+  assert.is(set.hint, "did you mean 'policy'?")
+  const env = refusal({ env: { RL_POLICY_TEMPERATUR: '1' } })
+  assert.match(env.message, /environment variable RL_POLICY_TEMPERATUR/)
+  assert.is(env.hint, "did you mean 'RL_POLICY_TEMPERATURE'?")
+})
+
+test('a value of the wrong type names its place and what is expected', () => {
+  const error = refusal({ file: fileWith('run:\n  iterations: many\n') })
+  assert.match(error.message, /run\.yaml:2: run\.iterations: /)
+  assert.match(error.hint ?? '', /Expected: integer/)
+})
+
+test('files that are missing or broken, and words without =, are refused', () => {
+  assert.is(refusal({ file: join(folder, 'none.yaml') }).code, 'config.file')
+  assert.match(refusal({ file: fileWith('run: [1\n') }).message, /run\.yaml:\d+: /)
+  assert.is(refusal({ file: fileWith('- 1\n') }).code, 'config.yaml')
+  assert.is(refusal({ set: ['run.seed'] }).code, 'config.usage')
+  assert.is(refusal({ set: ['__proto__.x=1'] }).code, 'config.usage')
+})
+
+test('deadlines must grow from a call to scoring', () => {
+  const error = refusal({ set: ['run.deadlines.stepSeconds=30'] })
+  assert.match(error.message, /run\.deadlines\.stepSeconds: 30 is not more than llmCallSeconds \(60\)/)
+})
+
+test('keys that contradict each other are refused', () => {
+  const pairs = [
+    ['environment.source=data'],
+    ['environment.leastGroup=9'],
+    ['adaptation.low=0.9'],
+    ['rewardModel.mode=off'],
+    ['evaluation.splits=[train]'],
+    ['evaluation.splits=[nowhere]'],
+    ['run.maxStaleness=20'],
+    ['rewardModel.accuracyRange=[0.8, 0.2]'],
+  ]
+  for (const set of pairs) assert.is(refusal({ set }).code, 'config.invalid', set[0])
+  loadConfig({ set: ['rewardModel.mode=off', 'learning.reward=outcome'] })
+})
+
+test('a config is frozen, all the way down', () => {
+  const config = loadConfig({}) as { run: { deadlines: { stepSeconds: number } } }
+  assert.throws(() => {
+    config.run.deadlines.stepSeconds = 1
+  }, TypeError)
+})
+
+test('passwords in addresses are redacted', () => {
+  const config = loadConfig({ set: ['policy.baseUrl=https://me:secret@host/v1'] })
+  assert.not.match(JSON.stringify(redact(config)), /secret/)
+  assert.match(JSON.stringify(redact(config)), /https:\/\/\[redacted\]@host/)
+})
+
+test('the digest depends on values, not on the order of keys, and survives the event', () => {
+  const one = loadConfig({ file: fileWith('run: {seed: 3, iterations: 4}\n') })
+  const two = loadConfig({ file: fileWith('run: {iterations: 4, seed: 3}\n') })
+  assert.is(configDigest(one), configDigest(two))
+  assert.is(configDigest(parseConfig(JSON.parse(JSON.stringify(redact(one))))), configDigest(one))
+  assert.is.not(configDigest(one), configDigest(loadConfig({})))
+})
+
+test('variables of different keys have different names', () => {
+  const names = configKeys().map(({ path }) => variableOf(path))
+  assert.is(new Set(names).size, names.length)
+})
+
+test('whatever a file holds, it is taken or refused with an RlError', () => {
+  const word = fc.constantFrom('run', 'seed', 'policy', 'training', 'x', '__proto__', 'deadlines')
+  const value = fc.oneof(fc.integer(), fc.string(), fc.boolean(), fc.constant(null), fc.array(fc.integer()))
+  const tree = fc.dictionary(word, fc.oneof(value, fc.dictionary(word, value)))
+  fc.assert(
+    fc.property(tree, (values) => {
+      try {
+        parseConfig(values)
+      } catch (error) {
+        assert.instance(error, RlError)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('the ready files hold no key twice', () => {
+  for (const file of readdirSync('config'))
+    parse(readFileSync(`config/${file}`, 'utf8'), { uniqueKeys: true })
+})
+
+test.run()
