@@ -1,0 +1,84 @@
+/** The environment's worker: puts the tasks into the log and plays rollouts against the policy. */
+import type { Config } from '../../config.ts'
+import type { Environment } from '../../environments/port.ts'
+import { explain, RlError } from '../../errors.ts'
+import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import type { Job } from '../decider.ts'
+import type { LoadTasks } from '../jobs.ts'
+import { actOver } from '../policy/act-service.ts'
+import { openTaskBook } from '../recall.ts'
+import { ROLLOUT_WORK } from '../work.ts'
+import type { JobContext, QueueWork, Worker } from '../worker.ts'
+import { loadTasks } from './load-tasks.ts'
+import { createPlayer } from './player.ts'
+
+type Request = EventData<'RolloutRequested'>
+
+/** Rollouts in the hands of one worker at a time: they share each call of the policy. */
+const ROLLOUTS_AT_A_TIME = 256
+
+export function environmentWorker(config: Config, environment: Environment, log: LogClient): Worker {
+  const tasks = openTaskBook(log)
+  const { deadlines } = config.run
+  const player = createPlayer({
+    environment,
+    act: actOver(log, deadlines.stepSeconds * 1000),
+    actDeadlineMs: deadlines.stepSeconds * 1000,
+  })
+
+  async function play(request: Request, { lease }: JobContext): Promise<NewEvent> {
+    const endLease = lease(`actions of ${request.rollout}`, 'policy', deadlines.rolloutSeconds * 1000)
+    try {
+      return { type: 'TrajectoryCompleted', data: await player.play(request, await tasks.find(request.task)) }
+    } catch (error) {
+      if (error instanceof RlError && error.code === 'rollout.env')
+        return { type: 'RolloutFailed', data: failure(request, 'env', explain(error), 1) }
+      throw error
+    } finally {
+      endLease()
+    }
+  }
+
+  return {
+    async perform(job, context) {
+      if (job.kind === 'load-tasks') return loadTasks(environment, job.input as LoadTasks)
+      return [await play(job.input as Request, context)]
+    },
+    queues: [rolloutQueue(deadlines.rolloutSeconds * 1000)],
+    async close() {
+      player.stop()
+    },
+  }
+}
+
+/** The queue of rollouts, whatever plays them. */
+export function rolloutQueue(deadlineMs: number): QueueWork {
+  return {
+    kind: ROLLOUT_WORK,
+    concurrency: ROLLOUTS_AT_A_TIME,
+    jobOf: (event): Job<Request> => ({
+      kind: 'play',
+      done: ROLLOUT_WORK.done(event),
+      input: requestOf(event),
+      deadlineMs,
+    }),
+    exhausted: (event, attempts, lastError) => [
+      { type: 'RolloutFailed', data: failure(requestOf(event), 'infra', lastError, attempts) },
+    ],
+  }
+}
+
+function requestOf(event: LoggedEvent): Request {
+  if (event.type !== 'RolloutRequested') throw new TypeError(`${event.type} asks for no rollout`)
+  return event.data
+}
+
+function failure(
+  { rollout, iteration, purpose, slot, task }: Request,
+  cause: EventData<'RolloutFailed'>['cause'],
+  error: string,
+  attempts: number,
+): EventData<'RolloutFailed'> {
+  return { rollout, iteration, purpose, slot, task, cause, error: error.slice(0, 2000), attempts }
+}

@@ -1,0 +1,54 @@
+/** Both ends of `call.policy.act`: msgpack over the bus, cut into messages that fit. */
+import { RlError } from '../../errors.ts'
+import type { Serve } from '../../events/bus.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import { pack, unpack } from '../../events/msgpack.ts'
+import { subjectsOf } from '../../events/subjects.ts'
+import type { Act, ActReply, ActRequest } from './act.ts'
+
+export const ACT_SERVICE = 'policy.act'
+
+/** Asks any policy worker of the run. Large batches go as several messages: a server's default limit is 1 MB. */
+export function actOver({ bus, run }: LogClient, timeoutMs: number): Act {
+  const subject = subjectsOf(run).call(ACT_SERVICE)
+  return async function act(requests) {
+    const parts = split(requests, Math.min(bus.maxPayload(), 1_048_576) - 65_536)
+    const replies = await Promise.all(
+      parts.map(async (part) => unpack(await bus.request(subject, pack(part), { timeoutMs })) as ActReply[]),
+    )
+    return replies.flat()
+  }
+}
+
+export function serveAct(act: Act): Serve {
+  return async function answerAct(body) {
+    const requests = unpack(body) as ActRequest[]
+    const replies = await act(requests, AbortSignal.timeout(600_000))
+    if (replies.length !== requests.length)
+      throw new RlError(`${replies.length} answers to ${requests.length} questions`, {
+        code: 'policy.bad-answer',
+      })
+    return pack(replies)
+  }
+}
+
+function split(requests: readonly ActRequest[], mostBytes: number): ActRequest[][] {
+  const parts: ActRequest[][] = [[]]
+  let bytes = 0
+  for (const request of requests) {
+    const size = sizeOf(request)
+    if (bytes > 0 && bytes + size > mostBytes) {
+      parts.push([])
+      bytes = 0
+    }
+    parts[parts.length - 1].push(request)
+    bytes += size
+  }
+  return parts
+}
+
+/** Bytes of a request in msgpack, not less than it takes: UTF-8 has at most three bytes a code unit. */
+function sizeOf({ goal, observations, actions, admissible }: ActRequest): number {
+  const texts = [goal, ...observations, ...actions, ...admissible]
+  return 400 + texts.reduce((sum, text) => sum + 5 + 3 * text.length, 0)
+}
