@@ -1,5 +1,6 @@
 /** Work that is handed out through queues: which events ask for it, and which natural key in the log means that it is done. */
 import type { EventType, LoggedEvent } from '../events/catalogue.ts'
+import type { Role } from '../events/envelope.ts'
 import { subjectsOf } from '../events/subjects.ts'
 
 export type WorkKind = {
@@ -12,23 +13,20 @@ export type WorkKind = {
 /** Rollouts to play, for environment workers. */
 export const ROLLOUT_WORK: WorkKind = {
   type: 'RolloutRequested',
-  done: (event) => (event.type === 'RolloutRequested' ? `Rollout/${event.data.rollout}` : never(event)),
+  done(event) {
+    if (event.type !== 'RolloutRequested') throw new TypeError(`${event.type} asks for no rollout`)
+    return `Rollout/${event.data.rollout}`
+  },
 }
 
-/** Trajectories to judge, for reward-model workers: all StepScored of one are appended together, the last step's with them. */
-export const JUDGING_WORK: WorkKind = {
-  type: 'TrajectoryCompleted',
-  done: (event) =>
-    event.type === 'TrajectoryCompleted'
-      ? `StepScored/${event.data.rollout}/${Math.max(0, event.data.steps - 1)}`
-      : never(event),
-}
+type Queue = { readonly name: string; readonly subject: string }
 
-function never(event: LoggedEvent): never {
-  throw new TypeError(`${event.type} asks for no such work`)
-}
-
-/** Stream name and subject of a queue. */
-export function queueOf(run: string, type: EventType): { readonly name: string; readonly subject: string } {
+/** The queue of the events of a type. */
+export function eventQueue(run: string, type: EventType): Queue {
   return { name: `rl-${run}-${type}`, subject: subjectsOf(run).evt(type) }
+}
+
+/** The queue of the jobs that a role's decider shares among workers. */
+export function jobQueue(run: string, role: Role): Queue {
+  return { name: `rl-${run}-work-${role}`, subject: subjectsOf(run).work(role) }
 }

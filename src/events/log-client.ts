@@ -30,7 +30,10 @@ export type AppendContext = {
 export type LogClient = {
   readonly bus: Bus
   readonly run: string
-  /** Appends all or nothing and resolves to the positions once they are durable. Errors: what the head refused, `log.client-closed`. */
+  /**
+   * Resolves to the positions once the events are durable. Up to about 1 MB are appended all or nothing; more go in
+   * several appends, in order, up to the first that is refused. Errors: what the head refused, `log.client-closed`.
+   */
   readonly append: (events: readonly NewEvent[], context?: AppendContext) => Promise<readonly Appended[]>
   readonly read: (request: ReadRequest) => Promise<ReadReply>
   readonly decode: (position: number, body: Uint8Array) => Promise<LoggedEvent>
@@ -103,8 +106,20 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
     })
   }
 
+  /** Bytes of events in one request. */
+  function messageLimit(): number {
+    return Math.min(bus.maxPayload(), 1_048_576) - 4096
+  }
+
+  function enqueue(bodies: readonly Uint8Array[]): Promise<readonly Appended[]> {
+    return new Promise((resolve, reject) => {
+      queue.push({ bodies, bytes: sizeOf(bodies), resolve, reject })
+      schedule()
+    })
+  }
+
   function nextGroups(): Group[] {
-    const most = Math.min(bus.maxPayload(), 1_048_576) - 4096
+    const most = messageLimit()
     let bytes = 0
     let count = 0
     while (count < queue.length && count < GROUPS_A_REQUEST) {
@@ -142,24 +157,16 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
     }
   }
 
-  async function encode(
+  function encode(
     event: NewEvent,
     id: string,
     { cause = null, trace }: AppendContext,
-  ): Promise<Uint8Array> {
-    const envelope = {
-      id,
-      type: event.type,
-      v: CATALOGUE[event.type].v,
-      run,
-      actor,
-      time: Date.now(),
-      cause,
-      trace,
-    }
-    const body = encodeEnvelope({ ...envelope, data: event.data })
+  ): Uint8Array | Promise<Uint8Array> {
+    const { type, data } = event
+    const envelope = { id, type, v: CATALOGUE[type].v, run, actor, time: Date.now(), cause, trace }
+    const body = encodeEnvelope({ ...envelope, data })
     if (body.byteLength <= INLINE_DATA_LIMIT) return body
-    return encodeEnvelope({ ...envelope, data: { $blob: await putBlob(pack(event.data)) } })
+    return putBlob(pack(data)).then(($blob) => encodeEnvelope({ ...envelope, data: { $blob } }))
   }
 
   async function putBlob(bytes: Uint8Array): Promise<BlobRef> {
@@ -199,25 +206,16 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
     run,
     async append(events, context = {}) {
       if (closed) throw clientClosed()
-      if (events.length === 0) return []
       pending++
       try {
         const bodies: Uint8Array[] = []
-        for (const [index, event] of events.entries())
-          bodies.push(await encode(event, context.ids?.[index] ?? uuidv7(), context))
-        const bytes = bodies.reduce((total, body) => total + body.byteLength + 8, 0)
-        if (bytes > bus.maxPayload() - 4096)
-          throw new RlError(
-            `${events.length} events of ${bytes} bytes together are too many for one append`,
-            {
-              code: 'event.oversized',
-              hint: 'append them in several calls',
-            },
-          )
-        return await new Promise<readonly Appended[]>((resolve, reject) => {
-          queue.push({ bodies, bytes, resolve, reject })
-          schedule()
-        })
+        for (const [index, event] of events.entries()) {
+          const body = encode(event, context.ids?.[index] ?? uuidv7(), context)
+          bodies.push(body instanceof Uint8Array ? body : await body)
+        }
+        const appended: Appended[] = []
+        for (const group of split(bodies, messageLimit())) appended.push(...(await enqueue(group)))
+        return appended
       } finally {
         pending--
       }
@@ -234,6 +232,26 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
       for (const group of queue.splice(0)) group.reject(clientClosed())
     },
   }
+}
+
+function sizeOf(bodies: readonly Uint8Array[]): number {
+  return bodies.reduce((total, body) => total + body.byteLength + 8, 0)
+}
+
+/** Consecutive parts of at most so many bytes each; a single body may be more. */
+function split(bodies: readonly Uint8Array[], most: number): Uint8Array[][] {
+  const parts: Uint8Array[][] = []
+  let left = 0
+  for (const body of bodies) {
+    const bytes = body.byteLength + 8
+    if (parts.length === 0 || bytes > left) {
+      parts.push([])
+      left = most
+    }
+    parts[parts.length - 1].push(body)
+    left -= bytes
+  }
+  return parts
 }
 
 /** Whether an error of a request will pass by itself: the broker or the head is away, or the disk is full. */

@@ -20,6 +20,8 @@ export type Subjects = {
   /** The log service. */
   readonly log: (name: 'append' | 'read' | 'head' | 'has') => string
   readonly blob: (name: 'get' | 'put') => string
+  /** Work that a role's decider shares among its workers. */
+  readonly work: (name: string) => string
   /** Lossy telemetry, never logged. */
   readonly tap: (name: string) => string
 }
@@ -31,6 +33,7 @@ export function subjectsOf(run: string): Subjects {
     call: (name) => `${root}.call.${name}`,
     log: (name) => `${root}.log.${name}`,
     blob: (name) => `${root}.blob.${name}`,
+    work: (name) => `${root}.work.${name}`,
     tap: (name) => `${root}.tap.${name}`,
   }
 }

@@ -24,8 +24,8 @@ export type SubscribeOptions<T extends EventType = EventType> = Source & {
   readonly from?: number
   /** Only these types; the others are skipped, their positions counted. */
   readonly types?: readonly T[]
-  /** Called once, when everything that was in the log at the time was handled. */
-  readonly onCaughtUp?: (position: number) => void
+  /** Called once, when everything that was in the log at the time was handled; the next event waits for it. */
+  readonly onCaughtUp?: (position: number) => void | Promise<void>
 }
 
 export type Subscription = {
@@ -138,7 +138,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
     if (page.next <= page.head) behind = true
     else if (!caughtUp) {
       caughtUp = true
-      onCaughtUp?.(next - 1)
+      await onCaughtUp?.(next - 1)
     }
   }
 

@@ -23,7 +23,7 @@ import {
 } from '../../events/log-protocol.ts'
 import { pack } from '../../events/msgpack.ts'
 import { POSITION_HEADER, subjectsOf } from '../../events/subjects.ts'
-import { queueOf, type WorkKind } from '../work.ts'
+import { eventQueue, type WorkKind } from '../work.ts'
 import { serveBlobs } from './blob-service.ts'
 
 /** May refuse an event that is well-formed, e.g. a second decider of a role. Sees every new event in order. */
@@ -82,7 +82,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   let confirmed = published
   let saved = published
 
-  for (const { type } of work) await bus.ensureWorkQueue(queueOf(log.run, type))
+  for (const { type } of work) await bus.ensureWorkQueue(eventQueue(log.run, type))
   for (const event of log.events({ types: work.map(({ type }) => type) })) {
     if (work.length === 0) break
     const key = workOf.get(event.type)?.done(event)
@@ -367,7 +367,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     bus.onReconnect(() => void restore()),
   ]
   async function restore(): Promise<void> {
-    for (const { type } of work) await bus.ensureWorkQueue(queueOf(log.run, type)).catch(() => {})
+    for (const { type } of work) await bus.ensureWorkQueue(eventQueue(log.run, type)).catch(() => {})
     await reconcile()
   }
   await reconcile()

@@ -1,0 +1,87 @@
+/** What a head is made of, beside its decider: broker, log, log service and watch, started and stopped in order. */
+import { hostname } from 'node:os'
+import { type Broker, startBroker } from '../../broker/broker.ts'
+import { type RunFolder, readConnection, removeConnection, writeConnection } from '../../broker/connection.ts'
+import { type Bus, type BusAddress, connectBus, parseAddress } from '../../events/bus.ts'
+import { type EventLog, openLog } from '../../events/log.ts'
+import { HEARTBEAT_MS } from '../runtime.ts'
+import type { WorkKind } from '../work.ts'
+import { type LogService, startLogService } from './log-service.ts'
+import { type Watch, watchActors } from './watch.ts'
+
+export type HeadCore = {
+  readonly log: EventLog
+  readonly service: LogService
+  readonly watch: Watch
+  readonly bus: Bus
+  /** The broker that this head started, or null where it joined one. */
+  readonly broker: Broker | null
+  /** For the actors. */
+  readonly address: BusAddress
+  readonly close: () => Promise<void>
+}
+
+export type HeadCoreOptions = {
+  readonly folder: RunFolder
+  /** A broker to join; without it one is started. */
+  readonly nats?: BusAddress
+  readonly work: readonly WorkKind[]
+  readonly heartbeatMs?: number
+  readonly minFreeBytes?: number
+  readonly onBrokerRestart?: (reason: string) => void
+}
+
+/**
+ * Takes the log (so a second head fails here, with `log.locked`), then starts or joins the broker, then serves. A broker
+ * comes back on the port and with the token that it had, so actors that outlived the head find it again.
+ */
+export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore> {
+  const { folder, nats, work, heartbeatMs = HEARTBEAT_MS, minFreeBytes, onBrokerRestart } = options
+  const log = openLog(folder.log, { run: folder.run, minFreeBytes })
+  const undo: (() => Promise<void> | void)[] = [log.close]
+  async function close(): Promise<void> {
+    for (const step of undo.splice(0).reverse()) await step()
+  }
+  try {
+    const before = readConnection(folder.connection)
+    const broker = nats
+      ? null
+      : await startBroker({
+          folder: folder.broker,
+          name: `rl-${folder.run}`,
+          port: before ? Number(new URL(before.url).port) : undefined,
+          token: before?.token ?? undefined,
+          onRestart: onBrokerRestart,
+        })
+    if (broker) undo.push(broker.stop)
+    const address: BusAddress = broker ?? (nats as BusAddress)
+    const bus = await connectBus({ ...address, name: `rl-${folder.run}-log` })
+    undo.push(bus.close)
+    const watch = watchActors(log, { heartbeatMs })
+    const service = await startLogService({ log, bus, work, admit: watch.admit, onAppended: watch.observe })
+    undo.push(service.close)
+    watch.start(bus, (event) => {
+      try {
+        service.append([event], { urgent: true })
+      } catch {
+        // The disk is full to the last byte: `rl status` shows the stall all the same.
+      }
+    })
+    undo.push(watch.stop)
+    const { server, login } = parseAddress(address)
+    const url = login.pass === undefined ? server : address.url
+    writeConnection(folder.connection, {
+      run: folder.run,
+      url,
+      token: login.token ?? null,
+      pid: process.pid,
+      host: hostname(),
+      since: Date.now(),
+    })
+    undo.push(() => removeConnection(folder.connection))
+    return { log, service, watch, bus, broker, address, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * The head's eye on the actors: who lives, what each waits for, who went silent. Also the lease of each decider: the
+ * log holds who took the role (ActorStarted), and while that process is heard of nobody else gets it.
+ */
+import { RlError } from '../../errors.ts'
+import type { Bus } from '../../events/bus.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { CheckedEvent } from '../../events/codec.ts'
+import type { LogReader } from '../../events/log-reader.ts'
+import { unpackUntrusted } from '../../events/msgpack.ts'
+import { subjectsOf } from '../../events/subjects.ts'
+import type { ActorStatus } from '../runtime.ts'
+import type { Admit } from './log-service.ts'
+
+export type Watch = {
+  /** Refuses a second decider of a role; for the log service. */
+  readonly admit: Admit
+  /** Hears of what was appended; for the log service. */
+  readonly observe: (events: readonly { readonly event: CheckedEvent }[]) => void
+  /** Begins to listen and to look for silent actors; `report` appends what it finds. */
+  readonly start: (bus: Bus, report: (event: NewEvent) => void) => void
+  /** Actors that were heard of and did not leave, silent ones included. */
+  readonly actors: () => readonly WatchedActor[]
+  /** The process is known to have ended: its role is free at once. */
+  readonly forget: (pid: number, host: string) => void
+  readonly stop: () => void
+}
+
+export type WatchedActor = ActorStatus & {
+  /** Milliseconds since it was last heard of. */
+  readonly silentMs: number
+  readonly stalled: boolean
+}
+
+type Entry = { status: ActorStatus; heardAt: number; stalled: boolean }
+type Holder = EventData<'ActorStarted'> & { readonly since: number }
+
+/** An actor that is silent for so many of its heartbeats is stalled: with the interval of looking it is told within two. */
+const SILENT_BEATS = 1.6
+/** How long a process that the log names keeps its role without being heard of. */
+const LEASE_BEATS = 2
+
+export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: number }): Watch {
+  const subjects = subjectsOf(log.run)
+  const entries = new Map<string, Entry>()
+  const holders = new Map<string, Holder>()
+  let leave: (() => void)[] = []
+  let timer: NodeJS.Timeout | undefined
+
+  for (const event of log.events({ types: ['ActorStarted'] }))
+    if (event.type === 'ActorStarted') take(event.data)
+
+  function take(data: EventData<'ActorStarted'>): void {
+    if (data.decider) holders.set(data.role, { ...data, since: performance.now() })
+  }
+
+  function isLive({ worker, since }: Holder): boolean {
+    const heardAt = entries.get(worker)?.heardAt ?? since
+    return performance.now() - heardAt < LEASE_BEATS * heartbeatMs
+  }
+
+  function admit({ envelope }: CheckedEvent): RlError | null {
+    if (envelope.type !== 'ActorStarted' || !envelope.data.decider) return null
+    const holder = holders.get(envelope.data.role)
+    if (!holder || holder.worker === envelope.data.worker || !isLive(holder)) return null
+    return new RlError(
+      `the role '${holder.role}' of run '${log.run}' is taken by ${holder.worker} (process ${holder.pid} on ${holder.host})`,
+      {
+        code: 'actor.second-decider',
+        hint: 'end that process, or add --worker to start a further worker of the role',
+      },
+    )
+  }
+
+  function hear(body: Uint8Array): void {
+    const status = unpackUntrusted(body) as ActorStatus
+    if (typeof status?.worker !== 'string') return
+    if (status.leaving) {
+      entries.delete(status.worker)
+      release(status.worker)
+    } else entries.set(status.worker, { status, heardAt: performance.now(), stalled: false })
+  }
+
+  function release(worker: string): void {
+    for (const [role, holder] of holders) if (holder.worker === worker) holders.delete(role)
+  }
+
+  /** The head itself may have stood still or been cut off: then nobody else was silent. */
+  function pardon(): void {
+    const now = performance.now()
+    for (const entry of entries.values()) entry.heardAt = now
+  }
+
+  function look(report: (event: NewEvent) => void): void {
+    const now = performance.now()
+    for (const [worker, entry] of entries) {
+      const { status } = entry
+      const silentMs = now - entry.heardAt
+      if (entry.stalled || silentMs < SILENT_BEATS * status.heartbeatMs) continue
+      entry.stalled = true
+      const since = Date.now() - Math.round(silentMs)
+      const waits = status.leases.map((lease) => lease.waitingFor).slice(0, 5)
+      report({
+        type: 'StallDetected',
+        data: {
+          owner: 'head',
+          waitingFor: `heartbeat of ${worker}${waits.length > 0 ? `, which has in hand ${waits.join(', ')}` : ''}`,
+          from: worker,
+          since,
+          deadline: since + Math.round(SILENT_BEATS * status.heartbeatMs),
+        },
+      })
+    }
+    for (const [worker, entry] of entries)
+      if (entry.stalled && now - entry.heardAt > 30 * entry.status.heartbeatMs) entries.delete(worker)
+  }
+
+  return {
+    admit,
+    observe(events) {
+      for (const { event } of events) if (event.envelope.type === 'ActorStarted') take(event.envelope.data)
+    },
+    start(bus, report) {
+      const interval = heartbeatMs / 8
+      let lookedAt = performance.now()
+      leave = [
+        bus.subscribe(subjects.tap('heartbeat'), ({ body }) => {
+          try {
+            hear(body)
+          } catch {
+            // Telemetry is lossy: a heartbeat that cannot be read is none.
+          }
+        }),
+        bus.onReconnect(pardon),
+      ]
+      timer = setInterval(() => {
+        const now = performance.now()
+        if (now - lookedAt > 4 * interval || !bus.connected()) pardon()
+        else look(report)
+        lookedAt = now
+      }, interval)
+    },
+    actors() {
+      const now = performance.now()
+      return [...entries.values()].map(({ status, heardAt, stalled }) => ({
+        ...status,
+        silentMs: Math.round(now - heardAt),
+        stalled,
+      }))
+    },
+    forget(pid, host) {
+      for (const [worker, { status }] of entries)
+        if (status.pid === pid && status.host === host) entries.delete(worker)
+      for (const [role, holder] of holders)
+        if (holder.pid === pid && holder.host === host) holders.delete(role)
+    },
+    stop() {
+      clearInterval(timer)
+      for (const unsubscribe of leave) unsubscribe()
+    },
+  }
+}

@@ -1,0 +1,43 @@
+/** A real head (broker, log, log service, watch) in a temporary folder, and waiting with a deadline. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type HeadCore, type HeadCoreOptions, startHeadCore } from '../../src/actors/head/head-core.ts'
+import { ROLLOUT_WORK } from '../../src/actors/work.ts'
+import { type RunFolder, runFolder } from '../../src/broker/connection.ts'
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rl-test-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export type TestHead = HeadCore & { readonly folder: RunFolder }
+
+export async function startTestHead(
+  options: Partial<HeadCoreOptions> & { run?: string; root?: string } = {},
+): Promise<TestHead> {
+  const { run = 'test', root = temporaryFolder(), ...rest } = options
+  const folder = runFolder(run, root)
+  const core = await startHeadCore({
+    folder,
+    work: [ROLLOUT_WORK],
+    heartbeatMs: 200,
+    minFreeBytes: 0,
+    ...rest,
+  })
+  return { ...core, folder }
+}
+
+/** Waits until something is so; an error that names it when the deadline passes. */
+export async function until(
+  what: string,
+  check: () => boolean | Promise<boolean>,
+  deadlineMs = 20_000,
+): Promise<void> {
+  const end = performance.now() + deadlineMs
+  while (!(await check())) {
+    if (performance.now() > end) throw new Error(`after ${deadlineMs} ms: not ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
