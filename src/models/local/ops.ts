@@ -167,36 +167,3 @@ export function swiglu(gate: tf.Tensor2D, up: tf.Tensor2D): tf.Tensor2D {
     (dy, [gate, up]) => run('SwiGluGrad', { gate, up, dy }),
   ) as tf.Tensor2D
 }
-
-/**
- * Log-prob of one token of each row and the row's entropy: logits [rows, vocab], targets [rows] -> [2, rows].
- * The entropy row carries no gradient.
- */
-export function tokenLogprob(logits: tf.Tensor2D, targets: tf.Tensor1D): tf.Tensor2D {
-  if (!has('TokenLogprob')) {
-    const logp = tf.logSoftmax(logits)
-    const taken = logp.mul(tf.oneHot(targets, logits.shape[1])).sum(1)
-    return tf.stack([taken, detached(logp)]) as tf.Tensor2D
-  }
-  return custom(
-    [logits],
-    (save) => {
-      const [out, lse] = run<tf.Tensor[]>('TokenLogprob', { logits, targets })
-      save([logits, targets, lse])
-      return out
-    },
-    (dlogp, [logits, targets, lse]) => [run('TokenLogprobGrad', { logits, targets, lse, dlogp })],
-  ) as tf.Tensor2D
-}
-
-/** -sum(p log p) of each row, without a gradient. */
-function detached(logp: tf.Tensor): tf.Tensor {
-  return custom(
-    [logp],
-    (save) => {
-      save([logp])
-      return logp.exp().mul(tf.maximum(logp, -100)).sum(1).neg()
-    },
-    (_, [logp]) => [tf.zerosLike(logp)],
-  )
-}

@@ -71,7 +71,7 @@ export type DecoderOptions = {
 export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions): Decoder {
   const heap = activeHeap()
   const cache =
-    heap && model.config.headDim % 4 === 0 ? createPagedCache(heap, model) : createTensorCache(model)
+    heap ? createPagedCache(heap, model) : createTensorCache(model)
   const pages = Math.ceil(cacheTokens / PAGE_TOKENS)
   const sequences = new Set<CachedSequence>()
   let used = 0

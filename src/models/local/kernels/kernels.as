@@ -401,24 +401,31 @@ export function tokenLogprob(z: usize, targets: usize, logp: usize, entropy: usi
     let high = maxLanes(top)
     for (; i < vocab; i++) high = max(high, f32.load(at(z, i)))
     let high4 = f32x4.splat(high)
-    let acc = f32x4.splat(0), weighted = f32x4.splat(0)
-    for (i = 0; i < v4; i += 4) {
-      let x = f32x4.sub(v128.load(at(z, i)), high4)
-      let e = exp4(x)
-      acc = f32x4.add(acc, e)
-      weighted = f32x4.add(weighted, f32x4.mul(e, f32x4.max(x, f32x4.splat(-100))))
+    // Partial sums of 256 columns in float32, their total in float64: a vocabulary of 150,000 loses no digits.
+    let total: f64 = 0, mean: f64 = 0
+    i = 0
+    while (i < v4) {
+      let acc = f32x4.splat(0), weighted = f32x4.splat(0)
+      let stop = min(v4, i + 256)
+      for (; i < stop; i += 4) {
+        let x = f32x4.sub(v128.load(at(z, i)), high4)
+        let e = exp4(x)
+        acc = f32x4.add(acc, e)
+        weighted = f32x4.add(weighted, f32x4.mul(e, f32x4.max(x, f32x4.splat(-100))))
+      }
+      total += <f64>sumLanes(acc)
+      mean += <f64>sumLanes(weighted)
     }
-    let total = sumLanes(acc), mean = sumLanes(weighted)
     for (; i < vocab; i++) {
       let x = f32.load(at(z, i)) - high
       let e = exp1(x)
-      total += e
-      mean += e * max<f32>(x, -100)
+      total += <f64>e
+      mean += <f64>(e * max<f32>(x, -100))
     }
-    let logTotal = <f32>logarithm(<f64>total)
-    f32.store(at(lse, row), high + logTotal)
-    f32.store(at(logp, row), f32.load(at(z, i32.load(at(targets, row)))) - high - logTotal)
-    f32.store(at(entropy, row), logTotal - mean / total)
+    let logTotal = logarithm(total)
+    f32.store(at(lse, row), <f32>(<f64>high + logTotal))
+    f32.store(at(logp, row), <f32>(<f64>(f32.load(at(z, i32.load(at(targets, row)))) - high) - logTotal))
+    f32.store(at(entropy, row), <f32>(logTotal - mean / total))
     z = at(z, vocab)
   }
 }
@@ -545,7 +552,7 @@ export function cacheWrite(
   }
 }
 
-// Attention of each new token over its sequence's positions 0..position. dim is a multiple of 4; scratch: longest sequence + PAGE floats.
+// Attention of each new token over its sequence's positions 0..position. scratch: longest sequence + PAGE floats.
 export function cacheAttend(
   q: usize, out: usize, tables: usize, positions: usize, layerOffset: usize, rows: i32, heads: i32, kvHeads: i32, dim: i32,
   scale: f32, scratch: usize,
@@ -617,7 +624,7 @@ export function cacheAttend(
         v128.store(to, f32x4.mul(a4, share4), 64); v128.store(to, f32x4.mul(a5, share4), 80)
         v128.store(to, f32x4.mul(a6, share4), 96); v128.store(to, f32x4.mul(a7, share4), 112)
       }
-      for (; d < dim; d += 4) {
+      for (; d + 4 <= dim; d += 4) {
         let a0 = f32x4.splat(0)
         for (let first = 0; first < n; first += PAGE) {
           let values = at(<usize>load<u32>(at(table, first / PAGE)) + offset, dim * PAGE + d)
@@ -628,6 +635,14 @@ export function cacheAttend(
           }
         }
         v128.store(at(out, d), f32x4.mul(a0, share4))
+      }
+      for (; d < dim; d++) {
+        let sum: f32 = 0
+        for (let i = 0; i < n; i++) {
+          let values = <usize>load<u32>(at(table, i / PAGE)) + offset
+          sum += f32.load(at(scratch, i)) * f32.load(at(values, dim * PAGE + (i % PAGE) * dim + d))
+        }
+        f32.store(at(out, d), sum * f32x4.extract_lane(share4, 0))
       }
       q = at(q, dim)
       out = at(out, dim)

@@ -1,0 +1,94 @@
+/**
+ * The training objective over sampled tokens. Rows are the trained tokens of a batch in any order; every tensor is [rows].
+ * A row's weight carries the averaging, so a batch can be cut into micro-batches whose losses add up.
+ */
+import * as tf from '@tensorflow/tfjs'
+import type { LossOptions } from '../models/port.ts'
+
+export type PolicyLossOptions = Extract<LossOptions, { kind: 'policy' }>
+
+export type LossRows = {
+  /** Log-probs under the weights that are trained; the only input that carries a gradient. */
+  readonly logprobs: tf.Tensor1D
+  /** Log-probs when the tokens were sampled. */
+  readonly behaviour: tf.Tensor1D
+  /** Log-probs of the KL reference. */
+  readonly reference: tf.Tensor1D
+  readonly advantages: tf.Tensor1D
+  /** From `tokenWeights`. */
+  readonly weights: tf.Tensor1D
+}
+
+export type LossTerms = {
+  /** Weighted sum over the rows: the mean once all micro-batches are added. */
+  readonly loss: tf.Scalar
+  /** Sum of k3 over the rows, unweighted. */
+  readonly kl: tf.Scalar
+  /** Rows whose ratio or objective was clipped, so that they carry no policy gradient. */
+  readonly clipped: tf.Scalar
+}
+
+/** Log-ratios beyond this are cut, so that exp stays finite (section 2.5 of the specification: 10). */
+const LOG_RATIO_LIMIT = 10
+
+/**
+ * Clipped policy objective with a KL penalty, negated:
+ *
+ *     r = exp(logprobs - behaviour)
+ *     J = min(r A, clip(r, 1 - clipLow, 1 + clipHigh) A)      PPO, arXiv 1707.06347, equation 7; separate clipHigh: DAPO, arXiv 2503.14476, equation 10
+ *     J = max(J, dualClip A) where A < 0                      dual clip, arXiv 1912.09729, equation 5
+ *     k3 = exp(ref - logprobs) - 1 - (ref - logprobs) >= 0    Schulman, "Approximating KL divergence"; RLAnything, arXiv 2602.02488
+ *     loss = sum of weight (-J + klWeight k3)
+ */
+export function policyLoss(
+  rows: LossRows,
+  { clipLow, clipHigh, dualClip, klWeight }: PolicyLossOptions,
+): LossTerms {
+  const { logprobs, behaviour, reference, advantages, weights } = rows
+  const ratio = limited(logprobs.sub(behaviour)).exp()
+  const free = ratio.mul(advantages)
+  const clipped = tf.clipByValue(ratio, 1 - clipLow, 1 + clipHigh).mul(advantages)
+  const lower = tf.minimum(free, clipped)
+  const objective =
+    dualClip === null
+      ? lower
+      : tf.where(advantages.less(0), tf.maximum(lower, advantages.mul(dualClip)), lower)
+  const kl = k3(logprobs, reference)
+  return {
+    loss: kl.mul(klWeight).sub(objective).mul(weights).sum() as tf.Scalar,
+    kl: kl.sum(),
+    clipped: tf.sum(objective.notEqual(free).cast('float32')) as tf.Scalar,
+  }
+}
+
+/** Weighted negative log-likelihood; advantages are the token weights (1 for plain supervised learning). */
+export function supervisedLoss({ logprobs, advantages, reference, weights }: LossRows): LossTerms {
+  return {
+    loss: logprobs.mul(advantages).mul(weights).sum().neg() as tf.Scalar,
+    kl: k3(logprobs, reference).sum(),
+    clipped: tf.scalar(0),
+  }
+}
+
+/** Non-negative estimate of KL(policy || reference) from the policy's own samples; rounding below 0 is cut. */
+export function k3(logprobs: tf.Tensor1D, reference: tf.Tensor1D): tf.Tensor1D {
+  const d = limited(reference.sub(logprobs))
+  return tf.maximum(tf.expm1(d).sub(d), 0)
+}
+
+function limited(x: tf.Tensor1D): tf.Tensor1D {
+  return tf.clipByValue(x, -LOG_RATIO_LIMIT, LOG_RATIO_LIMIT)
+}
+
+/**
+ * The weight of a token of each sample: 1 / (samples x its trained tokens) for the mean within each sample and then over
+ * samples, 1 / all trained tokens for the mean over the batch. Samples without trained tokens weigh nothing.
+ */
+export function tokenWeights(trainedTokens: readonly number[], aggregate: 'sample' | 'batch'): number[] {
+  const samples = trainedTokens.filter((count) => count > 0).length
+  const total = trainedTokens.reduce((a, b) => a + b, 0)
+  return trainedTokens.map((count) => {
+    if (count === 0) return 0
+    return aggregate === 'sample' ? 1 / (samples * count) : 1 / total
+  })
+}

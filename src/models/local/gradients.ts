@@ -1,0 +1,128 @@
+import * as tf from '@tensorflow/tfjs'
+import { type LossTerms, policyLoss, supervisedLoss } from '../../learning/loss.ts'
+import type { LossOptions, TrainingSample } from '../port.ts'
+import { type Allowed, headLogprobs, selectRows } from './head.ts'
+import { squaredNorm } from './optimizer.ts'
+import { type LocalModel, weight } from './params.ts'
+import { headWeight, hiddenStates, pack } from './transformer.ts'
+
+/** What scoring needs of a sample. */
+export type ScoredSample = Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>
+
+/** A sample and the weight of each of its trained tokens in the loss. */
+export type WeightedSample = { readonly sample: TrainingSample; readonly weight: number }
+
+export type Gradients = {
+  /** By name of the weight; the caller's to dispose. */
+  readonly gradients: Map<string, tf.Tensor>
+  /** Weighted sum over the trained tokens. */
+  readonly loss: number
+  /** Sums over the trained tokens. */
+  readonly kl: number
+  readonly clipped: number
+  readonly entropy: number
+  /** Euclidean norm of all gradients. */
+  readonly norm: number
+}
+
+/** Gradients and sums of one micro-batch; the gradients are the caller's. */
+export async function lossGradients(
+  model: LocalModel,
+  names: readonly string[],
+  batch: readonly WeightedSample[],
+  loss: LossOptions,
+): Promise<Gradients> {
+  const variables = names.map((name) => weight(model.params, name))
+  let sums: tf.Tensor | undefined
+  const { value, grads } = tf.variableGrads(() => {
+    const rows = gatherRows(batch.map((item) => item.sample))
+    const out = rowLogprobs(model, batch, rows)
+    const column = (read: (item: WeightedSample, t: number) => number) => {
+      const values = new Float32Array(rows.count)
+      rows.each((s, t, row) => {
+        values[row] = read(batch[s], t)
+      })
+      return tf.tensor1d(values)
+    }
+    const given = {
+      logprobs: tf.slice(out, [0, 0], [1, rows.count]).reshape([rows.count]) as tf.Tensor1D,
+      behaviour: column(({ sample }, t) => sample.logprobs[t]),
+      reference: column(({ sample }, t) => (sample.referenceLogprobs ?? sample.logprobs)[t]),
+      advantages: column(({ sample }, t) => sample.advantages[t]),
+      weights: column(({ weight }) => weight),
+    }
+    const terms: LossTerms = loss.kind === 'policy' ? policyLoss(given, loss) : supervisedLoss(given)
+    const entropy = tf.slice(out, [1, 0], [1, rows.count]).sum()
+    sums = tf.keep(tf.stack([terms.kl, terms.clipped, entropy]))
+    return terms.loss
+  }, variables)
+  const [lossSum] = await value.data()
+  const [kl, clipped, entropy] = await sums!.data()
+  tf.dispose([value, sums!])
+  // Gradients come by the names of the variables, in the engine's registry.
+  const gradients = new Map(names.map((name, i) => [name, grads[variables[i].name]] as const))
+  return {
+    gradients,
+    loss: lossSum,
+    kl,
+    clipped,
+    entropy,
+    norm: Math.sqrt(await squaredNorm(gradients.values())),
+  }
+}
+
+/** Log-probs and entropies of the trained tokens, [2, rows]. */
+export function rowLogprobs(
+  model: LocalModel,
+  batch: readonly { readonly sample: ScoredSample }[],
+  { predictors, targets, allowed }: Rows,
+): tf.Tensor2D {
+  const hidden = hiddenStates(model, pack(batch.map((item) => item.sample.tokens)))
+  return headLogprobs(selectRows(hidden, predictors), headWeight(model), targets, allowed)
+}
+
+/** The trained tokens of a batch, sample by sample. */
+export type Rows = {
+  readonly count: number
+  /** Packed position whose hidden state predicts the row's token: the one before it. */
+  readonly predictors: Int32Array
+  readonly targets: Int32Array
+  readonly allowed: Allowed | undefined
+  /** Visits (sample of the batch, token position, row). */
+  each(visit: (s: number, t: number, row: number) => void): void
+}
+
+export function gatherRows(samples: readonly ScoredSample[]): Rows {
+  const count = samples.reduce((sum, sample) => sum + countTrained(sample), 0)
+  const each = (visit: (s: number, t: number, row: number) => void) => {
+    let row = 0
+    samples.forEach(({ mask }, s) => {
+      for (let t = 0; t < mask.length; t++) if (mask[t]) visit(s, t, row++)
+    })
+  }
+  const starts = [0]
+  for (const { tokens } of samples) starts.push(starts[starts.length - 1] + tokens.length)
+  const predictors = new Int32Array(count)
+  const targets = new Int32Array(count)
+  const offsets = new Int32Array(count + 1)
+  const allowed: number[] = []
+  each((s, t, row) => {
+    const sample = samples[s]
+    predictors[row] = starts[s] + t - 1
+    targets[row] = sample.tokens[t]
+    if (sample.allowed) {
+      const { offsets, tokens } = sample.allowed
+      for (let i = offsets[t]; i < offsets[t + 1]; i++) allowed.push(tokens[i])
+    }
+    offsets[row + 1] = allowed.length
+  })
+  const restricted = allowed.length > 0 ? { offsets, tokens: Int32Array.from(allowed) } : undefined
+  return { count, predictors, targets, allowed: restricted, each }
+}
+
+/** Number of trained tokens. */
+export function countTrained({ mask }: Pick<TrainingSample, 'mask'>): number {
+  let count = 0
+  for (const bit of mask) if (bit) count++
+  return count
+}

@@ -1,0 +1,139 @@
+import * as tf from '@tensorflow/tfjs'
+import { activeHeap } from './backend/wasm.ts'
+import { embedding } from './ops.ts'
+
+/** Most logits in memory at once (16 MB); more rows are cut into chunks and computed again for the gradient. */
+const CHUNK_LOGITS = 2 ** 22
+
+/** Far below every logit, and finite, so that no product with a zero probability becomes NaN. */
+const FORBIDDEN = -1e30
+
+/** For each row the token ids it may take, as `tokens[offsets[row] .. offsets[row + 1]]`; an empty range allows all. */
+export type Allowed = { readonly offsets: Int32Array; readonly tokens: Int32Array }
+
+/**
+ * Log-prob of one token of each row and the entropy of the row's distribution, through the output head: hidden [rows, d],
+ * head [vocab, d], targets [rows] -> [2, rows]. With `allowed`, distributions are renormalised over the allowed tokens.
+ * Differentiable in hidden and head; the entropy row carries no gradient.
+ */
+export function headLogprobs(
+  hidden: tf.Tensor2D,
+  head: tf.Tensor,
+  targets: Int32Array,
+  allowed?: Allowed,
+  chunkLogits = CHUNK_LOGITS,
+): tf.Tensor2D {
+  const w = head as tf.Tensor2D
+  const rows = hidden.shape[0]
+  const size = Math.max(1, Math.floor(chunkLogits / w.shape[0]))
+  const chunks = Array.from(
+    { length: Math.ceil(rows / size) },
+    (_, i) => [i * size, Math.min(rows, (i + 1) * size)] as const,
+  )
+  const part = (x: tf.Tensor2D, from: number, to: number) =>
+    chunks.length === 1 ? x : tf.slice(x, [from, 0], [to - from, x.shape[1]])
+  const logitsOf = (h: tf.Tensor2D, from: number, to: number) => {
+    const logits = tf.matMul(part(h, from, to), w, false, true) as tf.Tensor2D
+    return allowed ? restrict(logits, from, allowed) : logits
+  }
+  const op = tf.customGrad((...args) => {
+    const h = args[0] as tf.Tensor2D
+    const save = args[2] as unknown as (tensors: tf.Tensor[]) => void
+    let kept: tf.Tensor[] = []
+    const parts = chunks.map(([from, to]) => {
+      const logits = logitsOf(h, from, to)
+      const { out, lse } = logprobRows(logits, targets.subarray(from, to))
+      if (chunks.length === 1) kept = [logits, lse]
+      return out
+    })
+    save([h, ...kept])
+    return {
+      value: parts.length === 1 ? parts[0] : tf.concat(parts, 1),
+      gradFunc: (dy, saved) => {
+        const [h, logits, lse] = saved as [tf.Tensor2D, tf.Tensor2D?, tf.Tensor1D?]
+        const dlogp = tf.slice(dy as tf.Tensor2D, [0, 0], [1, rows]).reshape([rows, 1]) as tf.Tensor2D
+        const dhidden: tf.Tensor2D[] = []
+        let dw: tf.Tensor | undefined
+        for (const [from, to] of chunks) {
+          const [dh, more] = tf.tidy(() => {
+            const z = logits ?? logitsOf(h, from, to)
+            const ids = targets.subarray(from, to)
+            const dz = logprobRowsGrad(z, ids, lse ?? logprobRows(z, ids).lse, part(dlogp, from, to))
+            return [tf.matMul(dz, w), tf.matMul(dz, part(h, from, to), true, false)] as [
+              tf.Tensor2D,
+              tf.Tensor2D,
+            ]
+          })
+          dhidden.push(dh)
+          dw = dw ? tf.add(dw, more) : more
+        }
+        return [dhidden.length === 1 ? dhidden[0] : tf.concat(dhidden, 0), dw!]
+      },
+    }
+  })
+  return op(hidden, w) as tf.Tensor2D
+}
+
+/** Rows of the packed hidden states, [rows.length, d]. */
+export function selectRows(hidden: tf.Tensor2D, rows: Int32Array): tf.Tensor2D {
+  return embedding(hidden, tf.tensor1d(rows, 'int32'))
+}
+
+/** Forbidden tokens get a logit of no weight; `logits` is a fresh tensor and may be changed in place. */
+function restrict(logits: tf.Tensor2D, firstRow: number, { offsets, tokens }: Allowed): tf.Tensor2D {
+  const [rows, vocab] = logits.shape
+  const heap = activeHeap()
+  if (heap) {
+    const values = heap.floats(heap.pointer(logits), rows * vocab)
+    for (let row = 0; row < rows; row++) {
+      const ids = tokens.subarray(offsets[firstRow + row], offsets[firstRow + row + 1])
+      if (ids.length === 0) continue
+      const line = values.subarray(row * vocab, (row + 1) * vocab)
+      const kept = Array.from(ids, (id) => line[id])
+      line.fill(FORBIDDEN)
+      ids.forEach((id, i) => {
+        line[id] = kept[i]
+      })
+    }
+    return logits
+  }
+  const bars = new Float32Array(rows * vocab)
+  for (let row = 0; row < rows; row++) {
+    const ids = tokens.subarray(offsets[firstRow + row], offsets[firstRow + row + 1])
+    if (ids.length === 0) continue
+    const line = bars.subarray(row * vocab, (row + 1) * vocab)
+    line.fill(FORBIDDEN)
+    for (const id of ids) line[id] = 0
+  }
+  return tf.add(logits, tf.tensor2d(bars, [rows, vocab]))
+}
+
+/** logits [rows, vocab] -> log-probs of the targets and entropies [2, rows], log of the normaliser [rows]. */
+function logprobRows(logits: tf.Tensor2D, targets: Int32Array): { out: tf.Tensor2D; lse: tf.Tensor1D } {
+  const ids = tf.tensor1d(targets, 'int32')
+  if (tf.getKernel('TokenLogprob', tf.getBackend())) {
+    const [out, lse] = tf
+      .engine()
+      .runKernel('TokenLogprob', { logits, targets: ids }) as unknown as tf.Tensor[]
+    return { out: out as tf.Tensor2D, lse: lse as tf.Tensor1D }
+  }
+  const lse = tf.logSumExp(logits, 1, true)
+  const logp = logits.sub(lse)
+  const taken = logp.mul(tf.oneHot(ids, logits.shape[1])).sum(1)
+  const entropy = logp.exp().mul(tf.maximum(logp, -100)).sum(1).neg()
+  return { out: tf.stack([taken, entropy]) as tf.Tensor2D, lse: lse.reshape([-1]) }
+}
+
+/** dlogp [rows, 1] times (one-hot of the target - softmax). */
+function logprobRowsGrad(
+  logits: tf.Tensor2D,
+  targets: Int32Array,
+  lse: tf.Tensor1D,
+  dlogp: tf.Tensor2D,
+): tf.Tensor2D {
+  const ids = tf.tensor1d(targets, 'int32')
+  if (tf.getKernel('TokenLogprobGrad', tf.getBackend()))
+    return tf.engine().runKernel('TokenLogprobGrad', { logits, targets: ids, lse, dlogp }) as tf.Tensor2D
+  const shares = logits.sub(lse.reshape([-1, 1])).exp()
+  return tf.oneHot(ids, logits.shape[1]).sub(shares).mul(dlogp)
+}

@@ -1,0 +1,230 @@
+import * as tf from '@tensorflow/tfjs'
+import { RlError } from '../../errors.ts'
+import { tokenWeights } from '../../learning/loss.ts'
+import { rng } from '../../random.ts'
+import type { LossOptions, TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
+import {
+  countTrained,
+  gatherRows,
+  lossGradients,
+  rowLogprobs,
+  type ScoredSample,
+  type WeightedSample,
+} from './gradients.ts'
+import { createOptimizer, type Optimizer, squaredNorm } from './optimizer.ts'
+import type { LocalModel } from './params.ts'
+
+export type Trainer = {
+  readonly optimizer: Optimizer
+  /**
+   * Trains on whole trajectories: samples are shuffled by the seed and cut into `updates` parts, each part is one
+   * optimiser step whose gradient is summed over micro-batches of at most `tokenBudget` tokens.
+   * @throws RlError `model.sample` for a sample that does not fit the model, the budget or its own mask.
+   */
+  update(samples: readonly TrainingSample[], options: UpdateOptions): Promise<UpdateMetrics>
+  /** Log-probs of the masked tokens under the present weights: arrays of length T, 0 where mask is 0. */
+  score(samples: readonly ScoredSample[], tokenBudget?: number): Promise<Float32Array[]>
+  dispose(): void
+}
+
+const ADAM_EPSILON = 1e-8
+const SCORE_TOKENS = 8192
+
+/** Adapter weights are trained alone where there are any, else all weights. */
+export function createTrainer(model: LocalModel): Trainer {
+  const optimizer = createOptimizer()
+  const adapters = [...model.params.keys()].filter((name) => name.includes('.lora_'))
+  const names = adapters.length > 0 ? adapters : [...model.params.keys()]
+
+  /** The first sample whose own gradient is not finite. */
+  const culprit = async (batch: readonly WeightedSample[], loss: LossOptions) => {
+    for (const item of batch) {
+      const alone = await lossGradients(model, names, [item], loss)
+      tf.dispose([...alone.gradients.values()])
+      if (!Number.isFinite(alone.loss) || !Number.isFinite(alone.norm)) return item.sample.id
+    }
+    return undefined
+  }
+
+  return {
+    optimizer,
+    async update(samples, options) {
+      checkOptions(options)
+      for (const sample of samples) checkSample(model, sample, options.tokenBudget)
+      if (options.resetOptimizer) optimizer.reset()
+      const trained = samples.filter((sample) => countTrained(sample) > 0)
+      const parts = split(rng(options.seed).shuffle(trained), options.updates)
+      const total = {
+        updates: 0,
+        samples: 0,
+        tokens: 0,
+        loss: 0,
+        kl: 0,
+        clipped: 0,
+        entropy: 0,
+        norm: 0,
+        steps: 0,
+      }
+      let stopped: UpdateMetrics['stopped'] = null
+      for (const part of parts) {
+        const counts = part.map(countTrained)
+        const weights = tokenWeights(
+          counts,
+          options.loss.kind === 'policy' ? options.loss.aggregate : 'batch',
+        )
+        const weighted = part.map((sample, i) => ({ sample, weight: weights[i] }))
+        const sum = { loss: 0, kl: 0, clipped: 0, entropy: 0 }
+        let gradients: Map<string, tf.Tensor> | undefined
+        for (const batch of microBatches(weighted, options.tokenBudget)) {
+          const result = await lossGradients(model, names, batch, options.loss)
+          const bad = [result.loss, result.norm].find((value) => !Number.isFinite(value))
+          gradients = gradients ? addInto(gradients, result.gradients) : result.gradients
+          if (bad !== undefined) {
+            stopped = { reason: 'not-finite', sample: await culprit(batch, options.loss), value: bad }
+            break
+          }
+          for (const key of ['loss', 'kl', 'clipped', 'entropy'] as const) sum[key] += result[key]
+        }
+        const tokens = counts.reduce((a, b) => a + b, 0)
+        const norm: number = stopped || !gradients ? 0 : Math.sqrt(await squaredNorm(gradients.values()))
+        if (!stopped && !Number.isFinite(norm)) stopped = { reason: 'not-finite', value: norm }
+        if (!stopped && options.klLimit !== null && sum.kl / tokens > options.klLimit)
+          stopped = { reason: 'kl', value: sum.kl / tokens }
+        if (!stopped && gradients) {
+          const scale = options.clipNorm !== null && norm > options.clipNorm ? options.clipNorm / norm : 1
+          optimizer.step(model.params, gradients, scale, {
+            learningRate: options.learningRate,
+            beta1: options.beta1 ?? 0.9,
+            beta2: options.beta2 ?? 0.999,
+            epsilon: ADAM_EPSILON,
+            weightDecay: options.weightDecay ?? 0,
+          })
+          total.updates++
+          total.samples += part.length
+        }
+        tf.dispose([...(gradients?.values() ?? [])])
+        if (stopped?.reason !== 'not-finite') {
+          total.steps++
+          total.tokens += tokens
+          total.norm += norm
+          for (const key of ['loss', 'kl', 'clipped', 'entropy'] as const) total[key] += sum[key]
+        }
+        if (stopped) break
+      }
+      const perToken = (value: number) => (total.tokens === 0 ? 0 : value / total.tokens)
+      const perStep = (value: number) => (total.steps === 0 ? 0 : value / total.steps)
+      return {
+        updates: total.updates,
+        samples: total.samples,
+        tokens: total.tokens,
+        loss: perStep(total.loss),
+        kl: perToken(total.kl),
+        entropy: perToken(total.entropy),
+        clipShare: perToken(total.clipped),
+        gradientNorm: perStep(total.norm),
+        stopped,
+      }
+    },
+    async score(samples, tokenBudget = SCORE_TOKENS) {
+      const results = samples.map((sample) => new Float32Array(sample.tokens.length))
+      const wanted = samples
+        .map((sample, index) => ({ sample, index }))
+        .filter(({ sample }) => countTrained(sample) > 0)
+      for (const { sample } of wanted) checkSample(model, sample, Number.POSITIVE_INFINITY)
+      for (const batch of microBatches(wanted, tokenBudget)) {
+        const rows = gatherRows(batch.map((item) => item.sample))
+        const out = tf.tidy(() => rowLogprobs(model, batch, rows))
+        const values = await out.data()
+        out.dispose()
+        rows.each((s, t, row) => {
+          results[batch[s].index][t] = values[row]
+        })
+      }
+      return results
+    },
+    dispose: () => optimizer.dispose(),
+  }
+}
+
+/** Batches of at most `budget` tokens, of samples of like length: sorted, then filled in order. A longer sample goes alone. */
+export function microBatches<T extends { readonly sample: Pick<TrainingSample, 'tokens'> }>(
+  items: readonly T[],
+  budget: number,
+): T[][] {
+  const batches: T[][] = []
+  let room = 0
+  for (const item of [...items].sort((a, b) => b.sample.tokens.length - a.sample.tokens.length)) {
+    const length = item.sample.tokens.length
+    if (batches.length === 0 || length > room) {
+      batches.push([])
+      room = budget
+    }
+    batches[batches.length - 1].push(item)
+    room -= length
+  }
+  return batches
+}
+
+/** At most `count` parts whose sizes differ by one at most; none is empty. */
+function split<T>(items: readonly T[], count: number): T[][] {
+  const parts = Math.min(count, items.length)
+  return Array.from({ length: parts }, (_, i) =>
+    items.slice(Math.floor((i * items.length) / parts), Math.floor(((i + 1) * items.length) / parts)),
+  )
+}
+
+function addInto(
+  total: Map<string, tf.Tensor>,
+  more: ReadonlyMap<string, tf.Tensor>,
+): Map<string, tf.Tensor> {
+  return new Map(
+    [...total].map(([name, sum]) => {
+      const next = more.get(name)!
+      const added = tf.add(sum, next)
+      tf.dispose([sum, next])
+      return [name, added]
+    }),
+  )
+}
+
+function checkOptions(options: UpdateOptions): void {
+  const refuse = (name: string, value: unknown, rule: string) => {
+    throw new RlError(`update: ${name} is ${value}`, { code: 'model.options', hint: rule })
+  }
+  if (!(options.learningRate >= 0 && Number.isFinite(options.learningRate)))
+    refuse('learningRate', options.learningRate, 'give a finite number of 0 or more')
+  if (!(Number.isInteger(options.updates) && options.updates >= 1))
+    refuse('updates', options.updates, 'give 1 or more')
+  if (!(options.tokenBudget >= 1)) refuse('tokenBudget', options.tokenBudget, 'give 1 or more')
+  if (options.clipNorm !== null && !(options.clipNorm > 0))
+    refuse('clipNorm', options.clipNorm, 'give more than 0, or null')
+}
+
+function checkSample(
+  { config }: LocalModel,
+  sample: ScoredSample & Partial<TrainingSample>,
+  budget: number,
+): void {
+  const { tokens, mask, advantages, logprobs, referenceLogprobs, allowed } = sample
+  const length = tokens.length
+  const refuse = (what: string, hint: string) => {
+    throw new RlError(`sample ${sample.id ?? ''}: ${what}`, { code: 'model.sample', hint })
+  }
+  for (const [name, array] of Object.entries({ mask, advantages, logprobs, referenceLogprobs }))
+    if (array && array.length !== length)
+      refuse(`${name} has length ${array.length}, tokens ${length}`, 'lengths must agree')
+  if (length > config.contextTokens)
+    refuse(`${length} tokens in a context of ${config.contextTokens}`, 'cut or drop it')
+  if (length > budget) refuse(`${length} tokens exceed tokenBudget ${budget}`, 'raise tokenBudget')
+  if (mask[0])
+    refuse('its first token is trained, but nothing predicts it', 'begin with a token that is not trained')
+  if (!allowed) return
+  for (let t = 0; t < length; t++) {
+    const ids = allowed.tokens.subarray(allowed.offsets[t], allowed.offsets[t + 1])
+    if (mask[t] && ids.length > 0 && !ids.includes(tokens[t]))
+      refuse(
+        `token ${tokens[t]} at ${t} is not among the allowed ones`,
+        'keep what was allowed when it was sampled',
+      )
+  }
+}

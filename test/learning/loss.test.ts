@@ -1,0 +1,162 @@
+import * as tf from '@tensorflow/tfjs'
+import * as fc from 'fast-check'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import {
+  k3,
+  type PolicyLossOptions,
+  policyLoss,
+  supervisedLoss,
+  tokenWeights,
+} from '../../src/learning/loss.ts'
+
+await openBackend('cpu')
+
+const PPO: PolicyLossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: null,
+  klWeight: 0,
+  aggregate: 'batch',
+}
+
+function evaluate(
+  logprobs: number[],
+  behaviour: number[],
+  advantages: number[],
+  options: PolicyLossOptions,
+  reference = behaviour,
+) {
+  return tf.tidy(() => {
+    const fixed = {
+      behaviour: tf.tensor1d(behaviour),
+      reference: tf.tensor1d(reference),
+      advantages: tf.tensor1d(advantages),
+      weights: tf.fill([logprobs.length], 1 / logprobs.length) as tf.Tensor1D,
+    }
+    const { value, grad } = tf.valueAndGrad(
+      (x) => policyLoss({ ...fixed, logprobs: x as tf.Tensor1D }, options).loss,
+    )(tf.tensor1d(logprobs))
+    return { loss: value.dataSync()[0], gradient: [...grad.dataSync()] }
+  })
+}
+
+const near = (got: number, expected: number, within = 1e-5) =>
+  assert.ok(Math.abs(got - expected) <= within * Math.max(1, Math.abs(expected)), `${got}, not ${expected}`)
+
+test('with equal log-probs the loss is -mean(A), the KL is 0, and the gradient pushes up what has a positive advantage', () => {
+  const { loss, gradient } = evaluate([-1, -2, -3], [-1, -2, -3], [1, -0.5, 2], { ...PPO, klWeight: 0.01 })
+  near(loss, -2.5 / 3)
+  gradient.forEach((g, i) => {
+    near(g, -[1, -0.5, 2][i] / 3)
+  })
+})
+
+test('ratios beyond 0.8 and 1.2 are clipped on the side that the advantage favours, and give no gradient there', () => {
+  const cases: [ratio: number, advantage: number, objective: number, flat: boolean][] = [
+    [1.1, 1, 1.1, false],
+    [1.5, 1, 1.2, true],
+    [1.5, -1, -1.5, false],
+    [0.5, 1, 0.5, false],
+    [0.5, -1, -0.8, true],
+    [0.9, -1, -0.9, false],
+  ]
+  for (const [ratio, advantage, objective, flat] of cases) {
+    const { loss, gradient } = evaluate([Math.log(ratio)], [0], [advantage], PPO)
+    near(loss, -objective)
+    assert.is(gradient[0] === 0, flat)
+  }
+})
+
+test('a separate high clip moves the upper bound only', () => {
+  const high = { ...PPO, clipHigh: 0.28 }
+  near(evaluate([Math.log(1.5)], [0], [1], high).loss, -1.28)
+  near(evaluate([Math.log(0.5)], [0], [-1], high).loss, 0.8)
+})
+
+test('the dual clip bounds the loss of a negative advantage at its multiple', () => {
+  const dual = { ...PPO, dualClip: 3 }
+  const { loss, gradient } = evaluate([Math.log(50)], [0], [-1], dual)
+  near(loss, 3)
+  assert.is(gradient[0], 0)
+  near(evaluate([Math.log(2)], [0], [-1], dual).loss, 2)
+  near(evaluate([Math.log(50)], [0], [1], dual).loss, -1.2)
+})
+
+test('log-ratios are cut at 10, so the loss stays finite', () => {
+  near(evaluate([0], [-100], [-1], PPO).loss, Math.exp(10), 1e-4)
+  assert.ok(Number.isFinite(evaluate([-100], [0], [1], { ...PPO, klWeight: 1 }).loss))
+})
+
+test('k3 is never negative, is 0 at equality and its formula elsewhere', () => {
+  fc.assert(
+    fc.property(
+      fc.float({ min: -20, max: 0, noNaN: true }),
+      fc.float({ min: -1, max: 1, noNaN: true }),
+      (base, d) => {
+        const [value] = tf.tidy(() => k3(tf.tensor1d([base]), tf.tensor1d([base + d])).dataSync())
+        assert.ok(value >= 0)
+        const exact = Math.fround(Math.fround(base + d) - Math.fround(base))
+        near(value, Math.exp(exact) - 1 - exact, 1e-5)
+      },
+    ),
+  )
+  assert.is(
+    tf.tidy(() => k3(tf.tensor1d([-2]), tf.tensor1d([-2])).dataSync()[0]),
+    0,
+  )
+})
+
+test('the KL weight adds to the loss', () => {
+  const { loss } = evaluate([-1], [-1], [0], { ...PPO, klWeight: 0.5 }, [-1.5])
+  near(loss, 0.5 * (Math.exp(-0.5) - 1 + 0.5))
+})
+
+test('clipped rows are counted', () => {
+  const clipped = tf.tidy(() => {
+    const column = (values: number[]) => tf.tensor1d(values)
+    const rows = {
+      logprobs: column([0, Math.log(1.5), Math.log(0.5)]),
+      behaviour: column([0, 0, 0]),
+      reference: column([0, 0, 0]),
+      advantages: column([1, 1, 1]),
+      weights: column([1, 1, 1]),
+    }
+    return policyLoss(rows, PPO).clipped.dataSync()[0]
+  })
+  assert.is(clipped, 1)
+})
+
+test('the supervised loss is the weighted negative log-likelihood', () => {
+  const value = tf.tidy(() => {
+    const logprobs = tf.tensor1d([-1, -3])
+    const weights = tf.tensor1d([0.5, 0.5])
+    return supervisedLoss({
+      logprobs,
+      behaviour: logprobs,
+      reference: logprobs,
+      advantages: tf.ones([2]),
+      weights,
+    }).loss.dataSync()[0]
+  })
+  near(value, 2)
+})
+
+test('token weights add up to 1 over the batch, and each sample weighs the same under "sample"', () => {
+  assert.equal(tokenWeights([1, 4, 0], 'sample'), [0.5, 0.125, 0])
+  assert.equal(tokenWeights([1, 4, 0], 'batch'), [0.2, 0.2, 0])
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(50), { minLength: 1 }),
+      fc.constantFrom('sample', 'batch'),
+      (counts, aggregate) => {
+        const weights = tokenWeights(counts, aggregate)
+        const sum = counts.reduce((total, count, i) => total + count * weights[i], 0)
+        near(sum, counts.some((count) => count > 0) ? 1 : 0, 1e-9)
+      },
+    ),
+  )
+})
+
+test.run()

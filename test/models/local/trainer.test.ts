@@ -1,0 +1,243 @@
+import * as tf from '@tensorflow/tfjs'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { PolicyLossOptions } from '../../../src/learning/loss.ts'
+import { tokenWeights } from '../../../src/learning/loss.ts'
+import { countTrained, lossGradients } from '../../../src/models/local/gradients.ts'
+import type { LocalModel } from '../../../src/models/local/params.ts'
+import { createTrainer, microBatches } from '../../../src/models/local/trainer.ts'
+import type { TrainingSample, UpdateOptions } from '../../../src/models/port.ts'
+import { rng } from '../../../src/random.ts'
+import { randomSample, relativeError, smallConfig, smallModel, tryBackend } from './fixtures.ts'
+import { referenceLogprobs, referencePolicyLoss, type Weights } from './reference.ts'
+
+const LOSS: PolicyLossOptions = {
+  kind: 'policy',
+  clipLow: 0.2,
+  clipHigh: 0.28,
+  dualClip: 3,
+  klWeight: 0.05,
+  aggregate: 'sample',
+}
+
+const OPTIONS: UpdateOptions = {
+  loss: LOSS,
+  learningRate: 1e-3,
+  clipNorm: 1,
+  updates: 2,
+  tokenBudget: 64,
+  seed: [1, 2],
+  klLimit: null,
+}
+
+const samplesOf = (model: LocalModel, count: number) =>
+  Array.from({ length: count }, (_, i) => randomSample(model.config, `s${i}`, 6 + ((i * 5) % 11), [i, 4]))
+
+async function weightsOf(model: LocalModel): Promise<Map<string, Float32Array>> {
+  const values = new Map<string, Float32Array>()
+  for (const [name, value] of model.params) values.set(name, Float32Array.from(await value.data()))
+  return values
+}
+
+for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const)
+  for (const family of ['qwen2', 'qwen3'] as const)
+    for (const aggregate of ['sample', 'batch'] as const)
+      test(`${backend}, ${family}, ${aggregate}: loss and gradients agree with the float64 reference and its finite differences`, async () => {
+        if (!(await tryBackend(backend))) return
+        const config = smallConfig(family)
+        const { model, weights } = await smallModel(config, [3, 4])
+        const loss = { ...LOSS, aggregate }
+        const drafts = samplesOf(model, 3)
+        // Behaviour close to the policy, so that ratios fall on both sides of the clips.
+        const { uniform } = rng([5, 6])
+        const samples: TrainingSample[] = drafts.map((sample) => ({
+          ...sample,
+          logprobs: Float32Array.from(
+            referenceLogprobs(config, weights, sample),
+            (v) => v + 0.8 * (uniform() - 0.5),
+          ),
+          referenceLogprobs: Float32Array.from(
+            referenceLogprobs(config, weights, sample),
+            (v) => v + uniform() - 0.5,
+          ),
+        }))
+        const exact = (changed: Weights) =>
+          referencePolicyLoss(
+            samples.map((sample) => referenceLogprobs(config, changed, sample)),
+            samples,
+            loss,
+          )
+        const shares = tokenWeights(samples.map(countTrained), aggregate)
+        const batch = samples.map((sample, i) => ({ sample, weight: shares[i] }))
+        const names = [...model.params.keys()]
+        const got = await lossGradients(model, names, batch, loss)
+        assert.ok(Math.abs(got.loss - exact(weights)) < 1e-4 * Math.max(1, Math.abs(got.loss)))
+
+        const analytic: number[] = []
+        const numeric: number[] = []
+        const { below } = rng([7, 8])
+        for (const name of names) {
+          const gradient = await got.gradients.get(name)!.data()
+          const index = below(gradient.length)
+          const shifted = (by: number) => {
+            const values = Float64Array.from(weights.get(name)!)
+            values[index] += by
+            return exact(new Map([...weights, [name, values]]))
+          }
+          const step = 1e-6
+          analytic.push(gradient[index])
+          numeric.push((shifted(step) - shifted(-step)) / (2 * step))
+        }
+        const worst = relativeError(analytic, numeric)
+        assert.ok(worst < 1e-3, `relative error ${worst}`)
+        tf.dispose([...got.gradients.values()])
+      })
+
+test('an update is the same whatever the token budget, and the same twice', async () => {
+  if (!(await tryBackend('wasm'))) return
+  const results: Map<string, Float32Array>[] = []
+  for (const tokenBudget of [1000, 20, 20]) {
+    const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+    const trainer = createTrainer(model)
+    const metrics = await trainer.update(samplesOf(model, 8), { ...OPTIONS, tokenBudget })
+    assert.is(metrics.updates, 2)
+    assert.is(metrics.samples, 8)
+    results.push(await weightsOf(model))
+    trainer.dispose()
+  }
+  for (const [name, values] of results[0])
+    assert.ok(relativeError(results[1].get(name)!, values) < 1e-4, name)
+  assert.equal(results[1], results[2])
+})
+
+test('more updates than samples become one for each sample; samples without trained tokens are left out', async () => {
+  await tryBackend('wasm')
+  const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+  const trainer = createTrainer(model)
+  const [a, b, c] = samplesOf(model, 3)
+  const empty = { ...c, mask: new Uint8Array(c.tokens.length) }
+  const metrics = await trainer.update([a, b, empty], { ...OPTIONS, updates: 5 })
+  assert.is(metrics.updates, 2)
+  assert.is(metrics.tokens, countTrained(a) + countTrained(b))
+  const none = await trainer.update([empty], OPTIONS)
+  assert.equal([none.updates, none.loss, none.stopped], [0, 0, null])
+  trainer.dispose()
+})
+
+test('a NaN stops the update, names the sample and keeps the weights', async () => {
+  await tryBackend('wasm')
+  const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+  const trainer = createTrainer(model)
+  const samples = samplesOf(model, 6)
+  const before = await weightsOf(model)
+  const broken = samples.map((sample, i) =>
+    i === 3 ? { ...sample, advantages: sample.advantages.map(() => Number.NaN) } : sample,
+  )
+  const metrics = await trainer.update(broken, { ...OPTIONS, updates: 1 })
+  assert.is(metrics.updates, 0)
+  assert.is(metrics.stopped?.reason, 'not-finite')
+  assert.is(metrics.stopped?.sample, 's3')
+  assert.equal(await weightsOf(model), before)
+  assert.is((await trainer.update(samples, OPTIONS)).stopped, null)
+  trainer.dispose()
+})
+
+test('the KL limit leaves out the remaining updates', async () => {
+  await tryBackend('wasm')
+  const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+  const trainer = createTrainer(model)
+  const samples = samplesOf(model, 6)
+  const [first] = await trainer.score(samples)
+  assert.is(first.length, samples[0].tokens.length)
+  const scores = await trainer.score(samples)
+  const onPolicy = samples.map((sample, i) => ({
+    ...sample,
+    logprobs: scores[i],
+    referenceLogprobs: scores[i],
+  }))
+  const metrics = await trainer.update(onPolicy, {
+    ...OPTIONS,
+    learningRate: 0.05,
+    updates: 6,
+    klLimit: 0.01,
+  })
+  assert.is(metrics.stopped?.reason, 'kl')
+  assert.ok(metrics.updates >= 1 && metrics.updates < 6)
+  assert.ok((metrics.stopped?.value ?? 0) > 0.01)
+  trainer.dispose()
+})
+
+test('optimiser state survives export and import; a reset starts anew', async () => {
+  await tryBackend('wasm')
+  const run = async (via: 'straight' | 'restored' | 'reset') => {
+    const { model } = await smallModel(smallConfig('qwen2'), [3, 4])
+    let trainer = createTrainer(model)
+    await trainer.update(samplesOf(model, 4), OPTIONS)
+    if (via === 'restored') {
+      const state = await trainer.optimizer.exportState()
+      assert.is(state.step, 2)
+      trainer.dispose()
+      trainer = createTrainer(model)
+      trainer.optimizer.importState(state)
+    }
+    await trainer.update(samplesOf(model, 4), { ...OPTIONS, resetOptimizer: via === 'reset' })
+    trainer.dispose()
+    return await weightsOf(model)
+  }
+  const straight = await run('straight')
+  assert.equal(await run('restored'), straight)
+  assert.not.equal(await run('reset'), straight)
+})
+
+test('bad samples and options are refused by name', async () => {
+  await tryBackend('wasm')
+  const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+  const trainer = createTrainer(model)
+  const [good] = samplesOf(model, 1)
+  const refuses = async (sample: TrainingSample, options: UpdateOptions, message: RegExp) => {
+    try {
+      await trainer.update([sample], options)
+    } catch (error) {
+      return assert.match(String(error), message)
+    }
+    assert.unreachable(String(message))
+  }
+  await refuses({ ...good, mask: good.mask.map(() => 1) }, OPTIONS, /s0: its first token/)
+  await refuses({ ...good, advantages: new Float32Array(2) }, OPTIONS, /s0: advantages has length 2/)
+  await refuses(good, { ...OPTIONS, tokenBudget: 3 }, /exceed tokenBudget 3/)
+  await refuses(good, { ...OPTIONS, learningRate: Number.NaN }, /learningRate is NaN/)
+  const offsets = Int32Array.from({ length: good.tokens.length + 1 }, (_, i) => i)
+  const tokens = good.tokens.map((token) => (token + 1) % 29)
+  await refuses({ ...good, allowed: { offsets, tokens } }, OPTIONS, /not among the allowed/)
+  trainer.dispose()
+})
+
+test('micro-batches keep to the budget, lose nothing and hold samples of like length', () => {
+  const items = [5, 1, 9, 4, 4, 7, 2].map((length) => ({ sample: { tokens: new Int32Array(length) } }))
+  const batches = microBatches(items, 10).map((batch) => batch.map((item) => item.sample.tokens.length))
+  assert.equal(batches, [[9], [7], [5, 4], [4, 2, 1]])
+})
+
+test('200 updates leave the number of tensors and the memory as they were', async () => {
+  for (const backend of ['wasm-blas', 'wasm'] as const) {
+    if (!(await tryBackend(backend))) continue
+    const { model } = await smallModel(smallConfig('qwen2'), [3, 4])
+    const trainer = createTrainer(model)
+    const samples = samplesOf(model, 4)
+    const update = () => trainer.update(samples, { ...OPTIONS, updates: 1, tokenBudget: 24 })
+    for (let i = 0; i < 20; i++) await update()
+    const before = {
+      tensors: tf.memory().numTensors,
+      bytes: tf.memory().numBytes,
+      rss: process.memoryUsage().rss,
+    }
+    for (let i = 0; i < 200; i++) await update()
+    assert.is(tf.memory().numTensors, before.tensors)
+    assert.is(tf.memory().numBytes, before.bytes)
+    const grown = (process.memoryUsage().rss - before.rss) / 2 ** 20
+    assert.ok(grown < 64, `resident memory grew by ${grown.toFixed(0)} MB`)
+    trainer.dispose()
+  }
+})
+
+test.run()
