@@ -154,8 +154,11 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
         lease: (waitingFor, from, deadlineMs) => leases.begin({ waitingFor, from, deadlineMs }),
       })
       if (signal.aborted) return
-      if (!events.some((made) => keyOf(made) === job.done) && (await log.positionsOf([job.done]))[0] === null)
-        throw new RlError(`job ${job.kind} ended without the event ${job.done}`, { code: 'actor.no-result' })
+      // The event that ends a job is its own, or follows from what it made (verdicts make a judged trajectory).
+      if (events.length === 0 && (await log.positionsOf([job.done]))[0] === null)
+        throw new RlError(`job ${job.kind} ended without any event for ${job.done}`, {
+          code: 'actor.no-result',
+        })
       await log.append(events, { cause: event?.id ?? null })
       lastErrors.delete(job.done)
     } catch (error) {
@@ -194,12 +197,13 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   }
 
   function onJob(open: OpenJob): void {
-    if (!worker.shared?.has(open.job.kind)) {
+    if (worker.shared?.has(open.job.kind)) {
+      sharedJobs.set(open.job.done, open)
+      void share(open)
+    } else {
       waitingJobs.push(open)
-      return runJobs()
+      runJobs()
     }
-    sharedJobs.set(open.job.done, open)
-    void share(open)
   }
 
   /** Puts a job into the role's queue; the queue drops one that it has already. */

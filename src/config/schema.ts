@@ -53,6 +53,9 @@ const environment = section({
     .nullable()
     .default(null)
     .describe('Folder, file or archive with the tasks, for source `data`.'),
+  seed: count
+    .default(1)
+    .describe('Root of generated tasks: runs with other seeds of their own still share the tasks of this one.'),
   difficulty: z
     .enum(['easy', 'medium', 'hard'])
     .default('easy')

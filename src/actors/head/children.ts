@@ -1,0 +1,106 @@
+/** The processes that a head starts: one a role and further workers. A process that ends is started again; all end with the head. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createWriteStream, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { RlError } from '../../errors.ts'
+import type { BusAddress } from '../../events/bus.ts'
+import type { Role } from '../../events/envelope.ts'
+
+export type ChildSpec = { readonly role: Role; readonly worker: boolean }
+
+export type Children = {
+  /** Fails when one role ends again and again as soon as it is started. */
+  readonly done: Promise<never>
+  readonly stop: () => Promise<void>
+}
+
+export type ChildrenOptions = {
+  readonly run: string
+  /** Of the run; what the processes print goes to `logs` in it. */
+  readonly folder: string
+  readonly address: BusAddress
+  readonly specs: readonly ChildSpec[]
+  readonly onExit: (exit: { readonly spec: ChildSpec; readonly pid: number; readonly reason: string }) => void
+}
+
+/** A process that lived for less counts as one that could not start. */
+const START_MS = 10_000
+const START_FAILURES = 4
+const STOP_MS = 8_000
+const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url))
+
+/** Set for a process whose standard input is a pipe from the head: when that closes, the head is gone. */
+export const PARENT_PIPE = 'RL_PARENT_PIPE'
+
+export function startChildren({ run, folder, address, specs, onExit }: ChildrenOptions): Children {
+  const logs = join(folder, 'logs')
+  mkdirSync(logs, { recursive: true })
+  const alive = new Set<ChildProcess>()
+  let stopping = false
+  let fail: (error: RlError) => void = () => {}
+  const done = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  done.catch(() => {})
+
+  function start(spec: ChildSpec, failures: number): void {
+    if (stopping) return
+    const startedMs = performance.now()
+    const name = spec.worker ? `${spec.role}-worker` : spec.role
+    const child = spawn(
+      process.execPath,
+      [
+        '--import',
+        'tsx',
+        MAIN,
+        ...['--role', spec.role, '--run', run, '--nats', address.url],
+        ...(spec.worker ? ['--worker'] : []),
+      ],
+      {
+        stdio: ['pipe', 'pipe', 'pipe'],
+        env: { ...process.env, [PARENT_PIPE]: '1', ...(address.token ? { NATS_TOKEN: address.token } : {}) },
+      },
+    )
+    alive.add(child)
+    const log = createWriteStream(join(logs, `${name}.log`), { flags: 'a' })
+    let lastLine = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        log.write(chunk)
+        lastLine = chunk.toString().trim().split('\n').at(-1) || lastLine
+      })
+    child.once('close', (status, signal) => {
+      log.end()
+      alive.delete(child)
+      if (stopping) return
+      const reason = signal ? `ended by ${signal}` : `ended with status ${status}: ${lastLine}`
+      onExit({ spec, pid: child.pid ?? 0, reason })
+      const early = performance.now() - startedMs < START_MS && signal !== 'SIGKILL'
+      if (early && failures + 1 >= START_FAILURES)
+        fail(
+          new RlError(`${name} does not start: ${lastLine}`, {
+            code: 'head.role-fails',
+            hint: `see ${join(logs, `${name}.log`)}`,
+          }),
+        )
+      else setTimeout(() => start(spec, early ? failures + 1 : 0), early ? 250 * 2 ** failures : 50)
+    })
+  }
+
+  for (const spec of specs) start(spec, 0)
+
+  return {
+    done,
+    async stop() {
+      stopping = true
+      const ends = [...alive].map((child) => new Promise((resolve) => child.once('close', resolve)))
+      for (const child of alive) child.kill('SIGTERM')
+      const force = setTimeout(() => {
+        for (const child of alive) child.kill('SIGKILL')
+      }, STOP_MS)
+      await Promise.all(ends)
+      clearTimeout(force)
+    },
+  }
+}

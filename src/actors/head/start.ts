@@ -1,0 +1,178 @@
+/** The head of a run: takes the log, starts what the run needs, shows how it goes, and ends all of it in good order. */
+import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { relative } from 'node:path'
+import { type RunFolder, runFolder } from '../../broker/connection.ts'
+import { type Config, configDigest, loadConfig, parseConfig, redact } from '../../config.ts'
+import { RlError } from '../../errors.ts'
+import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import { openLogReader } from '../../events/log-reader.ts'
+import { subscribe } from '../../events/subscription.ts'
+import type { StartOptions } from '../../main.ts'
+import { startActor } from '../runtime.ts'
+import { ROLLOUT_WORK } from '../work.ts'
+import { type Children, type ChildSpec, startChildren } from './children.ts'
+import { codeVersion } from './code-version.ts'
+import { openDisplay } from './display.ts'
+import { dryRun } from './dry-run.ts'
+import { startHeadCore } from './head-core.ts'
+import { headDecider } from './machine.ts'
+import { planLines } from './plan.ts'
+import { summaryLines } from './summary.ts'
+
+/** Why the head stops waiting: the run is over, it failed, or a person wants it to pause. */
+type End =
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'interrupted' }
+
+export async function startHead(options: StartOptions): Promise<number> {
+  const run = options.run ?? newRunId()
+  const folder = runFolder(run)
+  const resumed = existsSync(folder.log)
+  const config = resumed
+    ? resumedConfig(folder, options)
+    : loadConfig({ file: options.config, set: options.set, env: process.env })
+  if (options.dryRun) return dryRun(run, config, options)
+
+  const interrupted = interrupt()
+  const display = openDisplay(config.run.iterations)
+  for (const line of planLines({ run, folder, config, resumed, options })) display.say(line)
+  const core = await startHeadCore({
+    folder,
+    nats: options.nats === null ? undefined : { url: options.nats, token: process.env.NATS_TOKEN },
+    work: [ROLLOUT_WORK],
+    heartbeatMs: config.run.heartbeatSeconds * 1000,
+    minFreeBytes: config.log.keepFreeMegabytes * 1024 * 1024,
+    onBrokerRestart: display.say,
+  })
+  let children: Children | null = null
+  try {
+    core.service.append([firstEvent(config, resumed)])
+    const over = runOver()
+    const view = await subscribe({ bus: core.bus, run }, (event) => {
+      display.see(event)
+      over.see(event)
+    })
+    const head = await startActor({
+      role: 'head',
+      run,
+      address: core.address,
+      decider: headDecider(config),
+      worker: { perform: async (job) => Promise.reject(new TypeError(`the head does no job '${job.kind}'`)) },
+      heartbeatMs: config.run.heartbeatSeconds * 1000,
+    })
+    children = startChildren({
+      run,
+      folder: folder.folder,
+      address: core.address,
+      specs: childSpecs(config, options),
+      onExit({ spec, pid, reason }) {
+        display.say(`${spec.role} ${reason}; it is started again`)
+        core.watch.forget(pid, hostname())
+      },
+    })
+    const end = await Promise.race([
+      over.end,
+      interrupted,
+      fails(head.done),
+      fails(view.done),
+      fails(children.done),
+    ])
+    display.end()
+    if (end.kind === 'interrupted')
+      core.service.append([{ type: 'RunPaused', data: { reason: 'interrupted by a person' } }], {
+        urgent: true,
+      })
+    await children.stop()
+    await head.stop()
+    await view.stop()
+    for (const line of summaryLines({ folder, config, end })) display.say(line)
+    return end.kind === 'completed' ? 0 : end.kind === 'interrupted' ? 130 : 1
+  } finally {
+    display.end()
+    await children?.stop()
+    await core.close()
+  }
+}
+
+/** `r` and the time to the second: sorts by age. */
+function newRunId(): string {
+  return `r${new Date().toISOString().replace(/[-:]/g, '').slice(0, 15).toLowerCase()}`
+}
+
+/** A run goes on with the config that it began with. */
+function resumedConfig(folder: RunFolder, { set, run }: StartOptions): Config {
+  if (set.length > 0)
+    throw new RlError(`the run '${run}' exists, and a run's config never changes`, {
+      code: 'run.config-fixed',
+      hint: `leave --set away to go on with it, or branch off: npm run -s rl -- fork ${run} --at POSITION --set ${set[0]}`,
+    })
+  const log = openLogReader(folder.log)
+  try {
+    for (const event of log.events({ types: ['RunStarted'] }))
+      if (event.type === 'RunStarted') return parseConfig(event.data.config)
+  } finally {
+    log.close()
+  }
+  throw new RlError(`the log of run '${run}' does not begin with RunStarted`, {
+    code: 'run.not-started',
+    hint: `remove ${relative('', folder.folder)} and start anew`,
+  })
+}
+
+function firstEvent(config: Config, resumed: boolean): NewEvent {
+  if (resumed) return { type: 'RunResumed', data: { reason: 'the head was started again' } }
+  return {
+    type: 'RunStarted',
+    data: {
+      config: redact(config),
+      configDigest: configDigest(config),
+      codeVersion: codeVersion(),
+      seed: config.run.seed,
+      parent: null,
+    },
+  }
+}
+
+function childSpecs({ run }: Config, { roles }: StartOptions): ChildSpec[] {
+  return roles.flatMap((role) => {
+    const workers = role === 'environment' || role === 'reward-model' ? run.workers[role] : 1
+    return Array.from({ length: workers }, (_, index) => ({ role, worker: index > 0 }))
+  })
+}
+
+function runOver(): { readonly see: (event: LoggedEvent) => void; readonly end: Promise<End> } {
+  let settle: (end: End) => void = () => {}
+  const end = new Promise<End>((resolve) => {
+    settle = resolve
+  })
+  return {
+    end,
+    see(event) {
+      if (event.type === 'RunCompleted') settle({ kind: 'completed' })
+      if (event.type === 'RunFailed') settle({ kind: 'failed', reason: event.data.reason })
+    },
+  }
+}
+
+/** The first Ctrl-C (or SIGTERM) ends the run in good order, the second at once. */
+function interrupt(): Promise<End> {
+  return new Promise((resolve) => {
+    let asked = false
+    const stop = () => {
+      if (asked) process.exit(130)
+      asked = true
+      resolve({ kind: 'interrupted' })
+    }
+    process.on('SIGINT', stop)
+    process.on('SIGTERM', stop)
+  })
+}
+
+/** Never resolves: only a failure counts as an end. */
+function fails(done: Promise<unknown>): Promise<never> {
+  return new Promise((_, reject) => {
+    done.catch(reject)
+  })
+}

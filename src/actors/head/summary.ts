@@ -1,0 +1,60 @@
+/** What a person reads when a run ends or pauses: how it went, and the commands to look further. */
+import { relative } from 'node:path'
+import type { RunFolder } from '../../broker/connection.ts'
+import type { Config } from '../../config.ts'
+import type { EventData } from '../../events/catalogue.ts'
+import { openLogReader } from '../../events/log-reader.ts'
+import { wilson } from '../../learning/interval.ts'
+
+export type Ended = {
+  readonly folder: RunFolder
+  readonly config: Config
+  readonly end: { readonly kind: 'completed' | 'failed' | 'interrupted'; readonly reason?: string }
+}
+
+export function summaryLines({ folder, config, end }: Ended): readonly string[] {
+  const evaluations: EventData<'EvaluationCompleted'>[] = []
+  let accepted = 0
+  let iterations = 0
+  const log = openLogReader(folder.log)
+  for (const event of log.events({ types: ['EvaluationCompleted', 'TaskAccepted', 'IterationCompleted'] })) {
+    if (event.type === 'EvaluationCompleted') evaluations.push(event.data)
+    if (event.type === 'TaskAccepted') accepted++
+    if (event.type === 'IterationCompleted' && event.data.iteration > 0) iterations++
+  }
+  const position = log.head().position
+  log.close()
+  const run = folder.run
+  return [
+    '',
+    `  ${headline(end, run, iterations, config.run.iterations)}`,
+    ...config.evaluation.splits.flatMap((split) => trend(split, evaluations)),
+    `  ${accepted} tasks accepted; ${position} events in ${relative('', folder.log)}`,
+    '',
+    ...(end.kind === 'completed' ? [] : [`  go on:        npm start -- --role head --run ${run}`]),
+    `  look further: npm run -s rl -- status ${run}`,
+    `                npm run -s rl -- projections ${run} show`,
+    `                npm run -s rl -- log ${run} tail`,
+    `                npm run -s rl -- log ${run} verify`,
+  ]
+}
+
+function headline(end: Ended['end'], run: string, done: number, wanted: number): string {
+  if (end.kind === 'completed') return `run ${run} is complete: ${done} iterations`
+  if (end.kind === 'failed') return `run ${run} failed after ${done} of ${wanted} iterations: ${end.reason}`
+  return `run ${run} paused after ${done} of ${wanted} iterations`
+}
+
+/** From the first evaluation of a split to the last, with intervals. */
+function trend(split: string, evaluations: readonly EventData<'EvaluationCompleted'>[]): string[] {
+  const own = evaluations.filter((evaluation) => evaluation.split === split)
+  const first = own.at(0)
+  const last = own.at(-1)
+  if (!first || !last) return []
+  return [`  ${split.padEnd(10)} ${shown(first)}${first === last ? '' : ` -> ${shown(last)}`}`]
+}
+
+function shown({ rollouts, policyVersion }: EventData<'EvaluationCompleted'>): string {
+  const { value, low, high, n } = wilson(rollouts.successes, rollouts.n)
+  return `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}] n ${n} (policy ${policyVersion})`
+}

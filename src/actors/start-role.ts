@@ -1,0 +1,120 @@
+/** One process of a role: takes its config from the run's log, opens its worker, and works until it is stopped. */
+import { runFolder } from '../broker/connection.ts'
+import { type Config, parseConfig } from '../config.ts'
+import { RlError } from '../errors.ts'
+import { connectBus } from '../events/bus.ts'
+import type { Role } from '../events/envelope.ts'
+import { connectLog, type LogClient } from '../events/log-client.ts'
+import type { StartOptions } from '../main.ts'
+import type { Decider } from './decider.ts'
+import { PARENT_PIPE } from './head/children.ts'
+import { readEvents } from './recall.ts'
+import { startActor } from './runtime.ts'
+import type { Worker } from './worker.ts'
+
+export type OpenedWorker = {
+  readonly worker: Worker
+  /** What people want to know of it, e.g. the model and its backend. */
+  readonly note: string
+}
+
+export async function startRole({ role, run, nats, worker: further }: StartOptions): Promise<number> {
+  if (run === null || nats === null)
+    throw new RlError(`--role ${role} needs --run and --nats`, {
+      code: 'cli.usage',
+      hint: 'the head prints both when it starts',
+    })
+  const stopped = parentGone()
+  const address = { url: nats, token: process.env.NATS_TOKEN }
+  const bus = await connectBus({ ...address, name: `${role}-worker` })
+  const log = connectLog({ bus, run, actor: role })
+  const config = await configOf(log)
+  const { worker, note } = await openWorker(role, config, log, runFolder(run).folder)
+  const actor = await startActor({
+    role,
+    run,
+    address,
+    worker,
+    note,
+    decider: further ? undefined : await openDecider(role, config),
+    heartbeatMs: config.run.heartbeatSeconds * 1000,
+    attempts: config.run.attempts,
+  })
+  try {
+    await Promise.race([actor.done, stopped])
+    return 0
+  } finally {
+    await actor.stop()
+    log.close()
+    await bus.close()
+  }
+}
+
+async function configOf(log: LogClient): Promise<Config> {
+  const { events } = await readEvents(log, 1, ['RunStarted'])
+  if (events.length === 0)
+    throw new RlError(`the log of run '${log.run}' does not begin with RunStarted`, {
+      code: 'run.not-started',
+      hint: 'start its head first',
+    })
+  return parseConfig(events[0].data.config)
+}
+
+/** Resolves when this process should end: on a signal, or when the head that started it is gone. */
+function parentGone(): Promise<void> {
+  return new Promise((resolve) => {
+    process.on('SIGTERM', () => resolve())
+    if (process.env[PARENT_PIPE] !== '1') {
+      process.on('SIGINT', () => resolve())
+      return
+    }
+    // Ctrl-C in a terminal reaches all its processes: the head then stops this one in good order.
+    process.on('SIGINT', () => {})
+    process.stdin.on('end', () => process.exit(0)).resume()
+  })
+}
+
+async function openDecider(role: Role, config: Config): Promise<Decider> {
+  switch (role) {
+    case 'environment':
+      return (await import('./environment/machine.ts')).environmentDecider(config)
+    case 'policy':
+      return (await import('./policy/machine.ts')).policyDecider(config)
+    case 'reward-model':
+      return (await import('./reward-model/machine.ts')).rewardModelDecider(config)
+    case 'adapter':
+      return (await import('./adapter/machine.ts')).adapterDecider(config)
+    case 'head':
+      return (await import('./head/machine.ts')).headDecider(config)
+  }
+}
+
+/** Only what a role needs is loaded: a process that plays episodes holds no tensors. */
+async function openWorker(role: Role, config: Config, log: LogClient, folder: string): Promise<OpenedWorker> {
+  if (config.environment.name === 'simulated') {
+    const { simulatedWorker } = await import('./simulated-workers.ts')
+    return { worker: simulatedWorker(role, config, log), note: 'simulated' }
+  }
+  const { openEnvironment } = await import('../environments/open.ts')
+  const environment = await openEnvironment(config)
+  switch (role) {
+    case 'environment': {
+      const { environmentWorker } = await import('./environment/worker.ts')
+      return { worker: environmentWorker(config, environment, log), note: environment.name }
+    }
+    case 'adapter': {
+      const { adapterWorker } = await import('./adapter/worker.ts')
+      return { worker: adapterWorker(config, environment, log), note: config.adaptation.rewriter }
+    }
+    case 'policy': {
+      const { openPolicyWorker } = await import('./policy/worker.ts')
+      return openPolicyWorker(config, environment, log, folder)
+    }
+    case 'reward-model': {
+      const { openRewardModelWorker } = await import('./reward-model/worker.ts')
+      return openRewardModelWorker(config, environment, log, folder)
+    }
+    case 'head':
+      throw new RlError('the head has no worker of its own', { code: 'cli.usage' })
+  }
+}
