@@ -1,0 +1,247 @@
+/**
+ * Model folders as Hugging Face writes them: config.json, generation_config.json, model.safetensors (or shards with an
+ * index), tokenizer.json, tokenizer_config.json, chat_template.jinja; beside them optimizer.safetensors with AdamW's moments.
+ * A folder with adapter_config.json and no config.json is a LoRA adapter on the base model that it names.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { createReadStream, existsSync } from 'node:fs'
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { z } from 'zod'
+import { RlError } from '../../errors.ts'
+import { type ModelConfig, modelConfigJson, parseModelConfig } from './config.ts'
+import { type Adapter, readAdapter, readAdapterConfig, writeAdapter } from './lora.ts'
+import type { OptimizerState } from './optimizer.ts'
+import { paramShapes } from './params.ts'
+import {
+  type NamedTensor,
+  openSafetensors,
+  openShards,
+  type TensorSource,
+  type WeightDtype,
+  writeSafetensors,
+} from './safetensors.ts'
+import type { TokenizerFiles } from './tokenizer.ts'
+
+const WEIGHTS = 'model.safetensors'
+const ADAPTER_WEIGHTS = 'adapter_model.safetensors'
+const OPTIMIZER = 'optimizer.safetensors'
+
+/** What a folder's small files say; no weights are read. */
+export type ModelFolder = {
+  readonly folder: string
+  /** The folder of the base model where this one is an adapter, else the folder itself. */
+  readonly base: string
+  readonly isAdapter: boolean
+  /** End tokens of generation_config.json are included. */
+  readonly config: ModelConfig
+  readonly tokenizer: TokenizerFiles
+}
+
+/** Everything that is in memory after loading. */
+export type Checkpoint = {
+  readonly weights: ReadonlyMap<string, Float32Array>
+  readonly adapter: Adapter | null
+  readonly optimizer: OptimizerState | null
+}
+
+const generationSchema = z.object({
+  eos_token_id: z.union([z.number().int(), z.array(z.number().int())]).nullish(),
+})
+
+/** @throws RlError `model.folder` where a file is missing or not JSON; `model.config` for another architecture. */
+export async function readModelFolder(path: string): Promise<ModelFolder> {
+  const folder = resolve(path)
+  const isAdapter =
+    !existsSync(join(folder, 'config.json')) && existsSync(join(folder, 'adapter_config.json'))
+  const base = isAdapter ? await baseOf(folder) : folder
+  const config = parseModelConfig(await readJson(join(base, 'config.json')), join(base, 'config.json'))
+  const generation = generationSchema.safeParse(
+    (await readOptional(join(base, 'generation_config.json'), JSON.parse)) ?? {},
+  )
+  const eosTokens = [
+    ...new Set([...config.eosTokens, ...[(generation.success && generation.data.eos_token_id) || []].flat()]),
+  ]
+  const home = existsSync(join(folder, 'tokenizer.json')) ? folder : base
+  const chatTemplate = await readOptional(join(home, 'chat_template.jinja'), (text) => text)
+  const tokenizer: TokenizerFiles = {
+    tokenizer: await readJson(join(home, 'tokenizer.json')),
+    config: await readJson(join(home, 'tokenizer_config.json')),
+    ...(chatTemplate === undefined ? {} : { chatTemplate }),
+  }
+  return { folder, base, isAdapter, config: { ...config, eosTokens }, tokenizer }
+}
+
+/** Reads weights, adapter and, where asked for and present, the optimiser's moments. */
+export async function readCheckpoint(
+  { folder, base, isAdapter, config }: ModelFolder,
+  { optimizer = true }: { readonly optimizer?: boolean } = {},
+): Promise<Checkpoint> {
+  const source = await openWeights(base)
+  const weights = new Map<string, Float32Array>()
+  try {
+    for (const [name, shape] of paramShapes(config)) {
+      const found = source.entries.get(name)
+      if (found?.shape.join() !== shape.join())
+        throw new RlError(`${base}: weight ${name} is [${found?.shape ?? 'missing'}], expected [${shape}]`, {
+          code: 'model.weights',
+          hint: 'config.json and the weights must belong together',
+        })
+      weights.set(name, await source.read(name))
+    }
+  } finally {
+    await source.close()
+  }
+  return {
+    weights,
+    adapter: isAdapter ? await readAdapter(folder, config) : null,
+    optimizer: optimizer ? await readOptimizer(folder) : null,
+  }
+}
+
+/**
+ * Writes a folder so that it is there whole or not at all: into a temporary folder beside it, then renamed. What stood
+ * there before is replaced.
+ * @returns SHA-256 (hex) of the weights file: model.safetensors, or adapter_model.safetensors where there is an adapter.
+ */
+export async function writeModelFolder(
+  path: string,
+  model: {
+    readonly config: ModelConfig
+    readonly tokenizer: TokenizerFiles
+    readonly weights: readonly NamedTensor[]
+    /** Written alone, on the base named, in place of the weights. */
+    readonly adapter?: { readonly adapter: Adapter; readonly base: string } | null
+    readonly optimizer?: OptimizerState | null
+    readonly dtype?: WeightDtype
+  },
+): Promise<string> {
+  const folder = resolve(path)
+  if (existsSync(folder) && !(await isReplaceable(folder)))
+    throw new RlError(`${folder} holds something other than a model`, {
+      code: 'model.folder',
+      hint: 'choose an empty or new folder',
+    })
+  await mkdir(dirname(folder), { recursive: true })
+  const temporary = join(dirname(folder), `.${basename(folder)}.${randomUUID().slice(0, 8)}`)
+  await mkdir(temporary)
+  try {
+    const { config, tokenizer, weights, adapter, optimizer, dtype } = model
+    const write = (name: string, value: unknown) =>
+      writeFile(
+        join(temporary, name),
+        typeof value === 'string' ? value : `${JSON.stringify(value, null, 2)}\n`,
+      )
+    let digest: string
+    if (adapter) digest = await writeAdapter(temporary, adapter.adapter, { base: adapter.base, dtype })
+    else {
+      await write('config.json', { ...modelConfigJson(config), torch_dtype: torchDtype(dtype) })
+      await write('generation_config.json', { eos_token_id: config.eosTokens })
+      digest = (await writeSafetensors(join(temporary, WEIGHTS), weights, { dtype })).sha256
+    }
+    await write('tokenizer.json', tokenizer.tokenizer)
+    await write('tokenizer_config.json', tokenizer.config)
+    if (tokenizer.chatTemplate !== undefined) await write('chat_template.jinja', tokenizer.chatTemplate)
+    if (optimizer) await writeOptimizer(temporary, optimizer)
+    await swap(temporary, folder)
+    return digest
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+}
+
+/** SHA-256 (hex) of the weights file; of the index where the weights are sharded. */
+export async function weightsDigest({ folder, isAdapter }: ModelFolder): Promise<string> {
+  const names = isAdapter ? [ADAPTER_WEIGHTS] : [WEIGHTS, `${WEIGHTS}.index.json`]
+  const name = names.find((candidate) => existsSync(join(folder, candidate)))
+  if (!name) throw missing(join(folder, names[0]))
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(join(folder, name), { highWaterMark: 1 << 20 }))
+    hash.update(chunk)
+  return hash.digest('hex')
+}
+
+export async function openWeights(folder: string): Promise<TensorSource> {
+  const index = join(folder, `${WEIGHTS}.index.json`)
+  return existsSync(index) && !existsSync(join(folder, WEIGHTS))
+    ? openShards(index)
+    : openSafetensors(join(folder, WEIGHTS))
+}
+
+async function baseOf(folder: string): Promise<string> {
+  const { base } = await readAdapterConfig(folder)
+  const path = base === null || isAbsolute(base) ? base : resolve(folder, base)
+  if (path === null || !existsSync(join(path, 'config.json')))
+    throw new RlError(`${folder}: the adapter's base model ${base ?? '(not named)'} is not a folder here`, {
+      code: 'model.folder',
+      hint: 'set base_model_name_or_path in adapter_config.json to the folder of the base model',
+    })
+  return path
+}
+
+async function readOptimizer(folder: string): Promise<OptimizerState | null> {
+  const path = join(folder, OPTIMIZER)
+  if (!existsSync(path)) return null
+  const file = await openSafetensors(path)
+  try {
+    const step = Number(file.metadata.step)
+    if (!Number.isSafeInteger(step) || step < 0)
+      throw new RlError(`${path}: its step is '${file.metadata.step}'`, { code: 'model.optimizer' })
+    const tensors = new Map<string, { shape: readonly number[]; values: Float32Array }>()
+    for (const [name, { shape }] of file.entries) tensors.set(name, { shape, values: await file.read(name) })
+    return { step, tensors }
+  } finally {
+    await file.close()
+  }
+}
+
+async function writeOptimizer(folder: string, { step, tensors }: OptimizerState): Promise<void> {
+  const named = [...tensors].map(([name, tensor]) => ({ name, ...tensor }))
+  await writeSafetensors(join(folder, OPTIMIZER), named, { metadata: { step: String(step) } })
+}
+
+/** Puts `from` where `to` is: two renames, so that a crash leaves one of the two whole. */
+async function swap(from: string, to: string): Promise<void> {
+  const handle = await open(from)
+  await handle.sync()
+  await handle.close()
+  if (existsSync(to)) {
+    const old = `${from}.old`
+    await rename(to, old)
+    await rename(from, to)
+    await rm(old, { recursive: true, force: true })
+  } else await rename(from, to)
+}
+
+async function isReplaceable(folder: string): Promise<boolean> {
+  const names = await readdir(folder)
+  return names.length === 0 || names.includes('config.json') || names.includes('adapter_config.json')
+}
+
+async function readOptional<T>(path: string, parse: (text: string) => T): Promise<T | undefined> {
+  if (!existsSync(path)) return undefined
+  try {
+    return parse(await readFile(path, 'utf8'))
+  } catch (cause) {
+    throw new RlError(`${path} cannot be read`, { code: 'model.folder', hint: 'it is damaged', cause })
+  }
+}
+
+async function readJson(path: string): Promise<Record<string, unknown>> {
+  const value: unknown = await readOptional(path, JSON.parse)
+  if (value === undefined) throw missing(path)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new RlError(`${path} is not a JSON object`, { code: 'model.folder' })
+  return value as Record<string, unknown>
+}
+
+function missing(path: string): RlError {
+  return new RlError(`${path} does not exist`, {
+    code: 'model.folder',
+    hint: 'a Hugging Face folder has config.json, model.safetensors, tokenizer.json and tokenizer_config.json',
+  })
+}
+
+function torchDtype(dtype: WeightDtype = 'F32'): string {
+  return { F32: 'float32', F16: 'float16', BF16: 'bfloat16' }[dtype]
+}

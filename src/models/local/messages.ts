@@ -1,0 +1,87 @@
+/** What passes between a local model's face and its worker thread. */
+import { explain, RlError } from '../../errors.ts'
+import type { GenerateRequest, Generation, TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
+import type { BackendChoice } from './backend/backend.ts'
+import type { ModelConfig } from './config.ts'
+import type { LoraConfig } from './lora.ts'
+import type { Draw } from './sampling.ts'
+import type { TokenizerFiles } from './tokenizer.ts'
+
+export type WorkerOptions = {
+  readonly source:
+    | { readonly kind: 'folder'; readonly folder: string }
+    | {
+        readonly kind: 'fresh'
+        readonly config: ModelConfig
+        readonly tokenizer: TokenizerFiles
+        readonly seed: number
+      }
+  readonly backend: BackendChoice
+  readonly blasThreads: number
+  readonly lora: (LoraConfig & { readonly seed: number }) | null
+  readonly cacheBytes: number
+  readonly maxSequences: number
+}
+
+/** Sent once, when the model is in memory. */
+export type Ready = {
+  readonly config: ModelConfig
+  readonly tokenizer: TokenizerFiles
+  readonly parameters: number
+  readonly trainable: number
+  readonly backend: string
+  readonly cacheTokens: number
+}
+
+/** A generation request with what only a local model can tell. */
+export type LocalRequest = GenerateRequest & { readonly topLogprobs?: number }
+
+export type LocalGeneration = Generation & {
+  readonly tokens: Int32Array
+  readonly logprobs: Float32Array
+  readonly promptTokens: Int32Array
+  /** For each sampled token the likeliest tokens there, likeliest first; empty unless asked for. */
+  readonly top: readonly (readonly Draw[])[]
+}
+
+/** One new token of request `index`. */
+export type TokenEvent = { readonly index: number; readonly draw: Draw; readonly top: readonly Draw[] }
+
+export type ScoreSample = Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>
+
+/** Every call with its argument and result. */
+export type Calls = {
+  generate: [
+    { readonly requests: readonly LocalRequest[]; readonly streaming: boolean },
+    readonly LocalGeneration[],
+  ]
+  score: [readonly ScoreSample[], readonly Float32Array[]]
+  update: [{ readonly samples: readonly TrainingSample[]; readonly options: UpdateOptions }, UpdateMetrics]
+  save: [string, string]
+  load: [string, null]
+  close: [null, null]
+}
+
+export type CallName = keyof Calls
+
+export type ToWorker =
+  | { readonly id: number; readonly call: CallName; readonly argument: Calls[CallName][0] }
+  | { readonly abort: number }
+
+export type FromWorker =
+  | { readonly ready: Ready }
+  | { readonly id: number; readonly value: Calls[CallName][1] }
+  | { readonly id: number; readonly token: TokenEvent }
+  /** id 0: the model could not be opened. */
+  | { readonly id: number; readonly error: PlainError }
+
+export type PlainError = { readonly message: string; readonly code: string; readonly hint?: string }
+
+export function toPlain(error: unknown): PlainError {
+  if (error instanceof RlError) return { message: error.message, code: error.code, hint: error.hint }
+  return { message: explain(error), code: 'model.failed' }
+}
+
+export function fromPlain({ message, code, hint }: PlainError): RlError {
+  return new RlError(message, { code, hint })
+}

@@ -1,0 +1,251 @@
+import { RlError } from '../../errors.ts'
+import type { ModelDescription, TrainableModel, TrainingSample } from '../port.ts'
+import type { BackendChoice } from './backend/backend.ts'
+import type { ModelConfig } from './config.ts'
+import type { LoraConfig } from './lora.ts'
+import {
+  type CallName,
+  type Calls,
+  type FromWorker,
+  fromPlain,
+  type LocalGeneration,
+  type LocalRequest,
+  type Ready,
+  type ScoreSample,
+  type TokenEvent,
+  type ToWorker,
+  type WorkerOptions,
+} from './messages.ts'
+import { startThread } from './thread.ts'
+import { createTokenizer, type Tokenizer, type TokenizerFiles } from './tokenizer.ts'
+
+export type { LocalGeneration, LocalRequest, TokenEvent } from './messages.ts'
+
+export type LocalModelOptions = (
+  | {
+      /** A Hugging Face folder, or one with a PEFT adapter whose base model is a folder here. */
+      readonly folder: string
+    }
+  | {
+      /** A new model: presets.ts has shapes, word-tokenizer.ts trains a tokenizer. */
+      readonly config: ModelConfig
+      readonly tokenizer: TokenizerFiles
+      /** Seed of the first weights. */
+      readonly seed: number
+      /** What `describe` calls it. */
+      readonly name?: string
+    }
+) & {
+  readonly backend?: BackendChoice
+  /** Threads of the native BLAS; 1 leaves the other cores to rollouts and actors. */
+  readonly blasThreads?: number
+  /** A fresh low-rank adapter, which alone is trained and saved; folders only. */
+  readonly lora?: LoraConfig & { readonly seed: number }
+  /** Bound of the key-value cache, all sequences together. */
+  readonly cacheBytes?: number
+  /** Most sequences that are sampled together; more wait. */
+  readonly maxSequences?: number
+}
+
+/** A local model as the server and the command line use it: what the port cannot tell is added. */
+export type LocalModelFace = TrainableModel & {
+  readonly ready: Ready
+  readonly tokenizer: Tokenizer
+  /** As `generate`, with the likeliest tokens where asked for, and a call for each new token. */
+  sample(
+    requests: readonly LocalRequest[],
+    options?: { readonly signal?: AbortSignal; readonly onToken?: (event: TokenEvent) => void },
+  ): Promise<LocalGeneration[]>
+}
+
+type Pending = {
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+  readonly onToken?: (event: TokenEvent) => void
+}
+
+const CACHE_BYTES = 256e6
+
+/**
+ * Opens a local model in a thread of its own. Calls of `generate` that arrive together, or while others run, are sampled as one
+ * batch; `score`, `update`, `save` and `load` wait their turn and run alone.
+ * @throws RlError `model.folder`, `model.config`, `model.weights`, `model.tokenizer`, `model.memory`, `backend.missing`
+ */
+export async function openLocalModel(options: LocalModelOptions): Promise<LocalModelFace> {
+  const isFolder = 'folder' in options
+  if (options.lora && !isFolder)
+    throw new RlError('a new model cannot have an adapter', {
+      code: 'model.lora',
+      hint: 'train all of its weights, or save it and open the folder with an adapter',
+    })
+  const workerData: WorkerOptions = {
+    source: isFolder
+      ? { kind: 'folder', folder: options.folder }
+      : { kind: 'fresh', config: options.config, tokenizer: options.tokenizer, seed: options.seed },
+    backend: options.backend ?? 'auto',
+    blasThreads: options.blasThreads ?? 1,
+    lora: options.lora ?? null,
+    cacheBytes: options.cacheBytes ?? CACHE_BYTES,
+    maxSequences: options.maxSequences ?? 256,
+  }
+  const worker = startThread(new URL('./worker.ts', import.meta.url), workerData)
+  const pending = new Map<number, Pending>()
+  let lastId = 0
+  let ended: RlError | undefined
+
+  const end = (error: RlError) => {
+    ended ??= error
+    for (const { reject } of pending.values()) reject(ended)
+    pending.clear()
+  }
+  const settle = (id: number): Pending | undefined => {
+    const call = pending.get(id)
+    pending.delete(id)
+    // A model that nobody waits for does not keep the process alive.
+    if (pending.size === 0) worker.unref()
+    return call
+  }
+  const ready = await new Promise<Ready>((resolve, reject) => {
+    worker.on('message', (message: FromWorker) => {
+      if ('ready' in message) resolve(message.ready)
+      else if ('token' in message) pending.get(message.id)?.onToken?.(message.token)
+      else if ('value' in message) settle(message.id)?.resolve(message.value as never)
+      else if (message.id === 0) reject(fromPlain(message.error))
+      else settle(message.id)?.reject(fromPlain(message.error))
+    })
+    worker.on('error', (cause) => {
+      const error = new RlError(`the model's thread failed: ${cause.message}`, {
+        code: 'model.crashed',
+        hint: 'open the model again',
+        cause,
+      })
+      end(error)
+      reject(error)
+    })
+    worker.on('exit', () => {
+      const error = new RlError('the model is closed', { code: 'model.closed', hint: 'open it again' })
+      end(error)
+      reject(error)
+    })
+  }).catch(async (error: unknown) => {
+    await worker.terminate()
+    throw error
+  })
+  worker.unref()
+
+  const call = <Name extends CallName>(
+    name: Name,
+    argument: Calls[Name][0],
+    { signal, onToken }: { signal?: AbortSignal; onToken?: (event: TokenEvent) => void } = {},
+  ): Promise<Calls[Name][1]> =>
+    new Promise((resolve, reject) => {
+      if (ended) throw ended
+      if (signal?.aborted) throw aborted(signal)
+      const id = ++lastId
+      const abort = () => {
+        send({ abort: id })
+        settle(id)?.reject(aborted(signal!))
+      }
+      const send = (message: ToWorker) => worker.postMessage(message)
+      const without =
+        <T>(then: (value: T) => void) =>
+        (value: T) => {
+          signal?.removeEventListener('abort', abort)
+          then(value)
+        }
+      pending.set(id, { resolve: without(resolve), reject: without(reject), onToken })
+      worker.ref()
+      signal?.addEventListener('abort', abort, { once: true })
+      send({ id, call: name, argument })
+    })
+
+  const name = isFolder ? options.folder : (options.name ?? 'new model')
+  const description: ModelDescription = {
+    name,
+    provider: 'local',
+    contextTokens: ready.config.contextTokens,
+    parameters: ready.parameters,
+    backend: ready.backend,
+  }
+  const tokenizer = createTokenizer(ready.tokenizer, name)
+  let closing: Promise<void> | undefined
+  const sample: LocalModelFace['sample'] = async (requests, { signal, onToken } = {}) =>
+    requests.length === 0
+      ? []
+      : [
+          ...(await call(
+            'generate',
+            { requests: requests.map(compactRequest), streaming: onToken !== undefined },
+            { signal, onToken },
+          )),
+        ]
+
+  return {
+    ready,
+    tokenizer,
+    describe: () => description,
+    encode: tokenizer.encode,
+    decode: (tokens) => tokenizer.decode(tokens),
+    generate: (requests, signal) => sample(requests, { signal }),
+    sample,
+    score: async (samples) => [...(await call('score', samples.map(compactSample)))],
+    update: (samples, updateOptions) =>
+      call('update', { samples: samples.map(compactSample), options: updateOptions }),
+    save: (folder) => call('save', folder),
+    async load(folder) {
+      await call('load', folder)
+    },
+    close() {
+      closing ??= (async () => {
+        if (!ended) await call('close', null).catch(() => {})
+        await worker.terminate()
+      })()
+      return closing
+    },
+  }
+}
+
+function aborted(signal: AbortSignal): RlError {
+  return new RlError('the call was cancelled', { code: 'model.aborted', cause: signal.reason })
+}
+
+/** A message copies the whole buffer behind a view, so views become arrays of their own. */
+function compact<T extends Int32Array | Uint8Array | Float32Array>(array: T): T {
+  return (array.byteLength === array.buffer.byteLength ? array : array.slice()) as T
+}
+
+/** Nothing but what the worker reads: a request may hold more than can be sent. */
+function compactRequest(request: LocalRequest): LocalRequest {
+  const {
+    prompt,
+    maxTokens,
+    temperature,
+    topP,
+    stopTokens,
+    stopTexts,
+    seed,
+    choices,
+    cacheKey,
+    topLogprobs,
+  } = request
+  const given = 'tokens' in prompt ? { tokens: compact(Int32Array.from(prompt.tokens)) } : prompt
+  return {
+    ...{ prompt: given, maxTokens, temperature, topP, stopTokens, stopTexts },
+    ...{ seed, choices, cacheKey, topLogprobs },
+  }
+}
+
+function compactSample<T extends ScoreSample & Partial<TrainingSample>>(sample: T): T {
+  const { advantages, logprobs, referenceLogprobs, allowed } = sample
+  return {
+    ...sample,
+    tokens: compact(sample.tokens),
+    mask: compact(sample.mask),
+    ...(advantages && { advantages: compact(advantages) }),
+    ...(logprobs && { logprobs: compact(logprobs) }),
+    ...(referenceLogprobs && { referenceLogprobs: compact(referenceLogprobs) }),
+    ...(allowed && {
+      allowed: { offsets: compact(allowed.offsets), tokens: compact(allowed.tokens) },
+    }),
+  }
+}

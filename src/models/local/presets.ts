@@ -1,0 +1,40 @@
+import type { ModelConfig } from './config.ts'
+
+/** Shapes of models that are trained from scratch on a laptop. */
+const PRESETS = {
+  /** About 0.93 million weights with a vocabulary of 1,000. */
+  tiny: { hiddenSize: 128, intermediateSize: 352, layers: 4, heads: 4 },
+  /** About 0.21 million: for runs of minutes on a CPU. */
+  nano: { hiddenSize: 64, intermediateSize: 176, layers: 3, heads: 2 },
+} as const
+
+export type PresetName = keyof typeof PRESETS
+
+export const PRESET_NAMES = Object.keys(PRESETS) as PresetName[]
+
+/** A model config of the Qwen2 shape with the preset's sizes; the vocabulary and its end token come from the tokenizer. */
+export function presetConfig(
+  name: PresetName,
+  {
+    vocabSize,
+    contextTokens,
+    endToken,
+  }: { readonly vocabSize: number; readonly contextTokens: number; readonly endToken?: number },
+): ModelConfig {
+  const preset = PRESETS[name]
+  return {
+    ...preset,
+    family: 'qwen2',
+    vocabSize,
+    contextTokens,
+    kvHeads: preset.heads,
+    headDim: preset.hiddenSize / preset.heads,
+    ropeTheta: 10_000,
+    normEps: 1e-6,
+    tiedHead: true,
+    qkvBias: true,
+    qkNorm: false,
+    bosToken: null,
+    eosTokens: endToken === undefined ? [] : [endToken],
+  }
+}

@@ -1,0 +1,324 @@
+/**
+ * Samples many sequences at once: they join and leave between steps, a prompt costs only the tokens that no cached sequence
+ * shares with it, and each sequence draws from its own seed, so its tokens and log-probs depend on nothing else that runs.
+ */
+import { RlError } from '../../errors.ts'
+import { type Rng, rng, type Seed } from '../../random.ts'
+import type { FinishReason } from '../port.ts'
+import { type ChoiceNode, choiceTrie } from './choices.ts'
+import type { ModelConfig } from './config.ts'
+import type { Decoder, StepEntry } from './decoder/decoder.ts'
+import { type CachedTokens, createPrefixCache } from './prefix-cache.ts'
+import { type Draw, sampleToken, topTokens } from './sampling.ts'
+import { checkTokens } from './transformer.ts'
+
+export type SampleRequest = {
+  readonly prompt: Int32Array
+  readonly maxTokens: number
+  readonly temperature: number
+  readonly topP: number
+  /** Besides the model's own end tokens. */
+  readonly stopTokens: readonly number[]
+  readonly stopTexts: readonly string[]
+  readonly seed: Seed
+  readonly choices?: readonly (readonly number[])[]
+  readonly cacheKey?: string
+  /** So many of the likeliest tokens are told for each position. */
+  readonly topLogprobs?: number
+  /** Called for every new token, forced ones too. */
+  readonly onToken?: (draw: Draw, top: readonly Draw[]) => void
+}
+
+export type SampleResult = {
+  readonly tokens: Int32Array
+  readonly logprobs: Float32Array
+  readonly finish: FinishReason
+  /** Index of the stop text that ended it. */
+  readonly stopText: number | null
+  /** Prompt tokens that were not computed again. */
+  readonly cachedTokens: number
+  readonly top: readonly (readonly Draw[])[]
+}
+
+export type Sampler = {
+  /** @throws RlError `model.context`, `model.input` or `model.choices` where the request cannot be served. */
+  submit(request: SampleRequest, signal?: AbortSignal): Promise<SampleResult>
+  /** Resolves when nothing runs or waits. */
+  idle(): Promise<void>
+  /** Forgets all that is cached: the weights have changed. Nothing may run. */
+  refresh(): void
+  readonly cachedSequences: () => number
+}
+
+export type SamplerOptions = {
+  /** Most sequences that advance together. */
+  readonly maxSequences?: number
+  /** Most prompt tokens of one step: a long prompt comes in chunks between the tokens of others. */
+  readonly chunkTokens?: number
+  /** Text of a few tokens, for stop texts. */
+  readonly decode: (tokens: readonly number[]) => string
+}
+
+/** A request on its way. */
+type Slot = {
+  readonly request: SampleRequest
+  readonly endTokens: ReadonlySet<number>
+  readonly random: Rng
+  readonly resolve: (result: SampleResult) => void
+  readonly reject: (error: unknown) => void
+  readonly signal: AbortSignal | undefined
+  readonly tokens: number[]
+  readonly logprobs: number[]
+  readonly top: (readonly Draw[])[]
+  node: ChoiceNode | undefined
+  cache: CachedTokens | undefined
+  /** Null until the prompt was first taken up. */
+  cachedTokens: number | null
+}
+
+export function createSampler(
+  config: ModelConfig,
+  decoder: Decoder,
+  { maxSequences = 256, chunkTokens = 1024, decode }: SamplerOptions,
+): Sampler {
+  const prefixes = createPrefixCache(decoder)
+  const waiting: Slot[] = []
+  let active: Slot[] = []
+  let running: Promise<void> | undefined
+
+  const finish = (slot: Slot, reason: FinishReason, stopText: number | null = null) => {
+    if (slot.cache) prefixes.release(slot.cache)
+    slot.cache = undefined
+    slot.resolve({
+      tokens: Int32Array.from(slot.tokens),
+      logprobs: Float32Array.from(slot.logprobs),
+      finish: reason,
+      stopText,
+      cachedTokens: slot.cachedTokens ?? 0,
+      top: slot.top,
+    })
+  }
+  const fail = (slot: Slot, error: unknown) => {
+    if (slot.cache) prefixes.close(slot.cache)
+    slot.cache = undefined
+    slot.reject(error)
+  }
+
+  /** Adds a token and says whether the sequence goes on. */
+  const append = (slot: Slot, draw: Draw, top: readonly Draw[]): boolean => {
+    const { request, tokens } = slot
+    tokens.push(draw.token)
+    slot.logprobs.push(draw.logprob)
+    if (request.topLogprobs) slot.top.push(top)
+    request.onToken?.(draw, top)
+    if (slot.endTokens.has(draw.token)) {
+      finish(slot, 'stop')
+      return false
+    }
+    if (slot.node) {
+      slot.node = slot.node.children.get(draw.token)!
+      if (slot.node.allowed.length === 0) {
+        finish(slot, 'stop')
+        return false
+      }
+    }
+    const stopText = foundStopText(tokens, request.stopTexts, decode)
+    if (stopText >= 0) {
+      finish(slot, 'stop', stopText)
+      return false
+    }
+    return hasRoom(slot)
+  }
+  const hasRoom = (slot: Slot): boolean => {
+    const { prompt, maxTokens } = slot.request
+    if (slot.tokens.length < maxTokens && prompt.length + slot.tokens.length < config.contextTokens)
+      return true
+    finish(slot, 'length')
+    return false
+  }
+  /** Takes the tokens that leave no choice; false where the sequence has ended. */
+  const takeForced = (slot: Slot): boolean => {
+    while (slot.node?.allowed.length === 1) {
+      const token = slot.node.allowed[0]
+      if (!append(slot, { token, logprob: 0 }, [{ token, logprob: 0 }])) return false
+    }
+    return true
+  }
+
+  const admit = () => {
+    const later: Slot[] = []
+    for (const slot of waiting.splice(0)) {
+      if (slot.signal?.aborted) {
+        slot.reject(slot.signal.reason)
+        continue
+      }
+      if (active.length >= maxSequences || !begin(slot)) later.push(slot)
+    }
+    waiting.unshift(...later)
+  }
+  /** False where it is better to wait: for memory, or for a running sequence that computes the beginning of this prompt. */
+  const begin = (slot: Slot): boolean => {
+    const { prompt, cacheKey } = slot.request
+    const known = prefixes.shared(prompt)
+    const coming = active.some(({ request, cache }) => {
+      const shared = sharedPrefix(request.prompt, prompt)
+      return shared >= known + 16 && (cache?.tokens.length ?? 0) < Math.min(shared, request.prompt.length)
+    })
+    if (coming) return false
+    slot.cache = prefixes.take(prompt, cacheKey)
+    slot.cachedTokens ??= slot.cache.tokens.length
+    if (active.length > 0 && !makeRoom([{ sequence: slot.cache.sequence, tokens: pending(slot) }])) {
+      prefixes.release(slot.cache)
+      slot.cache = undefined
+      return false
+    }
+    active.push(slot)
+    return true
+  }
+  const makeRoom = (batch: readonly StepEntry[]): boolean => {
+    while (decoder.shortfall(batch) > 0) if (!prefixes.evict()) return false
+    return true
+  }
+
+  /** The next tokens of as many sequences as there is memory for: those that came first are served first. */
+  const nextBatch = () => {
+    const batch: { slot: Slot; tokens: number[]; whole: boolean }[] = []
+    let budget = chunkTokens
+    for (const slot of active) {
+      const rest = pending(slot)
+      const tokens = rest.slice(0, Math.max(1, budget))
+      budget -= tokens.length
+      batch.push({ slot, tokens, whole: tokens.length === rest.length })
+    }
+    const entries = () => batch.map(({ slot, tokens }) => ({ sequence: slot.cache!.sequence, tokens }))
+    while (!makeRoom(entries())) {
+      const { slot } = batch.pop()!
+      active.splice(active.indexOf(slot), 1)
+      prefixes.close(slot.cache!)
+      slot.cache = undefined
+      if (batch.length === 0) {
+        slot.reject(
+          new RlError(
+            `a sequence of ${slot.request.prompt.length + slot.tokens.length} tokens does not fit into the cache of ${decoder.capacity}`,
+            { code: 'model.cache-full', hint: 'open the model with more cacheTokens' },
+          ),
+        )
+        return batch
+      }
+      waiting.unshift(slot)
+    }
+    return batch
+  }
+
+  const step = async () => {
+    for (const slot of active.filter(({ signal }) => signal?.aborted)) fail(slot, slot.signal?.reason)
+    active = active.filter(({ cache }) => cache)
+    admit()
+    const batch = nextBatch()
+    if (batch.length === 0) return
+    const logits = await decoder.step(
+      batch.map(({ slot, tokens }) => ({ sequence: slot.cache!.sequence, tokens })),
+    )
+    batch.forEach(({ slot, tokens, whole }, i) => {
+      slot.cache!.tokens.push(...tokens)
+      if (!whole) return
+      try {
+        const { temperature, topP, topLogprobs = 0 } = slot.request
+        const allowed = slot.node?.allowed
+        const draw = sampleToken(logits[i], { temperature, topP, allowed }, slot.random)
+        const top = topTokens(logits[i], topLogprobs, allowed)
+        if (append(slot, draw, top)) takeForced(slot)
+      } catch (error) {
+        fail(slot, error)
+      }
+    })
+    active = active.filter(({ cache }) => cache)
+  }
+  const run = async () => {
+    // Requests that arrive together are taken up together.
+    await new Promise(setImmediate)
+    while (active.length > 0 || waiting.length > 0) {
+      try {
+        await step()
+      } catch (error) {
+        for (const slot of active.splice(0)) fail(slot, error)
+        prefixes.clear()
+      }
+      // Messages of the thread come in here: requests that join, cancellations.
+      await new Promise(setImmediate)
+    }
+    running = undefined
+  }
+
+  return {
+    async submit(request, signal) {
+      check(config, request)
+      const endTokens = new Set(request.choices ? [] : [...config.eosTokens, ...request.stopTokens])
+      return await new Promise<SampleResult>((resolve, reject) => {
+        const slot: Slot = {
+          ...{ request, endTokens, resolve, reject, signal },
+          ...{ tokens: [], logprobs: [], top: [] },
+          random: rng(request.seed),
+          node: request.choices && choiceTrie(request.choices, config.eosTokens.at(0)),
+          cache: undefined,
+          cachedTokens: null,
+        }
+        if (!hasRoom(slot) || !takeForced(slot)) return
+        waiting.push(slot)
+        running ??= run()
+      })
+    },
+    async idle() {
+      while (running) await running
+    },
+    refresh() {
+      prefixes.clear()
+      decoder.refresh()
+    },
+    cachedSequences: prefixes.size,
+  }
+}
+
+/** Tokens of the sequence that are not in the cache; never empty, since the last is not computed before it is needed. */
+function pending({ request: { prompt }, tokens, cache }: Slot): number[] {
+  const done = cache?.tokens.length ?? 0
+  return done < prompt.length ? [...prompt.subarray(done), ...tokens] : tokens.slice(done - prompt.length)
+}
+
+function check(config: ModelConfig, { prompt, maxTokens, temperature, topP, choices }: SampleRequest): void {
+  const refuse = (message: string, hint: string) => {
+    throw new RlError(message, { code: 'model.input', hint })
+  }
+  if (prompt.length === 0) refuse('the prompt has no tokens', 'give at least one')
+  if (prompt.length > config.contextTokens)
+    throw new RlError(
+      `the prompt has ${prompt.length} tokens; the model takes at most ${config.contextTokens}`,
+      { code: 'model.context', hint: 'shorten it' },
+    )
+  if (!Number.isInteger(maxTokens) || maxTokens < 0)
+    refuse(`maxTokens is ${maxTokens}`, 'give a whole number')
+  if (!(temperature >= 0 && temperature < Number.POSITIVE_INFINITY))
+    refuse(`temperature is ${temperature}`, 'give a number of at least 0')
+  if (!(topP > 0 && topP <= 1)) refuse(`topP is ${topP}`, 'give a number above 0 and up to 1')
+  checkTokens(config, prompt)
+  for (const choice of choices ?? []) checkTokens(config, choice)
+}
+
+/** Which stop text the generation has just completed, -1 for none. A token may be less than a character. */
+function foundStopText(
+  tokens: readonly number[],
+  stopTexts: readonly string[],
+  decode: (tokens: readonly number[]) => string,
+): number {
+  if (stopTexts.length === 0) return -1
+  const longest = Math.max(...stopTexts.map((text) => text.length))
+  const tail = decode(tokens.slice(-(4 * longest + 8)))
+  return stopTexts.findIndex((text) => text !== '' && tail.includes(text))
+}
+
+function sharedPrefix(a: Int32Array, b: Int32Array): number {
+  const limit = Math.min(a.length, b.length)
+  let i = 0
+  while (i < limit && a[i] === b[i]) i++
+  return i
+}

@@ -1,0 +1,133 @@
+/** Choosing the next token from logits, on the host: no backend's randomness or order of sums takes part. */
+import { RlError } from '../../errors.ts'
+import type { Rng } from '../../random.ts'
+
+export type SamplingOptions = {
+  /** 0 is greedy. */
+  readonly temperature: number
+  /** Nucleus sampling (arXiv 1904.09751, section 3.1). */
+  readonly topP: number
+  /** Only these tokens; all where absent. */
+  readonly allowed?: Int32Array
+}
+
+export type Draw = {
+  readonly token: number
+  /** log softmax of the logits over the allowed tokens at temperature 1, without the nucleus. */
+  readonly logprob: number
+}
+
+/**
+ * One draw in [0, 1) is used, none when greedy. Ties go to the lowest id.
+ * @throws RlError `model.not-finite` for logits that hold NaN or are all infinite.
+ */
+export function sampleToken(
+  logits: Float32Array, // [vocab]
+  { temperature, topP, allowed }: SamplingOptions,
+  rng: Rng,
+): Draw {
+  const normalizer = logSumExp(logits, allowed)
+  const token =
+    temperature === 0
+      ? argMax(logits, allowed)
+      : topP < 1
+        ? drawNucleus(logits, temperature, topP, allowed, rng)
+        : draw(logits, temperature, allowed, rng)
+  return { token, logprob: logits[token] - normalizer }
+}
+
+/** The `count` likeliest allowed tokens, likeliest first. */
+export function topTokens(logits: Float32Array, count: number, allowed?: Int32Array): Draw[] {
+  const normalizer = logSumExp(logits, allowed)
+  const best: number[] = []
+  const before = (a: number, b: number) => logits[a] > logits[b] || (logits[a] === logits[b] && a < b)
+  const consider = (token: number) => {
+    if (best.length === count && !before(token, best[count - 1])) return
+    let place = best.length
+    while (place > 0 && before(token, best[place - 1])) place--
+    best.splice(place, 0, token)
+    best.length = Math.min(best.length, count)
+  }
+  if (count > 0) for (let i = 0, n = allowed?.length ?? logits.length; i < n; i++) consider(allowed?.[i] ?? i)
+  return best.map((token) => ({ token, logprob: logits[token] - normalizer }))
+}
+
+function logSumExp(logits: Float32Array, allowed: Int32Array | undefined): number {
+  const max = logits[argMax(logits, allowed)]
+  let sum = 0
+  if (allowed) for (const token of allowed) sum += Math.exp(logits[token] - max)
+  else for (let token = 0; token < logits.length; token++) sum += Math.exp(logits[token] - max)
+  const result = max + Math.log(sum)
+  if (!Number.isFinite(result))
+    throw new RlError('the logits are not finite', {
+      code: 'model.not-finite',
+      hint: 'the weights are damaged: load an earlier checkpoint',
+    })
+  return result
+}
+
+function argMax(logits: Float32Array, allowed: Int32Array | undefined): number {
+  let best = allowed ? allowed[0] : 0
+  if (allowed) {
+    for (const token of allowed) if (logits[token] > logits[best]) best = token
+  } else for (let token = 1; token < logits.length; token++) if (logits[token] > logits[best]) best = token
+  return best
+}
+
+function draw(
+  logits: Float32Array,
+  temperature: number,
+  allowed: Int32Array | undefined,
+  { uniform }: Rng,
+): number {
+  const count = allowed?.length ?? logits.length
+  const max = logits[argMax(logits, allowed)]
+  const shares = new Float64Array(count)
+  let sum = 0
+  for (let i = 0; i < count; i++) {
+    sum += Math.exp((logits[allowed ? allowed[i] : i] - max) / temperature)
+    shares[i] = sum
+  }
+  const at = uniform() * sum
+  // The first cumulative share above the draw, by bisection.
+  let low = 0
+  let high = count - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (shares[middle] > at) high = middle
+    else low = middle + 1
+  }
+  return allowed ? allowed[low] : low
+}
+
+function drawNucleus(
+  logits: Float32Array,
+  temperature: number,
+  topP: number,
+  allowed: Int32Array | undefined,
+  { uniform }: Rng,
+): number {
+  const count = allowed?.length ?? logits.length
+  const max = logits[argMax(logits, allowed)]
+  const weights = new Float64Array(count)
+  let sum = 0
+  for (let i = 0; i < count; i++) {
+    weights[i] = Math.exp((logits[allowed ? allowed[i] : i] - max) / temperature)
+    sum += weights[i]
+  }
+  // All that are below this floor together hold less than 1 - topP, so the nucleus lies above: only that is sorted.
+  const floor = ((1 - topP) / count) * sum
+  const candidates: number[] = []
+  for (let i = 0; i < count; i++) if (weights[i] >= floor) candidates.push(i)
+  candidates.sort((a, b) => weights[b] - weights[a] || a - b)
+  let kept = 0
+  let mass = 0
+  while (kept < candidates.length && (kept === 0 || mass < topP * sum)) mass += weights[candidates[kept++]]
+  let left = uniform() * mass
+  for (let i = 0; i < kept; i++) {
+    left -= weights[candidates[i]]
+    if (left < 0) return allowed ? allowed[candidates[i]] : candidates[i]
+  }
+  const last = candidates[kept - 1]
+  return allowed ? allowed[last] : last
+}

@@ -1,0 +1,119 @@
+import { Template } from '@huggingface/jinja'
+import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers'
+import { z } from 'zod'
+import { RlError } from '../../errors.ts'
+import type { ChatMessage } from '../port.ts'
+
+/** What the files of a Hugging Face folder say about text: parsed tokenizer.json and tokenizer_config.json. */
+export type TokenizerFiles = {
+  readonly tokenizer: Readonly<Record<string, unknown>>
+  readonly config: Readonly<Record<string, unknown>>
+  /** Text of chat_template.jinja, which newer folders have instead of the key in tokenizer_config.json. */
+  readonly chatTemplate?: string
+}
+
+export type Tokenizer = {
+  /** Number of ids, holes included: one more than the highest. */
+  readonly size: number
+  readonly files: TokenizerFiles
+  /** Adds nothing before or after the text; special tokens that the text spells become their ids. */
+  readonly encode: (text: string) => Int32Array
+  /** Special tokens are left out unless asked for. */
+  readonly decode: (tokens: ArrayLike<number>, options?: { readonly special?: boolean }) => string
+  /** The text of one token as it stands in the vocabulary. */
+  readonly tokenText: (token: number) => string
+  readonly tokenId: (text: string) => number | undefined
+  readonly isSpecial: (token: number) => boolean
+  /** The token that stands for text outside of the vocabulary, where there is one. */
+  readonly unknownToken: number | undefined
+  /** The end token of tokenizer_config.json. */
+  readonly endToken: number | undefined
+  /** Renders a chat with the model's template, ready for the assistant's answer. */
+  readonly renderChat: (messages: readonly ChatMessage[]) => string
+}
+
+const special = z.union([z.string(), z.object({ content: z.string() }).transform((token) => token.content)])
+const configSchema = z.object({
+  bos_token: special.nullish(),
+  eos_token: special.nullish(),
+  unk_token: special.nullish(),
+  pad_token: special.nullish(),
+  chat_template: z
+    .union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))])
+    .nullish(),
+})
+/**
+ * @param source The folder or name, for messages.
+ * @throws RlError `model.tokenizer` where the files are not a tokenizer that is implemented.
+ */
+export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'): Tokenizer {
+  const config = configSchema.safeParse(files.config)
+  if (!config.success)
+    throw unusable(source, `tokenizer_config.json: ${config.error.issues[0].path.join('.')}`, config.error)
+  const { bos_token, eos_token, unk_token, chat_template } = config.data
+  let inner: HuggingFaceTokenizer
+  try {
+    inner = new HuggingFaceTokenizer(files.tokenizer, { ...files.config, bos_token, eos_token, unk_token })
+  } catch (cause) {
+    throw unusable(source, cause instanceof Error ? cause.message : String(cause), cause)
+  }
+  const vocabulary = inner.get_vocab(true)
+  let highest = -1
+  for (const id of vocabulary.values()) highest = Math.max(highest, id)
+  const specials = new Set(
+    [...inner.get_added_tokens_decoder()].filter(([, t]) => t.special).map(([id]) => id),
+  )
+  const named = (text: string | null | undefined) => (text == null ? undefined : vocabulary.get(text))
+  const templateText =
+    files.chatTemplate ??
+    (Array.isArray(chat_template)
+      ? chat_template.find(({ name }) => name === 'default')?.template
+      : chat_template)
+  let template: Template | undefined
+
+  const decode: Tokenizer['decode'] = (tokens, options) => {
+    const kept = Array.from(tokens).filter((token) => options?.special || !specials.has(token))
+    return kept.length === 0
+      ? ''
+      : inner.decode(kept, { skip_special_tokens: false, clean_up_tokenization_spaces: false })
+  }
+  const renderChat: Tokenizer['renderChat'] = (messages) => {
+    if (templateText == null)
+      throw unusable(source, 'has no chat template', undefined, 'prompt this model with text')
+    try {
+      template ??= new Template(templateText)
+      return template.render({
+        messages: messages.map(({ role, content }) => ({ role, content })),
+        add_generation_prompt: true,
+        bos_token: bos_token ?? '',
+        eos_token: eos_token ?? '',
+      })
+    } catch (cause) {
+      throw unusable(
+        source,
+        `chat template: ${cause instanceof Error ? cause.message : String(cause)}`,
+        cause,
+      )
+    }
+  }
+  return {
+    size: highest + 1,
+    files,
+    encode: (text) => Int32Array.from(inner.encode(text, { add_special_tokens: false }).ids),
+    decode,
+    tokenText: (token) => inner.id_to_token(token) ?? '',
+    tokenId: (text) => vocabulary.get(text),
+    isSpecial: (token) => specials.has(token),
+    unknownToken: named(unk_token),
+    endToken: named(eos_token),
+    renderChat,
+  }
+}
+
+function unusable(source: string, message: string, cause?: unknown, hint?: string): RlError {
+  return new RlError(`${source}: ${message}`, {
+    code: 'model.tokenizer',
+    hint: hint ?? 'the folder needs the tokenizer.json and tokenizer_config.json of its model',
+    cause,
+  })
+}

@@ -1,0 +1,69 @@
+/** The thread in which a local model lives: tensors, sampler and trainer; calls come in and results go out as messages. */
+import { parentPort, type Transferable, workerData } from 'node:worker_threads'
+import { explain } from '../../errors.ts'
+import {
+  type CallName,
+  type Calls,
+  type FromWorker,
+  type ToWorker,
+  toPlain,
+  type WorkerOptions,
+} from './messages.ts'
+import { openResidentModel, type ResidentModel } from './resident.ts'
+
+const port = parentPort!
+const aborts = new Map<number, AbortController>()
+/** Ends when the last call that needs the model for itself has ended. */
+let exclusive: Promise<unknown> = Promise.resolve()
+
+function send(message: FromWorker, transfer: Transferable[] = []): void {
+  port.postMessage(message, transfer)
+}
+
+/** Sampling calls run side by side; every other call waits for those before it and has the model for itself. */
+async function serve(model: ResidentModel, id: number, call: CallName, argument: Calls[CallName][0]) {
+  if (call === 'generate') {
+    const controller = new AbortController()
+    aborts.set(id, controller)
+    await exclusive
+    const { requests, streaming } = argument as Calls['generate'][0]
+    const results = await model.generate(
+      requests,
+      controller.signal,
+      streaming ? (token) => send({ id, token }) : undefined,
+    )
+    const buffers = results.flatMap(({ tokens, logprobs, promptTokens }) => [tokens, logprobs, promptTokens])
+    send(
+      { id, value: results },
+      buffers.map(({ buffer }) => buffer as ArrayBuffer),
+    )
+    return
+  }
+  const turn = exclusive.then(async () => {
+    await model.idle()
+    return await model[call](argument as never)
+  })
+  exclusive = turn.catch(() => {})
+  const value = await turn
+  send(
+    { id, value },
+    call === 'score' ? (value as Float32Array[]).map(({ buffer }) => buffer as ArrayBuffer) : [],
+  )
+}
+
+try {
+  const model = await openResidentModel(workerData as WorkerOptions)
+  port.on('message', (message: ToWorker) => {
+    if ('abort' in message) {
+      aborts.get(message.abort)?.abort()
+      return
+    }
+    const { id, call, argument } = message
+    serve(model, id, call, argument)
+      .catch((error: unknown) => send({ id, error: toPlain(error) }))
+      .finally(() => aborts.delete(id))
+  })
+  send({ ready: model.ready })
+} catch (error) {
+  send({ id: 0, error: { ...toPlain(error), message: explain(error) } })
+}
