@@ -52,7 +52,7 @@ exit $status
 `
 
 export async function startBroker({ folder, name, onRestart, ...wanted }: BrokerOptions): Promise<Broker> {
-  const program = await findNatsServer()
+  const { path: program } = await findNatsServer()
   const token = wanted.token ?? randomBytes(24).toString('base64url')
   const paths = {
     config: join(folder, 'nats.conf'),

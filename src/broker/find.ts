@@ -1,16 +1,113 @@
-/** Where programs and libraries come from that npm does not carry: the PATH, the project's cache folder, or set-up. */
-import { accessSync, constants } from 'node:fs'
+/** Where programs and libraries come from that npm does not carry: the PATH, the project's cache folder, or set-up into that folder. */
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { explain, RlError } from '../errors.ts'
+import { copyInto, downloadNatsServer, unpackDebianPackages } from './fetch.ts'
 
-/** A file of this name on the PATH (and where services live) that may be run, or null. */
-export function onPath(program: string): string | null {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
-  return (
-    folders
-      .filter((folder) => folder !== '')
-      .map((folder) => join(folder, program))
-      .find(isProgram) ?? null
-  )
+/** The project's cache: nothing outside it is touched by set-up. */
+export const CACHE = fileURLToPath(new URL('../../.cache/', import.meta.url))
+
+export type Found = {
+  readonly path: string
+  /** `path`, `cache`, or how set-up just got it. */
+  readonly from: string
+}
+
+export type FindOptions = {
+  readonly cache?: string
+  /** Folders to search before the cache; those of PATH, and where Debian keeps servers. */
+  readonly folders?: readonly string[]
+  /** Told about each attempt of set-up. */
+  readonly onStep?: (step: string) => void
+}
+
+/** nats-server where it is there already, or null; changes nothing. */
+export function lookForNatsServer({
+  cache = CACHE,
+  folders = programFolders(),
+}: FindOptions = {}): Found | null {
+  const onPath = folders.map((folder) => join(folder, 'nats-server')).find(isProgram)
+  if (onPath) return { path: onPath, from: 'path' }
+  const cached = join(cache, 'bin', 'nats-server')
+  return isProgram(cached) ? { path: cached, from: 'cache' } : null
+}
+
+/** nats-server, got into the cache where it is missing. Errors: `broker.no-server`, with the one command to run by hand. */
+export async function findNatsServer(options: FindOptions = {}): Promise<Found> {
+  const { cache = CACHE, onStep = () => {} } = options
+  const found = lookForNatsServer(options)
+  if (found) return found
+  const target = join(cache, 'bin', 'nats-server')
+  const failures: string[] = []
+  const ways: readonly (readonly [string, () => Promise<void>])[] = [
+    ['the release on GitHub', () => downloadNatsServer(target)],
+    [
+      "the distribution's package",
+      () =>
+        unpackDebianPackages(['nats-server'], (root) =>
+          copyInto(join(root, 'usr', 'sbin', 'nats-server'), target, 0o755),
+        ),
+    ],
+  ]
+  for (const [name, get] of ways) {
+    onStep(`getting nats-server: ${name}`)
+    try {
+      await get()
+      return { path: target, from: name }
+    } catch (error) {
+      failures.push(`${name}: ${explain(error)}`)
+    }
+  }
+  throw new RlError(`nats-server is missing, and set-up could not get it (${failures.join('; ')})`, {
+    code: 'broker.no-server',
+    hint: installHint('nats-server'),
+  })
+}
+
+/**
+ * OpenBLAS in the cache folder or on the system, else got into the cache; null where that is not possible, because it is
+ * optional: without it the wasm backend does its own matrix products.
+ */
+export async function ensureOpenBlas({
+  cache = CACHE,
+  onStep = () => {},
+}: FindOptions = {}): Promise<Found | null> {
+  if (process.platform !== 'linux') return null
+  const folder = join(cache, 'openblas')
+  const target = join(folder, 'libopenblas.so.0')
+  if (existsSync(target)) return { path: target, from: 'cache' }
+  const system = libraryFolders()
+    .map((path) => join(path, 'libopenblas.so.0'))
+    .find((path) => existsSync(path))
+  if (system) return { path: system, from: 'path' }
+  onStep("getting OpenBLAS: the distribution's package")
+  try {
+    // Its Fortran runtime comes along: it is absent from a bare system.
+    await unpackDebianPackages(['libopenblas0-pthread', 'libgfortran5', 'libquadmath0'], (root) => {
+      for (const library of ['libquadmath.so.0', 'libgfortran.so.5', 'libopenblas.so.0'])
+        copyInto(fileBelow(root, library), join(folder, library), 0o644)
+    })
+    return { path: target, from: "the distribution's package" }
+  } catch {
+    return null
+  }
+}
+
+export function installHint(debianPackage: string): string {
+  return process.platform === 'darwin'
+    ? `run: brew install ${debianPackage}`
+    : `run: sudo apt-get install -y ${debianPackage}`
+}
+
+function programFolders(): string[] {
+  const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  return [...path, '/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/bin']
+}
+
+function libraryFolders(): string[] {
+  const triplet = { x64: 'x86_64', arm64: 'aarch64' }[process.arch as string] ?? process.arch
+  return [`/usr/lib/${triplet}-linux-gnu`, '/usr/lib64', '/usr/lib', '/usr/local/lib']
 }
 
 function isProgram(path: string): boolean {
@@ -22,6 +119,14 @@ function isProgram(path: string): boolean {
   }
 }
 
-export async function findNatsServer(): Promise<string> {
-  return onPath('nats-server') ?? 'nats-server'
+function fileBelow(root: string, name: string): string {
+  const found = readdirSync(root, { recursive: true, encoding: 'utf8' }).find((path) =>
+    path.endsWith(`/${name}`),
+  )
+  if (found === undefined)
+    throw new RlError(`the package holds no ${name}`, {
+      code: 'setup.bad-package',
+      hint: installHint('libopenblas0-pthread'),
+    })
+  return join(root, found)
 }

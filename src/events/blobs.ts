@@ -18,7 +18,8 @@ import { RlError } from '../errors.ts'
 import type { BlobRef } from './codec.ts'
 
 export type BlobStore = {
-  readonly folder: string
+  /** Its own folder, then those of the runs that it was forked from. */
+  readonly folders: readonly string[]
   /** Keeps the bytes and tells where; what is already there is not written again. Durable when it returns. */
   readonly put: (bytes: Uint8Array) => BlobRef
   /** The bytes, or an error where the blob is missing or not what its name says. */
@@ -92,7 +93,7 @@ export function openBlobStore(folder: string, parents: readonly string[] = []): 
   }
 
   return {
-    folder,
+    folders: [folder, ...parents],
     begin,
     put(bytes) {
       const ref = { sha256: sha256Of(bytes), bytes: bytes.byteLength }

@@ -62,6 +62,7 @@ export type LogReader = {
   readonly path: string
   readonly run: string
   readonly parent: ParentLink | null
+  readonly parentLog: LogReader | null
   readonly blobs: BlobStore
   readonly head: () => LogHead
   /** At most `limit` encoded events, and fewer where they would be more than `maxBytes` (but never none for that). */
@@ -100,7 +101,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
   const parentLink = link === null ? null : (JSON.parse(link) as ParentLink)
   const parent = parentLink === null ? null : openLogReader(resolve(dirname(path), parentLink.path))
   const base = parentLink?.position ?? 0
-  const blobs = openBlobStore(join(dirname(path), 'blobs'), parent ? [parent.blobs.folder] : [])
+  const blobs = openBlobStore(join(dirname(path), 'blobs'), parent ? parent.blobs.folders : [])
 
   const columns = 'position, id, key, type, stream, time, cause, hash, body'
   const selectHead = db.prepare('SELECT position, hash FROM events ORDER BY position DESC LIMIT 1')
@@ -199,6 +200,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     path,
     run,
     parent: parentLink,
+    parentLog: parent,
     blobs,
     head,
     page,

@@ -6,9 +6,14 @@ import { type HeadCore, type HeadCoreOptions, startHeadCore } from '../../src/ac
 import { ROLLOUT_WORK } from '../../src/actors/work.ts'
 import { type RunFolder, runFolder } from '../../src/broker/connection.ts'
 
+const folders: string[] = []
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'rl-test-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  folders.push(folder)
   return folder
 }
 

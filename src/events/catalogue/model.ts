@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { blob, count, define, metrics, name, sha256, timing } from './definition.ts'
+import { count, define, metrics, name, sha256, timing } from './definition.ts'
 
 const update = z.strictObject({
   iteration: count,

@@ -1,0 +1,69 @@
+/**
+ * The event digest: equal for two runs in which the same happened, whatever the order and time in which it happened.
+ * Over the reproducible types only, without id, time, position, cause, actor and `timing`; of RunStarted only the seed
+ * counts, because code version and config are compared by their own digests.
+ */
+import { createHash } from 'node:crypto'
+import { CATALOGUE, keyOf, type LoggedEvent, type NewEvent } from './catalogue.ts'
+import { packCanonical } from './msgpack.ts'
+
+export type EventDigest = {
+  readonly add: (event: LoggedEvent | NewEvent) => void
+  /** SHA-256 (hex) over all events that were added and count. */
+  readonly value: () => string
+  /** The same for each iteration's events alone, in order of the iterations. */
+  readonly byIteration: () => ReadonlyMap<number, string>
+  /** Events that count. */
+  readonly count: () => number
+}
+
+export function openDigest(): EventDigest {
+  const facts: { readonly key: string; readonly hash: Buffer; readonly iteration: number | null }[] = []
+  return {
+    add(event) {
+      const definition = CATALOGUE[event.type]
+      if (!definition.reproducible) return
+      const fact = packCanonical([event.type, definition.v, comparable(event)])
+      const hash = createHash('sha256').update(fact).digest()
+      const iteration = 'iteration' in event.data ? (event.data.iteration ?? null) : null
+      facts.push({ key: keyOf(event) ?? hash.toString('hex'), hash, iteration })
+    },
+    value: () => combine(facts),
+    byIteration() {
+      const groups = new Map<number, typeof facts>()
+      for (const fact of facts) {
+        if (fact.iteration === null) continue
+        const group = groups.get(fact.iteration)
+        if (group) group.push(fact)
+        else groups.set(fact.iteration, [fact])
+      }
+      return new Map(
+        [...groups].sort(([a], [b]) => a - b).map(([iteration, group]) => [iteration, combine(group)]),
+      )
+    },
+    count: () => facts.length,
+  }
+}
+
+/** The digest of a sequence of events, e.g. `openLogReader(path).events()`. */
+export function digestOf(events: Iterable<LoggedEvent | NewEvent>): string {
+  const digest = openDigest()
+  for (const event of events) digest.add(event)
+  return digest.value()
+}
+
+function comparable(event: LoggedEvent | NewEvent): unknown {
+  if (event.type === 'RunStarted') return { seed: event.data.seed }
+  if (!('timing' in event.data)) return event.data
+  const { timing: _, ...rest } = event.data
+  return rest
+}
+
+function combine(facts: readonly { readonly key: string; readonly hash: Buffer }[]): string {
+  const sorted = [...facts].sort((a, b) =>
+    a.key < b.key ? -1 : a.key > b.key ? 1 : Buffer.compare(a.hash, b.hash),
+  )
+  const all = createHash('sha256')
+  for (const { key, hash } of sorted) all.update(key).update('\0').update(hash)
+  return all.digest('hex')
+}

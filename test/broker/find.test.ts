@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { findNatsServer, lookForNatsServer } from '../../src/broker/find.ts'
+import { explain, RlError } from '../../src/errors.ts'
+import { temporaryFolder } from '../support/run.ts'
+
+test('a server that is nowhere is looked for without changing anything', () => {
+  const cache = temporaryFolder()
+  assert.is(lookForNatsServer({ cache, folders: [cache] }), null)
+})
+
+test('set-up gets the server into the cache, or says what to run by hand', async () => {
+  const cache = temporaryFolder()
+  const steps: string[] = []
+  try {
+    const found = await findNatsServer({ cache, folders: [], onStep: (step) => steps.push(step) })
+    assert.is(found.path, join(cache, 'bin', 'nats-server'))
+    assert.is(lookForNatsServer({ cache, folders: [] })?.from, 'cache')
+  } catch (error) {
+    assert.instance(error, RlError)
+    assert.is((error as RlError).code, 'broker.no-server')
+    assert.match(explain(error), /install/)
+    assert.not(existsSync(join(cache, 'bin', 'nats-server')))
+    process.stdout.write(`SKIP getting nats-server: ${(error as RlError).message}\n`)
+  }
+  assert.match(steps[0], /GitHub/)
+})
+
+test.run()
