@@ -1,5 +1,4 @@
 import { RlError } from '../../errors.ts'
-import { budget } from './budget.ts'
 import type { ActionSchema, Effect } from './domain.ts'
 import { type Entity, type Facts, has, type Relation, withKey, withoutKey } from './facts.ts'
 import { type Atom, type Formula, isVariable, type Parameter } from './formula.ts'
@@ -21,7 +20,7 @@ export type Operator = {
 const MAX_INSTANCES = 50_000
 
 export function compileOperator(tables: Tables, schema: ActionSchema): Operator {
-  const conjunctions = normalForm(schema.precondition)
+  const conjunctions = normalForm(schema.precondition, placeOf(schema))
   const collect = collector(schema, tables.ids.length)
   const searches = conjunctions.map((conjunction) => {
     const variables = [...schema.parameters, ...conjunction.variables]
@@ -36,9 +35,9 @@ export function compileOperator(tables: Tables, schema: ActionSchema): Operator 
     schema,
     reads: predicatesOf(tables, conjunctions),
     instances: (facts) => {
-      budget.start()
+      collect.start()
       for (const search of searches) search(facts, [])
-      return collect.take()
+      return collect.tuples()
     },
     apply: compileEffects(tables, schema),
   }
@@ -58,15 +57,13 @@ export function compileTest(
   tables: Tables,
   formula: Formula,
   given: readonly Parameter[],
+  place: string,
 ): { readonly holds: (facts: Facts, binding?: Binding) => boolean; readonly reads: ReadonlySet<number> } {
-  const conjunctions = normalForm(formula)
+  const conjunctions = normalForm(formula, place)
   const searches: Search[] = conjunctions.map((c) => compileSearch(tables, c, given, [], () => true))
   return {
     reads: predicatesOf(tables, conjunctions),
-    holds: (facts, binding = []) => {
-      budget.start()
-      return searches.some((search) => search(facts, binding))
-    },
+    holds: (facts, binding = []) => searches.some((search) => search(facts, binding)),
   }
 }
 
@@ -76,6 +73,11 @@ function collector({ name, parameters }: ActionSchema, radix: number) {
   let seen = new Set<number | string>()
   const packs = radix ** parameters.length < Number.MAX_SAFE_INTEGER
   return {
+    start(): void {
+      tuples = []
+      seen = new Set()
+    },
+    tuples: () => tuples,
     add(binding: Binding): void {
       const tuple = binding.slice(0, parameters.length)
       const key = packs ? tuple.reduce((packed, value) => packed * radix + value, 0) : tuple.join()
@@ -86,12 +88,6 @@ function collector({ name, parameters }: ActionSchema, radix: number) {
           code: 'alfworld.too-large',
           hint: 'restrict its parameters in its precondition',
         })
-    },
-    take(): Entity[][] {
-      const taken = tuples
-      tuples = []
-      seen = new Set()
-      return taken
     },
   }
 }
@@ -143,25 +139,22 @@ function keyOf(
   return (binding) => (a(binding) << bits) | b(binding)
 }
 
-function compileEffects(
-  tables: Tables,
-  { name, parameters, effects, line }: ActionSchema,
-): Operator['apply'] {
+const placeOf = ({ name, line }: ActionSchema) => `pddl_domain, line ${line}, action '${name}'`
+
+function compileEffects(tables: Tables, schema: ActionSchema): Operator['apply'] {
+  const { parameters, effects } = schema
   for (const { atom } of effects)
     for (const term of atom.args)
       if (!isVariable(term) && !tables.entities.has(term))
-        throw new RlError(
-          `pddl_domain, line ${line}: action '${name}' changes the unknown object '${term}'`,
-          {
-            code: 'alfworld.pddl-syntax',
-            hint: 'declare it in the objects of the problem',
-          },
-        )
+        throw new RlError(`${placeOf(schema)}: it changes the unknown object '${term}'`, {
+          code: 'alfworld.pddl-syntax',
+          hint: 'declare it in the objects of the problem',
+        })
   const changes = effects.map(({ add, atom, when }) => ({
     add,
     predicate: tables.predicates.get(atom.predicate) ?? -1,
     key: keyOf(tables, atom, parameters),
-    when: when && compileTest(tables, when, parameters).holds,
+    when: when && compileTest(tables, when, parameters, placeOf(schema)).holds,
   }))
   const deletes = changes.filter(({ add }) => !add)
   const adds = changes.filter(({ add }) => add)

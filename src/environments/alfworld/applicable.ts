@@ -1,5 +1,4 @@
 import type { Operator } from './actions.ts'
-import { budget } from './budget.ts'
 import type { Entity, Facts } from './facts.ts'
 import type { RenderContext, Text } from './text.ts'
 
@@ -49,7 +48,6 @@ function commandRenderer(
   game: Omit<RenderContext, 'facts' | 'values'>,
 ): (facts: Facts, args: readonly Entity[]) => string {
   const render = (facts: Facts, args: readonly Entity[]) => {
-    budget.start()
     return command.render({ ...game, facts, values: [...args] })
   }
   const slots = [...command.uses]

@@ -31,7 +31,11 @@ export type Domain = {
 }
 
 const SOURCE = 'pddl_domain'
+/** Larger domains are refused; ALFRED's has 31 predicates, 15 actions and at most 6 parameters and 5 effects. */
+const MAX_PREDICATES = 1_000
+const MAX_ACTIONS = 1_000
 const MAX_PARAMETERS = 16
+const MAX_EFFECTS = 200
 
 /** Reads a domain of the supported PDDL subset. @throws RlError with the line and the construct. */
 export function parseDomain(text: string): Domain {
@@ -55,6 +59,7 @@ export function parseDomain(text: string): Domain {
         if (actions.has(action.name))
           throw syntaxError(SOURCE, section.line, `action '${action.name}' is defined twice`)
         actions.set(action.name, action)
+        if (actions.size > MAX_ACTIONS) throw unsupported(SOURCE, section, `more than ${MAX_ACTIONS} actions`)
         break
       }
       default:
@@ -121,6 +126,8 @@ function readPredicate(node: Node, types: ReadonlySet<string>, predicates: Map<s
   const parameters = parseParameters(list, { source: SOURCE, types })
   if (parameters.length > 2) throw unsupported(SOURCE, node, `a predicate of ${parameters.length} arguments`)
   if (predicates.has(name.word)) throw syntaxError(SOURCE, node.line, `${construct(node)} is declared twice`)
+  if (predicates.size >= MAX_PREDICATES)
+    throw unsupported(SOURCE, node, `more than ${MAX_PREDICATES} predicates`)
   predicates.set(name.word, { name: name.word, types: parameters.map(({ type }) => type) })
 }
 
@@ -144,11 +151,13 @@ function readAction(section: List, scope: Scope): ActionSchema {
   const inner = { ...scope, variables: new Set(parameters.map((parameter) => parameter.name)) }
   const precondition = parts.get(':precondition')
   const effect = parts.get(':effect')
+  const effects = effect ? readEffects(effect, inner, null) : []
+  if (effects.length > MAX_EFFECTS) throw unsupported(SOURCE, section, `more than ${MAX_EFFECTS} effects`)
   return {
     name: name.word,
     parameters,
     precondition: precondition ? parseFormula(precondition, inner) : { op: 'and', parts: [] },
-    effects: effect ? readEffects(effect, inner, null) : [],
+    effects,
     line: section.line,
   }
 }

@@ -78,23 +78,21 @@ export function parseFormula(node: Node, scope: Scope): Formula {
 /** Reads `(predicate term …)` and checks every name in it. */
 export function parseAtom(node: Node, scope: Scope): Atom {
   if (isWord(node)) throw syntaxError(scope.source, node.line, `${construct(node)} where a fact must be`)
-  const [head, ...rest] = node.items
-  if (!isWord(head)) throw syntaxError(scope.source, node.line, 'a fact must begin with a predicate')
+  const { items, line } = node
+  const head = items[0]
+  if (!isWord(head)) throw syntaxError(scope.source, line, 'a fact must begin with a predicate')
   const predicate = scope.predicates.get(head.word)
-  if (!predicate)
-    throw syntaxError(scope.source, node.line, `${construct(node)} uses an undeclared predicate`)
-  if (rest.length !== predicate.types.length)
+  if (!predicate) throw syntaxError(scope.source, line, `${construct(node)} uses an undeclared predicate`)
+  const count = items.length - 1
+  if (count !== predicate.types.length)
     throw syntaxError(
       scope.source,
-      node.line,
-      `${construct(node)} has ${rest.length} arguments, declared with ${predicate.types.length}`,
+      line,
+      `${construct(node)} has ${count} arguments, declared with ${predicate.types.length}`,
     )
-  return {
-    op: 'atom',
-    predicate: predicate.name,
-    args: rest.map((arg) => parseTerm(arg, scope)),
-    line: node.line,
-  }
+  const args: Term[] = []
+  for (let i = 1; i <= count; i++) args.push(parseTerm(items[i], scope))
+  return { op: 'atom', predicate: predicate.name, args, line }
 }
 
 function parseTerm(node: Node, { source, variables, objects }: Scope): Term {

@@ -55,7 +55,7 @@ export function gameOf(file: GameFile, name = 'game', { shuffle }: { readonly sh
     const problem = parseProblem(file.pddl_problem, program.domain)
     const tables = tablesOf(program.domain, problem)
     const names = namesOf(tables, program.domain, shuffle)
-    const goal = compileTest(tables, problem.goal, [])
+    const goal = compileTest(tables, problem.goal, [], 'pddl_problem, goal')
     return {
       name,
       file,
@@ -96,6 +96,7 @@ type Program = {
 
 const programs = new Map<string, Program>()
 const MAX_PROGRAMS = 16
+const MAX_KEPT_CHARACTERS = 500_000
 
 function programOf({ pddl_domain, grammar }: GameFile): { program: Program; task: string } {
   const { skeleton, task } = splitTask(grammar)
@@ -103,6 +104,7 @@ function programOf({ pddl_domain, grammar }: GameFile): { program: Program; task
   let program = programs.get(key)
   if (!program) {
     program = compileProgram(pddl_domain, skeleton, task !== null)
+    if (key.length > MAX_KEPT_CHARACTERS) return { program, task: task ?? '' }
     const oldest = programs.keys().next()
     if (programs.size >= MAX_PROGRAMS && !oldest.done) programs.delete(oldest.value)
     programs.set(key, program)
@@ -152,8 +154,9 @@ function namesOf({ ids, init, packing }: Tables, domain: Domain, shuffle: Seed |
 
 /** Release 2.1.2 wrote walkthroughs with ids; they become names. */
 function readable(command: string, { entities }: Tables, names: readonly string[]): string {
-  return command.replace(/\S*_bar_\S*/g, (id) => {
-    const entity = entities.get(id.toLowerCase())
-    return entity === undefined ? id : names[entity]
-  })
+  if (!command.includes('_bar_')) return command
+  return command
+    .split(' ')
+    .map((word) => names[entities.get(word.toLowerCase()) ?? -1] ?? word)
+    .join(' ')
 }

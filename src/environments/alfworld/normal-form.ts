@@ -5,15 +5,44 @@ export type Literal = { readonly positive: boolean; readonly test: Atom | Equali
 /** Literals that must hold together, for some values of the variables. */
 export type Conjunction = { readonly variables: readonly Parameter[]; readonly literals: readonly Literal[] }
 
-/** A condition with more alternatives than this is refused. */
+/** Larger conditions are refused; ALFRED's have up to 3 alternatives and 20 literals. */
 const MAX_ALTERNATIVES = 512
+const MAX_LITERALS = 1_000
+const MAX_VARIABLES = 100
+
+/** Domains are shared by many games, so their conditions are worked out once. */
+const known = new WeakMap<Formula, readonly Conjunction[]>()
 
 /**
  * The disjunctive normal form: the formula holds where one of the conjunctions does. Variables of `exists` move outwards under
  * fresh names, so that none hides another.
+ * @param place where the formula stands, for messages
  */
-export function normalForm(formula: Formula): Conjunction[] {
+export function normalForm(formula: Formula, place: string): readonly Conjunction[] {
+  let conjunctions = known.get(formula)
+  if (!conjunctions) {
+    conjunctions = multipliedOut(formula, place)
+    known.set(formula, conjunctions)
+  }
+  return conjunctions
+}
+
+function multipliedOut(formula: Formula, place: string): Conjunction[] {
   let fresh = 0
+  const tooLarge = (limit: number, what: string) =>
+    new RlError(`${place}: a condition has more than ${limit} ${what}`, {
+      code: 'alfworld.too-large',
+      hint: 'the game is none of ALFWorld, or damaged',
+    })
+  const both = (a: Conjunction, b: Conjunction): Conjunction => {
+    if (a.literals.length + b.literals.length > MAX_LITERALS) throw tooLarge(MAX_LITERALS, 'literals')
+    if (a.variables.length + b.variables.length > MAX_VARIABLES) throw tooLarge(MAX_VARIABLES, 'variables')
+    return { variables: [...a.variables, ...b.variables], literals: [...a.literals, ...b.literals] }
+  }
+  const bounded = (conjunctions: Conjunction[]) => {
+    if (conjunctions.length <= MAX_ALTERNATIVES) return conjunctions
+    throw tooLarge(MAX_ALTERNATIVES, "alternatives when its 'or' are multiplied out")
+  }
   const expand = (part: Formula, names: ReadonlyMap<Term, Term>): Conjunction[] => {
     switch (part.op) {
       case 'atom':
@@ -27,7 +56,8 @@ export function normalForm(formula: Formula): Conjunction[] {
         return part.parts.reduce<Conjunction[]>(
           (left, next) => {
             const right = expand(next, names)
-            if (left.length * right.length > MAX_ALTERNATIVES) throw tooMany()
+            if (left.length * right.length > MAX_ALTERNATIVES)
+              throw tooLarge(MAX_ALTERNATIVES, "alternatives when its 'or' are multiplied out")
             return left.flatMap((a) => right.map((b) => both(a, b)))
           },
           [{ variables: [], literals: [] }],
@@ -39,32 +69,13 @@ export function normalForm(formula: Formula): Conjunction[] {
           inner.set(name, renamed)
           return { name: renamed, type }
         })
-        return expand(part.part, inner).map((conjunction) => ({
-          variables: [...variables, ...conjunction.variables],
-          literals: conjunction.literals,
-        }))
+        return expand(part.part, inner).map((conjunction) => both({ variables, literals: [] }, conjunction))
       }
     }
   }
   return expand(formula, new Map())
 }
 
-const both = (a: Conjunction, b: Conjunction): Conjunction => ({
-  variables: [...a.variables, ...b.variables],
-  literals: [...a.literals, ...b.literals],
-})
-
 function rename<T extends Atom | Equality>(test: T, names: ReadonlyMap<Term, Term>): T {
   return { ...test, args: test.args.map((term) => (isVariable(term) ? (names.get(term) ?? term) : term)) }
 }
-
-function bounded(conjunctions: Conjunction[]): Conjunction[] {
-  if (conjunctions.length > MAX_ALTERNATIVES) throw tooMany()
-  return conjunctions
-}
-
-const tooMany = () =>
-  new RlError(`a condition has more than ${MAX_ALTERNATIVES} alternatives when its 'or' are multiplied out`, {
-    code: 'alfworld.too-large',
-    hint: 'write the condition with fewer nested (or …)',
-  })

@@ -34,7 +34,7 @@ export function parseProblem(text: string, domain: Domain): Problem {
   }
   const goal = found.get(':goal')
   if (goal?.items.length !== 2)
-    throw syntaxError(SOURCE, goal?.line ?? 1, '(:goal CONDITION) is missing')
+    throw syntaxError(SOURCE, goal?.line ?? 1, 'the problem needs one (:goal CONDITION)')
   return {
     name,
     objects,

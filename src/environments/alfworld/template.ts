@@ -26,6 +26,9 @@ export type TextSymbol =
       readonly list: boolean
     }
 
+/** Longer texts are refused; ALFWorld's longest has 900 characters. */
+const MAX_SOURCE = 50_000
+
 const LEADING = /^(?:[ \t\r\n]+|\/\/[^\n]*\n?)+/
 const TEXT = /[^;|"<>[\]#{}]+/y
 const QUOTED = /"([^;|"<>[\]#{}]*)"/y
@@ -37,6 +40,8 @@ const EACH = /\{(?:#([\w()/!<>\-\s,.]+)#|([^|[\]{}\n<>]+))(?:\s*\|\s*([^;|{}\n[\
  * `//` lines at the start are skipped, and from the first character that fits nowhere the rest is dropped silently.
  */
 export function parseTemplate(source: string, line: number): TextSymbol[] {
+  if (source.length > MAX_SOURCE)
+    throw grammarError(line, `a text of ${source.length} characters, more than ${MAX_SOURCE}`)
   const text = source.replace(LEADING, '')
   const symbols: TextSymbol[] = []
   let at = 0
@@ -127,6 +132,8 @@ const VARIABLE = /^\s*([\w/-]+'*)\s*(?::\s*([\w/-]+)\s*)?$/
 
 /** Parses a condition or the part of a list after `|`. */
 export function parseQuery(text: string, line: number): Query {
+  if (text.length > MAX_SOURCE)
+    throw grammarError(line, `a query of ${text.length} characters, more than ${MAX_SOURCE}`)
   const conjuncts: Conjunct[] = []
   let more = true
   let at = 0

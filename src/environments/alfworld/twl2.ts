@@ -24,7 +24,7 @@ export function readTwl2(text: string): Twl2 {
   const actions = new Map<string, ActionText>()
   const scan = scanner(text)
   while (!scan.atEnd()) {
-    const start = scan.position()
+    const line = scan.line()
     const word = scan.word()
     if (word === 'grammar') {
       addRules(rules, scan.block())
@@ -43,9 +43,9 @@ export function readTwl2(text: string): Twl2 {
       }
       const { template, feedback } = parts
       if (template === undefined || feedback === undefined)
-        throw grammarError(lineAt(text, start), `action '${name}' needs a template and a feedback`)
-      actions.set(name.toLowerCase(), { template, feedback, line: lineAt(text, start) })
-    } else throw grammarError(lineAt(text, start), `'${word}' where 'grammar' or 'action' must be`)
+        throw grammarError(line, `action '${name}' needs a template and a feedback`)
+      actions.set(name.toLowerCase(), { template, feedback, line: line })
+    } else throw grammarError(line, `'${word}' where 'grammar' or 'action' must be`)
   }
   return { rules, actions }
 }
@@ -61,6 +61,7 @@ type Block = { readonly json: string; readonly line: number }
 
 function scanner(text: string) {
   let at = 0
+  const lineOf = lineCounter(text)
   const error = (what: string) => grammarError(lineAt(text, at), what)
   const skip = () => {
     for (; at < text.length; at++) {
@@ -92,7 +93,11 @@ function scanner(text: string) {
     error,
     accept,
     expect,
-    position: () => at,
+    /** The line of the next word. */
+    line: () => {
+      skip()
+      return lineOf(at)
+    },
     atEnd: () => {
       skip()
       return at >= text.length
@@ -109,7 +114,7 @@ function scanner(text: string) {
     quoted: () => until('"').value,
     block: (): Block => {
       const { value, start } = until('"""')
-      return { json: value, line: lineAt(text, start) }
+      return { json: value, line: lineOf(start) }
     },
   }
 }
@@ -127,8 +132,11 @@ function addRules(rules: Map<string, readonly Production[]>, { json, line }: Blo
     throw grammarError(line + lineAt(json, jsonErrorOffset(json)) - 1, 'the rules are no valid JSON')
   }
   if (!isRecord(data)) throw grammarError(line, 'the rules must be one JSON object')
+  const lineOf = lineCounter(json)
+  let position = 0
   for (const [name, value] of Object.entries(data)) {
-    const at = line + lineAt(json, Math.max(0, json.indexOf(JSON.stringify(name)))) - 1
+    if (position >= 0) position = json.indexOf(JSON.stringify(name), position)
+    const at = line + lineOf(position) - 1
     if (!Array.isArray(value)) throw grammarError(at, `rule '${name}' must be a list`)
     rules.set(
       name,
@@ -147,9 +155,15 @@ function addRules(rules: Map<string, readonly Production[]>, { json, line }: Blo
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The line, from 1, of a position in a text. */
-export function lineAt(text: string, position: number): number {
+/** Lines of positions that never decrease, in one pass through the text. */
+function lineCounter(text: string): (position: number) => number {
   let line = 1
-  for (let at = text.indexOf('\n'); at >= 0 && at < position; at = text.indexOf('\n', at + 1)) line++
-  return line
+  let next = text.indexOf('\n')
+  return (position) => {
+    for (; next >= 0 && next < position; next = text.indexOf('\n', next + 1)) line++
+    return line
+  }
 }
+
+/** The line, from 1, of a position in a text. */
+export const lineAt = (text: string, position: number) => lineCounter(text)(position)

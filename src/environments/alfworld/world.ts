@@ -29,7 +29,7 @@ export function initialWorld(game: Game): World {
 }
 
 /** The applicable instances of the game's action number `index`. */
-export function instancesOf({ game, facts, memo }: World, index: number): Instances {
+function instancesOf({ game, facts, memo }: World, index: number): Instances {
   let instances = memo.instances[index]
   if (!instances) {
     instances = game.actions[index].applicable(facts)
@@ -40,6 +40,7 @@ export function instancesOf({ game, facts, memo }: World, index: number): Instan
 
 /** All moves, by action in the order of the domain. */
 export function movesOf(world: World): Move[] {
+  budget.start()
   return world.game.actions.flatMap((action, index) => {
     const { args, commands } = instancesOf(world, index)
     return args.map((values, i) => ({ action, args: values, command: commands[i] }))
@@ -48,6 +49,7 @@ export function movesOf(world: World): Move[] {
 
 /** The move with this command; of several the first. */
 export function moveFor(world: World, command: string): Move | null {
+  budget.start()
   for (let index = 0; index < world.game.actions.length; index++) {
     const { args, commands } = instancesOf(world, index)
     const i = commands.indexOf(command)
@@ -58,6 +60,7 @@ export function moveFor(world: World, command: string): Move | null {
 
 /** All commands that do something, sorted by code point, each once. */
 export function commandsOf(world: World): readonly string[] {
+  budget.start()
   world.memo.commands ??= merged(world.game.actions.map((_, index) => instancesOf(world, index).sorted))
   return world.memo.commands
 }
@@ -73,6 +76,7 @@ function merged(lists: readonly (readonly string[])[]): string[] {
 
 /** The world after a move of this world. */
 export function applyMove(world: World, { action, args }: Pick<Move, 'action' | 'args'>): World {
+  budget.start()
   const facts = action.apply(world.facts, args)
   let stale = false
   const instances = world.game.actions.map(({ varyingReads }, i) => {
@@ -83,7 +87,10 @@ export function applyMove(world: World, { action, args }: Pick<Move, 'action' | 
   return { game: world.game, facts, memo: { instances, commands: stale ? undefined : world.memo.commands } }
 }
 
-export const isGoal = ({ game, facts }: World) => game.goal.holds(facts)
+export function isGoal({ game, facts }: World): boolean {
+  budget.start()
+  return game.goal.holds(facts)
+}
 
 /** The facts of a predicate as ids, in the order of the ids; `not_p` gives the marks left by deletes of p. */
 export function factsOf({ game, facts }: World, predicate: string): string[][] {
