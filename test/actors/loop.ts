@@ -180,9 +180,10 @@ export function playLoop({ config, order, restartAt, fails, maxEvents = 1e6 }: L
     for (const running of deciders) take(running.decider.role, running.handle(logged))
   }
 
+  const restarts = new Set(restartAt)
   append(runStarted(config))
   while (log.length < maxEvents) {
-    if (restartAt?.has(log.length)) {
+    if (restarts.delete(log.length)) {
       deciders = allDeciders(config).map(startDecider)
       asked.clear()
       lanes = []

@@ -1,0 +1,223 @@
+import * as fc from 'fast-check'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Judge, RewriteTask, Train } from '../../src/actors/jobs.ts'
+import type { EventData, EventType, LoggedEvent } from '../../src/events/catalogue.ts'
+import { CATALOGUE } from '../../src/events/catalogue.ts'
+import { facts, type Loop, playLoop, shuffled, smallConfig } from './loop.ts'
+
+/** What may be set in config, and which of it changes the flow. */
+const SETTINGS: Readonly<Record<string, Record<string, Record<string, unknown>>>> = {
+  'as it is': {},
+  'reward model off': { rewardModel: { mode: 'off' }, learning: { reward: 'outcome' } },
+  'reward model fixed': { rewardModel: { mode: 'fixed' } },
+  'judging by group': { rewardModel: { judging: 'group' } },
+  'adaptation off': { adaptation: { enabled: false } },
+  'policy fixed': { policy: { training: { enabled: false } } },
+  'evaluation judged': { evaluation: { splits: ['in-domain', 'ood'], tasks: 2, rollouts: 2, judge: true } },
+  'evaluation off': { evaluation: { splits: [] } },
+  'rollouts fail': { simulation: { steps: 3, failureShare: 0.3 } },
+  'rollouts fail, judging by group': {
+    simulation: { steps: 3, failureShare: 0.3 },
+    rewardModel: { judging: 'group' },
+  },
+  bayes: { adaptation: { evidence: 'bayes', confidence: 0.6, rule: 'inclusive' } },
+}
+
+function of<T extends EventType>(log: readonly LoggedEvent[], type: T): EventData<T>[] {
+  return log.filter((event) => event.type === type).map(({ data }) => data as EventData<T>)
+}
+
+function assertWhole({ log, states }: Loop, iterations = 3): void {
+  assert.is(log.at(-1)?.type, 'RunCompleted')
+  assert.equal([...new Set(Object.values(states))], ['finished'])
+  for (let version = 0; version <= iterations; version++) {
+    assert.is(of(log, 'PolicyUpdated').filter((update) => update.version === version).length, 1)
+    assert.is(of(log, 'RewardModelUpdated').filter((update) => update.version === version).length, 1)
+  }
+}
+
+for (const [name, changes] of Object.entries(SETTINGS)) {
+  const config = smallConfig(changes)
+
+  test(`${name}: the run goes to its end, every event fits its schema`, () => {
+    const loop = playLoop({ config })
+    assertWhole(loop)
+    for (const { type, data } of loop.log) CATALOGUE[type].schema.parse(data)
+  })
+
+  test(`${name}: any order of arrival leads to the same facts`, () => {
+    const expected = facts(playLoop({ config }).log)
+    fc.assert(
+      fc.property(fc.integer(), (seed) => {
+        assert.equal(facts(playLoop({ config, order: shuffled(seed) }).log), expected)
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  test(`${name}: restarts at any point lead to the same facts`, () => {
+    const expected = facts(playLoop({ config }).log)
+    fc.assert(
+      fc.property(
+        fc.integer(),
+        fc.uniqueArray(fc.integer({ min: 1, max: 380 }), { maxLength: 6 }),
+        (seed, points) => {
+          const restarted = playLoop({ config, order: shuffled(seed), restartAt: new Set(points) })
+          assert.equal(facts(restarted.log), expected)
+        },
+      ),
+      { numRuns: 8 },
+    )
+  })
+}
+
+test('with staleness an iteration begins while the one before is trained on, and no rollout is further behind', () => {
+  const config = smallConfig({ run: { iterations: 6, evaluateEvery: 3, maxStaleness: 1 } })
+  let overlaps = 0
+  for (let seed = 0; seed < 20; seed++) {
+    const loop = playLoop({ config, order: shuffled(seed), restartAt: new Set([seed * 20]) })
+    assertWhole(loop, 6)
+    for (const { purpose, iteration, policyVersion } of of(loop.log, 'RolloutRequested'))
+      if (purpose !== 'evaluation') assert.ok(iteration - 1 - policyVersion <= 1)
+    for (const { metrics } of of(loop.log, 'IterationCompleted')) overlaps += metrics.staleness
+    const groups = new Set<string>()
+    for (const { groups: planned, iteration } of of(loop.log, 'IterationPlanned'))
+      for (const { slot } of planned) {
+        assert.not(groups.has(`${iteration}/${slot}`))
+        groups.add(`${iteration}/${slot}`)
+      }
+  }
+  assert.ok(overlaps > 0, 'no rollout was ever played by an older policy')
+})
+
+test('a candidate rides along in the next iteration, in the place of its parent, and is learned from only if accepted', () => {
+  const config = smallConfig({
+    run: { iterations: 8, evaluateEvery: 8 },
+    environment: { name: 'simulated', tasks: 6, tasksPerIteration: 4, rolloutsPerTask: 4, leastGroup: 2 },
+  })
+  const { log, jobs } = playLoop({ config })
+  const plans = new Map(of(log, 'IterationPlanned').map((plan) => [plan.iteration, plan.groups]))
+  const active = new Map(
+    of(log, 'TaskAdded')
+      .filter(({ split }) => split === 'train')
+      .map(({ slot, task }) => [slot, task.id]),
+  )
+  const proposals = of(log, 'TaskProposed')
+  assert.ok(proposals.length > 5)
+  for (const { slot, iteration, task } of proposals) {
+    const [group] = plans.get(iteration + 1)!.filter((planned) => planned.slot === slot)
+    assert.equal(group, { slot, task: task.id, purpose: 'candidate' })
+  }
+  const trained = jobs.filter(({ kind, done }) => kind === 'train' && done.startsWith('PolicyUpdated'))
+  for (const [iteration, groups] of plans) {
+    for (const { slot, task, purpose } of groups) {
+      if (purpose === 'train') assert.is(task, active.get(slot))
+    }
+    const decided = log.filter(
+      (event): event is LoggedEvent<'TaskAccepted' | 'TaskRejected'> =>
+        (event.type === 'TaskAccepted' || event.type === 'TaskRejected') &&
+        event.data.iteration === iteration,
+    )
+    assert.is(decided.length, groups.filter(({ purpose }) => purpose === 'candidate').length)
+    const input = trained.find((job) => (job.input as Train).iteration === iteration)!.input as Train
+    for (const { type, data } of decided) {
+      const learned = input.groups.some(({ slot }) => slot === data.slot)
+      assert.is(learned, type === 'TaskAccepted')
+      if (type === 'TaskAccepted') active.set(data.slot, data.task)
+    }
+  }
+})
+
+test('a rollout that fails leaves its group; a group with too few left is not learned from', () => {
+  const config = smallConfig()
+  const { log, jobs } = playLoop({
+    config,
+    fails: ({ purpose, iteration, index }) => purpose === 'train' && iteration === 1 && index > 0,
+  })
+  const [first] = of(log, 'PolicyUpdated').filter(({ version }) => version === 1)
+  assert.is(first.stopped, 'no group is whole enough to learn from')
+  assert.equal(first.trainedOn, [])
+  assert.not(jobs.some(({ done }) => done === 'PolicyUpdated/1'))
+  const [completed] = of(log, 'IterationCompleted').filter(({ iteration }) => iteration === 1)
+  assert.is(completed.accuracy.n, 3)
+  assert.is(completed.metrics.failedRollouts, 9)
+})
+
+test('a task whose groups fail again and again is set aside', () => {
+  const config = smallConfig({
+    run: { iterations: 12, evaluateEvery: 12 },
+    environment: {
+      name: 'simulated',
+      tasks: 4,
+      tasksPerIteration: 3,
+      rolloutsPerTask: 4,
+      leastGroup: 2,
+      quarantineAfter: 2,
+    },
+    adaptation: { enabled: false },
+  })
+  const poisoned = 'train-00002'
+  const { log } = playLoop({ config, fails: ({ slot }) => slot === poisoned })
+  const plays = of(log, 'IterationPlanned').filter(({ groups }) =>
+    groups.some(({ slot }) => slot === poisoned),
+  )
+  assert.is(plays.length, 2)
+  assert.is(log.at(-1)?.type, 'RunCompleted')
+})
+
+test('an iteration without any outcome stops the run, and a resumed run goes on', () => {
+  const config = smallConfig()
+  const loop = playLoop({ config, fails: ({ iteration }) => iteration === 2 })
+  assert.is(loop.states.head, 'open.failed')
+  const [failure] = of(loop.log, 'RunFailed')
+  assert.is(failure.iteration, 2)
+  assert.match(failure.reason, /none of the \d+ rollouts of iteration 2/)
+})
+
+test('the judge is asked once a trajectory, or once a group, and a job ends with the last verdict', () => {
+  const single = playLoop({ config: smallConfig() })
+  const judged = single.jobs.filter(({ kind }) => kind === 'judge')
+  assert.is(judged.length, of(single.log, 'TrajectoryJudged').length)
+  const grouped = playLoop({ config: smallConfig({ rewardModel: { judging: 'group' } }) })
+  const groups = grouped.jobs.filter(({ kind }) => kind === 'judge')
+  assert.is(groups.length, of(grouped.log, 'IterationPlanned').flatMap(({ groups }) => groups).length)
+  for (const job of groups) assert.is((job.input as Judge).rollouts.length, 4)
+})
+
+test('what the judge found fault with in failed rollouts reaches the rewriter, the commonest first', () => {
+  const { jobs } = playLoop({ config: smallConfig() })
+  const rewrites = jobs.filter(({ kind }) => kind === 'rewrite').map(({ input }) => input as RewriteTask)
+  const easier = rewrites.find(({ direction }) => direction === 'easier')!
+  assert.match(easier.critique, /^\d+x simulated: /)
+  assert.ok(easier.taken.includes(easier.parent))
+})
+
+test('evaluation uses the same seeds every time', () => {
+  const { log } = playLoop({ config: smallConfig() })
+  const seeds = new Map<string, string>()
+  for (const { purpose, slot, index, seed } of of(log, 'RolloutRequested')) {
+    if (purpose !== 'evaluation') continue
+    const name = `${slot}/${index}`
+    assert.is(seeds.get(name) ?? String(seed), String(seed))
+    seeds.set(name, String(seed))
+  }
+  assert.is(seeds.size, 2)
+})
+
+test('the simulated learner learns, and adaptation keeps tasks within reach', () => {
+  const config = smallConfig({
+    run: { iterations: 40, evaluateEvery: 40 },
+    environment: { name: 'simulated', tasks: 40, tasksPerIteration: 8, rolloutsPerTask: 8 },
+    evaluation: { splits: ['in-domain'], tasks: 64 },
+    simulation: { steps: 3, learningRate: 0.06 },
+  })
+  const { log } = playLoop({ config })
+  const [before, after] = of(log, 'EvaluationCompleted').map(
+    ({ rollouts }) => rollouts.successes / rollouts.n,
+  )
+  assert.ok(after > before + 0.15, `${before} -> ${after}`)
+  assert.ok(of(log, 'TaskAccepted').length > 10)
+})
+
+test.run()
