@@ -2,8 +2,10 @@
 import { rng, type Seed, seedOf } from '../random.ts'
 import type { Label } from './judge-quality.ts'
 
-/** Good where a step made progress, bad where it made none or undid some. */
-export function progressLabel(progress: number, threshold = 0): Label {
+/** A step is good when it is worth more than half of the best possible step, whose progress is 1. */
+export const GOOD_PROGRESS = 0.5
+
+export function progressLabel(progress: number, threshold = GOOD_PROGRESS): Label {
   return progress > threshold ? 1 : -1
 }
 
@@ -13,7 +15,12 @@ export function progressLabel(progress: number, threshold = 0): Label {
  */
 export function noisyLabels(
   progress: ArrayLike<number>,
-  { id, seed, flipShare, threshold = 0 }: { id: string; seed: Seed; flipShare: number; threshold?: number },
+  {
+    id,
+    seed,
+    flipShare,
+    threshold = GOOD_PROGRESS,
+  }: { id: string; seed: Seed; flipShare: number; threshold?: number },
 ): Label[] {
   return Array.from(progress, (value, step) => {
     const label = progressLabel(value, threshold)

@@ -43,6 +43,7 @@ const OBSERVATIONS: readonly (readonly [RegExp, string | ((list: string) => stri
   [/^You are facing [^.]*\. Next to it, you see ([^.]*)\.$/, listed],
   [/^You are in the middle of a room\. .*you see nothing\.$/, 'nothing'],
   [/^There's nothing special about [^.]*\.$/, 'plain'],
+  [/^This is a normal [^.]*\. In it, you see ([^.]*)\.$/, listed],
   [/^This is a ([^.]*)\.$/, (what) => what],
   [/^\s*Available commands:/, 'help'],
 ]

@@ -1,0 +1,71 @@
+/** Expert episodes to imitate: with a share of random commands, failures kept. */
+import { expertChoice } from '../../environments/alfworld/expert.ts'
+import { beginKnowledge, type Knowledge, observe } from '../../environments/alfworld/knowledge.ts'
+import type { Environment, Task, Turn } from '../../environments/port.ts'
+import { rng, type Seed, seedOf } from '../../random.ts'
+import type { Demonstration } from './samples.ts'
+
+/** Follows one episode and advises on each turn; it knows no more than an agent reads. */
+export type Expert = {
+  readonly advise: (turn: Turn) => string
+  readonly observe: (command: string, turn: Turn) => void
+}
+
+/** ALFWorld's expert for an episode that begins with this turn. */
+export function alfworldExpert(first: Turn): Expert {
+  let knowledge: Knowledge = beginKnowledge(first)
+  return {
+    advise: ({ admissible }) => expertChoice(knowledge, admissible),
+    observe(command, turn) {
+      knowledge = observe(knowledge, command, turn)
+    },
+  }
+}
+
+export type DemonstrationOptions = {
+  /** Share of commands drawn at random from the admissible ones: the imitator then speaks well and decides poorly. */
+  readonly noise: number
+  readonly maxSteps: number
+  readonly seed: Seed
+  /** Index of the first task. */
+  readonly from?: number
+}
+
+/** Plays one episode of each task; what is random depends on the seed and the task's index alone. */
+export async function demonstrate(
+  environment: Environment,
+  tasks: readonly Task[],
+  expertFor: (first: Turn) => Expert,
+  { noise, maxSteps, seed, from = 0 }: DemonstrationOptions,
+): Promise<(Demonstration & { readonly outcome: number })[]> {
+  const demonstrations = []
+  for (const [i, task] of tasks.entries()) {
+    const index = from + i
+    const own = seedOf(seed, 'demonstration', index)
+    const random = rng(own)
+    let episode = await environment.reset(task, { seed: own, maxSteps })
+    const expert = expertFor(episode.turn)
+    const observations = [episode.turn.observation]
+    const actions: string[] = []
+    const admissible: (readonly string[])[] = []
+    while (!episode.turn.done) {
+      const { turn } = episode
+      const isRandom = random.uniform() < noise
+      const action = isRandom ? random.pick(turn.admissible) : expert.advise(turn)
+      episode = episode.step(action)
+      expert.observe(action, episode.turn)
+      admissible.push(turn.admissible)
+      actions.push(action)
+      observations.push(episode.turn.observation)
+    }
+    demonstrations.push({
+      id: `demonstration-${index}`,
+      goal: task.goal,
+      observations,
+      actions,
+      admissible,
+      outcome: episode.outcome(),
+    })
+  }
+  return demonstrations
+}

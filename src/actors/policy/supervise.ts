@@ -1,0 +1,82 @@
+import type { TrainableModel, TrainingSample, UpdateMetrics } from '../../models/port.ts'
+import { rng, type Seed, seedOf } from '../../random.ts'
+
+export type SupervisedOptions = {
+  /** Optimiser steps. */
+  readonly updates: number
+  /** Samples in one optimiser step. */
+  readonly batch: number
+  /** Highest rate: reached over the first twentieth of the updates, then falling linearly to 0. */
+  readonly learningRate: number
+  readonly tokenBudget: number
+  readonly seed: Seed
+}
+
+/** The samples to draw from when a share of the way is done, so that they can be made while the model learns. */
+export type SampleSource = (share: number) => Promise<readonly TrainingSample[]>
+
+/** Updates made under one learning rate. */
+const STRIDE = 10
+/** Share of the way over which the samples come in; afterwards all are drawn from. */
+const ARRIVAL = 0.7
+
+/**
+ * Supervised training over samples drawn in shuffled passes. Which samples an update draws from depends on its number, not
+ * on how fast they are made. Resolves to the mean loss of the last tenth of the updates (0 for no updates).
+ */
+export async function supervise(
+  model: TrainableModel,
+  source: SampleSource,
+  { updates, batch, learningRate, tokenBudget, seed }: SupervisedOptions,
+  progress: (done: number, metrics: UpdateMetrics) => void = () => {},
+): Promise<number> {
+  const losses: number[] = []
+  const draw = passes(seed)
+  const samplesAt = (done: number) => source(Math.min(1, (done + STRIDE) / (ARRIVAL * updates)))
+  let samples = updates > 0 ? await samplesAt(0) : []
+  for (let done = 0; done < updates; done += STRIDE) {
+    const now = Math.min(STRIDE, updates - done)
+    const part = draw(samples, now * batch)
+    const learning = model.update(part, {
+      loss: { kind: 'supervised' },
+      learningRate: learningRate * rateAt((done + now / 2) / updates),
+      weightDecay: 0,
+      beta1: 0.9,
+      beta2: 0.99,
+      clipNorm: 1,
+      updates: now,
+      tokenBudget,
+      seed: seedOf(seed, 'update', done),
+      klLimit: null,
+    })
+    const [metrics, next] = await Promise.all([learning, samplesAt(done + STRIDE)])
+    samples = next
+    losses.push(metrics.loss)
+    progress(done + now, metrics)
+  }
+  const last = losses.slice(-Math.max(1, Math.ceil(losses.length / 10)))
+  return last.length === 0 ? 0 : last.reduce((sum, loss) => sum + loss, 0) / last.length
+}
+
+/** Share of the highest rate at a share of the way. */
+export function rateAt(way: number): number {
+  const warmUp = 0.05
+  return way < warmUp ? way / warmUp : (1 - way) / (1 - warmUp)
+}
+
+/** Draws in shuffled passes: each sample once before any comes again; what is new joins the next pass. */
+function passes(seed: Seed) {
+  let order: number[] = []
+  let pass = 0
+  let known = 0
+  return (samples: readonly TrainingSample[], count: number): TrainingSample[] =>
+    Array.from({ length: count }, () => {
+      if (order.length === 0 || known < samples.length) {
+        const fresh = Array.from({ length: samples.length - known }, (_, i) => known + i)
+        const all = order.length === 0 && fresh.length === 0 ? samples.map((_, i) => i) : [...order, ...fresh]
+        order = rng(seedOf(seed, 'pass', pass++)).shuffle(all)
+        known = samples.length
+      }
+      return samples[order.pop()!]
+    })
+}

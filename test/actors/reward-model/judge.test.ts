@@ -1,0 +1,137 @@
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { codecOf } from '../../../src/actors/policy/packing.ts'
+import { alfworldWords } from '../../../src/actors/policy/vocabulary.ts'
+import { CAUSE_WORDS, causeOf, critiqueText } from '../../../src/actors/reward-model/causes.ts'
+import { coldStartRewardModel, labelledSamples } from '../../../src/actors/reward-model/cold-start.ts'
+import { judgeEpisodes } from '../../../src/actors/reward-model/judge.ts'
+import { chainSample, goodProbability, judgeCodecOf } from '../../../src/actors/reward-model/judging.ts'
+import { openLocalModel } from '../../../src/models/local/model.ts'
+import { presetConfig } from '../../../src/models/local/presets.ts'
+import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
+import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
+import { seedOf } from '../../../src/random.ts'
+
+const tokenizer = trainWordTokenizer({ words: alfworldWords() })
+const { size, encode } = createTokenizer(tokenizer)
+const codec = codecOf(encode)
+const judge = judgeCodecOf(codec)
+const contextTokens = 160
+
+const OBSERVATION =
+  '-= Welcome to TextWorld, ALFRED! =-\n\nYou are in the middle of a room. Looking quickly around you, you see a cabinet 2, a cabinet 1, and a fridge 1.\n\nYour task is to: put a egg in fridge.'
+const episode = (id: string, actions: readonly string[]) => ({
+  id,
+  seed: seedOf(1, id),
+  goal: 'put a egg in fridge.',
+  observations: [OBSERVATION, ...actions.map(() => 'Nothing happens.')],
+  actions,
+})
+
+async function tinyModel() {
+  const shape = presetConfig('nano', { vocabSize: size, contextTokens, endToken: codec.end })
+  return openLocalModel({
+    config: { ...shape, hiddenSize: 32, intermediateSize: 48, layers: 2, heads: 2, kvHeads: 2, headDim: 16 },
+    tokenizer,
+    seed: 3,
+  })
+}
+
+test('every cause and verdict is one token', () => {
+  assert.is(new Set([...judge.causes, judge.good, judge.bad, judge.ask]).size, CAUSE_WORDS.length + 3)
+  assert.ok(CAUSE_WORDS.every((word) => codec.encode(word).length === 1))
+  assert.is(critiqueText('place', 'open cabinet 4'), 'looks in the wrong place: open cabinet 4')
+})
+
+test('causes go with their labels', () => {
+  const cause = (action: string, label: -1 | 1, progress = 0, earlier: string[] = []) =>
+    causeOf({ action, earlier, progress, label })
+  assert.is(cause('go to fridge 1', 1), 'approach')
+  assert.is(cause('take egg 1 from fridge 1', 1), 'advance')
+  assert.is(cause('look', -1), 'idle')
+  assert.is(cause('go to fridge 1', -1), 'place')
+  assert.is(cause('go to fridge 1', -1, 0, ['go to fridge 1']), 'repeat')
+  assert.is(cause('take mug 1 from fridge 1', -1), 'object')
+  assert.is(cause('move egg 1 to cabinet 1', -1, -1), 'undo')
+})
+
+test('each step has m judgements; log-probs are those of training; company changes nothing', async () => {
+  const model = await tinyModel()
+  try {
+    const settings = { samples: 2, temperature: 1, topP: 1, contextTokens }
+    const one = episode('one', ['go to fridge 1', 'open fridge 1', 'look'])
+    const [alone] = await judgeEpisodes(model, judge, [one], settings)
+    assert.equal(
+      alone.map((verdicts) => verdicts.length),
+      [2, 2, 2],
+    )
+    const [, among] = await judgeEpisodes(model, judge, [episode('two', ['look']), one], settings)
+    assert.equal(
+      among.map((verdicts) => verdicts.map((verdict) => [...verdict!.tokens])),
+      alone.map((verdicts) => verdicts.map((verdict) => [...verdict!.tokens])),
+    )
+    for (let chain = 0; chain < 2; chain++) {
+      const steps = alone.map((verdicts) => ({ ...verdicts[chain]!, advantage: 1 }))
+      const sample = chainSample('one', judge, one, steps)!
+      const [scored] = await model.score([sample])
+      for (let t = 0; t < sample.tokens.length; t++)
+        if (sample.mask[t] === 1)
+          assert.ok(Math.abs(scored[t] - sample.logprobs[t]) < 1e-3, `${scored[t]} ${sample.logprobs[t]}`)
+      for (const verdict of alone.flat()) {
+        const probability = goodProbability(verdict!)
+        assert.ok(probability > 0 && probability < 1)
+        assert.ok(verdict!.score !== 0)
+      }
+    }
+    const long = episode('long', Array(40).fill('open fridge 1'))
+    const [judged] = await judgeEpisodes(model, judge, [long], settings)
+    assert.is(judged.length, 40)
+    assert.is(judged[0].length, 2)
+    assert.is(judged[39].length, 0) // beyond the context
+  } finally {
+    await model.close()
+  }
+})
+
+test('an untrained chain is no sample', () => {
+  const steps = [{ tokens: [1, 2], logprobs: [0, 0], advantage: 0 }]
+  assert.is(chainSample('x', judge, episode('x', ['look']), steps), null)
+})
+
+test('cold start: good and bad labels weigh the same, and the judge learns what can be told from the text', async () => {
+  const episodes = Array.from({ length: 30 }, (_, i) => {
+    const actions =
+      i % 3 === 0 ? ['go to fridge 1', 'open fridge 1', 'look'] : ['look', 'inventory', 'open fridge 1']
+    return {
+      ...episode(`e${i}`, actions),
+      progress: actions.map((action) => (action === 'open fridge 1' ? 1 : 0)),
+    }
+  })
+  const options = {
+    flippedLabels: 0.1,
+    updates: 60,
+    batch: 8,
+    learningRate: 1e-2,
+    tokenBudget: 2048,
+    contextTokens,
+    seed: seedOf(9),
+  }
+  const samples = labelledSamples(judge, episodes, options)
+  const weights = { good: 0, bad: 0 }
+  for (const { tokens, advantages } of samples)
+    for (const [t, token] of tokens.entries()) {
+      if (token === judge.good) weights.good += advantages[t]
+      if (token === judge.bad) weights.bad += advantages[t]
+    }
+  assert.ok(Math.abs(weights.good - weights.bad) < 1e-3)
+  const model = await tinyModel()
+  try {
+    const start = await coldStartRewardModel(model, judge, episodes, options)
+    assert.ok(start.quality.single.balanced > 0.75, JSON.stringify(start.quality))
+    assert.is(start.warning, null)
+  } finally {
+    await model.close()
+  }
+})
+
+test.run()
