@@ -73,7 +73,8 @@ test('tensors are read back as they were written, in each dtype', async () => {
       assert.equal(file.entries.get(name)?.shape, shape)
       const read = await file.read(name)
       assert.is(read.length, values.length)
-      read.forEach((value, i) => assert.ok(Math.abs(value - values[i]) <= tolerance * Math.abs(values[i])))
+      for (const [i, value] of read.entries())
+        assert.ok(Math.abs(value - values[i]) <= tolerance * Math.abs(values[i]))
     }
     await file.close()
   }
