@@ -3,6 +3,7 @@ import { explain, RlError } from './errors.ts'
 
 /** Every `rl` command, loaded when it is called. */
 const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
+  coding: () => import('./cli/coding.ts'),
   alfworld: () => import('./cli/alfworld.ts'),
 }
 

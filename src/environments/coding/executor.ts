@@ -1,0 +1,327 @@
+/** The port through which untrusted programs are run. It reports what happened; whether that is right is the comparator's to say. */
+import { createHash } from 'node:crypto'
+import { RlError } from '../../errors.ts'
+import { createResultCache, type ResultCache } from './result-cache.ts'
+
+/**
+ * What became of one run.
+ * - `ok`: ended by itself with exit code 0.
+ * - `runtime_error`: ended by an exception, another exit code or a signal.
+ * - `timeout`: reached its CPU limit (all its processes together), or the wall limit that stands behind it.
+ * - `memory`: reached its memory limit.
+ * - `output_limit`: wrote more than it may; what it wrote is cut.
+ * - `compile_error`: the text is not a program; nothing was run.
+ * - `invalid`: not run because there is nothing to run (an empty or oversized program, a test without input or output).
+ * - `sandbox_error`: the sandbox failed, not the program. Tried again; never a reward.
+ */
+export type Verdict =
+  | 'ok'
+  | 'runtime_error'
+  | 'timeout'
+  | 'memory'
+  | 'output_limit'
+  | 'compile_error'
+  | 'invalid'
+  | 'sandbox_error'
+
+export type Limits = {
+  /** CPU time of all processes of a run together: the first limit, so that a busy machine changes no verdict. */
+  readonly cpuMs: number
+  /** Elapsed time; default 3 x cpuMs + 1,000. */
+  readonly wallMs?: number
+  /** Resident memory of all processes of a run together, in MiB. */
+  readonly memoryMB: number
+  readonly outputBytes: number
+  /** Processes and threads at once. */
+  readonly processes: number
+  /** Largest file, and the size of the scratch folder, in MiB. */
+  readonly fileMB: number
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  cpuMs: 4000,
+  memoryMB: 512,
+  outputBytes: 1 << 20,
+  processes: 64,
+  fileMB: 16,
+}
+
+export const wallLimitMs = (limits: Limits) => limits.wallMs ?? 3 * limits.cpuMs + 1000
+
+/** One program with all its tests, given as their standard inputs. */
+export type ProgramRun = {
+  /** Python source text. */
+  readonly program: string
+  readonly stdins: readonly string[]
+  readonly limits: Limits
+}
+
+export type RunResult = {
+  readonly verdict: Verdict
+  /** At most `outputBytes` of standard output, decoded as UTF-8. */
+  readonly stdout: string
+  /** The last 4 kB of standard error; for `sandbox_error` and `invalid`, the reason. */
+  readonly stderrTail: string
+  /** Null where a signal or a limit ended it. */
+  readonly exitCode: number | null
+  readonly signal: number | null
+  readonly cpuMs: number
+  readonly wallMs: number
+  readonly peakKB: number
+  readonly truncated: boolean
+}
+
+/** A result with the places of its program and test in the batch. */
+export type TestResult = RunResult & { readonly program: number; readonly test: number }
+
+/** One way to run programs. `run` reports each test as it ends; a test that it cannot report is a sandbox error. */
+export interface Provider {
+  readonly name: 'bwrap' | 'pyodide' | 'sandbox-fusion' | 'process'
+  /** What else a person should know: the interpreter, which limits hold. */
+  readonly detail: string
+  /** Changes when the same program may give other results: a part of the cache's key. */
+  readonly semantics: string
+  /** How many programs it runs at once. */
+  readonly concurrency: number
+  /** Rejects with an RlError when the sandbox itself fails; tests reported before that stand. */
+  run(job: ProgramRun, report: (test: number, result: RunResult) => void, signal?: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Executor {
+  readonly provider: Provider
+  /** Results in the order in which tests end. Identical runs in a batch or in the cache are executed once. */
+  run(batch: readonly ProgramRun[], signal?: AbortSignal): AsyncIterable<TestResult>
+  /** Tests executed, and tests answered from the cache or by an identical run of the same batch. */
+  readonly counts: Readonly<{ executed: number; reused: number; retried: number }>
+  close(): Promise<void>
+}
+
+export type ExecutorOptions = {
+  readonly provider: Provider
+  readonly cache?: ResultCache
+  /** Programs at once; default the provider's. */
+  readonly concurrency?: number
+  /** Further tries after a sandbox error. */
+  readonly retries?: number
+  /** Programs longer than this, in UTF-8 bytes, are invalid. */
+  readonly maxProgramBytes?: number
+}
+
+export function createExecutor({
+  provider,
+  cache = createResultCache(),
+  concurrency = provider.concurrency,
+  retries = 2,
+  maxProgramBytes = 1 << 18,
+}: ExecutorOptions): Executor {
+  const counts = { executed: 0, reused: 0, retried: 0 }
+  const slots = createSlots(concurrency)
+
+  /** Runs tests that no one has run yet, again and again for those that the sandbox failed. */
+  async function execute(
+    job: ProgramRun,
+    report: (test: number, result: RunResult) => void,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    let open = job.stdins.map((_, test) => test)
+    let reason = 'the sandbox gave no result'
+    for (let attempt = 0; attempt <= retries && open.length > 0; attempt++) {
+      signal?.throwIfAborted()
+      const asked = open
+      const done = new Set<number>()
+      if (attempt > 0) counts.retried += asked.length
+      try {
+        const stdins = asked.map((test) => job.stdins[test])
+        await provider.run(
+          { ...job, stdins },
+          (place, result) => {
+            if (result.verdict === 'sandbox_error') {
+              reason = result.stderrTail
+              return
+            }
+            done.add(asked[place])
+            counts.executed++
+            report(asked[place], result)
+          },
+          signal,
+        )
+      } catch (error) {
+        signal?.throwIfAborted()
+        if (!(error instanceof RlError)) throw error
+        reason = error.message
+      }
+      open = asked.filter((test) => !done.has(test))
+    }
+    for (const test of open) report(test, unrun('sandbox_error', reason))
+  }
+
+  async function* run(batch: readonly ProgramRun[], signal?: AbortSignal): AsyncIterable<TestResult> {
+    const queue = createQueue<TestResult>()
+    const jobs = mergeIdentical(batch)
+    const work = jobs.map(async ({ job, places }) => {
+      const invalid = whyInvalid(job.program, maxProgramBytes)
+      const deliver = (test: number, result: RunResult) => {
+        for (const place of places[test]) queue.push({ ...result, ...place })
+        counts.reused += places[test].length - 1
+      }
+      const keys = job.stdins.map((stdin) => keyOf(provider, job, stdin))
+      const missing: number[] = []
+      for (const [test, key] of keys.entries()) {
+        const known = invalid ? unrun('invalid', invalid) : await cache.get(key)
+        if (!known) missing.push(test)
+        else {
+          if (!invalid) counts.reused++
+          deliver(test, known)
+        }
+      }
+      if (missing.length === 0) return
+      const release = await slots.take(signal)
+      try {
+        const stdins = missing.map((test) => job.stdins[test])
+        await execute(
+          { ...job, stdins },
+          (place, result) => {
+            const test = missing[place]
+            if (isRepeatable(result, job.limits)) cache.set(keys[test], result)
+            deliver(test, result)
+          },
+          signal,
+        )
+      } finally {
+        release()
+      }
+    })
+    void Promise.all(work).then(queue.end, queue.fail)
+    yield* queue.items()
+  }
+
+  return { provider, run, counts, close: () => provider.close() }
+}
+
+/** All results of a batch in its own shape: `[program][test]`. */
+export async function runAll(
+  executor: Executor,
+  batch: readonly ProgramRun[],
+  signal?: AbortSignal,
+): Promise<RunResult[][]> {
+  const results: RunResult[][] = batch.map((job) => new Array(job.stdins.length))
+  for await (const { program, test, ...result } of executor.run(batch, signal))
+    results[program][test] = result
+  return results
+}
+
+/** The result of a test that was not run. */
+export function unrun(verdict: 'invalid' | 'sandbox_error' | 'compile_error', reason: string): RunResult {
+  return {
+    verdict,
+    stdout: '',
+    stderrTail: reason,
+    exitCode: null,
+    signal: null,
+    cpuMs: 0,
+    wallMs: 0,
+    peakKB: 0,
+    truncated: false,
+  }
+}
+
+function whyInvalid(program: string, maxBytes: number): string | null {
+  if (program.trim() === '') return 'the program is empty'
+  const bytes = Buffer.byteLength(program)
+  return bytes > maxBytes ? `the program has ${bytes} bytes, at most ${maxBytes} are allowed` : null
+}
+
+/**
+ * Whether the same run would end the same way again: not a sandbox error, not ended by the clock on the wall, and not
+ * within 20 % of the CPU limit.
+ */
+function isRepeatable({ verdict, cpuMs }: RunResult, limits: Limits): boolean {
+  return verdict !== 'sandbox_error' && verdict !== 'timeout' && cpuMs < 0.8 * limits.cpuMs
+}
+
+function keyOf(provider: Provider, { program, limits }: ProgramRun, stdin: string): string {
+  const parts = [provider.name, provider.semantics, program, JSON.stringify(limits), stdin]
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
+  return hash.digest('hex')
+}
+
+type Place = { readonly program: number; readonly test: number }
+type Merged = { job: ProgramRun; places: Place[][] }
+
+/** One job for each distinct program and limits; each distinct test once, with every place that waits for it. */
+function mergeIdentical(batch: readonly ProgramRun[]): Merged[] {
+  const jobs = new Map<string, { program: string; limits: Limits; tests: Map<string, Place[]> }>()
+  for (const [program, job] of batch.entries()) {
+    const key = `${JSON.stringify(job.limits)}${job.program}`
+    let merged = jobs.get(key)
+    if (!merged) {
+      merged = { program: job.program, limits: job.limits, tests: new Map() }
+      jobs.set(key, merged)
+    }
+    for (const [test, stdin] of job.stdins.entries()) {
+      const places = merged.tests.get(stdin)
+      if (places) places.push({ program, test })
+      else merged.tests.set(stdin, [{ program, test }])
+    }
+  }
+  return [...jobs.values()].map(({ program, limits, tests }) => ({
+    job: { program, limits, stdins: [...tests.keys()] },
+    places: [...tests.values()],
+  }))
+}
+
+/** A counting semaphore, first come first served. */
+function createSlots(count: number) {
+  let free = Math.max(1, count)
+  const waiting: (() => void)[] = []
+  const release = () => {
+    const next = waiting.shift()
+    if (next) next()
+    else free++
+  }
+  return {
+    async take(signal?: AbortSignal): Promise<() => void> {
+      if (free > 0) free--
+      else await new Promise<void>((resolve) => waiting.push(resolve))
+      if (signal?.aborted) {
+        release()
+        signal.throwIfAborted()
+      }
+      return release
+    },
+  }
+}
+
+/** What producers push, an async iterator gives out. */
+function createQueue<T>() {
+  const items: T[] = []
+  let ended = false
+  let failure: { readonly error: unknown } | null = null
+  let wake: () => void = () => {}
+  return {
+    push(item: T) {
+      items.push(item)
+      wake()
+    },
+    end() {
+      ended = true
+      wake()
+    },
+    fail(error: unknown) {
+      failure = { error }
+      wake()
+    },
+    async *items(): AsyncGenerator<T> {
+      while (true) {
+        while (items.length > 0) yield items.shift() as T
+        if (failure) throw failure.error
+        if (ended) return
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    },
+  }
+}

@@ -1,0 +1,340 @@
+/** The record formats of public problem sets, each turned into a CodingProblem. */
+import { inflateSync } from 'node:zlib'
+import { z } from 'zod'
+import { RlError } from '../../errors.ts'
+import { TOKENS } from './compare.ts'
+import { DEFAULT_LIMITS } from './executor.ts'
+import { type Call, type CodingProblem, limitsOf, STDIO, type TestCase } from './problem.ts'
+import { splitAssertions } from './python-assertions.ts'
+
+/** Seconds for a problem that names no limit: the reference's executor default. */
+const DEFAULT_SECONDS = 4
+const MAX_SECONDS = 120
+const MAX_UNPACKED_BYTES = 1 << 28
+
+const text = z.string()
+const texts = z.array(text)
+const identifier = text.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected a Python name')
+const seconds = z.number().positive().max(MAX_SECONDS)
+const id = z.union([text.min(1), z.number()]).transform(String)
+
+type Format = {
+  /** A record is of the first format all of whose keys it has. */
+  readonly keys: readonly string[]
+  readonly parse: (record: unknown, place: string) => CodingProblem
+}
+
+const COMPARATOR = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.enum(['tokens', 'exact', 'json', 'last-line']) }),
+  z.strictObject({
+    kind: z.literal('float'),
+    absolute: z.number().min(0),
+    relative: z.number().min(0),
+  }),
+  z.strictObject({ kind: z.literal('checker'), program: text.min(1) }),
+])
+
+/** The reference's own fields, which the Gen-Verse sets share: CodeContests_train, LiveBench-ReasonFlux and others. */
+const REFERENCE = z.looseObject({
+  id: id.optional(),
+  task_id: id.optional(),
+  question: text.min(1),
+  test_method: z.enum(['stdio', 'function']).default('stdio'),
+  test_time_limit: seconds.default(DEFAULT_SECONDS),
+  test_input: texts,
+  test_output: texts,
+  example_input: texts.default([]),
+  example_output: texts.default([]),
+  fn_name: identifier.optional(),
+  reference_solution: text.nullish(),
+  solutions: texts.optional(),
+  memory_limit_mb: z
+    .number()
+    .int()
+    .min(16)
+    .max(1 << 16)
+    .optional(),
+  comparator: COMPARATOR.optional(),
+  split: text.nullish(),
+})
+
+function parseReference(record: unknown, place: string): CodingProblem {
+  const data = read(REFERENCE, record, place)
+  if (data.test_method === 'function' && data.fn_name === undefined)
+    throw refusal(place, 'fn_name', "test_method is 'function' and no function is named")
+  const solutions = data.reference_solution ? [data.reference_solution] : (data.solutions ?? [])
+  return problem({
+    id: data.id ?? data.task_id ?? place,
+    question: data.question,
+    tests: pairs(data.test_input, data.test_output, place, 'test'),
+    examples: pairs(data.example_input, data.example_output, place, 'example'),
+    seconds: data.test_time_limit,
+    memoryMB: data.memory_limit_mb,
+    comparator: data.comparator,
+    call: data.test_method === 'function' ? { kind: 'json', name: data.fn_name as string } : STDIO,
+    solutions,
+    split: data.split ?? null,
+  })
+}
+
+const PYTHON3 = 3
+const TESTS = z.object({ input: texts, output: texts })
+const LANGUAGE = z.union([z.number(), text])
+/** `{language: [], solution: []}`, or a list of `{language, solution}`. */
+const SOLUTIONS = z.union([
+  z.object({ language: z.array(LANGUAGE), solution: texts }),
+  z.array(z.object({ language: LANGUAGE, solution: text })),
+])
+
+/** DeepMind's CodeContests. */
+const CODE_CONTESTS = z.looseObject({
+  name: text.min(1),
+  description: text.min(1),
+  public_tests: TESTS,
+  private_tests: TESTS.optional(),
+  generated_tests: TESTS.optional(),
+  solutions: SOLUTIONS.optional(),
+  time_limit: z
+    .union([seconds, z.object({ seconds: z.coerce.number().min(0), nanos: z.number().min(0).default(0) })])
+    .nullish(),
+  memory_limit_bytes: z.coerce.number().min(0).nullish(),
+})
+
+function parseCodeContests(record: unknown, place: string): CodingProblem {
+  const data = read(CODE_CONTESTS, record, place)
+  const limit = data.time_limit ?? DEFAULT_SECONDS
+  const asSeconds = typeof limit === 'number' ? limit : limit.seconds + limit.nanos / 1e9
+  const tests = (['public_tests', 'private_tests', 'generated_tests'] as const).flatMap((key) =>
+    pairs(data[key]?.input ?? [], data[key]?.output ?? [], place, key),
+  )
+  const memoryMB = Math.round((data.memory_limit_bytes ?? 0) / 2 ** 20)
+  return problem({
+    id: data.name,
+    question: data.description,
+    tests,
+    examples: pairs(data.public_tests.input, data.public_tests.output, place, 'public_tests'),
+    seconds: Math.min(asSeconds || DEFAULT_SECONDS, MAX_SECONDS),
+    memoryMB: memoryMB > 0 ? Math.max(memoryMB, 64) : undefined,
+    solutions: pythonSolutions(data.solutions),
+  })
+}
+
+function pythonSolutions(solutions: z.infer<typeof SOLUTIONS> | undefined): string[] {
+  if (!solutions) return []
+  const rows = Array.isArray(solutions)
+    ? solutions
+    : solutions.solution.map((solution, i) => ({ solution, language: solutions.language[i] }))
+  return rows
+    .filter(({ language }) => language === PYTHON3 || language === 'PYTHON3')
+    .map(({ solution }) => solution)
+}
+
+const LIVE_TESTS = z.array(
+  z.object({
+    input: text,
+    output: text,
+    testtype: z.enum(['stdin', 'functional']).default('stdin'),
+  }),
+)
+
+/** LiveCodeBench, and LiveBench's coding questions, which keep their statement in `turns`. */
+const LIVE = z.looseObject({
+  question_id: id,
+  question_content: text.min(1).optional(),
+  turns: texts.min(1).optional(),
+  starter_code: text.nullish(),
+  public_test_cases: z.unknown(),
+  private_test_cases: z.unknown().optional(),
+  metadata: z.unknown().optional(),
+  original_json: z.unknown().optional(),
+})
+
+const METADATA = z.looseObject({ func_name: identifier.nullish() })
+
+function parseLive(record: unknown, place: string): CodingProblem {
+  const data = read(LIVE, record, place)
+  const question = data.question_content ?? data.turns?.[0]
+  if (question === undefined) throw refusal(place, 'question_content', 'there is no question')
+  const examples = liveTests(data.public_test_cases, place, 'public_test_cases')
+  const tests = [...examples, ...liveTests(data.private_test_cases, place, 'private_test_cases')]
+  const kinds = new Set(tests.map(({ testtype }) => testtype))
+  if (kinds.size > 1)
+    throw refusal(place, 'private_test_cases', "tests of type 'stdin' and 'functional' are mixed")
+  const functional = kinds.has('functional')
+  const original = z.looseObject({ metadata: z.unknown() }).safeParse(data.original_json)
+  const metadata = read(
+    METADATA,
+    unpackJson(data.metadata ?? original.data?.metadata ?? {}, place, 'metadata'),
+    place,
+  )
+  if (functional && !metadata.func_name)
+    throw refusal(place, 'metadata.func_name', 'the tests are functional and no function is named')
+  const call: Call = functional ? { kind: 'json', name: metadata.func_name as string } : STDIO
+  return problem({
+    id: data.question_id,
+    question: data.starter_code ? `${question}\n\n${data.starter_code}` : question,
+    tests,
+    examples,
+    seconds: 6,
+    comparator: functional ? { kind: 'json' } : TOKENS,
+    call,
+  })
+}
+
+function liveTests(value: unknown, place: string, key: string): z.infer<typeof LIVE_TESTS> {
+  if (value === undefined || value === null || value === '') return []
+  return read(LIVE_TESTS, unpackJson(value, place, key), place, key)
+}
+
+/** A value, JSON text of it, or the base64 of that text deflated. */
+function unpackJson(value: unknown, place: string, key: string): unknown {
+  if (typeof value !== 'string') return value
+  const plain = value.trim()
+  if (plain.startsWith('[') || plain.startsWith('{')) return parse(plain, place, key)
+  let bytes: Buffer
+  try {
+    bytes = inflateSync(Buffer.from(plain, 'base64'), { maxOutputLength: MAX_UNPACKED_BYTES })
+  } catch (cause) {
+    throw refusal(place, key, `neither JSON nor base64 of deflated JSON (${(cause as Error).message})`)
+  }
+  if (bytes[0] === 0x80)
+    throw refusal(
+      place,
+      key,
+      'holds a Python pickle, which is a program and is not run',
+      'write the tests as JSON',
+    )
+  return parse(bytes.toString(), place, key)
+}
+
+function parse(json: string, place: string, key: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch (cause) {
+    throw refusal(place, key, `not JSON (${(cause as Error).message})`)
+  }
+}
+
+const MBPP = z.looseObject({
+  task_id: id,
+  text: text.min(1).optional(),
+  prompt: text.min(1).optional(),
+  code: text,
+  test_list: texts.min(1),
+  test_setup_code: text.nullish(),
+  test_imports: texts.optional(),
+})
+
+function parseMbpp(record: unknown, place: string): CodingProblem {
+  const data = read(MBPP, record, place)
+  const question = data.prompt ?? data.text
+  if (question === undefined) throw refusal(place, 'text', 'there is no question')
+  const setup = [data.test_setup_code ?? '', ...(data.test_imports ?? [])].filter(Boolean).join('\n')
+  const tests = assertions(data.test_list.join('\n'), place, 'test_list')
+  return problem({
+    id: `mbpp/${data.task_id}`,
+    question: `${question}\n\nYour code should pass this test:\n${data.test_list[0]}`,
+    tests,
+    seconds: DEFAULT_SECONDS,
+    comparator: { kind: 'last-line' },
+    call: { kind: 'expression', setup, name: null },
+    solutions: [data.code],
+  })
+}
+
+const HUMAN_EVAL = z.looseObject({
+  task_id: id,
+  prompt: text.min(1),
+  entry_point: identifier,
+  canonical_solution: text,
+  test: text.min(1),
+})
+
+function parseHumanEval(record: unknown, place: string): CodingProblem {
+  const data = read(HUMAN_EVAL, record, place)
+  const [, body] = /def check\(candidate\)\s*:[^\n]*\n([\s\S]*)/.exec(data.test) ?? []
+  if (body === undefined) throw refusal(place, 'test', 'there is no function check(candidate)')
+  return problem({
+    id: data.task_id,
+    question: `Complete this function.\n\n${data.prompt}`,
+    tests: assertions(body, place, 'test'),
+    seconds: DEFAULT_SECONDS,
+    comparator: { kind: 'last-line' },
+    call: { kind: 'expression', setup: '', name: data.entry_point },
+    solutions: [data.prompt + data.canonical_solution],
+  })
+}
+
+function assertions(source: string, place: string, key: string): readonly TestCase[] {
+  const { tests, refused } = splitAssertions(source)
+  if (refused !== null)
+    throw refusal(place, key, `${refused}`, 'only plain assertions can be turned into tests')
+  return tests
+}
+
+const FORMATS: readonly Format[] = [
+  { keys: ['test_input', 'test_output'], parse: parseReference },
+  { keys: ['description', 'public_tests'], parse: parseCodeContests },
+  { keys: ['question_id', 'public_test_cases'], parse: parseLive },
+  { keys: ['test_list', 'code'], parse: parseMbpp },
+  { keys: ['entry_point', 'canonical_solution', 'test'], parse: parseHumanEval },
+]
+
+/** A record as a problem with at most `maxTests` tests; throws an RlError that names the place and the key. */
+export function parseRecord(record: unknown, place: string, maxTests: number): CodingProblem {
+  if (typeof record !== 'object' || record === null || Array.isArray(record))
+    throw new RlError(`${place}: expected a JSON object`, { code: 'coding.dataset' })
+  const format = FORMATS.find(({ keys }) => keys.every((key) => Object.hasOwn(record, key)))
+  if (!format)
+    throw new RlError(
+      `${place}: no known format has the keys ${Object.keys(record).slice(0, 12).join(', ') || '(none)'}`,
+      {
+        code: 'coding.dataset',
+        hint: `known are ${FORMATS.map(({ keys }) => keys.join(' + ')).join('; ')}`,
+      },
+    )
+  const parsed = format.parse(record, place)
+  return { ...parsed, tests: parsed.tests.slice(0, maxTests) }
+}
+
+type Draft = Pick<CodingProblem, 'id' | 'question' | 'tests'> &
+  Partial<CodingProblem> & { readonly seconds: number; readonly memoryMB?: number }
+
+function problem({ seconds, memoryMB = DEFAULT_LIMITS.memoryMB, ...draft }: Draft): CodingProblem {
+  return {
+    id: draft.id,
+    question: draft.question,
+    tests: draft.tests.map(({ input, output }) => ({ input, output })),
+    examples: (draft.examples ?? []).map(({ input, output }) => ({ input, output })),
+    limits: limitsOf(seconds, memoryMB),
+    comparator: draft.comparator ?? (draft.call?.kind === 'json' ? { kind: 'json' } : TOKENS),
+    call: draft.call ?? STDIO,
+    solutions: draft.solutions ?? [],
+    split: draft.split ?? null,
+  }
+}
+
+function pairs(
+  inputs: readonly string[],
+  outputs: readonly string[],
+  place: string,
+  key: string,
+): TestCase[] {
+  if (inputs.length !== outputs.length)
+    throw refusal(place, key, `${inputs.length} inputs and ${outputs.length} outputs`)
+  return inputs.map((input, i) => ({ input, output: outputs[i] }))
+}
+
+function read<T>(schema: z.ZodType<T>, record: unknown, place: string, under?: string): T {
+  const parsed = schema.safeParse(record)
+  if (parsed.success) return parsed.data
+  const [{ path, message }] = parsed.error.issues
+  throw refusal(place, [under, ...path].filter((part) => part !== undefined).join('.'), message)
+}
+
+function refusal(place: string, key: string, message: string, hint?: string): RlError {
+  return new RlError(`${place}: ${key}: ${message}`, {
+    code: 'coding.dataset',
+    hint: hint ?? 'mend the record or leave it out',
+  })
+}

@@ -1,0 +1,48 @@
+/** Reads programs and unit tests out of a model's text. */
+import type { TestCase } from './problem.ts'
+
+export type ParsedProgram = { readonly program: string } | { readonly reason: string }
+
+const FENCE = /```(?:python|py|python3|Python)[ \t]*\r?\n([\s\S]*?)```/g
+
+/** The program of an answer: its last fenced Python block (rlanything 5.1). */
+export function parseProgram(answer: string): ParsedProgram {
+  const block = [...answer.matchAll(FENCE)].at(-1)
+  if (!block) {
+    const open = /```(?:python|py)\b/.test(answer)
+    return { reason: open ? 'the last Python block has no end' : 'there is no Python block' }
+  }
+  const program = normalizeNewlines(block[1])
+  return program.trim() === '' ? { reason: 'the last Python block is empty' } : { program }
+}
+
+export type ParsedTest = { readonly test: TestCase } | { readonly reason: string }
+
+/** A bold header, with or without its colon, before or after the closing asterisks. */
+const header = (name: string) => new RegExp(`\\*\\*[ \\t]*${name}[ \\t]*:?[ \\t]*\\*\\*[ \\t]*:?`, 'gi')
+
+/**
+ * The unit test of an answer: what stands in the fence after its last bold "Test Input" and "Test Output" headers, or where there
+ * is no fence the text up to the next bold header (rlanything 5.1). A test without input or without output is none.
+ */
+export function parseUnitTest(answer: string): ParsedTest {
+  const input = section(answer, 'Test Input')
+  const output = section(answer, 'Test Output')
+  if (input === null) return { reason: 'there is no "Test Input"' }
+  if (output === null) return { reason: 'there is no "Test Output"' }
+  if (input.trim() === '') return { reason: 'the input is empty' }
+  if (output.trim() === '') return { reason: 'the output is empty' }
+  return { test: { input, output } }
+}
+
+function section(answer: string, name: string): string | null {
+  const head = [...answer.matchAll(header(name))].at(-1)
+  if (!head) return null
+  const rest = normalizeNewlines(answer.slice(head.index + head[0].length))
+  const [, fenced] = /^\s*```[^\n`]*\n([\s\S]*?)```/.exec(rest) ?? []
+  if (fenced !== undefined) return fenced
+  const [plain] = rest.split(/\n[ \t]*\*\*|\*\*Test /i)
+  return `${plain.replace(/```/g, '').trim()}\n`
+}
+
+const normalizeNewlines = (text: string) => text.replace(/\r\n?/g, '\n')

@@ -1,0 +1,121 @@
+/** Memory and process limits over a whole sandbox, where this process may make control groups (as root, or delegated). */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** A reusable group: one sandbox after another, one at a time. */
+export type ControlGroup = {
+  /** Sets the limits and puts the process and all its present descendants in. */
+  readonly enter: (pid: number, limits: { readonly memoryMB: number; readonly processes: number }) => void
+  /** How often the kernel has ended a process of this group for its memory. */
+  readonly oomKills: () => number
+  readonly remove: () => void
+}
+
+type Files = {
+  readonly folders: readonly string[]
+  readonly memoryLimit: string
+  readonly processLimit: string
+  readonly oomEvents: string
+}
+
+const PREFIX = 'rl-coding-'
+
+/** A new group, or null where control groups cannot be had. */
+export function createControlGroup(slot: number): ControlGroup | null {
+  const files =
+    openVersion1(`${PREFIX}${process.pid}-${slot}`) ?? openVersion2(`${PREFIX}${process.pid}-${slot}`)
+  if (!files) return null
+  return {
+    enter(pid, { memoryMB, processes }) {
+      writeFileSync(files.memoryLimit, String(memoryMB * 2 ** 20))
+      writeFileSync(files.processLimit, String(processes))
+      for (const member of withDescendants(pid))
+        for (const folder of files.folders) writeFileSync(join(folder, 'cgroup.procs'), String(member))
+    },
+    oomKills: () => Number(/^oom_kill (\d+)$/m.exec(readFileSync(files.oomEvents, 'utf8'))?.[1] ?? 0),
+    remove: () => files.folders.forEach(removeFolder),
+  }
+}
+
+/** Version 1: a folder in the hierarchy of each of the two controllers. */
+function openVersion1(name: string): Files | null {
+  const memory = ownFolder('memory')
+  const pids = ownFolder('pids')
+  if (!memory || !pids) return null
+  const folders = [join(memory, name), join(pids, name)]
+  if (!makeFolders(folders)) return null
+  return {
+    folders,
+    memoryLimit: join(folders[0], 'memory.limit_in_bytes'),
+    processLimit: join(folders[1], 'pids.max'),
+    oomEvents: join(folders[0], 'memory.oom_control'),
+  }
+}
+
+/** Version 2: one folder, beside our own one because a group with processes can have no limited children. */
+function openVersion2(name: string): Files | null {
+  const own = ownFolder('')
+  if (!own) return null
+  const folder = join(dirname(own), name)
+  if (!makeFolders([folder])) return null
+  if (!existsSync(join(folder, 'memory.max')) || !existsSync(join(folder, 'pids.max'))) {
+    removeFolder(folder)
+    return null
+  }
+  return {
+    folders: [folder],
+    memoryLimit: join(folder, 'memory.max'),
+    processLimit: join(folder, 'pids.max'),
+    oomEvents: join(folder, 'memory.events'),
+  }
+}
+
+/** This process's folder in a controller's hierarchy ('' is version 2), or null. */
+function ownFolder(controller: string): string | null {
+  try {
+    for (const line of readFileSync('/proc/self/cgroup', 'utf8').split('\n')) {
+      const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
+      if (path === undefined || !controllers.split(',').includes(controller)) continue
+      const folder = join('/sys/fs/cgroup', controller, path)
+      if (existsSync(join(folder, 'cgroup.procs'))) return folder
+    }
+  } catch {
+    return null
+  }
+  return null
+}
+
+/** Makes the folders and removes those of dead processes; false where that is not allowed. */
+function makeFolders(folders: readonly string[]): boolean {
+  try {
+    for (const folder of folders) {
+      sweep(dirname(folder))
+      mkdirSync(folder)
+      writeFileSync(join(folder, 'cgroup.procs'), '', { flag: 'a' })
+    }
+    return true
+  } catch {
+    folders.forEach(removeFolder)
+    return false
+  }
+}
+
+function sweep(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const [, pid] = /^rl-coding-(\d+)-\d+$/.exec(name) ?? []
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeFolder(join(parent, name))
+  }
+}
+
+function removeFolder(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch {
+    return // gone, or a process is still leaving it: the next start sweeps it
+  }
+}
+
+function withDescendants(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+  return [pid, ...children.flatMap((child) => withDescendants(Number(child)))]
+}

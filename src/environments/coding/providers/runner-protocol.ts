@@ -1,0 +1,126 @@
+/** The binary protocol of runner/sandbox_runner.py, from the outside. */
+import { type Limits, type RunResult, type Verdict, wallLimitMs } from '../executor.ts'
+
+/** The program and its limits, as the runner reads them once. */
+export function encodeProgram(program: string, limits: Limits): Buffer {
+  const text = Buffer.from(program)
+  const frame = Buffer.alloc(4 + text.length + 24)
+  frame.writeUInt32BE(text.length, 0)
+  text.copy(frame, 4)
+  const numbers = [
+    limits.cpuMs,
+    wallLimitMs(limits),
+    limits.memoryMB,
+    limits.outputBytes,
+    limits.processes,
+    limits.fileMB,
+  ]
+  for (const [i, number] of numbers.entries()) frame.writeUInt32BE(Math.ceil(number), 4 + text.length + 4 * i)
+  return frame
+}
+
+export function encodeTest(index: number, stdin: string): Buffer {
+  const text = Buffer.from(stdin)
+  const frame = Buffer.alloc(8 + text.length)
+  frame.writeUInt32BE(index, 0)
+  frame.writeUInt32BE(text.length, 4)
+  text.copy(frame, 8)
+  return frame
+}
+
+/** What the runner saw of one test. */
+export type RunnerReport = {
+  readonly index: number
+  /** S: the program was started; C: its text does not compile; -: the child ended before that. */
+  readonly started: string
+  /** Why the runner ended it: c CPU, w wall, m memory, o output; - where it ended by itself. */
+  readonly ended: string
+  readonly exitCode: number
+  readonly signal: number
+  readonly cpuUs: number
+  readonly wallUs: number
+  readonly peakKB: number
+  /** The scratch folder could not be cleaned: the next test needs a new sandbox. */
+  readonly renew: boolean
+  readonly stdout: Buffer
+  readonly stderrTail: Buffer
+}
+
+const READY = 'R'.charCodeAt(0)
+const HEAD_BYTES = 4 + 2 + 8 + 24 + 1 + 8
+
+/** Feeds on chunks of the result channel; calls `onReady` once and `onReport` for each test. */
+export function createReportReader(onReady: () => void, onReport: (report: RunnerReport) => void) {
+  let ready = false
+  let chunks: Buffer[] = []
+  let size = 0
+  let needed = 1
+  return function read(chunk: Buffer): void {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size < needed) return
+    let buffer = Buffer.concat(chunks, size)
+    if (!ready) {
+      if (buffer[0] !== READY) throw new Error('the runner does not speak its protocol')
+      ready = true
+      buffer = buffer.subarray(1)
+      onReady()
+    }
+    for (;;) {
+      needed = HEAD_BYTES
+      if (buffer.length < needed) break
+      const stdoutBytes = buffer.readUInt32BE(HEAD_BYTES - 8)
+      needed += stdoutBytes + buffer.readUInt32BE(HEAD_BYTES - 4)
+      if (buffer.length < needed) break
+      onReport({
+        index: buffer.readUInt32BE(0),
+        started: String.fromCharCode(buffer[4]),
+        ended: String.fromCharCode(buffer[5]),
+        exitCode: buffer.readInt32BE(6),
+        signal: buffer.readInt32BE(10),
+        cpuUs: Number(buffer.readBigUInt64BE(14)),
+        wallUs: Number(buffer.readBigUInt64BE(22)),
+        peakKB: Number(buffer.readBigUInt64BE(30)),
+        renew: buffer[38] !== 0,
+        stdout: buffer.subarray(HEAD_BYTES, HEAD_BYTES + stdoutBytes),
+        stderrTail: buffer.subarray(HEAD_BYTES + stdoutBytes, needed),
+      })
+      buffer = buffer.subarray(needed)
+    }
+    chunks = [buffer]
+    size = buffer.length
+  }
+}
+
+const SIGKILL = 9
+const SIGXCPU = 24
+
+/** The verdict on a report; `oomKilled` says that the kernel ended a process of this test for its memory. */
+export function verdictOf(report: RunnerReport, limits: Limits, oomKilled: boolean): Verdict {
+  const { started, ended, exitCode, signal } = report
+  if (ended === 'o') return 'output_limit'
+  if (ended === 'm' || oomKilled) return 'memory'
+  if (ended === 'c' || ended === 'w' || signal === SIGXCPU) return 'timeout'
+  if (signal === SIGKILL && report.cpuUs >= limits.cpuMs * 1000) return 'timeout'
+  if (started !== 'S') return 'compile_error'
+  if (exitCode === 0) return 'ok'
+  return isMemoryError(report.stderrTail.toString()) ? 'memory' : 'runtime_error'
+}
+
+/** Whether the last line of a traceback says MemoryError. A failing program may print the same; both verdicts fail. */
+export const isMemoryError = (stderrTail: string) => /(^|\n)MemoryError[^\n]*\n?$/.test(stderrTail)
+
+export function resultOf(report: RunnerReport, limits: Limits, oomKilled: boolean): RunResult {
+  const { exitCode, signal } = report
+  return {
+    verdict: verdictOf(report, limits, oomKilled),
+    stdout: report.stdout.toString(),
+    stderrTail: report.stderrTail.toString(),
+    exitCode: exitCode < 0 ? null : exitCode,
+    signal: signal === 0 ? null : signal,
+    cpuMs: report.cpuUs / 1000,
+    wallMs: report.wallUs / 1000,
+    peakKB: report.peakKB,
+    truncated: report.ended === 'o',
+  }
+}

@@ -1,0 +1,146 @@
+/** Programs on a SandboxFusion server, by its HTTP interface `POST /run_code` (Apache-2.0, bytedance/SandboxFusion). */
+import { z } from 'zod'
+import { RlError } from '../../../errors.ts'
+import {
+  type Limits,
+  type ProgramRun,
+  type Provider,
+  type RunResult,
+  type Verdict,
+  wallLimitMs,
+} from '../executor.ts'
+import { isMemoryError } from './runner-protocol.ts'
+
+export type SandboxFusionOptions = {
+  /** e.g. `http://127.0.0.1:8080` */
+  readonly url: string
+  /** Requests at once; the reference configuration has 128 workers. */
+  readonly concurrency?: number
+}
+
+const PHASE = z.object({
+  status: z.enum(['Finished', 'Error', 'TimeLimitExceeded']),
+  execution_time: z.number().nullish(),
+  return_code: z.number().nullish(),
+  stdout: z.string().nullish(),
+  stderr: z.string().nullish(),
+})
+
+const RESPONSE = z.object({
+  status: z.enum(['Success', 'Failed', 'SandboxError']),
+  message: z.string().nullish(),
+  compile_result: PHASE.nullish(),
+  run_result: PHASE.nullish(),
+})
+
+const STDERR_TAIL = 4096
+const NETWORK_GRACE_MS = 10_000
+
+export function createSandboxFusionProvider({ url, concurrency = 16 }: SandboxFusionOptions): Provider {
+  const endpoint = endpointOf(url)
+
+  async function runOnce(
+    program: string,
+    stdin: string,
+    limits: Limits,
+    signal?: AbortSignal,
+  ): Promise<RunResult> {
+    // The server knows wall time only; its caller's wall limit is what keeps load from changing verdicts.
+    const timeout = AbortSignal.timeout(wallLimitMs(limits) + NETWORK_GRACE_MS)
+    const begun = performance.now()
+    let body: unknown
+    try {
+      const response = await fetch(endpoint, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          code: program,
+          language: 'python',
+          stdin,
+          run_timeout: wallLimitMs(limits) / 1000,
+          compile_timeout: 10,
+          memory_limit_MB: limits.memoryMB,
+          files: {},
+          fetch_files: [],
+        }),
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      })
+      if (!response.ok) throw new Error(`HTTP ${response.status}: ${(await response.text()).slice(0, 200)}`)
+      body = await response.json()
+    } catch (cause) {
+      signal?.throwIfAborted()
+      throw failure(`${endpoint}: ${cause instanceof Error ? cause.message : cause}`, cause)
+    }
+    const parsed = RESPONSE.safeParse(body)
+    if (!parsed.success) {
+      const [{ path, message }] = parsed.error.issues
+      throw failure(`${endpoint} answered something else than /run_code does: ${path.join('.')}: ${message}`)
+    }
+    return resultOf(parsed.data, limits, performance.now() - begun)
+  }
+
+  async function run(
+    { program, stdins, limits }: ProgramRun,
+    report: (test: number, result: RunResult) => void,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    for (const [test, stdin] of stdins.entries()) report(test, await runOnce(program, stdin, limits, signal))
+  }
+
+  return {
+    name: 'sandbox-fusion',
+    detail: endpoint,
+    semantics: 'sandbox-fusion-1',
+    concurrency,
+    run,
+    close: async () => {},
+  }
+}
+
+function endpointOf(url: string): string {
+  try {
+    return new URL('run_code', url.endsWith('/') ? url : `${url}/`).href
+  } catch (cause) {
+    throw new RlError(`'${url}' is not a URL`, {
+      code: 'coding.no-url',
+      hint: 'write http://HOST:PORT',
+      cause,
+    })
+  }
+}
+
+function failure(message: string, cause?: unknown): RlError {
+  return new RlError(`sandbox-fusion: ${message}`, {
+    code: 'coding.sandbox',
+    hint: 'check that the server runs and is reachable',
+    cause,
+  })
+}
+
+function resultOf(response: z.infer<typeof RESPONSE>, limits: Limits, wallMs: number): RunResult {
+  const phase = response.run_result ?? response.compile_result
+  if (response.status === 'SandboxError' || !phase)
+    throw failure(`the server reports ${response.status}: ${response.message ?? ''}`)
+  const stdout = Buffer.from(phase.stdout ?? '')
+  const stderrTail = (phase.stderr ?? '').slice(-STDERR_TAIL)
+  const truncated = stdout.length > limits.outputBytes
+  return {
+    verdict: truncated ? 'output_limit' : verdictOf(phase, response.run_result !== null, stderrTail),
+    stdout: stdout.subarray(0, limits.outputBytes).toString(),
+    stderrTail,
+    exitCode: phase.return_code ?? null,
+    signal: null,
+    cpuMs: (phase.execution_time ?? 0) * 1000,
+    wallMs,
+    peakKB: 0,
+    truncated,
+  }
+}
+
+function verdictOf(phase: z.infer<typeof PHASE>, wasRun: boolean, stderrTail: string): Verdict {
+  if (phase.status === 'TimeLimitExceeded') return 'timeout'
+  if (phase.status === 'Error') throw failure(`the server could not run the program: ${stderrTail}`)
+  if (!wasRun) return 'compile_error'
+  if (phase.return_code === 0) return 'ok'
+  return isMemoryError(stderrTail) ? 'memory' : 'runtime_error'
+}

@@ -1,0 +1,77 @@
+/** Turns a list of Python `assert` statements into tests: an expression to evaluate, and the value that it must have. */
+import type { TestCase } from './problem.ts'
+import { canonicalLiteral } from './python-literal.ts'
+
+/** The tests, or what is there besides assertions. */
+export type SplitAssertions = { readonly tests: readonly TestCase[]; readonly refused: string | null }
+
+/** The canonical text of True. */
+const TRUE = '1'
+
+/**
+ * `assert f(1) == [2]` becomes the expression `f(1)` with the value `[2]`, which is compared outside of the program's
+ * process. Any other assertion becomes its own truth value.
+ */
+export function splitAssertions(source: string): SplitAssertions {
+  const tests: TestCase[] = []
+  for (const statement of logicalLines(source)) {
+    const [, asserted] = /^assert\b([\s\S]*)$/.exec(statement) ?? []
+    if (asserted === undefined) return { tests: [], refused: `not an assertion: ${statement.slice(0, 60)}` }
+    const condition = splitAtTop(asserted, ',')[0].trim()
+    if (canonicalLiteral(condition) === TRUE) continue
+    const sides = splitAtTop(condition, '==')
+    const expected = sides.length === 2 && !hasLogic(condition) ? canonicalLiteral(sides[1]) : null
+    tests.push(
+      expected === null
+        ? { input: `bool(${condition})`, output: TRUE }
+        : { input: sides[0].trim(), output: expected },
+    )
+  }
+  return { tests, refused: null }
+}
+
+type Mark = { readonly text: string; readonly depth: number; readonly at: number }
+
+const MARKS =
+  /#[^\n]*|[rbfuRBFU]{0,2}('''[\s\S]*?'''|"""[\s\S]*?"""|'(?:[^'\\\n]|\\[\s\S])*'|"(?:[^"\\\n]|\\[\s\S])*")|\w+|==|[<>!]=|[\s\S]/g
+
+/** The tokens of a source text, as coarse as is needed here, with their depth of brackets. */
+function* marks(source: string): Generator<Mark> {
+  let depth = 0
+  for (const { 0: text, index } of source.matchAll(MARKS)) {
+    if (')]}'.includes(text)) depth--
+    yield { text, depth, at: index }
+    if ('([{'.includes(text)) depth++
+  }
+}
+
+/** Statements, each without its comments and line breaks; blank ones left out. */
+function logicalLines(source: string): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const { text, depth } of marks(source)) {
+    if (text.startsWith('#')) continue
+    if ((text === '\n' || text === ';') && depth === 0 && !line.endsWith('\\')) {
+      lines.push(line.trim())
+      line = ''
+    } else line = text === '\n' ? `${line.replace(/\\$/, '')} ` : line + text
+  }
+  return [...lines, line.trim()].filter((statement) => statement !== '')
+}
+
+/** The parts of an expression between marks that stand outside of all brackets and strings. */
+function splitAtTop(expression: string, separator: string): string[] {
+  const parts: string[] = []
+  let start = 0
+  for (const { text, depth, at } of marks(expression)) {
+    if (text !== separator || depth !== 0) continue
+    parts.push(expression.slice(start, at))
+    start = at + text.length
+  }
+  return [...parts, expression.slice(start)]
+}
+
+const LOGIC = new Set(['and', 'or', 'not', 'in', 'is', 'if', 'lambda', '<', '>', '<=', '>=', '!='])
+
+const hasLogic = (expression: string) =>
+  [...marks(expression)].some(({ text, depth }) => depth === 0 && LOGIC.has(text))

@@ -1,0 +1,80 @@
+/** Results by content: the most recently used ones in memory, and all of them in a folder where one is given. */
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RunResult } from './executor.ts'
+
+export type ResultCache = {
+  readonly get: (key: string) => Promise<RunResult | undefined>
+  readonly set: (key: string, result: RunResult) => void
+}
+
+export type ResultCacheOptions = {
+  /** Bound of the memory part, counted in characters of output. */
+  readonly maxCharacters?: number
+  readonly folder?: string
+}
+
+/** What a result costs besides its texts, in characters. */
+const OVERHEAD = 200
+
+export function createResultCache({
+  maxCharacters = 32 << 20,
+  folder,
+}: ResultCacheOptions = {}): ResultCache {
+  const results = new Map<string, RunResult>()
+  let characters = 0
+  const costOf = (result: RunResult) => result.stdout.length + result.stderrTail.length + OVERHEAD
+
+  function remember(key: string, result: RunResult): void {
+    forget(key)
+    results.set(key, result)
+    characters += costOf(result)
+    for (const oldest of results.keys()) {
+      if (characters <= maxCharacters) break
+      forget(oldest)
+    }
+  }
+
+  function forget(key: string): void {
+    const result = results.get(key)
+    if (!result) return
+    characters -= costOf(result)
+    results.delete(key)
+  }
+
+  async function get(key: string): Promise<RunResult | undefined> {
+    const known = results.get(key) ?? (folder ? await load(folder, key) : undefined)
+    if (known) remember(key, known)
+    return known
+  }
+
+  function set(key: string, result: RunResult): void {
+    remember(key, result)
+    if (folder) void store(folder, key, result)
+  }
+
+  return { get, set }
+}
+
+const pathOf = (folder: string, key: string) => join(folder, key.slice(0, 2), `${key}.json`)
+
+async function load(folder: string, key: string): Promise<RunResult | undefined> {
+  try {
+    return JSON.parse(await readFile(pathOf(folder, key), 'utf8')) as RunResult
+  } catch {
+    return undefined // absent or damaged: the program is run again
+  }
+}
+
+/** Best effort: a result that cannot be kept is computed again. */
+async function store(folder: string, key: string, result: RunResult): Promise<void> {
+  const path = pathOf(folder, key)
+  const draft = `${path}.${process.pid}`
+  try {
+    await mkdir(join(folder, key.slice(0, 2)), { recursive: true })
+    await writeFile(draft, JSON.stringify(result))
+    await rename(draft, path)
+  } catch {
+    return
+  }
+}

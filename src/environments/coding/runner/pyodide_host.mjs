@@ -1,0 +1,106 @@
+/**
+ * The child process of the pyodide provider. Its main thread takes tests from its parent, keeps the limits, and reports; the
+ * interpreter lives in a worker thread, which can be interrupted, and replaced when it does not heed that.
+ *
+ * From the parent: { id, program, stdin, cpuMs, wallMs, memoryMB, outputBytes }
+ * To the parent:   { ready: version } once, then { id, outcome, code, stdout, stderrTail, cpuMs, wallMs, peakKB } for each test.
+ */
+import { Worker } from 'node:worker_threads'
+
+const TICK_MS = 20
+/** After an interrupt a program may tidy up for this long, and then the interpreter is replaced. */
+const GRACE_MS = 300
+const INTERRUPT = 2
+const RUNS_PER_WORKER = 500
+
+let worker = startWorker()
+let runs = 0
+
+function startWorker() {
+  const interrupt = new Uint8Array(new SharedArrayBuffer(1))
+  const thread = new Worker(new URL('./pyodide_worker.mjs', import.meta.url), {
+    workerData: { interrupt },
+    env: {},
+    stdin: false,
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: 512 },
+  })
+  thread.stdout.resume()
+  thread.stderr.resume()
+  const ready = new Promise((resolve, reject) => {
+    thread.once('message', resolve)
+    thread.once('error', reject)
+    thread.once('exit', (code) =>
+      reject(new Error(`the interpreter ended with ${code} while it was loading`)),
+    )
+  })
+  ready.catch(() => {})
+  return { thread, interrupt, ready }
+}
+
+function replaceWorker() {
+  void worker.thread.terminate()
+  worker = startWorker()
+  runs = 0
+}
+
+const cpuMs = (since) => {
+  const { user, system } = process.cpuUsage(since)
+  return (user + system) / 1000
+}
+
+/** Runs one test to its end. */
+async function runTest(job) {
+  const { thread, interrupt, ready } = worker
+  await ready
+  Atomics.store(interrupt, 0, 0)
+  const cpuBefore = process.cpuUsage()
+  const begun = performance.now()
+  let ended = null
+  let endedAt = 0
+  const report = await new Promise((resolve) => {
+    const finish = (message) => {
+      clearInterval(ticker)
+      thread.off('message', finish)
+      thread.off('error', crash)
+      thread.off('exit', crash)
+      resolve(message)
+    }
+    const crash = () => finish({ outcome: 'crashed', dirty: true })
+    const ticker = setInterval(() => {
+      const now = performance.now()
+      if (!ended && cpuMs(cpuBefore) >= job.cpuMs) ended = 'cpu'
+      if (!ended && now - begun >= job.wallMs) ended = 'wall'
+      if (!ended) return
+      if (endedAt === 0) endedAt = now
+      Atomics.store(interrupt, 0, INTERRUPT)
+      if (now - endedAt > GRACE_MS) finish({ outcome: ended, dirty: true })
+    }, TICK_MS)
+    thread.on('message', finish)
+    thread.once('error', crash)
+    thread.once('exit', crash)
+    thread.postMessage(job)
+  })
+  const spent = { cpuMs: cpuMs(cpuBefore), wallMs: performance.now() - begun }
+  if (report.dirty || ++runs >= RUNS_PER_WORKER) replaceWorker()
+  return { ...report, outcome: ended ?? report.outcome, ...spent }
+}
+
+let queue = Promise.resolve()
+process.on('message', (job) => {
+  queue = queue.then(async () => {
+    try {
+      process.send({ id: job.id, ...(await runTest(job)) })
+    } catch (error) {
+      process.send({ id: job.id, outcome: 'failed', reason: String(error) })
+      replaceWorker()
+    }
+  })
+})
+process.on('disconnect', () => process.exit(0))
+
+worker.ready.then(
+  (version) => process.send({ ready: version }),
+  (error) => process.send({ failed: String(error) }),
+)

@@ -1,0 +1,245 @@
+/**
+ * CPython in WebAssembly, in a worker thread of pyodide_host.mjs. Every test begins with the same memory: the whole linear
+ * memory is put back to what it was after start-up, so no program can change the interpreter for the next one.
+ *
+ * What stands between a program and this machine: WebAssembly; no JavaScript objects in the interpreter's reach (its bridge
+ * modules are removed), and for a program that finds one all the same: no code from strings, frozen built-ins, no sockets,
+ * no child processes, and only pyodide's own files readable (flags of the process).
+ */
+import dgram from 'node:dgram'
+import fs from 'node:fs'
+import net from 'node:net'
+import os from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import { loadPyodide } from 'pyodide'
+
+const PAGE = 65_536
+const STDERR_TAIL = 4096
+/** A memory as large as this is not kept for the next test. */
+const MAX_KEPT_BYTES = 256 << 20
+
+// pyodide's file system asks for constants by a way that the permission model closes.
+process.binding = () => ({ constants: undefined, fs: fs.constants, os: os.constants })
+const refuse = () => {
+  throw new Error('there is no network')
+}
+net.Socket.prototype.connect = refuse
+net.Server.prototype.listen = refuse
+for (const method of ['bind', 'connect', 'send']) dgram.Socket.prototype[method] = refuse
+for (const name of ['fetch', 'WebSocket', 'EventSource']) delete globalThis[name]
+
+let limitBytes = Number.POSITIVE_INFINITY
+const grow = WebAssembly.Memory.prototype.grow
+WebAssembly.Memory.prototype.grow = function growWithinLimit(pages) {
+  if (this.buffer.byteLength + pages * PAGE > limitBytes) throw new RangeError('out of memory')
+  return grow.call(this, pages)
+}
+
+const pyodide = await loadPyodide({
+  jsglobals: Object.create(null),
+  env: { HOME: '/tmp', LANG: 'C.UTF-8', PYTHONHASHSEED: '0' },
+})
+const { FS, _module: wasm } = pyodide
+
+let stdin = Buffer.alloc(0)
+let position = 0
+let stdout = []
+let stdoutBytes = 0
+let stderr = Buffer.alloc(0)
+let outputBytes = 0
+let overflow = false
+
+pyodide.setStdin({
+  isatty: false,
+  read(buffer) {
+    const size = Math.min(buffer.length, stdin.length - position)
+    buffer.set(stdin.subarray(position, position + size))
+    position += size
+    return size
+  },
+})
+pyodide.setStdout({
+  isatty: false,
+  write(buffer) {
+    const room = outputBytes - stdoutBytes
+    stdoutBytes += buffer.length
+    if (room > 0) stdout.push(Buffer.from(buffer.subarray(0, room)))
+    if (stdoutBytes > outputBytes) {
+      overflow = true
+      workerData.interrupt[0] = 2
+    }
+    return buffer.length
+  },
+})
+pyodide.setStderr({
+  isatty: false,
+  write(buffer) {
+    stderr = Buffer.concat([stderr, buffer]).subarray(-STDERR_TAIL)
+    return buffer.length
+  },
+})
+
+const PROGRAM = '/tmp/main.py'
+FS.chdir('/tmp')
+pyodide.runPython(`
+import asyncio, builtins, gc, io, os, sys, types
+import _sitebuiltins
+
+def _rl_run(path='${PROGRAM}'):
+    with open(path, 'rb') as file:
+        source = file.read()
+    os.unlink(path)
+    main = types.ModuleType('__main__')
+    main.__file__ = path
+    main.__builtins__ = builtins
+    main.__annotations__ = {}
+    sys.modules['__main__'] = main
+    sys.argv = [path]
+    sys.stdin = sys.__stdin__ = open(0, encoding='utf-8', closefd=False)
+    sys.stdout = sys.__stdout__ = open(1, 'w', encoding='utf-8', closefd=False)
+    sys.stderr = sys.__stderr__ = open(2, 'w', buffering=1, encoding='utf-8', errors='backslashreplace', closefd=False)
+    try:
+        code = compile(source, path, 'exec', dont_inherit=True)
+    except BaseException as error:
+        sys.excepthook(type(error), error, None)
+        return -1
+    try:
+        try:
+            exec(code, main.__dict__)
+            status = 0
+        except SystemExit as error:
+            status = error.code
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__.tb_next
+            sys.excepthook(type(error), error, error.__traceback__)
+            status = 1
+        import atexit
+        atexit._run_exitfuncs()
+        if status is None:
+            status = 0
+        elif not isinstance(status, int):
+            print(status, file=sys.stderr)
+            status = 1
+        sys.stdout.flush()
+        return status & 255
+    except BaseException:
+        return 120
+
+builtins.exit = _sitebuiltins.Quitter('exit', 'Ctrl-D (i.e. EOF)')
+builtins.quit = _sitebuiltins.Quitter('quit', 'Ctrl-D (i.e. EOF)')
+sys.setrecursionlimit(1002)
+sys.path.insert(0, '/tmp')
+asyncio.set_event_loop(None)
+`)
+for (const name of ['js', 'pyodide_js']) pyodide.unregisterJsModule(name)
+const runProgram = pyodide.globals.get('_rl_run')
+pyodide.runPython(`
+for name in list(sys.modules):
+    if name.split('.')[0] in ('js', 'pyodide_js', 'pyodide', '_pyodide', '_pyodide_core'):
+        del sys.modules[name]
+sys.meta_path[:] = [finder for finder in sys.meta_path if 'pyodide' not in type(finder).__module__]
+gc.collect()
+`)
+pyodide.setInterruptBuffer(workerData.interrupt)
+
+/** Anything that a program could leave to run later makes this interpreter unfit for the next one. */
+let dirty = false
+for (const name of ['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask'])
+  globalThis[name] = () => {
+    dirty = true
+  }
+freezeBuiltins()
+
+const standardStreams = FS.streams.slice(0, 3)
+const files = listFiles()
+const sbrkPointer = wasm._emscripten_get_sbrk_ptr() >>> 2
+const memory = wasm.HEAPU8.slice(0, wasm.HEAPU32[sbrkPointer])
+
+/** Puts memory, descriptors and files back; false where that cannot be done. */
+function restore() {
+  if (dirty || wasm.HEAPU8.length > MAX_KEPT_BYTES) return false
+  const top = wasm.HEAPU32[sbrkPointer]
+  wasm.HEAPU8.set(memory)
+  if (top > memory.length) wasm.HEAPU8.fill(0, memory.length, top)
+  FS.streams.length = 3
+  for (const [fd, stream] of standardStreams.entries()) FS.streams[fd] = stream
+  FS.chdir('/tmp')
+  for (const name of FS.readdir('/tmp')) if (name !== '.' && name !== '..') removeTree(`/tmp/${name}`)
+  const now = listFiles()
+  return now.size === files.size && [...now].every(([path, node]) => isSame(files.get(path), node))
+}
+
+function removeTree(path) {
+  const { mode } = FS.lstat(path)
+  if (!FS.isDir(mode)) return FS.unlink(path)
+  for (const name of FS.readdir(path)) if (name !== '.' && name !== '..') removeTree(`${path}/${name}`)
+  FS.rmdir(path)
+}
+
+/** All files but devices and the process's own, with what shows a change. */
+function listFiles(path = '/', found = new Map()) {
+  const node = FS.lookupPath(path).node
+  const { contents, usedBytes, mode } = node
+  found.set(path, {
+    contents: FS.isDir(mode) ? null : contents,
+    usedBytes,
+    mode,
+    mtime: FS.isDir(mode) ? 0 : node.mtime,
+  })
+  if ((FS.isDir(mode) && !FS.isMountpoint(node)) || path === '/')
+    for (const name of FS.readdir(path))
+      if (name !== '.' && name !== '..' && !['dev', 'proc', 'tmp'].includes(path === '/' ? name : ''))
+        listFiles(path === '/' ? `/${name}` : `${path}/${name}`, found)
+  return found
+}
+
+const isSame = (a, b) => a !== undefined && Object.keys(a).every((key) => a[key] === b[key])
+
+function freezeBuiltins() {
+  for (const name of Object.getOwnPropertyNames(globalThis)) {
+    const value = globalThis[name]
+    if (typeof value !== 'function' || name.startsWith('set') || !/^[A-Z]/.test(name)) continue
+    if (value.prototype) Object.freeze(value.prototype)
+    Object.freeze(value)
+  }
+}
+
+parentPort.on('message', (job) => {
+  stdin = Buffer.from(job.stdin)
+  position = 0
+  stdout = []
+  stdoutBytes = 0
+  stderr = Buffer.alloc(0)
+  outputBytes = job.outputBytes
+  overflow = false
+  limitBytes = memory.length + job.memoryMB * 2 ** 20
+  let outcome = 'ended'
+  let code = null
+  try {
+    FS.writeFile(PROGRAM, job.program)
+    code = runProgram()
+    if (code === -1) outcome = 'uncompiled'
+  } catch (error) {
+    dirty = true
+    outcome = 'ended'
+    code = typeof error?.status === 'number' ? error.status : 134
+    stderr = Buffer.concat([stderr, Buffer.from(`${error}`.slice(0, 1000))])
+  }
+  if (overflow) outcome = 'output'
+  const peakKB = Math.max(0, wasm.HEAPU32[sbrkPointer] - memory.length) / 1024
+  workerData.interrupt[0] = 0
+  let clean = false
+  try {
+    clean = restore()
+  } catch {}
+  parentPort.postMessage({
+    outcome,
+    code,
+    stdout: Buffer.concat(stdout).toString(),
+    stderrTail: stderr.toString(),
+    peakKB,
+    dirty: !clean,
+  })
+})
+
+parentPort.postMessage(pyodide.version)
