@@ -9,6 +9,7 @@ import {
   supervisedLoss,
   tokenWeights,
 } from '../../src/learning/loss.ts'
+import { openBackend } from '../../src/models/local/backend/backend.ts'
 
 await openBackend('cpu')
 

@@ -1,0 +1,272 @@
+/**
+ * Speed and memory of the local model on each tensor backend that passes its self-test, beside eager PyTorch on the same
+ * model in the same run (where python3 has torch). Rounds of all engines alternate, so that other load on the machine meets
+ * all of them; ratios are of medians of CPU time for one-thread engines, tokens/s of wall time.
+ *
+ *   npm run -s bench -- model [backend ...]
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import * as tf from '@tensorflow/tfjs'
+import { type BackendName, describeBackend, openBackend } from '../../src/models/local/backend/backend.ts'
+import { type ModelConfig, parseModelConfig } from '../../src/models/local/config.ts'
+import { createDecoder } from '../../src/models/local/decoder/decoder.ts'
+import { disposeParams, initParams, type LocalModel, parameterCount } from '../../src/models/local/params.ts'
+import { createSampler } from '../../src/models/local/sampler.ts'
+import { createTrainer } from '../../src/models/local/trainer.ts'
+import { logits, pack } from '../../src/models/local/transformer.ts'
+import type { TrainingSample, UpdateOptions } from '../../src/models/port.ts'
+import { rng, seedOf } from '../../src/random.ts'
+import { median, report } from './report.ts'
+
+type Work =
+  | { readonly op: 'forward' | 'train'; readonly batch: number; readonly length: number }
+  | { readonly op: 'sample'; readonly batch: number; readonly steps: number }
+type Timing = { readonly seconds: number; readonly cpu: number; readonly tokens: number }
+type Engine = { readonly name: string; run(work: Work): Promise<Timing>; close(): void }
+
+const SIZES = {
+  '0.95m': { hidden_size: 128, intermediate_size: 352, num_hidden_layers: 4, num_attention_heads: 4 },
+  '5m': { hidden_size: 256, intermediate_size: 704, num_hidden_layers: 6, num_attention_heads: 8 },
+}
+const WORK: readonly (Work & { readonly name: string })[] = [
+  { name: 'sample_32', op: 'sample', batch: 32, steps: 128 },
+  { name: 'sample_64', op: 'sample', batch: 64, steps: 128 },
+  { name: 'forward', op: 'forward', batch: 8, length: 256 },
+  { name: 'train', op: 'train', batch: 8, length: 256 },
+]
+const GOALS: Readonly<Record<string, string>> = { 'wasm-blas': '>= 1', wasm: '>= 0.3' }
+
+function configOf(size: keyof typeof SIZES, contextTokens = 256): ModelConfig {
+  return parseModelConfig({
+    model_type: 'qwen2',
+    vocab_size: 1000,
+    max_position_embeddings: contextTokens,
+    tie_word_embeddings: true,
+    ...SIZES[size],
+  })
+}
+
+async function timed(tokens: number, run: () => Promise<unknown>): Promise<Timing> {
+  const cpu = process.cpuUsage()
+  const start = performance.now()
+  await run()
+  const used = process.cpuUsage(cpu)
+  return { seconds: (performance.now() - start) / 1000, cpu: (used.user + used.system) / 1e6, tokens }
+}
+
+const randomTokens = (length: number, path: number) => {
+  const { below } = rng([path, 1])
+  return Int32Array.from({ length }, () => below(1000))
+}
+
+function localEngine(name: BackendName, model: LocalModel): Engine {
+  const trainer = createTrainer(model)
+  const decoder = createDecoder(model, { cacheTokens: 64 * 160 })
+  const sampler = createSampler(model.config, decoder, { decode: () => '' })
+  const options: UpdateOptions = {
+    loss: { kind: 'supervised' },
+    learningRate: 1e-3,
+    weightDecay: 0.01,
+    clipNorm: 1,
+    updates: 1,
+    tokenBudget: 2048,
+    seed: [1, 1],
+    klLimit: null,
+  }
+  let round = 0
+  return {
+    name,
+    async run(work) {
+      await openBackend(name)
+      round++
+      if (work.op === 'sample') {
+        const prompt = randomTokens(1, round)
+        return await timed(work.batch * work.steps, async () => {
+          await Promise.all(
+            Array.from({ length: work.batch }, (_, i) =>
+              sampler.submit({
+                prompt,
+                maxTokens: work.steps,
+                temperature: 1,
+                topP: 1,
+                stopTokens: [],
+                stopTexts: [],
+                seed: seedOf(round, i),
+              }),
+            ),
+          )
+        })
+      }
+      const sequences = Array.from({ length: work.batch }, (_, i) => randomTokens(work.length, round + i))
+      if (work.op === 'forward')
+        return await timed(work.batch * work.length, async () => {
+          const out = tf.tidy(() => logits(model, pack(sequences)))
+          await out.data()
+          out.dispose()
+        })
+      const samples = sequences.map((tokens, i): TrainingSample => {
+        const ones = new Float32Array(work.length).fill(1)
+        const mask = Uint8Array.from(tokens, (_, t) => (t > 0 ? 1 : 0))
+        return { id: String(i), tokens, mask, advantages: ones, logprobs: new Float32Array(work.length) }
+      })
+      return await timed(work.batch * work.length, () => trainer.update(samples, options))
+    },
+    close() {
+      trainer.dispose()
+      decoder.dispose()
+    },
+  }
+}
+
+/** Null where python3 has no torch. */
+async function torchEngine(config: ModelConfig, threads: number): Promise<Engine | null> {
+  const python = '/usr/bin/python3'
+  if (spawnSync(python, ['-c', 'import torch']).status !== 0) return null
+  const script = new URL('torch_model.py', import.meta.url).pathname
+  const env = { ...process.env, OMP_NUM_THREADS: String(threads), OPENBLAS_NUM_THREADS: String(threads) }
+  const child: ChildProcess = spawn(python, [script], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+  const ask = async (request: object) => {
+    child.stdin!.write(`${JSON.stringify(request)}\n`)
+    const { value, done } = await lines.next()
+    if (done) throw new Error('torch_model.py ended')
+    return JSON.parse(value)
+  }
+  await ask({ op: 'open', config, threads })
+  return { name: `torch_${threads}`, run: ask, close: () => child.stdin!.end() }
+}
+
+async function usable(wanted: readonly string[]): Promise<BackendName[]> {
+  const names: BackendName[] = []
+  for (const name of wanted as BackendName[]) {
+    try {
+      process.stderr.write(`${describeBackend(await openBackend(name))}\n`)
+      names.push(name)
+    } catch (error) {
+      process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
+    }
+  }
+  return names
+}
+
+async function compareEngines(
+  size: keyof typeof SIZES,
+  backends: readonly BackendName[],
+  rounds: number,
+): Promise<void> {
+  const config = configOf(size)
+  const engines: Engine[] = []
+  const models: LocalModel[] = []
+  for (const name of backends) {
+    await openBackend(name)
+    const model = { config, params: initParams(config, [1, 2]), loraScale: 1 }
+    models.push(model)
+    engines.push(localEngine(name, model))
+  }
+  for (const threads of [1, 2]) {
+    const engine = await torchEngine(config, threads)
+    if (engine) engines.push(engine)
+    else process.stderr.write('no torch for /usr/bin/python3: no ratios (Debian: python3-torch)\n')
+  }
+  for (const { name, ...work } of WORK) {
+    const timings = engines.map((): Timing[] => [])
+    for (let round = -1; round < rounds; round++)
+      for (const [i, engine] of engines.entries()) {
+        const timing = await engine.run(work)
+        if (round >= 0) timings[i].push(timing)
+      }
+    const wall = timings.map((all) => median(all.map((t) => t.tokens / t.seconds)))
+    const cpu = timings.map((all) => median(all.map((t) => t.tokens / t.cpu)))
+    engines.forEach((engine, i) => {
+      const note = `${cpu[i].toFixed(0)} tokens per CPU second`
+      report({
+        suite: 'model',
+        name: `${size}_${engine.name}_${name}`,
+        value: wall[i],
+        unit: 'tokens/s',
+        goal: null,
+        n: rounds,
+        note,
+      })
+    })
+    const torch = engines.findIndex((engine) => engine.name === 'torch_1')
+    if (torch < 0) continue
+    backends.forEach((backend, i) => {
+      const op = name.replace(/_\d+/, '')
+      const named = backend === 'wasm-blas' ? `${op}_vs_torch` : `plain_${backend}_${op}_vs_torch`
+      const value = cpu[i] / cpu[torch]
+      const goal = backend === 'wasm' && op !== 'train' ? null : (GOALS[backend] ?? null)
+      const note = `${size} ${name}; by wall time ${(wall[i] / wall[torch]).toFixed(2)}`
+      report({ suite: 'model', name: named, value, unit: 'ratio', goal, n: rounds, note })
+    })
+  }
+  for (const engine of engines) engine.close()
+  for (const { params } of models) disposeParams(params)
+}
+
+/** 64 concurrent episodes of 30 steps: about 20 new prompt tokens, then 5 sampled tokens, each step on the cached prefix. */
+async function episodes(backend: BackendName): Promise<void> {
+  await openBackend(backend)
+  const config = configOf('0.95m', 1024)
+  const model = { config, params: initParams(config, [1, 2]), loraScale: 1 }
+  const decoder = createDecoder(model, { cacheTokens: 64 * 800 })
+  const sampler = createSampler(config, decoder, { decode: () => '' })
+  const prompts = Array.from({ length: 64 }, () => new Int32Array(0))
+  let cached = 0
+  let prompted = 0
+  const { seconds } = await timed(64 * 30 * 25, async () => {
+    for (let step = 0; step < 30; step++)
+      await Promise.all(
+        prompts.map(async (before, i) => {
+          const prompt = Int32Array.from([...before, ...randomTokens(18 + ((i + step) % 5), step * 64 + i)])
+          const result = await sampler.submit({
+            prompt,
+            maxTokens: 5,
+            temperature: 1,
+            topP: 1,
+            stopTokens: [],
+            stopTexts: [],
+            seed: seedOf(7, step, i),
+            cacheKey: `episode ${i}`,
+          })
+          cached += result.cachedTokens
+          prompted += prompt.length
+          prompts[i] = Int32Array.from([...prompt, ...result.tokens])
+        }),
+      )
+  })
+  const note = `${backend}; ${((100 * cached) / prompted).toFixed(1)} % of prompt tokens came from the cache`
+  report({ suite: 'model', name: 'episode_s', value: seconds, unit: 's', goal: '<= 30', n: 1, note })
+  decoder.dispose()
+  disposeParams(model.params)
+}
+
+const wanted = process.argv.slice(3)
+const backends = await usable(wanted.length > 0 ? wanted : ['webgpu', 'wasm-blas', 'wasm'])
+const count = parameterCount(configOf('0.95m'))
+process.stderr.write(`0.95m has ${count} weights, 5m has ${parameterCount(configOf('5m'))}\n`)
+await compareEngines('0.95m', backends, 7)
+const rss = process.memoryUsage().rss / 2 ** 20
+report({
+  suite: 'model',
+  name: 'rss_mb',
+  value: rss,
+  unit: 'MB',
+  goal: null,
+  n: 1,
+  note: `0.95m on ${backends.join(', ')}`,
+})
+for (const backend of backends) await episodes(backend)
+await compareEngines('5m', backends, 3)
+const peak = process.resourceUsage().maxRSS / 1024
+report({
+  suite: 'model',
+  name: 'peak_rss_mb',
+  value: peak,
+  unit: 'MB',
+  goal: null,
+  n: 1,
+  note: 'whole suite',
+})
+process.exit(0)

@@ -1,0 +1,143 @@
+"""The same transformer in eager PyTorch, for comparison: answers one JSON line on stdout for each on stdin.
+
+{"op": "open", "config": {...}, "threads": 1}            -> {"parameters": n}
+{"op": "forward" | "train", "batch": 8, "length": 256}   -> {"seconds": wall, "cpu": seconds of CPU, "tokens": n}
+{"op": "sample", "batch": 32, "steps": 128}              -> likewise
+"""
+import json
+import sys
+import time
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class RmsNorm(nn.Module):
+    def __init__(self, size, eps):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.eps = eps
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+
+
+class Layer(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        d, self.heads, self.kv_heads, self.dim = c["hiddenSize"], c["heads"], c["kvHeads"], c["headDim"]
+        self.input_norm = RmsNorm(d, c["normEps"])
+        self.post_norm = RmsNorm(d, c["normEps"])
+        self.q = nn.Linear(d, self.heads * self.dim, bias=c["qkvBias"])
+        self.k = nn.Linear(d, self.kv_heads * self.dim, bias=c["qkvBias"])
+        self.v = nn.Linear(d, self.kv_heads * self.dim, bias=c["qkvBias"])
+        self.o = nn.Linear(self.heads * self.dim, d, bias=False)
+        self.gate = nn.Linear(d, c["intermediateSize"], bias=False)
+        self.up = nn.Linear(d, c["intermediateSize"], bias=False)
+        self.down = nn.Linear(c["intermediateSize"], d, bias=False)
+
+    def forward(self, x, cos, sin, mask, cache, at):
+        b, t, _ = x.shape
+        h = self.input_norm(x)
+        q = rotate(self.q(h).view(b, t, self.heads, self.dim).transpose(1, 2), cos, sin)
+        k = rotate(self.k(h).view(b, t, self.kv_heads, self.dim).transpose(1, 2), cos, sin)
+        v = self.v(h).view(b, t, self.kv_heads, self.dim).transpose(1, 2)
+        if cache is not None:
+            cache[0][:, :, at:at + t] = k
+            cache[1][:, :, at:at + t] = v
+            k, v = cache[0][:, :, :at + t], cache[1][:, :, :at + t]
+        if self.kv_heads != self.heads:
+            k = k.repeat_interleave(self.heads // self.kv_heads, 1)
+            v = v.repeat_interleave(self.heads // self.kv_heads, 1)
+        scores = q @ k.transpose(-1, -2) * self.dim ** -0.5
+        if mask is not None:
+            scores = scores + mask
+        mixed = (scores.softmax(-1) @ v).transpose(1, 2).reshape(b, t, -1)
+        x = x + self.o(mixed)
+        h = self.post_norm(x)
+        return x + self.down(F.silu(self.gate(h)) * self.up(h))
+
+
+def rotate(x, cos, sin):
+    lo, hi = x.chunk(2, -1)
+    return torch.cat([lo * cos - hi * sin, hi * cos + lo * sin], -1)
+
+
+class Model(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.c = c
+        self.embed = nn.Embedding(c["vocabSize"], c["hiddenSize"])
+        self.layers = nn.ModuleList([Layer(c) for _ in range(c["layers"])])
+        self.norm = RmsNorm(c["hiddenSize"], c["normEps"])
+        angles = torch.outer(torch.arange(4096.0), c["ropeTheta"] ** (-torch.arange(0, c["headDim"], 2) / c["headDim"]))
+        self.cos, self.sin = angles.cos(), angles.sin()
+        for p in self.parameters():
+            if p.dim() > 1:
+                nn.init.normal_(p, std=0.02)
+
+    def forward(self, ids, cache=None, at=0):
+        t = ids.shape[1]
+        mask = None
+        if t > 1:
+            mask = torch.full((t, t), float("-inf")).triu(1)
+        cos, sin = self.cos[at:at + t], self.sin[at:at + t]
+        x = self.embed(ids)
+        for i, layer in enumerate(self.layers):
+            x = layer(x, cos, sin, mask, None if cache is None else cache[i], at)
+        return F.linear(self.norm(x), self.embed.weight)
+
+
+class Bench:
+    def open(self, r):
+        torch.set_num_threads(r["threads"])
+        torch.manual_seed(0)
+        self.model = Model(r["config"])
+        self.adam = torch.optim.AdamW(self.model.parameters(), lr=1e-3, weight_decay=0.01)
+        return {"parameters": sum(p.numel() for p in self.model.parameters())}
+
+    def ids(self, batch, length):
+        return torch.randint(0, self.model.c["vocabSize"], (batch, length))
+
+    def run_forward(self, ids):
+        with torch.no_grad():
+            self.model(ids)
+
+    def run_train(self, ids):
+        logits = self.model(ids)
+        loss = F.cross_entropy(logits[:, :-1].reshape(-1, logits.shape[-1]), ids[:, 1:].reshape(-1))
+        self.adam.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.adam.step()
+
+    def run_sample(self, batch, steps):
+        c = self.model.c
+        with torch.no_grad():
+            shape = (batch, c["kvHeads"], steps + 1, c["headDim"])
+            cache = [(torch.zeros(shape), torch.zeros(shape)) for _ in range(c["layers"])]
+            ids = self.ids(batch, 1)
+            for at in range(steps):
+                logits = self.model(ids, cache, at)[:, -1]
+                logprobs = logits.log_softmax(-1)
+                ids = torch.multinomial(logprobs.exp(), 1)
+                logprobs.gather(1, ids).tolist()
+
+    def timed(self, r):
+        if r["op"] == "sample":
+            run, tokens = (lambda: self.run_sample(r["batch"], r["steps"])), r["batch"] * r["steps"]
+        else:
+            ids = self.ids(r["batch"], r["length"])
+            step = self.run_forward if r["op"] == "forward" else self.run_train
+            run, tokens = (lambda: step(ids)), ids.numel()
+        wall, cpu = time.perf_counter(), time.process_time()
+        run()
+        return {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "tokens": tokens}
+
+
+bench = Bench()
+for line in sys.stdin:
+    request = json.loads(line)
+    answer = bench.open(request) if request["op"] == "open" else bench.timed(request)
+    print(json.dumps(answer), flush=True)
