@@ -1,0 +1,135 @@
+/** Tables that follow from the log. They can be thrown away and built again; each stores its position with its rows. */
+import { createHash } from 'node:crypto'
+import type { Database } from 'better-sqlite3'
+import type { EventType, LoggedEvent } from '../events/catalogue.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { openTable, type Row, type Table, type TableDefinition } from './table.ts'
+
+export type Projection = {
+  readonly name: string
+  /** Raised when tables or rules change: the projection is then built again from the first event. */
+  readonly version: number
+  readonly tables: readonly TableDefinition[]
+  readonly interests: readonly EventType[]
+  /** Binds the fold to its open tables. Returned functions change rows only. */
+  readonly fold: (tables: OpenTables) => (event: LoggedEvent) => void
+}
+
+export type OpenTables = <R extends Row>(definition: TableDefinition<R>) => Table<R>
+
+export type Projections = {
+  /** Everything up to this position is in all tables. */
+  readonly position: () => number
+  readonly interests: ReadonlySet<EventType>
+  /**
+   * Folds events in order of their positions and writes rows and position in one transaction. Events that a projection has
+   * already are skipped. `upTo`: the log was read so far, though the rest held nothing of interest.
+   * When it throws, nothing was written; the projections must then be opened anew.
+   */
+  readonly apply: (events: readonly LoggedEvent[], upTo?: number) => void
+  /** SHA-256 of each projection's rows in order of their keys. */
+  readonly digests: () => Readonly<Record<string, string>>
+}
+
+const POSITIONS = `CREATE TABLE IF NOT EXISTS projections (name PRIMARY KEY, version, position) WITHOUT ROWID`
+
+/** Opens projections in their own database file; those of another version begin again. */
+export function openProjections(db: Database, projections: readonly Projection[]): Projections {
+  db.pragma('journal_mode = WAL')
+  db.pragma('synchronous = NORMAL')
+  const running = db.transaction(() => {
+    db.exec(POSITIONS)
+    return projections.map((projection) => open(db, projection))
+  })()
+  const byType = new Map<EventType, typeof running>()
+  for (const projection of running)
+    for (const type of projection.definition.interests)
+      byType.set(type, [...(byType.get(type) ?? []), projection])
+
+  const write = db.transaction((events: readonly LoggedEvent[], upTo: number) => {
+    for (const event of events) {
+      const interested = byType.get(event.type)
+      if (interested)
+        for (const projection of interested) if (event.position > projection.position) projection.apply(event)
+    }
+    for (const projection of running) projection.flush(upTo)
+  })
+
+  return {
+    position: () => Math.min(...running.map(({ position }) => position)),
+    interests: new Set(byType.keys()),
+    apply(events, upTo = events.at(-1)?.position ?? 0) {
+      write(events, upTo)
+      for (const projection of running) projection.position = Math.max(projection.position, upTo)
+    },
+    digests: () =>
+      Object.fromEntries(projections.map((projection) => [projection.name, digest(db, projection)])),
+  }
+}
+
+function open(db: Database, definition: Projection) {
+  const { name, version, tables } = definition
+  const stored = db.prepare('SELECT version, position FROM projections WHERE name = ?').get(name) as
+    | { version: number; position: number }
+    | undefined
+  const current = stored?.version === version
+  if (!current) for (const table of tables) db.exec(`DROP TABLE IF EXISTS ${table.name}`)
+  for (const table of tables) db.exec(table.sql)
+  const opened = new Map(tables.map((table) => [table.name, openTable(db, table)]))
+  const store = db.prepare('INSERT OR REPLACE INTO projections (name, version, position) VALUES (?, ?, ?)')
+  const tablesOf = <R extends Row>(table: TableDefinition<R>) => opened.get(table.name) as unknown as Table<R>
+  return {
+    definition,
+    position: current && stored ? stored.position : 0,
+    apply: definition.fold(tablesOf),
+    flush(upTo: number) {
+      if (upTo <= this.position) return
+      for (const table of opened.values()) table.flush()
+      store.run(name, version, upTo)
+    },
+  }
+}
+
+/** Forgets all rows, so that the next `openProjections` begins at the first event. */
+export function clearProjections(db: Database, projections: readonly Projection[]): void {
+  db.transaction(() => {
+    db.exec(POSITIONS)
+    for (const { name, tables } of projections) {
+      for (const table of tables) db.exec(`DROP TABLE IF EXISTS ${table.name}`)
+      db.prepare('DELETE FROM projections WHERE name = ?').run(name)
+    }
+  })()
+}
+
+function digest(db: Database, { tables }: Projection): string {
+  const hash = createHash('sha256')
+  for (const { name, key } of tables) {
+    hash.update(`${name}\n`)
+    for (const row of db
+      .prepare(`SELECT * FROM ${name} ORDER BY ${key.join(', ')}`)
+      .raw()
+      .iterate())
+      hash.update(`${JSON.stringify(row)}\n`)
+  }
+  return hash.digest('hex')
+}
+
+/** Events in a transaction while catching up: few enough for memory, many enough that a commit costs nothing. */
+const CATCH_UP_BATCH = 20_000
+
+/** Folds all that the log holds beyond the projections' position; returns how many events that were. */
+export function catchUp(projections: Projections, log: Pick<LogReader, 'events' | 'head'>): number {
+  const until = log.head().position
+  const types = [...projections.interests]
+  let count = 0
+  let batch: LoggedEvent[] = []
+  for (const event of log.events({ from: projections.position() + 1, until, types })) {
+    batch.push(event)
+    count++
+    if (batch.length < CATCH_UP_BATCH) continue
+    projections.apply(batch)
+    batch = []
+  }
+  projections.apply(batch, until)
+  return count
+}

@@ -1,0 +1,114 @@
+/** A projection's table: rows are changed in memory and written back in batches, so a fold costs no statement an event. */
+import type { Database, Statement } from 'better-sqlite3'
+
+export type SqlValue = string | number | null
+export type Row = Record<string, SqlValue>
+
+export type TableDefinition<R extends Row = Row> = {
+  readonly name: string
+  /** Columns of the primary key, in order. */
+  readonly key: readonly string[]
+  /** A fresh row: all columns, those of the key with any value. */
+  readonly fresh: R
+  readonly sql: string
+}
+
+export function defineTable<R extends Row>(
+  name: string,
+  key: readonly (keyof R & string)[],
+  fresh: R,
+): TableDefinition<R> {
+  const columns = Object.keys(fresh)
+  const sql = `CREATE TABLE IF NOT EXISTS ${name} (${columns.join(', ')}, PRIMARY KEY (${key.join(', ')})) WITHOUT ROWID`
+  return { name, key, fresh, sql }
+}
+
+export type Table<R extends Row> = {
+  /** The row with this key, made where there is none; it counts as changed. */
+  readonly row: (...key: SqlValue[]) => R
+  /** The row with this key, for reading; undefined where there is none. */
+  readonly find: (...key: SqlValue[]) => R | undefined
+  readonly remove: (...key: SqlValue[]) => void
+  /** Removes all rows whose first key column has this value. */
+  readonly removeAll: (first: SqlValue) => void
+  /** Writes what changed; within the caller's transaction. */
+  readonly flush: () => void
+}
+
+/** Rows kept in memory after a flush: above this all are let go. */
+const CACHED_ROWS = 50_000
+
+export function openTable<R extends Row>(db: Database, { name, key, fresh }: TableDefinition<R>): Table<R> {
+  const columns = Object.keys(fresh)
+  const condition = key.map((column) => `${column} = ?`).join(' AND ')
+  const insert = db.prepare(
+    `INSERT OR REPLACE INTO ${name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+  )
+  const select: Statement = db.prepare(`SELECT * FROM ${name} WHERE ${condition}`)
+  const erase = db.prepare(`DELETE FROM ${name} WHERE ${condition}`)
+  const eraseAll = db.prepare(`DELETE FROM ${name} WHERE ${key[0]} = ?`)
+  const rows = new Map<SqlValue, R>()
+  const changed = new Set<R>()
+  const removed = new Map<SqlValue, SqlValue[]>()
+  const removedAll = new Set<SqlValue>()
+  /** Every row of the table is in memory, as long as it began empty and nothing was let go. */
+  let complete = db.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get() === undefined
+
+  function load(id: SqlValue, parts: SqlValue[]): R | undefined {
+    if (complete || removed.has(id) || removedAll.has(parts[0])) return undefined
+    const row = select.get(...parts) as R | undefined
+    if (row) rows.set(id, row)
+    return row
+  }
+
+  return {
+    row(...parts) {
+      const id = identify(parts)
+      let row = rows.get(id) ?? load(id, parts)
+      if (!row) {
+        row = { ...fresh }
+        key.forEach((column, i) => {
+          ;(row as Row)[column] = parts[i]
+        })
+        rows.set(id, row)
+        removed.delete(id)
+      }
+      changed.add(row)
+      return row
+    },
+    find(...parts) {
+      const id = identify(parts)
+      return rows.get(id) ?? load(id, parts)
+    },
+    remove(...parts) {
+      const id = identify(parts)
+      const row = rows.get(id)
+      if (row) changed.delete(row)
+      rows.delete(id)
+      removed.set(id, parts)
+    },
+    removeAll(first) {
+      for (const [id, row] of rows)
+        if (row[key[0]] === first) {
+          rows.delete(id)
+          changed.delete(row)
+        }
+      removedAll.add(first)
+    },
+    flush() {
+      for (const first of removedAll) eraseAll.run(first)
+      for (const parts of removed.values()) erase.run(...parts)
+      for (const row of changed) insert.run(...columns.map((column) => row[column]))
+      removed.clear()
+      removedAll.clear()
+      changed.clear()
+      if (rows.size <= CACHED_ROWS) return
+      rows.clear()
+      complete = false
+    },
+  }
+}
+
+function identify(parts: readonly SqlValue[]): SqlValue {
+  return parts.length === 1 ? parts[0] : parts.join('\u0000')
+}
