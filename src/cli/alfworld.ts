@@ -6,6 +6,7 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Com
   play: () => import('./alfworld/play.ts'),
   verify: () => import('./alfworld/verify.ts'),
   soak: () => import('./alfworld/soak.ts'),
+  generate: () => import('./alfworld/generate.ts'),
   download: () => import('./alfworld/download.ts'),
 }
 

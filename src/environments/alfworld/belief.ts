@@ -122,6 +122,33 @@ function missingIn({ goal, items, held }: Situation): string[] {
   return missing
 }
 
+/**
+ * Commands that an agent at the start spends on looking where nothing is, before it has seen all that the goal needs: by the order of
+ * the tables, with the true contents of the situation.
+ */
+export function looksInVain(situation: Situation): number {
+  const { goal, items, receptacles } = situation
+  const needed = missingIn({ ...situation, items: [] })
+  const unseen = receptacles.map((_, index) => index)
+  const left = new Map<string, number>()
+  for (const type of needed) left.set(type, (left.get(type) ?? 0) + 1)
+  let wasted = 0
+  for (const { receptacle, cost } of orderedLooks(situation, unseen, needed)) {
+    let useful = false
+    for (const type of new Set(needed)) {
+      const here = items.filter((item) => item.type === type && item.in.includes(receptacle)).length
+      const open = left.get(type) ?? 0
+      if (here === 0 || open === 0) continue
+      useful = true
+      left.set(type, Math.max(0, open - here))
+    }
+    const isTarget = receptacles[receptacle].type === goal.target
+    if (!useful && !isTarget) wasted += cost
+    if ([...left.values()].every((open) => open === 0)) break
+  }
+  return wasted
+}
+
 type Look = {
   readonly receptacle: number
   readonly cost: number
@@ -130,12 +157,16 @@ type Look = {
 }
 
 /** Looks at all receptacles not seen yet, best first. */
-function looksFor(
-  knowledge: Knowledge,
+function looksFor(knowledge: Knowledge, situation: Situation, missing: readonly string[]): Look[] {
+  const unseen = knowledge.receptacles.flatMap(({ seen }, index) => (seen ? [] : [index]))
+  return orderedLooks(situation, unseen, missing)
+}
+
+function orderedLooks(
   { receptacles, here, goal }: Situation,
+  unseen: readonly number[],
   missing: readonly string[],
 ): Look[] {
-  const unseen = knowledge.receptacles.flatMap(({ seen }, index) => (seen ? [] : [index]))
   const weights = missing.map((type) =>
     unseen.map((index) => likelihood(goal, type, receptacles[index].type)),
   )

@@ -5,12 +5,12 @@ import { seedOf } from '../../random.ts'
 import type { Environment, Episode, Task, Turn } from '../port.ts'
 import { type Dataset, type GameEntry, openDataset } from './dataset.ts'
 import { initialState, type State, step } from './engine.ts'
-import { type Game, gameOf, loadGame } from './game.ts'
+import { type Game, loadGame } from './game.ts'
 import { buildGame, draftGame, EVEN_SHARES, type Pairs, type Shares } from './generator/generate.ts'
 import { type Difficulty, larger, type RoomSize, SIZES } from './generator/size.ts'
 import { progressOf } from './progress.ts'
 import { type Recipe, recipeOf, sentenceOfGoal, taskOf } from './recipe.ts'
-import { candidateGame, rewriteGoal } from './rewrite.ts'
+import { type RewriteOptions, rewriteGoal, rewrittenGame } from './rewrite.ts'
 import { solve } from './solver.ts'
 import { goalOfProblem, sentenceOf } from './tasks.ts'
 
@@ -39,13 +39,14 @@ export type AlfworldOptions = {
   readonly source: GeneratedSource | FolderSource
   /** Games kept ready. Default 256. */
   readonly cachedGames?: number
+  readonly rewrite?: RewriteOptions
 }
 
 export const SPLITS = ['train', 'in-domain', 'ood'] as const
 export type Split = (typeof SPLITS)[number]
 
 /** The environment of text games. Deterministic: tasks follow from the options, episodes from the commands. */
-export function alfworldEnvironment({ source, cachedGames = 256 }: AlfworldOptions): Environment {
+export function alfworldEnvironment({ source, cachedGames = 256, rewrite }: AlfworldOptions): Environment {
   const dataset = source.kind === 'folder' ? openOnce(source.path) : null
   const games = new Map<string, Promise<Game>>()
 
@@ -78,7 +79,7 @@ export function alfworldEnvironment({ source, cachedGames = 256 }: AlfworldOptio
       const { observation } = initialState(await gameFor(task))
       return observation.slice(observation.indexOf('\n\n') + 2)
     },
-    rewrite: async (request) => rewriteGoal(await gameFor(request.task), request),
+    rewrite: async (request) => rewriteGoal(await gameFor(originalOf(request.task)), request, rewrite),
     validate: async (task) => {
       const start = initialState(await gameFor(task))
       if (start.won) return { ok: false, reason: 'the goal holds at the start' }
@@ -87,6 +88,12 @@ export function alfworldEnvironment({ source, cachedGames = 256 }: AlfworldOptio
     },
     progress: async (task, _seed, actions) => progressOf(await gameFor(task), actions),
   }
+}
+
+/** The task that the room of a rewritten one came with. */
+function originalOf(task: Task): Task {
+  const { goal: _, ...origin } = recipeOf(task)
+  return { ...task, recipe: origin }
 }
 
 function knownSplit(split: string): Split {
@@ -139,7 +146,7 @@ async function makeGame(recipe: Recipe, dataset: (() => Promise<Dataset>) | null
   const original =
     recipe.source === 'generated' ? buildGame(draftGame(recipe)) : await readGame(recipe, dataset)
   if (!recipe.goal) return original
-  return gameOf(candidateGame(original, recipe.goal, sentenceOfGoal(recipe.goal)), original.name)
+  return rewrittenGame(original, recipe.goal, sentenceOfGoal(recipe.goal))
 }
 
 async function readGame(

@@ -21,10 +21,11 @@ export function expertChoice(knowledge: Knowledge, admissible: readonly string[]
 /** The set of sensible commands and the one that the expert would give. */
 export function expertCommands(knowledge: Knowledge, admissible: readonly string[]): Advice {
   const choice = expertChoice(knowledge, admissible)
+  const before = outlook(knowledge)
   const commands = admissible.filter((command) => {
     if (command === choice) return true
-    const saved = expectedProgress(knowledge, command)
-    return saved !== null && saved > SENSIBLE
+    const after = before && !changesNothing(command) ? expectedAfter(knowledge, command) : null
+    return before !== null && after !== null && before.remaining - after > SENSIBLE
   })
   return { commands, choice }
 }
@@ -36,6 +37,7 @@ export function expertCommands(knowledge: Knowledge, admissible: readonly string
 export function expectedProgress(knowledge: Knowledge, command: string): number | null {
   const before = outlook(knowledge)
   if (!before) return null
+  if (changesNothing(command)) return 0
   const after = expectedAfter(knowledge, command)
   return after === null ? null : before.remaining - after
 }
@@ -49,6 +51,11 @@ function spelled(command: string, admissible: readonly string[]): string | undef
     if (parsed.verb === verb) return parsed.object === object && parsed.receptacle === receptacle
     return verb === 'go' && parsed.verb === 'examine' && parsed.object === receptacle
   })
+}
+
+/** look, inventory, help and slicing neither move the agent nor any object of a goal. */
+function changesNothing(command: string): boolean {
+  return parseCommand(command).verb === 'other'
 }
 
 function explores({ receptacles }: Knowledge, command: string): boolean {

@@ -42,101 +42,143 @@ export type Situation = {
 
 /** The situation of a real world, with everything known; null for a game whose goal is none of the six. */
 export function situationOf(world: World): Situation | null {
+  const goal = goalOf(world.game)
+  return goal && situationFor(world, goal)
+}
+
+/** The situation of a real world for another goal of the same room. */
+export function situationFor(world: World, goal: Goal): Situation {
   const layout = layoutOf(world.game)
-  if (!layout) return null
-  const { packing, predicates } = world.game.tables
-  const { goal, receptacles, relevant } = layout
-  const keys = (predicate: string) => {
-    const number = predicates.get(predicate)
-    return number === undefined ? [] : world.facts[number]
-  }
-  const first = (key: number) => key >>> packing.bits
-  const second = (key: number) => key & packing.mask
-  const flags = new Map(
-    (['isclean', 'ishot', 'iscool', 'istoggled'] as const).map((name) => [name, new Set(keys(name))]),
-  )
-  const holds = keys('holds')
-  const held = holds.length > 0 ? second(holds[0]) : -1
-  const places = new Map<Entity, number[]>()
-  for (const key of keys('inreceptacle')) {
-    const object = first(key)
-    if (!relevant.has(object) && object !== held) continue
-    const inside = places.get(object) ?? []
-    inside.push(layout.indexOf.get(second(key)) ?? -1)
-    places.set(object, inside)
-  }
-  const entities = held >= 0 && !relevant.has(held) ? [...relevant.keys(), held] : [...relevant.keys()]
-  const items = entities.map((entity): Item => {
-    const { name, type, pickupable, treatable } = relevant.get(entity) ?? layout.item(entity)
-    return {
-      name,
-      type,
-      pickupable,
-      treatable,
-      in: (places.get(entity) ?? []).filter((index) => index >= 0),
-      has: {
-        clean: flags.get('isclean')?.has(entity) ?? false,
-        hot: flags.get('ishot')?.has(entity) ?? false,
-        cool: flags.get('iscool')?.has(entity) ?? false,
-      },
-      on: flags.get('istoggled')?.has(entity) ?? false,
-    }
-  })
-  const opened = new Set(keys('opened'))
-  const at = keys('atlocation')
+  const { receptacles, inside, clean, hot, cool, on, held, here } = contentOf(world)
+  const entities = [...(layout.objects.get(goal.object) ?? [])]
+  if (goal.type === 'look_at_obj_in_light' && goal.target !== goal.object)
+    for (const lamp of layout.objects.get(goal.target) ?? [])
+      if (layout.flags.toggleable.has(lamp)) entities.push(lamp)
+  if (held >= 0 && !entities.includes(held)) entities.push(held)
+  const property = propertyOf(goal.type)
   return {
     goal,
-    receptacles: receptacles.map((receptacle) => ({ ...receptacle, open: opened.has(receptacle.entity) })),
-    items,
+    receptacles,
+    items: entities.map((entity) => ({
+      name: world.game.names[entity],
+      type: layout.typeOf.get(entity) ?? '',
+      pickupable: layout.flags.pickupable.has(entity),
+      treatable: property !== null && layout.flags[property].has(entity),
+      in: inside.get(entity) ?? [],
+      has: { clean: clean.has(entity), hot: hot.has(entity), cool: cool.has(entity) },
+      on: on.has(entity),
+    })),
     held: held < 0 ? -1 : entities.indexOf(held),
-    here: at.length > 0 ? (layout.placeOf.get(second(at[0])) ?? -1) : -1,
+    here,
     accepts: layout.accepts,
   }
 }
 
-type StaticItem = Pick<Item, 'name' | 'type' | 'pickupable' | 'treatable'>
+/** What changes in a room, as plans need it. */
+type Content = {
+  readonly receptacles: readonly Receptacle[]
+  /** For each object the indices of the receptacles that hold it. */
+  readonly inside: ReadonlyMap<Entity, readonly number[]>
+  readonly clean: ReadonlySet<Entity>
+  readonly hot: ReadonlySet<Entity>
+  readonly cool: ReadonlySet<Entity>
+  readonly on: ReadonlySet<Entity>
+  readonly held: Entity
+  readonly here: number
+}
 
-/** What never changes in a game. */
+const contents = new WeakMap<World, Content>()
+
+function contentOf(world: World): Content {
+  const known = contents.get(world)
+  if (known) return known
+  const layout = layoutOf(world.game)
+  const { packing, predicates } = world.game.tables
+  const keys = (predicate: string) => {
+    const number = predicates.get(predicate)
+    return number === undefined ? [] : world.facts[number]
+  }
+  const second = (key: number) => key & packing.mask
+  const inside = new Map<Entity, number[]>()
+  for (const key of keys('inreceptacle')) {
+    const index = layout.indexOf.get(second(key))
+    if (index === undefined) continue
+    const object = key >>> packing.bits
+    const list = inside.get(object)
+    if (list) list.push(index)
+    else inside.set(object, [index])
+  }
+  const opened = new Set(keys('opened'))
+  const holds = keys('holds')
+  const at = keys('atlocation')
+  const content: Content = {
+    receptacles: layout.receptacles.map((receptacle) => ({
+      ...receptacle,
+      open: opened.has(receptacle.entity),
+    })),
+    inside,
+    clean: new Set(keys('isclean')),
+    hot: new Set(keys('ishot')),
+    cool: new Set(keys('iscool')),
+    on: new Set(keys('istoggled')),
+    held: holds.length > 0 ? second(holds[0]) : -1,
+    here: at.length > 0 ? (layout.placeOf.get(second(at[0])) ?? -1) : -1,
+  }
+  contents.set(world, content)
+  return content
+}
+
+/** What never changes in a game's room, whatever the goal. */
 export type Layout = {
-  readonly goal: Goal
   readonly receptacles: readonly (Omit<Receptacle, 'open'> & { readonly entity: Entity })[]
   readonly indexOf: ReadonlyMap<Entity, number>
   readonly placeOf: ReadonlyMap<Entity, number>
-  readonly relevant: ReadonlyMap<Entity, StaticItem>
-  readonly item: (entity: Entity) => StaticItem
+  /** Objects by lower-cased type. */
+  readonly objects: ReadonlyMap<string, readonly Entity[]>
+  readonly typeOf: ReadonlyMap<Entity, string>
+  readonly flags: Readonly<Record<Property | 'pickupable' | 'toggleable', ReadonlySet<Entity>>>
   readonly accepts: (receptacle: string, object: string) => boolean
 }
 
-const layouts = new WeakMap<Game, Layout | { readonly none: true }>()
+const layouts = new WeakMap<Game, Layout>()
+const goals = new WeakMap<Game, { readonly goal: Goal | null }>()
 
-/** The game's layout, worked out once; null for a game whose goal is none of the six. */
-export function layoutOf(game: Game): Layout | null {
+/** The game's layout, worked out once. */
+export function layoutOf(game: Game): Layout {
   let layout = layouts.get(game)
   if (!layout) {
-    const goal = goalOfProblem(game.file.pddl_problem)
-    layout = goal ? readLayout(game, lowered(goal)) : { none: true }
+    layout = readLayout(game)
     layouts.set(game, layout)
   }
-  return 'none' in layout ? null : layout
+  return layout
+}
+
+/** The game's goal with lower-cased types; null where it is none of the six. */
+export function goalOf(game: Game): Goal | null {
+  let known = goals.get(game)
+  if (!known) {
+    const goal = goalOfProblem(game.file.pddl_problem)
+    known = { goal: goal && lowered(goal) }
+    goals.set(game, known)
+  }
+  return known.goal
 }
 
 export function lowered(goal: Goal): Goal {
   return { type: goal.type, object: goal.object.toLowerCase(), target: goal.target.toLowerCase() }
 }
 
-const ABLE: Readonly<Record<Property, string>> = { clean: 'cleanable', hot: 'heatable', cool: 'coolable' }
-
-function readLayout(game: Game, goal: Goal): Layout {
+function readLayout(game: Game): Layout {
   const { packing, predicates, init, ids } = game.tables
-  const pairs = (predicate: string): [Entity, Entity][] => {
+  const keys = (predicate: string) => {
     const number = predicates.get(predicate)
-    if (number === undefined) return []
-    return init[number].map((key) => [key >>> packing.bits, key & packing.mask])
+    return number === undefined ? [] : init[number]
   }
-  const set = (predicate: string) => new Set(init[predicates.get(predicate) ?? -1] ?? [])
+  const pairs = (predicate: string) =>
+    keys(predicate).map((key): [Entity, Entity] => [key >>> packing.bits, key & packing.mask])
   const typeName = (entity: Entity) => ids[entity].replace(/type$/, '')
   const locations = new Map(pairs('receptacleatlocation'))
-  const openable = set('openable')
+  const openable = new Set(keys('openable'))
   const placeOf = new Map<Entity, number>()
   const receptacles = pairs('receptacletype').map(([entity, type]) => {
     const location = locations.get(entity) ?? -1 - entity
@@ -149,30 +191,27 @@ function readLayout(game: Game, goal: Goal): Layout {
       openable: openable.has(entity),
     }
   })
+  const typeOf = new Map(pairs('objecttype').map(([entity, type]) => [entity, typeName(type)]))
+  const objects = new Map<string, Entity[]>()
+  for (const [entity, type] of typeOf) {
+    const alike = objects.get(type)
+    if (alike) alike.push(entity)
+    else objects.set(type, [entity])
+  }
   const accepted = new Set(pairs('cancontain').map(([r, o]) => `${typeName(r)} ${typeName(o)}`))
-  const pickupable = set('pickupable')
-  const property = propertyOf(goal.type)
-  const treatable = property ? set(ABLE[property]) : new Set<Entity>()
-  const objectTypes = new Map(pairs('objecttype'))
-  const item = (entity: Entity): StaticItem => ({
-    name: game.names[entity],
-    type: typeName(objectTypes.get(entity) ?? entity),
-    pickupable: pickupable.has(entity),
-    treatable: treatable.has(entity),
-  })
-  const toggleable = set('toggleable')
-  const isLamp = (entity: Entity, type: string) =>
-    goal.type === 'look_at_obj_in_light' && type === goal.target && toggleable.has(entity)
-  const relevant = new Map<Entity, StaticItem>()
-  for (const [entity, type] of objectTypes)
-    if (typeName(type) === goal.object || isLamp(entity, typeName(type))) relevant.set(entity, item(entity))
   return {
-    goal,
     receptacles,
     indexOf: new Map(receptacles.map(({ entity }, index) => [entity, index])),
     placeOf,
-    relevant,
-    item,
+    objects,
+    typeOf,
+    flags: {
+      pickupable: new Set(keys('pickupable')),
+      toggleable: new Set(keys('toggleable')),
+      clean: new Set(keys('cleanable')),
+      hot: new Set(keys('heatable')),
+      cool: new Set(keys('coolable')),
+    },
     accepts: (receptacle, object) => accepted.has(`${receptacle} ${object}`),
   }
 }

@@ -1,10 +1,10 @@
 /** Proofs and plans: whether a goal can be reached from a state, and the commands that reach it. */
 import { advance, initialState, type State } from './engine.ts'
 import type { Game } from './game.ts'
+import { scoreGoal } from './goals.ts'
 import { bestRoute, commandsOfRoute } from './route.ts'
 import { searchPlan } from './search.ts'
-import { type Situation, situationOf } from './situation.ts'
-import { APPLIANCES, propertyOf } from './tasks.ts'
+import { situationOf } from './situation.ts'
 import type { World } from './world.ts'
 
 export type Plan = {
@@ -23,7 +23,10 @@ export function solve(state: State): Plan | { readonly unsolvable: string } {
     const commands = commandsOfRoute(situation, route).map((command) => worded(state.world.game, command))
     if (wins(state, commands)) return { commands, by: 'routes' }
   }
-  if (situation && !route) return { unsolvable: whyNot(situation) }
+  if (situation && !route) {
+    const scored = scoreGoal(state.world, situation.goal)
+    return { unsolvable: 'refused' in scored ? scored.refused : 'no order of stops leads there' }
+  }
   const found = searchPlan(state)
   return 'commands' in found ? { commands: found.commands, by: 'search' } : { unsolvable: found.reason }
 }
@@ -51,26 +54,6 @@ export function worded(game: Game, command: string): string {
 /** Whether the game's release says `put X in/on Y`. */
 export function usesPut({ file }: Game): boolean {
   return file.grammar.includes('put {o} in/on {r}')
-}
-
-/** Why no route leads to the goal, in the order in which a person would look. */
-function whyNot({ goal, receptacles, items, accepts }: Situation): string {
-  const { type, object, target } = goal
-  const own = items.filter((item) => item.type === object)
-  const property = propertyOf(type)
-  if (own.length === 0) return `there is no ${object}`
-  if (type === 'pick_two_obj_and_place' && own.length < 2) return `there is only one ${object}`
-  if (type === 'look_at_obj_in_light') {
-    if (!items.some((item) => item.type === target && item.in.length > 0))
-      return `there is no ${target} that can be used`
-  } else {
-    if (!receptacles.some((receptacle) => receptacle.type === target)) return `there is no ${target}`
-    if (!accepts(target, object)) return `a ${target} cannot contain a ${object}`
-  }
-  if (property && !own.some((item) => item.treatable)) return `a ${object} cannot be made ${property}`
-  if (property && !receptacles.some((receptacle) => receptacle.type === APPLIANCES[property]))
-    return `there is no ${APPLIANCES[property]} to make a ${object} ${property}`
-  return `no ${object} can be picked up and brought there`
 }
 
 function wins(state: State, commands: readonly string[]): boolean {

@@ -4,7 +4,6 @@ import { type Rng, rng, type Seed, seedOf } from '../../../random.ts'
 import { type Game, gameOf } from '../game.ts'
 import type { GameFile } from '../game-file.ts'
 import { bestRoute } from '../route.ts'
-import { solveGame } from '../solver.ts'
 import { folderOf, type Goal, sentencesOf, TASK_TYPES, type TaskType, withSentence } from '../tasks.ts'
 import { problemText } from './problem-text.ts'
 import { drawScene, roomsFor, type Scene, situationOfScene } from './scene.ts'
@@ -72,21 +71,16 @@ export function draftGame({ seed, size, shares, pairs }: GeneratorRecipe): Draft
   })
 }
 
-/** Builds the game of a draft; its walkthrough is the solver's plan, checked by playing it. */
+/** Builds the game of a draft. It has no walkthrough; `withWalkthrough` adds the solver's plan. */
 export function buildGame({ goal, sentence, scene, folder, names }: Draft): Game {
   const file: GameFile = {
     pddl_domain: domainText,
     grammar: withSentence(grammarText, sentence),
     pddl_problem: problemText(scene, goal, folder.slice(folder.indexOf('/') + 1), rng(names)),
     solvable: true,
+    walkthrough: null,
   }
-  const game = gameOf(file, folder)
-  const plan = solveGame(game)
-  if ('unsolvable' in plan)
-    throw new RlError(`${folder}: the drawn room has no solution: ${plan.unsolvable}`, {
-      code: 'alfworld.generate',
-    })
-  return { ...game, file: { ...file, walkthrough: plan.commands }, walkthrough: plan.commands }
+  return gameOf(file, folder)
 }
 
 /** First scene number of each room: beyond the scenes that AI2-THOR has, so that no name is taken for a real floor plan. */

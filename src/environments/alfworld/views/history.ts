@@ -1,0 +1,27 @@
+/** What a view shows: an episode so far. */
+
+/** What an agent read at one moment. */
+export type Moment = { readonly observation: string; readonly admissible: readonly string[] }
+
+export type History = {
+  readonly first: Moment
+  /** Commands given since, each with what was read then. */
+  readonly steps: readonly { readonly command: string; readonly then: Moment }[]
+}
+
+export function latest({ first, steps }: History): Moment {
+  return steps.length > 0 ? steps[steps.length - 1].then : first
+}
+
+/** A command as a view read it out of an answer. */
+export type ParsedAnswer = {
+  /** Always one that can be given; the view's fallback where the answer names none. */
+  readonly command: string
+  /** Why the answer itself named no command, so that fallbacks are counted and not hidden; null where it did. */
+  readonly problem: string | null
+}
+
+/** The observation without ALFWorld's welcome line. */
+export function withoutWelcome(observation: string): string {
+  return observation.startsWith('-= Welcome') ? observation.split('\n\n').slice(1).join('\n') : observation
+}
