@@ -11,7 +11,7 @@ function toJsonSchema(schema: z.ZodType): JsonSchema {
   const converted = z.toJSONSchema(schema, {
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      if (zodSchema === column) Object.assign(jsonSchema, { type: 'string', format: 'binary' })
+      if ((zodSchema as unknown) === column) Object.assign(jsonSchema, { type: 'string', format: 'binary' })
     },
   })
   const { $schema: _, ...rest } = converted

@@ -38,7 +38,7 @@ export const modelEvents = {
     schema: z.strictObject({
       role: z.enum(['policy', 'reward-model']),
       version: count,
-      checkpoint: blob,
+      sha256,
       path: z.string(),
     }),
     key: (data) => `CheckpointSealed/${data.role}/${data.version}`,

@@ -1,0 +1,201 @@
+/** npm run -s bench -- events: what the log, the bus and both together carry, end to end and durable. */
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import Database from 'better-sqlite3'
+import { uuidv7 } from 'uuidv7'
+import { startHeadCore } from '../../src/actors/head/head-core.ts'
+import { runFolder } from '../../src/broker/connection.ts'
+import { connectBus } from '../../src/events/bus.ts'
+import { connectLog } from '../../src/events/log-client.ts'
+import { subscribe } from '../../src/events/subscription.ts'
+import { dataBytes, makeEvent, type Size } from './events/load.ts'
+import { median, percentile, report } from './report.ts'
+
+const SENDERS = 4
+const ROUNDS = 3
+
+type Sender = {
+  /** Sends all its events; start and end by the machine's clock (ms since 1970). */
+  readonly go: (round: number) => Promise<{ start: number; end: number }>
+  readonly end: () => void
+}
+
+const root = mkdtempSync(join(tmpdir(), 'rl-bench-'))
+const core = await startHeadCore({ folder: runFolder('bench', root), work: [] })
+try {
+  await appendRate('200b', 20_000, 20_000)
+  await appendRate('4kb', 5_000, 5_000)
+  await latency()
+  sqliteLimit()
+  await natsLimit()
+} finally {
+  await core.close()
+  rmSync(root, { recursive: true, force: true })
+}
+
+/** `count` events from each of 4 processes, each append answered when it is on disk. */
+async function appendRate(size: Size, count: number, goal: number): Promise<void> {
+  const senders = await Promise.all(
+    Array.from({ length: SENDERS }, (_, n) => startSender(`s${n}`, size, count)),
+  )
+  const rates: number[] = []
+  for (let round = 0; round <= ROUNDS; round++) {
+    const before = core.log.head().position
+    const spans = await Promise.all(senders.map((sender) => sender.go(round)))
+    const appended = core.log.head().position - before
+    if (appended !== SENDERS * count)
+      throw new Error(`${appended} of ${SENDERS * count} events are in the log`)
+    const ms = Math.max(...spans.map(({ end }) => end)) - Math.min(...spans.map(({ start }) => start))
+    if (round > 0) rates.push((appended / ms) * 1000)
+  }
+  for (const sender of senders) sender.end()
+  const bytes = dataBytes(makeEvent(size, 's0', 1))
+  report({
+    suite: 'events',
+    name: `append_${size}_per_s`,
+    value: median(rates),
+    unit: 'events/s',
+    goal: `>= ${goal}`,
+    n: ROUNDS,
+    note: `${SENDERS} actor processes, ${bytes} B of data, validated, hash-chained, WAL with synchronous=FULL, published`,
+  })
+}
+
+async function startSender(name: string, size: Size, count: number): Promise<Sender> {
+  const { url, token = '' } = core.address
+  const child: ChildProcessByStdio<Writable, Readable, null> = spawn(
+    process.execPath,
+    ['--import', 'tsx', 'scripts/bench/events/sender.ts', url, name, size, String(count)],
+    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NATS_TOKEN: token } },
+  )
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  await lines.next()
+  return {
+    async go(round) {
+      child.stdin.write(`go ${round}\n`)
+      return JSON.parse((await lines.next()).value)
+    },
+    end: () => child.stdin.end(),
+  }
+}
+
+/** From the call of append to the live event in the hands of a subscriber, at 1,000 events/s. */
+async function latency(): Promise<void> {
+  const bus = await connectBus(core.address)
+  const log = connectLog({ bus, run: 'bench', actor: 'policy/latency' })
+  const sentAt = new Map<string, number>()
+  const delays: number[] = []
+  const subscription = await subscribe(
+    { bus, run: 'bench', from: core.log.head().position + 1, types: ['StepScored'] },
+    ({ data }) => {
+      const sent = sentAt.get(data.rollout)
+      if (sent !== undefined) delays.push(performance.now() - sent)
+    },
+  )
+  const total = 5_000
+  const start = performance.now()
+  for (let n = 0; n < total; ) {
+    while (n < total && performance.now() - start >= n) {
+      const event = makeEvent('200b', 'latency', n++)
+      if (event.type === 'StepScored') sentAt.set(event.data.rollout, performance.now())
+      void log.append([event])
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  while (delays.length < total) await new Promise((resolve) => setTimeout(resolve, 10))
+  await subscription.stop()
+  log.close()
+  await bus.close()
+  const note = 'append to live delivery at a subscriber, 1,000 events/s paced'
+  report({
+    suite: 'events',
+    name: 'latency_p50_ms',
+    value: percentile(delays, 0.5),
+    unit: 'ms',
+    goal: null,
+    n: total,
+    note,
+  })
+  report({
+    suite: 'events',
+    name: 'latency_p99_ms',
+    value: percentile(delays, 0.99),
+    unit: 'ms',
+    goal: '< 20',
+    n: total,
+    note,
+  })
+}
+
+/** Bare inserts of the same rows into the same kind of file, 1,000 a transaction: no check, no hash chain, no bus. */
+function sqliteLimit(): void {
+  const db = new Database(join(root, 'limit.db'))
+  db.pragma('journal_mode = WAL')
+  db.pragma('synchronous = FULL')
+  db.exec('CREATE TABLE events (position INTEGER PRIMARY KEY, id TEXT UNIQUE, key TEXT UNIQUE, body BLOB)')
+  const insert = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?)')
+  const body = Buffer.alloc(330)
+  const rates: number[] = []
+  let position = 0
+  const insertBatch = db.transaction((ids: readonly string[]) => {
+    for (const id of ids) insert.run(++position, id, `key/${id}`, body)
+  })
+  for (let round = 0; round < ROUNDS; round++) {
+    const ids = Array.from({ length: 100_000 }, () => uuidv7())
+    const start = performance.now()
+    for (let at = 0; at < ids.length; at += 1_000) insertBatch(ids.slice(at, at + 1_000))
+    rates.push((ids.length / (performance.now() - start)) * 1000)
+  }
+  db.close()
+  report({
+    suite: 'events',
+    name: 'sqlite_limit_per_s',
+    value: median(rates),
+    unit: 'rows/s',
+    goal: null,
+    n: ROUNDS,
+    note: 'bare inserts of 330 B, 1,000 a transaction, two unique indexes',
+  })
+}
+
+/** Bare messages of the same size from one connection to another, without a log. */
+async function natsLimit(): Promise<void> {
+  const [sender, receiver] = [await connectBus(core.address), await connectBus(core.address)]
+  const total = 100_000
+  const body = new Uint8Array(330)
+  const rates: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    let received = 0
+    let finish: () => void = () => {}
+    const all = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    const leave = receiver.subscribe('rl.v1.bench.tap.limit', () => {
+      if (++received === total) finish()
+    })
+    await receiver.flush()
+    const start = performance.now()
+    for (let n = 0; n < total; n++) {
+      sender.publish('rl.v1.bench.tap.limit', body)
+      if (n % 1_000 === 999) await sender.flush()
+    }
+    await all
+    rates.push((total / (performance.now() - start)) * 1000)
+    leave()
+  }
+  await sender.close()
+  await receiver.close()
+  report({
+    suite: 'events',
+    name: 'nats_limit_per_s',
+    value: median(rates),
+    unit: 'messages/s',
+    goal: null,
+    n: ROUNDS,
+    note: 'bare core messages of 330 B between two connections of one process',
+  })
+}
