@@ -4,6 +4,7 @@ import { explain, RlError } from './errors.ts'
 /** Every `rl` command, loaded when it is called. */
 const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
   coding: () => import('./cli/coding.ts'),
+  projections: () => import('./cli/projections.ts'),
   alfworld: () => import('./cli/alfworld.ts'),
 }
 

@@ -1,6 +1,7 @@
 /** Tables that follow from the log. They can be thrown away and built again; each stores its position with its rows. */
 import { createHash } from 'node:crypto'
 import type { Database } from 'better-sqlite3'
+import { RlError } from '../errors.ts'
 import type { EventType, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { openTable, type Row, type Table, type TableDefinition } from './table.ts'
@@ -46,7 +47,7 @@ export function openProjections(db: Database, projections: readonly Projection[]
     for (const type of projection.definition.interests)
       byType.set(type, [...(byType.get(type) ?? []), projection])
 
-  const write = db.transaction((events: readonly LoggedEvent[], upTo: number) => {
+  const fold = db.transaction((events: readonly LoggedEvent[], upTo: number) => {
     for (const event of events) {
       const interested = byType.get(event.type)
       if (interested)
@@ -59,7 +60,7 @@ export function openProjections(db: Database, projections: readonly Projection[]
     position: () => Math.min(...running.map(({ position }) => position)),
     interests: new Set(byType.keys()),
     apply(events, upTo = events.at(-1)?.position ?? 0) {
-      write(events, upTo)
+      fold.immediate(events, upTo)
       for (const projection of running) projection.position = Math.max(projection.position, upTo)
     },
     digests: () =>
@@ -73,21 +74,35 @@ function open(db: Database, definition: Projection) {
     | { version: number; position: number }
     | undefined
   const current = stored?.version === version
-  if (!current) for (const table of tables) db.exec(`DROP TABLE IF EXISTS ${table.name}`)
+  if (!current) {
+    for (const table of tables) db.exec(`DROP TABLE IF EXISTS ${table.name}`)
+    db.prepare('DELETE FROM projections WHERE name = ?').run(name)
+  }
   for (const table of tables) db.exec(table.sql)
   const opened = new Map(tables.map((table) => [table.name, openTable(db, table)]))
+  const position = db.prepare('SELECT position FROM projections WHERE name = ?').pluck()
   const store = db.prepare('INSERT OR REPLACE INTO projections (name, version, position) VALUES (?, ?, ?)')
   const tablesOf = <R extends Row>(table: TableDefinition<R>) => opened.get(table.name) as unknown as Table<R>
   return {
     definition,
+    /** Of the rows in the file, as far as this process wrote or read it. */
     position: current && stored ? stored.position : 0,
     apply: definition.fold(tablesOf),
     flush(upTo: number) {
       if (upTo <= this.position) return
+      if ((position.get(name) ?? 0) !== this.position) throw keptElsewhere(name)
       for (const table of opened.values()) table.flush()
       store.run(name, version, upTo)
     },
   }
+}
+
+/** Two processes with rows of their own in memory would overwrite each other's. */
+function keptElsewhere(name: string): RlError {
+  return new RlError(`another process has brought the projection '${name}' further meanwhile`, {
+    code: 'projections.taken',
+    hint: 'open the projections anew',
+  })
 }
 
 /** Forgets all rows, so that the next `openProjections` begins at the first event. */

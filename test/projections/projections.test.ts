@@ -73,6 +73,17 @@ test('a batch that fails leaves neither rows nor position', () => {
   assert.is(projections.position(), 50)
 })
 
+test('of two processes on one file the second is refused, and nothing is counted twice', () => {
+  const file = join(folder, 'two.db')
+  const [one, two] = [
+    openProjections(new Database(file), PROJECTIONS),
+    openProjections(new Database(file), PROJECTIONS),
+  ]
+  feed(one, log, 100)
+  assert.throws(() => feed(two, log, 100), /another process/)
+  assert.equal(openProjections(new Database(file), PROJECTIONS).digests(), expected)
+})
+
 test('a projection of another version begins again; the others do not', () => {
   const db = new Database(':memory:')
   feed(openProjections(db, PROJECTIONS), log, 1000)

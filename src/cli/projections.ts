@@ -1,0 +1,249 @@
+import { existsSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { runFolder } from '../broker/connection.ts'
+import { RlError } from '../errors.ts'
+import { type LogReader, openLogReader } from '../events/log-reader.ts'
+import { wilson } from '../learning/interval.ts'
+import { PROJECTIONS } from '../projections/all.ts'
+import { catchUp, clearProjections, openProjections } from '../projections/projection.ts'
+import {
+  type Agreement,
+  accuracyRows,
+  growth,
+  healthRows,
+  lineageRows,
+  qualityRows,
+  throughputRows,
+} from '../projections/views.ts'
+import { type Command, parseCommandLine, printJson } from './command.ts'
+
+const VIEWS = {
+  accuracy: accuracyRows,
+  'reward-quality': qualityRows,
+  'task-growth': growth,
+  throughput: throughputRows,
+  lineage: lineageRows,
+  'training-health': healthRows,
+} as const
+type View = keyof typeof VIEWS
+
+export const command: Command = {
+  summary: 'figures of a run, as they follow from its log',
+  help: `
+rl projections RUN show [VIEW...] [--json]   ${Object.keys(VIEWS).join(', ')}
+rl projections RUN rebuild [--json]          throws the tables away and folds the whole log again
+
+Accuracies come with n and a 95 % interval (Wilson); n counts rollouts with an outcome.
+`,
+  async run(argv) {
+    const { values, positionals } = parseCommandLine(
+      { options: { json: { type: 'boolean', default: false } }, allowPositionals: true },
+      argv,
+    )
+    const [run, action = 'show', ...views] = positionals
+    if (run === undefined || (action !== 'show' && action !== 'rebuild'))
+      throw new RlError('expected a run and show or rebuild', { code: 'cli.usage', hint: 'see --help' })
+    for (const view of views) if (!Object.hasOwn(VIEWS, view)) throw unknownView(view)
+    const { log: path, projections: file } = runFolder(run)
+    const log = openLogReader(path)
+    try {
+      if (action === 'rebuild') rebuild(log, file, values.json ?? false)
+      else
+        show(
+          log,
+          file,
+          views.length > 0 ? (views as View[]) : (Object.keys(VIEWS) as View[]),
+          values.json ?? false,
+        )
+    } finally {
+      log.close()
+    }
+    return 0
+  },
+}
+
+function rebuild(log: LogReader, file: string, json: boolean): void {
+  const db = new Database(file, { timeout: 5000 })
+  try {
+    const before = existsSync(file) ? openProjections(db, PROJECTIONS).digests() : {}
+    clearProjections(db, PROJECTIONS)
+    const projections = openProjections(db, PROJECTIONS)
+    const started = performance.now()
+    const events = catchUp(projections, log)
+    const seconds = (performance.now() - started) / 1000
+    const digests = projections.digests()
+    if (json) {
+      printJson({ run: log.run, position: projections.position(), events, seconds, before, digests })
+      return
+    }
+    print(`${events} events in ${seconds.toFixed(2)} s, up to position ${projections.position()}`)
+    for (const [name, digest] of Object.entries(digests))
+      print(`${name.padEnd(16)} ${digest.slice(0, 16)}${before[name] === digest ? ' as before' : ''}`)
+  } finally {
+    db.close()
+  }
+}
+
+function show(log: LogReader, file: string, views: readonly View[], json: boolean): void {
+  const db = new Database(file, { timeout: 5000 })
+  try {
+    try {
+      catchUp(openProjections(db, PROJECTIONS), log)
+    } catch (error) {
+      // The head of a live run keeps them up to date itself.
+      if (!(error instanceof RlError && error.code === 'projections.taken')) throw error
+    }
+    for (const view of views) {
+      if (json) printJson({ run: log.run, view, ...asObject(VIEWS[view](db)) })
+      else print(`${view}\n${FORMATS[view](db)}\n`)
+    }
+  } finally {
+    db.close()
+  }
+}
+
+function asObject(rows: unknown): object {
+  return Array.isArray(rows) ? { rows } : (rows as object)
+}
+
+const FORMATS: Readonly<Record<View, (db: Database.Database) => string>> = {
+  accuracy: (db) =>
+    table(
+      ['iteration', 'purpose', 'split', 'policy', 'tasks', 'accuracy', '95 %', 'n', 'failed', 'steps'],
+      accuracyRows(db).map((row) => {
+        const { value, low, high } = wilson(row.successes, row.n)
+        return [
+          row.iteration,
+          row.purpose,
+          row.split,
+          row.policyVersion,
+          row.tasks,
+          value.toFixed(3),
+          `[${low.toFixed(3)}, ${high.toFixed(3)}]`,
+          row.n,
+          row.failed,
+          row.meanSteps?.toFixed(1) ?? '-',
+        ]
+      }),
+    ),
+  'reward-quality': (db) =>
+    table(
+      [
+        'iteration',
+        'purpose',
+        'version',
+        'steps',
+        'process',
+        'balanced',
+        'majority',
+        'outcome',
+        'majority',
+        'mean verdict',
+        'unreadable',
+      ],
+      qualityRows(db).map((row) => [
+        row.iteration,
+        row.purpose,
+        row.rewardModelVersion,
+        row.steps,
+        share(row.process.single),
+        row.process.single.balanced?.toFixed(3) ?? '-',
+        share(row.process.majority),
+        share(row.outcome.single),
+        share(row.outcome.majority),
+        row.meanVerdict.toFixed(2),
+        row.unreadable,
+      ]),
+    ),
+  'task-growth'(db) {
+    const { rows, fit } = growth(db)
+    const line = fit ? `\naccepted = ${fit.slope.toFixed(2)} an iteration, R^2 ${fit.r2.toFixed(3)}` : ''
+    return `${table(
+      ['iteration', 'proposed', 'refused', 'accepted', 'harder', 'rejected', 'in all'],
+      rows.map((row) => [
+        row.iteration,
+        row.proposed,
+        row.refused,
+        row.accepted,
+        row.acceptedHarder,
+        row.rejected,
+        row.acceptedSoFar,
+      ]),
+    )}${line}`
+  },
+  throughput: (db) =>
+    table(
+      ['iteration', 'seconds', 'rollouts', '/s', 'prompt', 'cached', 'generated', 'judged steps'],
+      throughputRows(db).map((row) => [
+        row.iteration,
+        row.seconds?.toFixed(1) ?? '-',
+        row.rollouts,
+        row.rolloutsPerSecond?.toFixed(1) ?? '-',
+        row.promptTokens,
+        row.cachedTokens,
+        row.completionTokens,
+        row.stepsScored,
+      ]),
+    ),
+  lineage: (db) =>
+    table(
+      ['iteration', 'slot', 'direction', 'parent', 'accuracy', 'task', 'status', 'accuracy', 'reason'],
+      lineageRows(db).map((row) => [
+        row.iteration,
+        row.slot,
+        row.direction ?? '-',
+        row.parent ?? '-',
+        tally(row.parentSuccesses, row.parentN),
+        row.task ?? '-',
+        row.status,
+        tally(row.successes, row.n),
+        row.reason ?? '-',
+      ]),
+    ),
+  'training-health': (db) =>
+    table(
+      ['role', 'version', 'rollouts', 'samples', 'figures', 'stopped'],
+      healthRows(db).map((row) => [
+        row.role,
+        row.version,
+        row.rollouts,
+        row.samples,
+        Object.entries(row.metrics)
+          .map(([name, value]) => `${name} ${Number(value.toPrecision(3))}`)
+          .join(', '),
+        row.stopped ?? '-',
+      ]),
+    ),
+}
+
+function share({ right, n }: Agreement): string {
+  return n === 0 ? '-' : (right / n).toFixed(3)
+}
+
+function tally(successes: number | null, n: number | null): string {
+  return n === null ? '-' : `${successes}/${n}`
+}
+
+function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const cells = [head, ...rows.map((row) => row.map(String))]
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column].length)))
+  return cells
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i]))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+function unknownView(view: string): RlError {
+  return new RlError(`there is no view '${view}'`, {
+    code: 'cli.usage',
+    hint: `there are ${Object.keys(VIEWS).join(', ')}`,
+  })
+}

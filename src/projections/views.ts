@@ -1,0 +1,178 @@
+/** What a person or a tool asks of the projections: plain rows, summed up by SQL. */
+import type { Database } from 'better-sqlite3'
+import { linearFit } from './task-growth.ts'
+
+/** Unit of n: rollouts with an outcome. */
+export type AccuracyRow = {
+  readonly iteration: number
+  readonly purpose: string
+  readonly split: string
+  readonly policyVersion: number
+  readonly tasks: number
+  readonly n: number
+  readonly successes: number
+  readonly failed: number
+  readonly meanSteps: number | null
+}
+
+export function accuracyRows(db: Database): AccuracyRow[] {
+  return db
+    .prepare(
+      `SELECT iteration, purpose, split, max(policy_version) AS policyVersion, count(*) AS tasks, sum(n) AS n,
+              sum(successes) AS successes, sum(failed) AS failed, 1.0 * sum(steps) / nullif(sum(n), 0) AS meanSteps
+       FROM accuracy GROUP BY iteration, purpose, split ORDER BY iteration, purpose, split`,
+    )
+    .all() as AccuracyRow[]
+}
+
+export type Tally = { readonly right: number; readonly n: number }
+
+/** Accuracy of verdicts against a label: over all, and the mean of the shares among good and among bad ones. */
+export type Agreement = Tally & { readonly balanced: number | null }
+
+export type QualityRow = {
+  readonly iteration: number
+  readonly purpose: string
+  readonly rewardModelVersion: number
+  readonly steps: number
+  readonly judgements: number
+  readonly unreadable: number
+  /** In [-1, 1], over all judgements. */
+  readonly meanVerdict: number
+  /** Against true progress; unit of n: judgements, and steps for the majority. */
+  readonly process: { readonly single: Agreement; readonly majority: Agreement }
+  /** Against the trajectory's outcome. */
+  readonly outcome: { readonly single: Agreement; readonly majority: Agreement }
+}
+
+export function qualityRows(db: Database): QualityRow[] {
+  const rows = db
+    .prepare('SELECT * FROM reward_quality ORDER BY iteration, purpose, reward_model_version')
+    .all() as Record<string, number>[]
+  return rows.map((row) => {
+    const agreement = (name: string): Agreement => {
+      const [good, bad] = [row[`${name}_good`], row[`${name}_bad`]]
+      const [goodRight, badRight] = [row[`${name}_good_right`], row[`${name}_bad_right`]]
+      const balanced = good > 0 && bad > 0 ? (goodRight / good + badRight / bad) / 2 : null
+      return { right: goodRight + badRight, n: good + bad, balanced }
+    }
+    return {
+      iteration: row.iteration,
+      purpose: String(row.purpose),
+      rewardModelVersion: row.reward_model_version,
+      steps: row.steps,
+      judgements: row.judgements,
+      unreadable: row.unreadable,
+      meanVerdict: row.judgements === 0 ? 0 : row.score_sum / row.judgements,
+      process: { single: agreement('process'), majority: agreement('process_majority') },
+      outcome: { single: agreement('outcome'), majority: agreement('outcome_majority') },
+    }
+  })
+}
+
+export type GrowthRow = {
+  readonly iteration: number
+  readonly proposed: number
+  readonly refused: number
+  readonly accepted: number
+  readonly acceptedHarder: number
+  readonly rejected: number
+  /** Accepted in all up to here. */
+  readonly acceptedSoFar: number
+}
+
+/** The curve of accepted tasks and its straight line (tasks an iteration). */
+export function growth(db: Database) {
+  const rows = db
+    .prepare(
+      `SELECT iteration, proposed, refused, accepted, accepted_harder AS acceptedHarder, rejected,
+              sum(accepted) OVER (ORDER BY iteration) AS acceptedSoFar FROM task_growth ORDER BY iteration`,
+    )
+    .all() as GrowthRow[]
+  return { rows, fit: linearFit(rows.map(({ iteration, acceptedSoFar }) => [iteration, acceptedSoFar])) }
+}
+
+export type ThroughputRow = {
+  readonly iteration: number
+  /** From start to completion; null while open. */
+  readonly seconds: number | null
+  readonly rollouts: number
+  readonly rolloutsPerSecond: number | null
+  readonly promptTokens: number
+  readonly cachedTokens: number
+  readonly completionTokens: number
+  readonly stepsScored: number
+  /** Sums of measured figures, e.g. `PolicyUpdated.seconds`. */
+  readonly timing: Readonly<Record<string, number>>
+}
+
+export function throughputRows(db: Database): ThroughputRow[] {
+  const timings = db
+    .prepare('SELECT iteration, event, figure, sum FROM throughput_timing ORDER BY iteration, event, figure')
+    .all() as { iteration: number; event: string; figure: string; sum: number }[]
+  const rows = db
+    .prepare(
+      `SELECT iteration, CASE WHEN completed_ms > 0 AND started_ms > 0 THEN (completed_ms - started_ms) / 1000.0 END AS seconds, rollouts,
+              1000.0 * rollouts / nullif(max(last_rollout_ms - CASE WHEN started_ms > 0 THEN started_ms ELSE first_rollout_ms END, 0), 0) AS rolloutsPerSecond,
+              prompt_tokens AS promptTokens, cached_tokens AS cachedTokens, completion_tokens AS completionTokens, steps_scored AS stepsScored
+       FROM throughput ORDER BY iteration`,
+    )
+    .all() as Omit<ThroughputRow, 'timing'>[]
+  return rows.map((row) => ({
+    ...row,
+    timing: Object.fromEntries(
+      timings
+        .filter(({ iteration }) => iteration === row.iteration)
+        .map(({ event, figure, sum }) => [`${event}.${figure}`, sum]),
+    ),
+  }))
+}
+
+export type LineageRow = {
+  readonly slot: string
+  readonly iteration: number
+  readonly task: string | null
+  readonly parent: string | null
+  readonly direction: string | null
+  readonly status: string
+  readonly reason: string | null
+  readonly successes: number | null
+  readonly n: number | null
+  readonly parentSuccesses: number | null
+  readonly parentN: number | null
+}
+
+/** Every proposal and refusal, in order of iteration. */
+export function lineageRows(db: Database): LineageRow[] {
+  return db
+    .prepare(
+      `SELECT slot, iteration, task, parent, direction, status, reason, successes, n, parent_successes AS parentSuccesses, parent_n AS parentN
+       FROM lineage WHERE iteration > 0 ORDER BY iteration, slot`,
+    )
+    .all() as LineageRow[]
+}
+
+export type HealthRow = {
+  readonly role: string
+  readonly version: number
+  readonly rollouts: number
+  readonly samples: number
+  readonly stopped: string | null
+  readonly metrics: Readonly<Record<string, number>>
+}
+
+export function healthRows(db: Database): HealthRow[] {
+  const metrics = db
+    .prepare('SELECT role, version, metric, value FROM training_health ORDER BY role, version, metric')
+    .all() as { role: string; version: number; metric: string; value: number }[]
+  const rows = db
+    .prepare('SELECT role, version, rollouts, samples, stopped FROM model_updates ORDER BY role, version')
+    .all() as Omit<HealthRow, 'metrics'>[]
+  const byUpdate = new Map<string, Record<string, number>>()
+  for (const { role, version, metric, value } of metrics) {
+    const figures = byUpdate.get(`${role}/${version}`) ?? {}
+    figures[metric] = value
+    byUpdate.set(`${role}/${version}`, figures)
+  }
+  return rows.map((row) => ({ ...row, metrics: byUpdate.get(`${row.role}/${row.version}`) ?? {} }))
+}
