@@ -2,7 +2,7 @@
 
 import type { Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
-import type { EventType, LoggedEvent } from '../events/catalogue.ts'
+import type { EventData, EventType, LoggedEvent } from '../events/catalogue.ts'
 import type { LogClient } from '../events/log-client.ts'
 
 const PAGE = 2_000
@@ -64,4 +64,45 @@ export function openTaskBook(log: LogClient): TaskBook {
     return task
   }
   return { find }
+}
+
+export type TrajectoryBook = {
+  /** Those of the rollouts that the log holds, in the order asked for. */
+  readonly find: (
+    iteration: number,
+    rollouts: readonly string[],
+  ) => Promise<EventData<'TrajectoryCompleted'>[]>
+}
+
+/** Trajectories of the iteration that was asked for last, read from the log as they come. */
+export function trajectoryBook(log: LogClient): TrajectoryBook {
+  let present = -1
+  let next = 1
+  let known = new Map<string, EventData<'TrajectoryCompleted'>>()
+  let reading: Promise<void> | null = null
+
+  async function readOn(iteration: number): Promise<void> {
+    if (iteration !== present) {
+      const [from] = await log.positionsOf([`IterationStarted/${iteration}`])
+      present = iteration
+      next = from ?? 1
+      known = new Map()
+    }
+    const page = await readEvents(log, next, ['TrajectoryCompleted'])
+    for (const { data } of page.events) known.set(data.rollout, data)
+    next = page.next
+  }
+
+  return {
+    async find(iteration, rollouts) {
+      for (let attempt = 0; attempt < 2; attempt++) {
+        if (iteration === present && rollouts.every((rollout) => known.has(rollout))) break
+        reading ??= readOn(iteration).finally(() => {
+          reading = null
+        })
+        await reading
+      }
+      return rollouts.flatMap((rollout) => known.get(rollout) ?? [])
+    },
+  }
 }

@@ -7,7 +7,7 @@ import { seedOf } from '../random.ts'
 import { rolloutQueue } from './environment/worker.ts'
 import type { Judge, LoadTasks, RewriteTask, Train } from './jobs.ts'
 import { slotName } from './names.ts'
-import { openTaskBook, readEvents } from './recall.ts'
+import { openTaskBook, readEvents, trajectoryBook } from './recall.ts'
 import {
   simulatedColdStart,
   simulatedJudge,
@@ -22,7 +22,7 @@ import type { Worker } from './worker.ts'
 export function simulatedWorker(role: Role, config: Config, log: LogClient): Worker {
   const tasks = openTaskBook(log)
   const models = openVersions(log)
-  const trajectories = openTrajectories(log)
+  const trajectories = trajectoryBook(log)
 
   async function play(request: EventData<'RolloutRequested'>): Promise<NewEvent> {
     const { skill } = await models.at(request.policyVersion, 0)
@@ -104,29 +104,6 @@ function openVersions(log: LogClient) {
       for (const event of page.events) versions.apply(event)
       next = page.next
       return versions.at(policyVersion, rewardModelVersion)
-    },
-  }
-}
-
-/** Trajectories of the newest iterations by rollout. */
-function openTrajectories(log: LogClient) {
-  let iteration = -1
-  let next = 1
-  let known = new Map<string, EventData<'TrajectoryCompleted'>>()
-  return {
-    async find(wanted: number, rollouts: readonly string[]) {
-      if (wanted !== iteration) {
-        iteration = wanted
-        const [from] = await log.positionsOf([`IterationStarted/${wanted}`])
-        next = from ?? 1
-        known = new Map()
-      }
-      if (rollouts.some((rollout) => !known.has(rollout))) {
-        const page = await readEvents(log, next, ['TrajectoryCompleted'])
-        for (const { data } of page.events) known.set(data.rollout, data)
-        next = page.next
-      }
-      return rollouts.flatMap((rollout) => known.get(rollout) ?? [])
     },
   }
 }

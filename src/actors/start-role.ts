@@ -1,5 +1,4 @@
 /** One process of a role: takes its config from the run's log, opens its worker, and works until it is stopped. */
-import { runFolder } from '../broker/connection.ts'
 import { type Config, parseConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { connectBus } from '../events/bus.ts'
@@ -29,7 +28,7 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
   const bus = await connectBus({ ...address, name: `${role}-worker` })
   const log = connectLog({ bus, run, actor: role })
   const config = await configOf(log)
-  const { worker, note } = await openWorker(role, config, log, runFolder(run).folder)
+  const { worker, note } = await openWorker(role, config, log)
   const actor = await startActor({
     role,
     run,
@@ -90,7 +89,7 @@ async function openDecider(role: Role, config: Config): Promise<Decider> {
 }
 
 /** Only what a role needs is loaded: a process that plays episodes holds no tensors. */
-async function openWorker(role: Role, config: Config, log: LogClient, folder: string): Promise<OpenedWorker> {
+async function openWorker(role: Role, config: Config, log: LogClient): Promise<OpenedWorker> {
   if (config.environment.name === 'simulated') {
     const { simulatedWorker } = await import('./simulated-workers.ts')
     return { worker: simulatedWorker(role, config, log), note: 'simulated' }
@@ -108,11 +107,11 @@ async function openWorker(role: Role, config: Config, log: LogClient, folder: st
     }
     case 'policy': {
       const { openPolicyWorker } = await import('./policy/worker.ts')
-      return openPolicyWorker(config, environment, log, folder)
+      return openPolicyWorker(config, environment, log)
     }
     case 'reward-model': {
       const { openRewardModelWorker } = await import('./reward-model/worker.ts')
-      return openRewardModelWorker(config, environment, log, folder)
+      return openRewardModelWorker(config, environment, log)
     }
     case 'head':
       throw new RlError('the head has no worker of its own', { code: 'cli.usage' })

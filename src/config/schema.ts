@@ -55,7 +55,9 @@ const environment = section({
     .describe('Folder, file or archive with the tasks, for source `data`.'),
   seed: count
     .default(1)
-    .describe('Root of generated tasks: runs with other seeds of their own still share the tasks of this one.'),
+    .describe(
+      'Root of generated tasks: runs with other seeds of their own still share the tasks of this one.',
+    ),
   difficulty: z
     .enum(['easy', 'medium', 'hard'])
     .default('easy')
@@ -162,6 +164,7 @@ const policy = section({
     .describe(
       'Generates one of the admissible commands under a trie; free text; or picks a numbered option in a box.',
     ),
+  contextTokens: positive.default(512).describe('Longest episode of a model that is trained from scratch.'),
   temperature: z.number().nonnegative().default(1).describe('Of sampling in training rollouts.'),
   topP: share.default(1).describe('Nucleus of sampling in training rollouts.'),
   maxTokens: positive.default(24).describe('Most tokens of one action, reasoning included.'),
@@ -346,8 +349,7 @@ export const configSchema = z.strictObject({
   adaptation,
   evaluation,
   backend: z
-    .string()
-    .min(1)
+    .enum(['auto', 'tensorflow-gpu', 'tensorflow', 'webgpu', 'wasm-blas', 'wasm', 'cpu'])
     .default('auto')
     .describe('Tensor backend: `auto`, or one that must be used, e.g. `wasm`.'),
   log,

@@ -70,7 +70,7 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
         log.write(chunk)
         lastLine = chunk.toString().trim().split('\n').at(-1) || lastLine
       })
-    child.once('close', (status, signal) => {
+    child.once('exit', (status, signal) => {
       log.end()
       alive.delete(child)
       if (stopping) return
@@ -94,7 +94,7 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
     done,
     async stop() {
       stopping = true
-      const ends = [...alive].map((child) => new Promise((resolve) => child.once('close', resolve)))
+      const ends = [...alive].map((child) => new Promise((resolve) => child.once('exit', resolve)))
       for (const child of alive) child.kill('SIGTERM')
       const force = setTimeout(() => {
         for (const child of alive) child.kill('SIGKILL')

@@ -12,6 +12,10 @@ export type PresetName = keyof typeof PRESETS
 
 export const PRESET_NAMES = Object.keys(PRESETS) as PresetName[]
 
+export function isPreset(name: string): name is PresetName {
+  return Object.hasOwn(PRESETS, name)
+}
+
 /** A model config of the Qwen2 shape with the preset's sizes; the vocabulary and its end token come from the tokenizer. */
 export function presetConfig(
   name: PresetName,

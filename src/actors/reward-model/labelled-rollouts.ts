@@ -1,0 +1,68 @@
+/** Rollouts of the policy's first version with true progress: what the reward model is started on. */
+import type { Config } from '../../config.ts'
+import { openEnvironment } from '../../environments/open.ts'
+import type { Environment, Task } from '../../environments/port.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import { rng, type Seed, seedOf } from '../../random.ts'
+import { createPlayer } from '../environment/player.ts'
+import { actOver } from '../policy/act-service.ts'
+import type { LabelledEpisode } from './cold-start.ts'
+
+/** Far from any seed that a person would choose, and from that of the demonstrations. */
+const ROLLOUT_SEED = 1_000_000_123
+
+/** Plays them against the run's policy workers, in tasks that the run does not train on where tasks are generated. */
+export async function labelledRollouts(
+  config: Config,
+  environment: Environment,
+  log: LogClient,
+  seed: Seed,
+): Promise<LabelledEpisode[]> {
+  const stepMs = config.run.deadlines.stepSeconds * 1000
+  const { source, tasks } = await tasksFor(config, environment, seed)
+  const player = createPlayer({ environment: source, act: actOver(log, stepMs), actDeadlineMs: stepMs })
+  const episodes = await Promise.all(
+    tasks.map(async (task, index) => {
+      const own = seedOf(seed, 'labelled', index)
+      const id = `0/cold-start-${index}/0`
+      const trajectory = await player.play(
+        {
+          rollout: id,
+          iteration: 0,
+          purpose: 'train',
+          split: 'train',
+          slot: `cold-start-${index}`,
+          task: task.id,
+          index: 0,
+          policyVersion: 0,
+          seed: own,
+          maxSteps: config.environment.maxSteps,
+        },
+        task,
+      )
+      const progress = await source.progress(task, own, trajectory.actions)
+      return progress && { ...trajectory, id, goal: task.goal, seed: own, progress }
+    }),
+  )
+  return episodes.filter((episode) => episode !== null)
+}
+
+async function tasksFor(
+  config: Config,
+  environment: Environment,
+  seed: Seed,
+): Promise<{ readonly source: Environment; readonly tasks: readonly Task[] }> {
+  const { rollouts } = config.rewardModel.coldStart
+  if (config.environment.source === 'data') {
+    const all = rng(seed).shuffle(await environment.tasks('train'))
+    return {
+      source: environment,
+      tasks: Array.from({ length: rollouts }, (_, index) => all[index % all.length]),
+    }
+  }
+  const source = await openEnvironment({
+    ...config,
+    environment: { ...config.environment, seed: config.environment.seed + ROLLOUT_SEED, tasks: rollouts },
+  })
+  return { source, tasks: await source.tasks('train') }
+}
