@@ -103,7 +103,7 @@ test('soak plays the walkthroughs', async () => {
   assert.equal([status, out], [0, 'games=7 steps=35 skipped=1 failures=0\n'])
   assert.is(
     (await rl(['soak', '--data', DATA, '--split', 'train'])).out,
-    'games=2 steps=13 skipped=0 failures=0\n',
+    'games=2 steps=15 skipped=0 failures=0\n',
   )
 })
 
