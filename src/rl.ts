@@ -3,6 +3,10 @@ import { explain, RlError } from './errors.ts'
 
 /** Every `rl` command, loaded when it is called. */
 const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
+  runs: () => import('./cli/runs.ts'),
+  status: () => import('./cli/status.ts'),
+  log: () => import('./cli/log.ts'),
+  doctor: () => import('./cli/doctor.ts'),
   coding: () => import('./cli/coding.ts'),
   projections: () => import('./cli/projections.ts'),
   alfworld: () => import('./cli/alfworld.ts'),

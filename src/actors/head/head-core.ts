@@ -4,6 +4,9 @@ import { type Broker, startBroker } from '../../broker/broker.ts'
 import { type RunFolder, readConnection, removeConnection, writeConnection } from '../../broker/connection.ts'
 import { type Bus, type BusAddress, connectBus, parseAddress } from '../../events/bus.ts'
 import { type EventLog, openLog } from '../../events/log.ts'
+import { pack } from '../../events/msgpack.ts'
+import { subjectsOf } from '../../events/subjects.ts'
+import type { LiveRun } from '../liveness.ts'
 import { HEARTBEAT_MS } from '../runtime.ts'
 import type { WorkKind } from '../work.ts'
 import { type LogService, startLogService } from './log-service.ts'
@@ -68,6 +71,16 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       }
     })
     undo.push(watch.stop)
+    const tellActors = (): Uint8Array =>
+      pack({
+        actors: watch.actors(),
+        openWork: service.openWork(),
+        pausedSince: service.pausedSince(),
+        position: log.head().position,
+        deadLetters: log.deadLetters(0).total,
+        brokerRestarts: broker?.restarts() ?? 0,
+      } satisfies LiveRun)
+    undo.push(bus.serve(subjectsOf(folder.run).call('actors'), null, tellActors))
     const { server, login } = parseAddress(address)
     const url = login.pass === undefined ? server : address.url
     writeConnection(folder.connection, {

@@ -1,0 +1,14 @@
+/** npm run docs: writes every document that follows from the code. Tests hold them current. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { configDoc } from './docs/config.ts'
+import type { GeneratedDoc } from './docs/generated.ts'
+import { machineDocs } from './docs/machines.ts'
+
+const docs: readonly GeneratedDoc[] = [...machineDocs(), configDoc()]
+
+for (const { path, text } of docs) {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+  process.stdout.write(`${path}\n`)
+}

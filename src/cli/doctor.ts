@@ -1,0 +1,153 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runsFolder } from '../broker/connection.ts'
+import { installHint, lookForNatsServer } from '../broker/find.ts'
+import { explain } from '../errors.ts'
+import { freeBytesOf, MIN_FREE_BYTES } from '../events/log.ts'
+import { type Command, parseCommandLine, printJson } from './command.ts'
+
+type Finding = {
+  readonly check: string
+  /** `warn`: works, but less well. */
+  readonly result: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+  /** What to do. */
+  readonly advice: string | null
+}
+
+export const command: Command = {
+  summary: 'checks what this machine has and says what to do about the rest',
+  help: `
+rl doctor [--json]
+
+node, nats-server, SQLite, tensor backends, sandbox, free disk: a line each. Ends with status 1 where something is
+missing without which nothing runs. --json prints one object a line.
+`,
+  async run(argv) {
+    const { values } = parseCommandLine({ options: { json: { type: 'boolean', default: false } } }, argv)
+    let failed = false
+    for (const check of [node, natsServer, sqlite, tensors, sandbox, disk]) {
+      const finding = await check()
+      failed ||= finding.result === 'fail'
+      if (values.json) printJson(finding)
+      else process.stdout.write(`${line(finding)}\n`)
+    }
+    return failed ? 1 : 0
+  },
+}
+
+function line({ check, result, detail, advice }: Finding): string {
+  return `${result.padEnd(4)}  ${check.padEnd(12)} ${detail}${advice ? ` - ${advice}` : ''}`
+}
+
+function node(): Finding {
+  const { version } = process
+  const [major, minor] = version.slice(1).split('.').map(Number)
+  const fits = major > 20 || (major === 20 && minor >= 19)
+  return {
+    check: 'node',
+    result: fits ? 'ok' : 'fail',
+    detail: version,
+    advice: fits ? null : 'install Node 20.19 or newer from https://nodejs.org',
+  }
+}
+
+function natsServer(): Finding {
+  const found = lookForNatsServer()
+  return {
+    check: 'nats-server',
+    result: found ? 'ok' : 'warn',
+    detail: found ? found.path : 'not here; the head will try to get it into .cache',
+    advice: found ? null : installHint('nats-server'),
+  }
+}
+
+async function sqlite(): Promise<Finding> {
+  const folder = mkdtempSync(join(tmpdir(), 'rl-doctor-'))
+  try {
+    const { default: Database } = await import('better-sqlite3')
+    const db = new Database(join(folder, 'test.db'))
+    const mode = db.pragma('journal_mode = WAL', { simple: true })
+    const version = db.prepare('SELECT sqlite_version()').pluck().get()
+    db.close()
+    return { check: 'SQLite', result: 'ok', detail: `${version}, journal ${mode}`, advice: null }
+  } catch (error) {
+    return {
+      check: 'SQLite',
+      result: 'fail',
+      detail: explain(error),
+      advice: 'run: npm rebuild better-sqlite3',
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function tensors(): Promise<Finding> {
+  try {
+    const { openBackend } = await import('../models/local/backend/backend.ts')
+    const { name, detail, passedOver } = await openBackend()
+    const others = passedOver.map(({ name, reason }) => `no ${name}: ${reason}`).join('; ')
+    const slow = name === 'cpu' || name === 'wasm'
+    return {
+      check: 'tensors',
+      result: slow ? 'warn' : 'ok',
+      detail: `${name} (${detail})${others ? `; ${others}` : ''}`,
+      advice: slow ? `training is slow without a native BLAS; ${installHint('libopenblas0-pthread')}` : null,
+    }
+  } catch (error) {
+    return {
+      check: 'tensors',
+      result: 'warn',
+      detail: explain(error),
+      advice: 'local models cannot be used; choose an OpenAI-compatible endpoint in the config',
+    }
+  }
+}
+
+async function sandbox(): Promise<Finding> {
+  try {
+    const { chooseExecutor } = await import('../environments/coding/choose.ts')
+    const { executor, name, reason, passedOver } = await chooseExecutor({ warn: () => {} })
+    await executor.close()
+    const others = passedOver.map(({ name, reason }) => `no ${name}: ${reason}`).join('; ')
+    return {
+      check: 'sandbox',
+      result: name === 'bwrap' ? 'ok' : 'warn',
+      detail: `${name}, ${reason}${others ? `; ${others}` : ''}`,
+      advice: name === 'bwrap' ? null : `coding tasks run slower; ${installHint('bubblewrap')}`,
+    }
+  } catch (error) {
+    return {
+      check: 'sandbox',
+      result: 'warn',
+      detail: explain(error),
+      advice: `coding tasks cannot be run; ${installHint('bubblewrap')}`,
+    }
+  }
+}
+
+function disk(): Finding {
+  const folder = runsFolder()
+  try {
+    mkdirSync(folder, { recursive: true })
+    const free = freeBytesOf(folder)
+    const enough = free > 4 * MIN_FREE_BYTES
+    return {
+      check: 'disk',
+      result: enough ? 'ok' : free > MIN_FREE_BYTES ? 'warn' : 'fail',
+      detail: `${(free / 1024 ** 3).toFixed(1)} GB free at ${folder}`,
+      advice: enough
+        ? null
+        : 'a run pauses before the disk is full: free some space, or set RL_RUNS to another disk',
+    }
+  } catch (error) {
+    return {
+      check: 'disk',
+      result: 'fail',
+      detail: explain(error),
+      advice: `make ${folder} writable, or set RL_RUNS`,
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { runFolder } from '../broker/connection.ts'
+import { RlError } from '../errors.ts'
+import { type EventType, isEventType, type LoggedEvent } from '../events/catalogue.ts'
+import { type LogReader, openLogReader, type ReadOptions } from '../events/log-reader.ts'
+import { verifyLog } from '../events/verify.ts'
+import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import { eventLine, toPlain } from './plain-event.ts'
+
+const OPTIONS = {
+  json: { type: 'boolean', default: false },
+  jsonl: { type: 'boolean', default: false },
+  follow: { type: 'boolean', short: 'f', default: false },
+  lines: { type: 'string', short: 'n', default: '20' },
+  from: { type: 'string' },
+  until: { type: 'string' },
+  type: { type: 'string', multiple: true },
+  out: { type: 'string', short: 'o' },
+} as const
+
+type Values = ReturnType<typeof parse>['values']
+
+const FOLLOW_MS = 200
+
+export const command: Command = {
+  summary: 'the events of a run: tail, show, export, verify',
+  help: `
+rl log RUN tail [-n N] [-f] [--type TYPE...] [--json]     the last events; -f waits for more
+rl log RUN show POSITION|ID|KEY [--json]                  one event whole, e.g. show PolicyUpdated/3
+rl log RUN export --jsonl [-o FILE] [--from N] [--until N] [--type TYPE...]
+rl log RUN verify [--json]                                hash chain, columns, schemas; names the first bad position
+rl log RUN dead [-n N] [--json]                           messages that could not be taken
+
+Columns (fields whose names end with I32, F32, U8) are printed as arrays of numbers.
+`,
+  async run(argv) {
+    const { values, positionals } = parse(argv)
+    const [run, action = 'tail', what] = positionals
+    if (run === undefined) throw usage('expected a run')
+    const log = openLogReader(runFolder(run).log)
+    try {
+      switch (action) {
+        case 'tail':
+          return await tail(log, values)
+        case 'show':
+          return show(log, what, values)
+        case 'export':
+          return await exportLog(log, values)
+        case 'verify':
+          return verify(log, values)
+        case 'dead':
+          return dead(log, values)
+        default:
+          throw usage(`there is no 'rl log ${action}'`)
+      }
+    } finally {
+      log.close()
+    }
+  },
+}
+
+function parse(argv: readonly string[]) {
+  return parseCommandLine({ options: OPTIONS, allowPositionals: true }, argv)
+}
+
+function usage(message: string): RlError {
+  return new RlError(message, { code: 'cli.usage', hint: 'rl log --help' })
+}
+
+function typesOf({ type }: Values): readonly EventType[] | undefined {
+  return type?.map((name) => {
+    if (!isEventType(name)) throw usage(`there is no event type '${name}'; docs/events.md lists them`)
+    return name
+  })
+}
+
+function print(event: LoggedEvent, { json }: Values): void {
+  if (json) printJson(toPlain(event))
+  else process.stdout.write(`${eventLine(event)}\n`)
+}
+
+async function tail(log: LogReader, values: Values): Promise<number> {
+  const types = typesOf(values)
+  const lines = wholeNumber('--lines', values.lines)
+  let last = log.head().position
+  for (const event of lastEvents(log, types, last, lines)) print(event, values)
+  while (values.follow) {
+    await new Promise((resolve) => setTimeout(resolve, FOLLOW_MS))
+    const { position } = log.head()
+    for (const event of log.events({ from: last + 1, until: position, types })) print(event, values)
+    last = position
+  }
+  return 0
+}
+
+/** Looks backwards in growing stretches, so the end of a long log is found without reading all of it. */
+function lastEvents(
+  log: LogReader,
+  types: readonly EventType[] | undefined,
+  last: number,
+  lines: number,
+): LoggedEvent[] {
+  if (lines === 0) return []
+  for (let stretch = lines; ; stretch *= 8) {
+    const found = [...log.events({ from: Math.max(1, last - stretch + 1), until: last, types })]
+    if (found.length >= lines || stretch >= last) return found.slice(-lines)
+  }
+}
+
+function show(log: LogReader, what: string | undefined, { json }: Values): number {
+  if (what === undefined) throw usage('expected a position, an id or a natural key')
+  const row = /^\d+$/.test(what) ? Number(what) : (log.positionOf('id', what) ?? log.positionOf('key', what))
+  const [event] = row === null ? [] : [...log.events({ from: row, until: row })]
+  if (!event)
+    throw new RlError(`run '${log.run}' has no event '${what}'`, {
+      code: 'log.no-event',
+      hint: 'rl log RUN tail lists the newest',
+    })
+  if (json) printJson(toPlain(event))
+  else process.stdout.write(`${JSON.stringify(toPlain(event), null, 2)}\n`)
+  return 0
+}
+
+async function exportLog(log: LogReader, values: Values): Promise<number> {
+  if (!values.jsonl) throw usage('the one format is --jsonl')
+  const range: ReadOptions = {
+    from: values.from === undefined ? 1 : wholeNumber('--from', values.from, 1),
+    until: values.until === undefined ? undefined : wholeNumber('--until', values.until, 1),
+    types: typesOf(values),
+  }
+  const out = values.out === undefined ? process.stdout : createWriteStream(values.out)
+  for (const event of log.events(range))
+    if (!out.write(`${JSON.stringify(toPlain(event))}\n`)) await once(out, 'drain')
+  if (out !== process.stdout) {
+    out.end()
+    await once(out, 'close')
+  }
+  return 0
+}
+
+function verify(log: LogReader, { json }: Values): number {
+  const result = verifyLog(log)
+  if (json) printJson({ run: log.run, ...result })
+  else if (result.ok)
+    process.stdout.write(`${log.run}: ${result.events} events verified, chain ends in ${result.hash}\n`)
+  else
+    process.stdout.write(
+      `${log.run}: position ${result.position} is bad: ${result.reason} (${result.events} events before it are good)\n`,
+    )
+  return result.ok ? 0 : 1
+}
+
+function dead(log: LogReader, { lines, json }: Values): number {
+  const { total, newest } = log.deadLetters(wholeNumber('--lines', lines))
+  if (json) {
+    printJson({
+      total,
+      newest: newest.map(({ body, ...letter }) => ({ ...letter, base64: body.toString('base64') })),
+    })
+    return 0
+  }
+  process.stdout.write(`${total} messages could not be taken\n`)
+  for (const { time, subject, code, reason, bytes } of newest)
+    process.stdout.write(`${new Date(time).toISOString()} ${subject} ${code} (${bytes} B): ${reason}\n`)
+  return 0
+}

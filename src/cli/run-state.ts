@@ -1,0 +1,70 @@
+/** Where a run stands, as its log tells. */
+
+import type { EventType, LoggedEvent } from '../events/catalogue.ts'
+import type { LogReader } from '../events/log-reader.ts'
+
+export type RunState = {
+  readonly run: string
+  readonly state: 'empty' | 'running' | 'paused' | 'failed' | 'completed'
+  /** Why it is paused or failed. */
+  readonly reason: string | null
+  readonly events: number
+  /** Iteration that began last; null before the first. */
+  readonly iteration: number | null
+  readonly completedIterations: number
+  readonly startedAt: number | null
+  readonly lastEventAt: number | null
+  readonly parent: string | null
+  readonly deadLetters: number
+  readonly stalls: number
+}
+
+const TURNS = ['RunStarted', 'RunPaused', 'RunResumed', 'RunFailed', 'RunCompleted'] as const
+
+export function runStateOf(log: LogReader): RunState {
+  const { position } = log.head()
+  const counts = log.countByType()
+  const last = position === 0 ? null : first(log.events({ from: position }))
+  const turn = newest(log, TURNS)
+  const iteration = newest(log, ['IterationStarted'])
+  return {
+    run: log.run,
+    state: stateOf(turn),
+    reason: turn?.type === 'RunFailed' || turn?.type === 'RunPaused' ? turn.data.reason : null,
+    events: position,
+    iteration: iteration?.type === 'IterationStarted' ? iteration.data.iteration : null,
+    completedIterations: counts.IterationCompleted ?? 0,
+    startedAt: first(log.events({ until: 1 }))?.time ?? null,
+    lastEventAt: last?.time ?? null,
+    parent: log.parent ? `${log.parent.run}@${log.parent.position}` : null,
+    deadLetters: log.deadLetters(0).total,
+    stalls: counts.StallDetected ?? 0,
+  }
+}
+
+function stateOf(turn: LoggedEvent | null): RunState['state'] {
+  switch (turn?.type) {
+    case 'RunCompleted':
+      return 'completed'
+    case 'RunFailed':
+      return 'failed'
+    case 'RunPaused':
+      return 'paused'
+    default:
+      return turn ? 'running' : 'empty'
+  }
+}
+
+/** These types are rare, so reading all of them through their index is cheap. */
+function newest(log: LogReader, types: readonly EventType[]): LoggedEvent | null {
+  let found: LoggedEvent | null = null
+  for (const type of types)
+    for (const event of log.events({ types: [type] }))
+      if (found === null || event.position > found.position) found = event
+  return found
+}
+
+function first(events: Iterable<LoggedEvent>): LoggedEvent | null {
+  for (const event of events) return event
+  return null
+}

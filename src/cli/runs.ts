@@ -1,0 +1,58 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { runFolder, runsFolder } from '../broker/connection.ts'
+import { explain } from '../errors.ts'
+import { RUN_ID } from '../events/envelope.ts'
+import { openLogReader } from '../events/log-reader.ts'
+import { type Command, parseCommandLine, printJson } from './command.ts'
+import { type RunState, runStateOf } from './run-state.ts'
+
+export const command: Command = {
+  summary: 'lists the runs of this folder',
+  help: `
+rl runs [--json]
+
+Lists what is in ./runs, or in the folder that RL_RUNS names, newest last. --json prints one object a line.
+`,
+  async run(argv) {
+    const { values } = parseCommandLine({ options: { json: { type: 'boolean', default: false } } }, argv)
+    const states = listRuns()
+    if (values.json) for (const state of states) printJson(state)
+    else if (states.length === 0) process.stdout.write(`there are no runs in ${runsFolder()}\n`)
+    else for (const state of states) process.stdout.write(`${line(state)}\n`)
+    return 0
+  },
+}
+
+type Listed = RunState | { readonly run: string; readonly state: 'unreadable'; readonly reason: string }
+
+function listRuns(): readonly Listed[] {
+  const root = runsFolder()
+  if (!existsSync(root)) return []
+  const runs = readdirSync(root).filter((name) => RUN_ID.test(name) && existsSync(runFolder(name).log))
+  return runs.map(look).sort((a, b) => startOf(a) - startOf(b))
+}
+
+function startOf(listed: Listed): number {
+  return 'startedAt' in listed ? (listed.startedAt ?? 0) : 0
+}
+
+function look(run: string): Listed {
+  try {
+    const log = openLogReader(runFolder(run).log)
+    try {
+      return runStateOf(log)
+    } finally {
+      log.close()
+    }
+  } catch (error) {
+    return { run, state: 'unreadable', reason: explain(error) }
+  }
+}
+
+function line(listed: Listed): string {
+  if (listed.state === 'unreadable') return `${listed.run.padEnd(32)} unreadable: ${listed.reason}`
+  const { run, state, events, completedIterations, startedAt, parent } = listed
+  const began = startedAt === null ? '' : new Date(startedAt).toISOString().slice(0, 16).replace('T', ' ')
+  const fork = parent ? `  forked from ${parent}` : ''
+  return `${run.padEnd(32)} ${state.padEnd(9)} ${String(completedIterations).padStart(4)} iterations ${String(events).padStart(9)} events  ${began}${fork}`
+}

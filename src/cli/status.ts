@@ -1,0 +1,81 @@
+import type { Lease } from '../actors/leases.ts'
+import { askHead, type LiveRun } from '../actors/liveness.ts'
+import { runFolder } from '../broker/connection.ts'
+import { RlError } from '../errors.ts'
+import { openLogReader } from '../events/log-reader.ts'
+import { type Command, parseCommandLine, printJson } from './command.ts'
+import { type RunState, runStateOf } from './run-state.ts'
+
+export const command: Command = {
+  summary: 'what every actor of a run does, and what is awaited from whom until when',
+  help: `
+rl status RUN [--json]
+
+Asks the head over NATS where it runs, and reads the log in any case. An actor that no longer answers is shown as silent.
+`,
+  async run(argv) {
+    const { values, positionals } = parseCommandLine(
+      { options: { json: { type: 'boolean', default: false } }, allowPositionals: true },
+      argv,
+    )
+    const [run] = positionals
+    if (run === undefined)
+      throw new RlError('expected a run', { code: 'cli.usage', hint: 'rl runs lists them' })
+    const folder = runFolder(run)
+    const log = openLogReader(folder.log)
+    try {
+      const state = runStateOf(log)
+      const live = await askHead(folder)
+      if (values.json) printJson({ ...state, live })
+      else for (const text of lines(state, live)) process.stdout.write(`${text}\n`)
+    } finally {
+      log.close()
+    }
+    return 0
+  },
+}
+
+function lines(state: RunState, live: LiveRun | { unreachable: string }): string[] {
+  const reason = state.reason ? ` (${state.reason})` : ''
+  const last = state.lastEventAt === null ? '' : `, the last ${ago(state.lastEventAt)} ago`
+  const head = [
+    `run ${state.run}: ${state.state}${reason}, ${state.completedIterations} iterations done, ${state.events} events${last}`,
+  ]
+  if (state.deadLetters > 0)
+    head.push(`${state.deadLetters} messages could not be taken: rl log ${state.run} dead`)
+  if (state.stalls > 0)
+    head.push(`${state.stalls} stalls so far: rl log ${state.run} tail --type StallDetected`)
+  if ('unreachable' in live) return [...head, `not live: ${live.unreachable}`]
+  if (live.pausedSince !== null) head.push(`paused for ${ago(live.pausedSince)}: the disk is nearly full`)
+  if (live.openWork > 0) head.push(`${live.openWork} rollouts are asked for and not over`)
+  return [
+    ...head,
+    ...live.actors.flatMap((actor) => {
+      const kind = actor.decider ? '' : ' (worker)'
+      const silence = actor.stalled ? `SILENT for ${seconds(actor.silentMs)}` : actor.state
+      const at = actor.position === null ? '' : `, at position ${actor.position}`
+      return [
+        `${actor.worker.padEnd(22)} ${silence}${kind}${at}  process ${actor.pid} on ${actor.host}, ${actor.rssMb} MB`,
+        ...actor.leases.slice(0, 8).map(leaseLine),
+        ...(actor.leases.length > 8 ? [`    and ${actor.leases.length - 8} more`] : []),
+      ]
+    }),
+  ]
+}
+
+function leaseLine({ waitingFor, from, owner, since, deadline }: Lease): string {
+  const until = new Date(deadline).toISOString().slice(11, 19)
+  const whom = from === owner ? '' : ` from ${from}`
+  const overdue = deadline < Date.now() ? ' OVERDUE' : ''
+  return `    ${waitingFor}${whom}, since ${ago(since)}, until ${until}${overdue}`
+}
+
+function ago(time: number): string {
+  return seconds(Date.now() - time)
+}
+
+function seconds(ms: number): string {
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`
+  if (ms < 120_000) return `${Math.round(ms / 1000)} s`
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`
+}
