@@ -60,18 +60,27 @@ function page({ role, machine, version }: Decider): string {
   ].join('\n')
 }
 
-function diagram(node: AnyStateNode, indent: string): string[] {
-  const lines: string[] = []
-  const [initial] = node.initial?.target ?? []
-  if (initial) lines.push(`${indent}[*] --> ${initial.key}`)
-  for (const child of Object.values(node.states) as AnyStateNode[]) {
-    if (Object.keys(child.states).length > 0)
-      lines.push(`${indent}state ${child.key} {`, ...diagram(child, `${indent}  `), `${indent}}`)
-    for (const transition of transitionsOf(child))
-      for (const target of transition.target ?? [])
-        lines.push(`${indent}${child.key} --> ${target.key} : ${label(transition)}`)
+/** Arrows that leave their composite state stand outside it: inside, Mermaid would take the target for another state. */
+function diagram(root: AnyStateNode, indent: string): string[] {
+  const outside: string[] = []
+  const level = (node: AnyStateNode, margin: string): string[] => {
+    const lines: string[] = []
+    const [initial] = node.initial?.target ?? []
+    if (initial) lines.push(`${margin}[*] --> ${initial.key}`)
+    for (const child of Object.values(node.states) as AnyStateNode[]) {
+      if (Object.keys(child.states).length > 0)
+        lines.push(`${margin}state ${child.key} {`, ...level(child, `${margin}  `), `${margin}}`)
+      for (const transition of transitionsOf(child))
+        for (const target of transition.target ?? []) {
+          const name = label(transition)
+          const arrow = `${child.key} --> ${target.key}${name === '' ? '' : ` : ${name}`}`
+          if (target.parent === node) lines.push(margin + arrow)
+          else outside.push(indent + arrow)
+        }
+    }
+    return lines
   }
-  return lines
+  return [...level(root, indent), ...outside]
 }
 
 function label(transition: AnyTransitionDefinition): string {

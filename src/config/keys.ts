@@ -12,7 +12,7 @@ export type ConfigKey = {
 }
 
 type JsonSchema = {
-  readonly type?: string
+  readonly type?: string | readonly string[]
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly description?: string
   readonly default?: unknown
@@ -41,7 +41,8 @@ function valuesOf(schema: JsonSchema): string {
   if (schema.anyOf) return schema.anyOf.map(valuesOf).join(' | ')
   if (schema.prefixItems) return `[${schema.prefixItems.map(valuesOf).join(', ')}]`
   if (schema.items) return `list of ${valuesOf(schema.items)}`
-  return schema.type === 'object' ? 'map' : (schema.type ?? 'any')
+  if (typeof schema.type === 'string') return schema.type === 'object' ? 'map' : schema.type
+  return schema.type?.join(' | ') ?? 'any'
 }
 
 /** The environment variable that sets a key, e.g. `RL_RUN_MAX_STALENESS` for `run.maxStaleness`. */

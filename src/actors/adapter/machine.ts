@@ -119,10 +119,11 @@ export function adapterDecider(config: Config): Decider {
     },
   }).createMachine({
     id: 'adapter',
+    description: 'Decides which tasks need a harder or an easier candidate.',
     context: () => ({ books: new Map(), complaints: new Map(), versions: new Map(), outstanding: 0 }),
     initial: 'idle',
     states: {
-      idle: { on: { RunStarted: { target: 'serving' } } },
+      idle: { description: 'No run yet.', on: { RunStarted: { target: 'serving' } } },
       serving: {
         initial: 'watching',
         on: {
@@ -137,11 +138,17 @@ export function adapterDecider(config: Config): Decider {
           RunCompleted: { target: 'finished' },
         },
         states: {
-          watching: { always: { guard: 'rewritesOutstanding', target: 'rewriting' } },
-          rewriting: { always: { guard: 'allAnswered', target: 'watching' } },
+          watching: {
+            description: 'Accuracies and complaints come in.',
+            always: { guard: 'rewritesOutstanding', target: 'rewriting' },
+          },
+          rewriting: {
+            description: 'Rewrites are asked for and not all answered.',
+            always: { guard: 'allAnswered', target: 'watching' },
+          },
         },
       },
-      finished: {},
+      finished: { description: 'The run is over.' },
     },
   })
 

@@ -154,6 +154,8 @@ export function environmentDecider(config: Config): Decider {
     },
   }).createMachine({
     id: 'environment',
+    description:
+      'Decides which tasks an iteration plays, who takes a slot, and when a policy version is measured.',
     context: () => ({
       census: new Map(),
       slots: new Map(),
@@ -164,8 +166,9 @@ export function environmentDecider(config: Config): Decider {
     }),
     initial: 'idle',
     states: {
-      idle: { on: { RunStarted: { target: 'loading', actions: 'askForTasks' } } },
+      idle: { description: 'No run yet.', on: { RunStarted: { target: 'loading', actions: 'askForTasks' } } },
       loading: {
+        description: 'Tasks are being made or read.',
         on: { TaskAdded: { actions: 'enterTask' } },
         always: { guard: 'tasksThere', target: 'serving' },
       },
@@ -180,11 +183,17 @@ export function environmentDecider(config: Config): Decider {
           RunCompleted: { target: 'finished' },
         },
         states: {
-          waiting: { always: { guard: 'anythingPlayed', target: 'playing' } },
-          playing: { always: { guard: 'nothingPlayed', target: 'waiting' } },
+          waiting: {
+            description: 'Nothing is being played.',
+            always: { guard: 'anythingPlayed', target: 'playing' },
+          },
+          playing: {
+            description: 'Rollouts of an iteration or an evaluation are outstanding.',
+            always: { guard: 'nothingPlayed', target: 'waiting' },
+          },
         },
       },
-      finished: {},
+      finished: { description: 'The run is over.' },
     },
   })
 

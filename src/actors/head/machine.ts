@@ -121,10 +121,11 @@ export function headDecider(config: Config): Decider {
     },
   }).createMachine({
     id: 'head',
+    description: 'Decides when an iteration begins, when it is over, and when the run is.',
     context: () => emptyHeadContext(firstIteration),
     initial: 'idle',
     states: {
-      idle: { on: { RunStarted: { target: 'open', actions: 'noteStart' } } },
+      idle: { description: 'No run yet.', on: { RunStarted: { target: 'open', actions: 'noteStart' } } },
       open: {
         initial: 'preparing',
         on: {
@@ -144,8 +145,12 @@ export function headDecider(config: Config): Decider {
           RunFailed: { target: '.failed' },
         },
         states: {
-          preparing: { always: { guard: 'allPrepared', target: 'betweenIterations' } },
+          preparing: {
+            description: 'Tasks and first versions of the models are awaited.',
+            always: { guard: 'allPrepared', target: 'betweenIterations' },
+          },
           betweenIterations: {
+            description: 'One iteration is over: begin the next, or end the run.',
             always: [
               { guard: 'allIterationsOver', target: '#head.finished', actions: 'completeRun' },
               { guard: 'mayBeginNext', target: 'playing', actions: 'beginIteration' },
@@ -153,6 +158,7 @@ export function headDecider(config: Config): Decider {
             ],
           },
           playing: {
+            description: 'Rollouts are outstanding.',
             always: [
               { guard: 'noOutcomes', target: 'failed', actions: 'giveUp' },
               { guard: 'iterationOver', target: 'betweenIterations', actions: 'completeIteration' },
@@ -161,6 +167,7 @@ export function headDecider(config: Config): Decider {
             ],
           },
           updating: {
+            description: 'All rollouts are in: models, rewritten tasks and evaluations are awaited.',
             always: [
               { guard: 'noOutcomes', target: 'failed', actions: 'giveUp' },
               { guard: 'iterationOver', target: 'betweenIterations', actions: 'completeIteration' },
@@ -168,11 +175,17 @@ export function headDecider(config: Config): Decider {
               { guard: 'rolloutsOutstanding', target: 'playing' },
             ],
           },
-          paused: { on: { RunResumed: { target: 'preparing' } } },
-          failed: { on: { RunResumed: { target: 'preparing' } } },
+          paused: {
+            description: 'Stands still until the run is resumed.',
+            on: { RunResumed: { target: 'preparing' } },
+          },
+          failed: {
+            description: 'The run cannot go on by itself; a resumed run tries.',
+            on: { RunResumed: { target: 'preparing' } },
+          },
         },
       },
-      finished: {},
+      finished: { description: 'The run is over.' },
     },
   })
 

@@ -72,11 +72,18 @@ export function policyDecider(config: Config): Decider {
     },
   }).createMachine({
     id: 'policy',
+    description: 'Decides when the policy makes its next version, and from which rollouts.',
     context: () => ({ version: -1, books: new Map() }),
     initial: 'idle',
     states: {
-      idle: { on: { RunStarted: { target: 'coldStarting', actions: 'askForColdStart' } } },
-      coldStarting: { on: { PolicyUpdated: { target: 'serving', actions: 'adoptVersion' } } },
+      idle: {
+        description: 'No run yet.',
+        on: { RunStarted: { target: 'coldStarting', actions: 'askForColdStart' } },
+      },
+      coldStarting: {
+        description: 'Version 0 is being made.',
+        on: { PolicyUpdated: { target: 'serving', actions: 'adoptVersion' } },
+      },
       serving: {
         initial: 'waiting',
         on: {
@@ -84,12 +91,21 @@ export function policyDecider(config: Config): Decider {
           RunCompleted: { target: 'finished' },
         },
         states: {
-          waiting: { always: { guard: 'iterationOpen', target: 'collecting' } },
-          collecting: { always: { guard: 'readyToTrain', target: 'training', actions: 'train' } },
-          training: { on: { PolicyUpdated: { target: 'waiting', actions: 'adoptVersion' } } },
+          waiting: {
+            description: 'The next iteration has not begun.',
+            always: { guard: 'iterationOpen', target: 'collecting' },
+          },
+          collecting: {
+            description: 'Rollouts, verdicts and decisions of the iteration come in.',
+            always: { guard: 'readyToTrain', target: 'training', actions: 'train' },
+          },
+          training: {
+            description: 'The next version is being made.',
+            on: { PolicyUpdated: { target: 'waiting', actions: 'adoptVersion' } },
+          },
         },
       },
-      finished: {},
+      finished: { description: 'The run is over.' },
     },
   })
 

@@ -171,10 +171,13 @@ export function rewardModelDecider(config: Config): Decider {
     },
   }).createMachine({
     id: 'reward-model',
+    description:
+      'Decides what is judged, says when a trajectory is judged whole, and when the judge is trained.',
     context: () => ({ version: -1, books: new Map(), batches: emptyBatches(), held: [] }),
     initial: 'idle',
     states: {
       idle: {
+        description: 'No run yet.',
         on: {
           RunStarted: [
             { guard: 'isOff', target: 'coldStarting', actions: 'announceNone' },
@@ -182,8 +185,14 @@ export function rewardModelDecider(config: Config): Decider {
           ],
         },
       },
-      awaitingPolicy: { on: { PolicyUpdated: { target: 'coldStarting', actions: 'askForColdStart' } } },
-      coldStarting: { on: { RewardModelUpdated: { target: 'serving', actions: 'adoptVersion' } } },
+      awaitingPolicy: {
+        description: 'The judge starts from the policy, which is not there yet.',
+        on: { PolicyUpdated: { target: 'coldStarting', actions: 'askForColdStart' } },
+      },
+      coldStarting: {
+        description: 'Version 0 is being made.',
+        on: { RewardModelUpdated: { target: 'serving', actions: 'adoptVersion' } },
+      },
       serving: {
         initial: 'waiting',
         on: {
@@ -194,12 +203,21 @@ export function rewardModelDecider(config: Config): Decider {
           RunCompleted: { target: 'finished' },
         },
         states: {
-          waiting: { always: { guard: 'iterationOpen', target: 'judging' } },
-          judging: { always: { guard: 'readyToTrain', target: 'training', actions: 'train' } },
-          training: { on: { RewardModelUpdated: { target: 'waiting', actions: 'adoptVersion' } } },
+          waiting: {
+            description: 'The next iteration has not begun.',
+            always: { guard: 'iterationOpen', target: 'judging' },
+          },
+          judging: {
+            description: 'Trajectories and verdicts on them come in.',
+            always: { guard: 'readyToTrain', target: 'training', actions: 'train' },
+          },
+          training: {
+            description: 'The next version is being made.',
+            on: { RewardModelUpdated: { target: 'waiting', actions: 'adoptVersion' } },
+          },
         },
       },
-      finished: {},
+      finished: { description: 'The run is over.' },
     },
   })
 
