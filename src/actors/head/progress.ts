@@ -93,7 +93,7 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
     case 'EvaluationCompleted':
       return [evaluationLine(event)]
     case 'IterationCompleted':
-      return [iterationLine(progress, event)]
+      return event.data.accuracy.n > 0 ? [iterationLine(progress, event)] : []
     case 'StallDetected':
       return [
         `stalled: ${event.data.owner} waits for ${event.data.waitingFor} from ${event.data.from} since ${clock(event.data.since)}`,

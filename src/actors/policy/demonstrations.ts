@@ -40,6 +40,8 @@ export async function demonstrate(
 ): Promise<(Demonstration & { readonly outcome: number })[]> {
   const demonstrations = []
   for (const [i, task] of tasks.entries()) {
+    // Playing and advising are computation: others of this process must get their turn.
+    await new Promise(setImmediate)
     const index = from + i
     const own = seedOf(seed, 'demonstration', index)
     const random = rng(own)
