@@ -21,9 +21,9 @@ export type Choice = { readonly text: string; readonly command: string }
 export function compactPieces({ first, steps }: History): Piece[] {
   return [
     { by: 'environment', text: compactStart(first) },
-    ...steps.flatMap(({ command, then }): Piece[] => [
+    ...steps.flatMap(({ command, after }): Piece[] => [
       { by: 'agent', text: compactCommand(command) },
-      { by: 'environment', text: compactObservation(then.observation) },
+      { by: 'environment', text: compactObservation(after.observation) },
     ]),
   ]
 }

@@ -6,16 +6,16 @@ export type Moment = { readonly observation: string; readonly admissible: readon
 export type History = {
   readonly first: Moment
   /** Commands given since, each with what was read then. */
-  readonly steps: readonly { readonly command: string; readonly then: Moment }[]
+  readonly steps: readonly { readonly command: string; readonly after: Moment }[]
 }
 
 export function latest({ first, steps }: History): Moment {
-  return steps.length > 0 ? steps[steps.length - 1].then : first
+  return steps.length > 0 ? steps[steps.length - 1].after : first
 }
 
 /** A command as a view read it out of an answer. */
 export type ParsedAnswer = {
-  /** Always one that can be given; the view's fallback where the answer names none. */
+  /** What to give to the game; where the answer names no admissible command, the view's fallback. */
   readonly command: string
   /** Why the answer itself named no command, so that fallbacks are counted and not hidden; null where it did. */
   readonly problem: string | null
