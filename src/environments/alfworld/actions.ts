@@ -2,7 +2,7 @@ import { RlError } from '../../errors.ts'
 import type { ActionSchema, Effect } from './domain.ts'
 import { type Entity, type Facts, has, type Relation, withKey, withoutKey } from './facts.ts'
 import { type Atom, type Formula, isVariable, type Parameter } from './formula.ts'
-import { type Binding, compileSearch, type Found, type Search, type Tables } from './match.ts'
+import { type Binding, compileSearch, type Found, type Tables } from './match.ts'
 import { type Conjunction, normalForm } from './normal-form.ts'
 
 /** An action schema made ready for one game. Arguments are the declared parameters' values, in order. */
@@ -44,7 +44,7 @@ export function compileOperator(tables: Tables, schema: ActionSchema): Operator 
 }
 
 /** The predicates that a condition looks at. */
-export function predicatesOf(tables: Tables, conjunctions: readonly Conjunction[]): Set<number> {
+function predicatesOf(tables: Tables, conjunctions: readonly Conjunction[]): Set<number> {
   const found = new Set<number>()
   for (const { literals } of conjunctions)
     for (const { test } of literals)
@@ -52,19 +52,15 @@ export function predicatesOf(tables: Tables, conjunctions: readonly Conjunction[
   return found
 }
 
-/** A condition without free variables, or with the given ones. */
+/** A condition as a test of facts, given the values of the parameters that it uses. @param place for messages */
 export function compileTest(
   tables: Tables,
   formula: Formula,
   given: readonly Parameter[],
   place: string,
-): { readonly holds: (facts: Facts, binding?: Binding) => boolean; readonly reads: ReadonlySet<number> } {
-  const conjunctions = normalForm(formula, place)
-  const searches: Search[] = conjunctions.map((c) => compileSearch(tables, c, given, [], () => true))
-  return {
-    reads: predicatesOf(tables, conjunctions),
-    holds: (facts, binding = []) => searches.some((search) => search(facts, binding)),
-  }
+): (facts: Facts, binding: Binding) => boolean {
+  const searches = normalForm(formula, place).map((c) => compileSearch(tables, c, given, [], () => true))
+  return (facts, binding) => searches.some((search) => search(facts, binding))
 }
 
 /** Gathers instances, each once whatever the alternatives and `exists` values that lead to it. */
@@ -154,7 +150,7 @@ function compileEffects(tables: Tables, schema: ActionSchema): Operator['apply']
     add,
     predicate: tables.predicates.get(atom.predicate) ?? -1,
     key: keyOf(tables, atom, parameters),
-    when: when && compileTest(tables, when, parameters, placeOf(schema)).holds,
+    when: when && compileTest(tables, when, parameters, placeOf(schema)),
   }))
   const deletes = changes.filter(({ add }) => !add)
   const adds = changes.filter(({ add }) => add)

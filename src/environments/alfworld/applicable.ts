@@ -1,6 +1,7 @@
 import type { Operator } from './actions.ts'
 import type { Entity, Facts } from './facts.ts'
-import type { RenderContext, Text } from './text.ts'
+import type { Text } from './text.ts'
+import type { RenderContext } from './text-query.ts'
 
 /** The applicable instances of one action: row i of `args` has the command `commands[i]`. */
 export type Instances = {

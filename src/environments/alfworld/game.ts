@@ -34,7 +34,7 @@ export type Game = {
   readonly intro: Text
   /** The sentence of the grammar's task rule, e.g. `Your task is to: put a hot egg in garbagecan.` */
   readonly task: string
-  readonly goal: { readonly holds: (facts: Facts) => boolean; readonly reads: ReadonlySet<number> }
+  readonly isGoal: (facts: Facts) => boolean
   /** The expert's commands in the names of this game; null where the file has none. */
   readonly walkthrough: readonly string[] | null
 }
@@ -55,7 +55,7 @@ export function gameOf(file: GameFile, name = 'game', { shuffle }: { readonly sh
     const problem = parseProblem(file.pddl_problem, program.domain)
     const tables = tablesOf(program.domain, problem)
     const names = namesOf(tables, program.domain, shuffle)
-    const goal = compileTest(tables, problem.goal, [], 'pddl_problem, goal')
+    const goalHolds = compileTest(tables, problem.goal, [], 'pddl_problem, goal')
     return {
       name,
       file,
@@ -72,7 +72,7 @@ export function gameOf(file: GameFile, name = 'game', { shuffle }: { readonly sh
       }),
       intro: program.intro,
       task,
-      goal,
+      isGoal: (facts) => goalHolds(facts, []),
       walkthrough: file.walkthrough?.map((command) => readable(command, tables, names)) ?? null,
     }
   } catch (error) {
@@ -115,8 +115,7 @@ function programOf({ pddl_domain, grammar }: GameFile): { program: Program; task
 function compileProgram(domainText: string, grammar: string, externalTask: boolean): Program {
   const domain = parseDomain(domainText)
   const twl2 = readTwl2(grammar)
-  const predicates = new Map([...domain.predicates.keys()].map((name, i) => [name, i]))
-  const { template, rule } = textCompiler(twl2, predicates, externalTask)
+  const { template, rule } = textCompiler(twl2, domain, externalTask)
   const changing = [...domain.predicates.keys()].map((name) => !domain.isStatic(name))
   return {
     domain,

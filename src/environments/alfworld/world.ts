@@ -2,10 +2,11 @@ import type { Instances } from './applicable.ts'
 import { budget } from './budget.ts'
 import type { Entity, Facts } from './facts.ts'
 import type { Game, GameAction } from './game.ts'
-import type { RenderContext, Text } from './text.ts'
+import type { Text } from './text.ts'
+import type { RenderContext } from './text-query.ts'
 
 /**
- * What holds in a game at one moment, without texts. A value: nothing changes it, `applyAction` gives the next one and shares all
+ * What holds in a game at one moment, without texts. A value: nothing changes it, `applyMove` gives the next one and shares all
  * facts that stay the same, so keeping a world costs what its last action changed.
  */
 export type World = {
@@ -89,7 +90,7 @@ export function applyMove(world: World, { action, args }: Pick<Move, 'action' | 
 
 export function isGoal({ game, facts }: World): boolean {
   budget.start()
-  return game.goal.holds(facts)
+  return game.isGoal(facts)
 }
 
 /** The facts of a predicate as ids, in the order of the ids; `not_p` gives the marks left by deletes of p. */

@@ -9,7 +9,7 @@ import {
   step,
 } from '../../../src/environments/alfworld/engine.ts'
 import { gameOf, loadGame } from '../../../src/environments/alfworld/game.ts'
-import { factsOf } from '../../../src/environments/alfworld/world.ts'
+import { commandsOf, factsOf, initialWorld } from '../../../src/environments/alfworld/world.ts'
 import { rng } from '../../../src/random.ts'
 import { fixtureFile, fixtureText, fixtureTexts } from './games.ts'
 
@@ -233,6 +233,8 @@ test('property: going on from a kept state is the same as playing from the start
       const fresh = loadGame([...fixtureTexts().values()][game])
       const replayed = commands.reduce(advance, initialState(fresh))
       assert.is(content(continued), content(replayed))
+      const unremembered = { ...initialWorld(fresh), facts: continued.world.facts }
+      assert.equal(commandsOf(unremembered), continued.admissible, 'nothing kept is out of date')
     }),
     { numRuns: 60 },
   )

@@ -54,6 +54,7 @@ const texts: [what: string, rhs: string, text: string][] = [
     'lamp 2lamp 1',
   ],
   ['object stands for every type', '{l.name | at(l:object, r:object)}', 'lamp 3lamp 2lamp 1'],
+  ['a wrong number of arguments has no solutions', '[{l.name | at(l:object)}]', 'nothing'],
   ['an unknown predicate has no solutions', '[{l.name | flies(l:lamp)}]', 'nothing'],
 ]
 for (const [what, rhs, text] of texts) test(what, () => assert.is(intro(rhs), text))
