@@ -27,12 +27,15 @@ export type GeneratedSource = {
   readonly shares?: Shares
 }
 
-/** Real games: train and valid_seen, valid_unseen for ood. Other folders serve as train and in-domain alike. */
+/**
+ * Real games: a split is asked for by the name of its folder, or as `in-domain` (valid_seen) and `ood` (valid_unseen). Other
+ * folders serve as train and in-domain alike.
+ */
 export type FolderSource = {
   readonly kind: 'folder'
   readonly path: string
   /** Most tasks a split, taken evenly over its games. Default: all. */
-  readonly counts?: Readonly<Partial<Record<Split, number>>>
+  readonly counts?: Readonly<Partial<Record<string, number>>>
 }
 
 export type AlfworldOptions = {
@@ -69,10 +72,9 @@ export function alfworldEnvironment({ source, cachedGames = 256, rewrite }: Alfw
   return {
     name: 'alfworld',
     tasks: async (split) => {
-      const known = knownSplit(split)
       return source.kind === 'generated'
-        ? generatedTasks(source, known)
-        : folderTasks(source, known, await (dataset ?? openOnce(source.path))())
+        ? generatedTasks(source, knownSplit(split))
+        : folderTasks(source, split, await (dataset ?? openOnce(source.path))())
     },
     reset: async (task, { maxSteps }) => episode(task, initialState(await gameFor(task), { maxSteps })),
     describe: async (task) => {
@@ -119,19 +121,26 @@ function generatedTasks(
   })
 }
 
-async function folderTasks({ counts }: FolderSource, split: Split, { games }: Dataset): Promise<Task[]> {
+async function folderTasks({ counts }: FolderSource, split: string, { games }: Dataset): Promise<Task[]> {
   const named = (name: string) => games.filter((entry) => entry.split === name)
   const others = games.filter((entry) => !['train', 'valid_seen', 'valid_unseen'].includes(entry.split ?? ''))
   const first = (...lists: GameEntry[][]) => lists.find((list) => list.length > 0) ?? []
-  const entries =
-    split === 'ood'
-      ? named('valid_unseen')
-      : split === 'train'
-        ? first(named('train'), named('valid_seen'), others)
-        : first(named('valid_seen'), named('train'), others)
+  const own = named(split)
+  const entries = own.length > 0 ? own : PARTS[knownSplit(split)](named, first, others)
   const wanted = Math.min(counts?.[split] ?? entries.length, entries.length)
   const chosen = Array.from({ length: wanted }, (_, i) => entries[Math.floor((i * entries.length) / wanted)])
   return Promise.all(chosen.map(taskOfEntry))
+}
+
+type Pick = (...lists: GameEntry[][]) => GameEntry[]
+
+/** Which games stand for a split where the data set has no folder of that name. */
+const PARTS: Readonly<
+  Record<Split, (named: (name: string) => GameEntry[], first: Pick, others: GameEntry[]) => GameEntry[]>
+> = {
+  train: (named, first, others) => first(named('valid_seen'), others),
+  'in-domain': (named, first, others) => first(named('valid_seen'), named('train'), others),
+  ood: (named) => named('valid_unseen'),
 }
 
 async function taskOfEntry(entry: GameEntry): Promise<Task> {

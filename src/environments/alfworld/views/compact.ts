@@ -74,9 +74,8 @@ function gist(observation: string): string {
   if (described) return described.closed ? 'closed' : `see ${words(described.contents)}`
   const carrying = /^You are carrying: ([^.]*)\.|^You are not carrying anything\./.exec(observation)
   if (carrying) return `carry ${words(namesIn(carrying[1] ?? 'nothing'))}`
-  const condition =
-    /^This (?:is a |\S+ \d+ is )(normal|on|off|[a-z ]*?(?:hot|clean|cool|cold|sliced))\b/.exec(observation)
-  if (condition) return condition[1].replaceAll(' and ', ' ')
+  const condition = /^This is a ([a-z ]+) [a-z]+ \d+\.|^This [a-z]+ \d+ is (on|off)\./.exec(observation)
+  if (condition) return condition[2] ?? condition[1].replaceAll(' and ', ' ')
   if (observation.startsWith("There's nothing special")) return 'plain'
   if (observation.startsWith('You are facing')) {
     const next = /Next to it, you see ([^.]*)\./.exec(observation)?.[1] ?? 'nothing'

@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openDataset } from '../../../src/environments/alfworld/dataset.ts'
+import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
+import { isUnseenPair } from '../../../src/environments/alfworld/generator/generate.ts'
+import { canonicalType } from '../../../src/environments/alfworld/generator/tables.ts'
+import { writeGame } from '../../../src/environments/alfworld/generator/write.ts'
+import { withWalkthrough } from '../../../src/environments/alfworld/rewrite.ts'
+import { goalOfProblem, goalOfSentence } from '../../../src/environments/alfworld/tasks.ts'
+import type { Episode } from '../../../src/environments/port.ts'
+import type { RlError } from '../../../src/errors.ts'
+import { seedOf } from '../../../src/random.ts'
+import { FIXTURES } from './games.ts'
+import { playExpert, roomOf } from './play.ts'
+
+const seed = seedOf(0)
+const generated = () =>
+  alfworldEnvironment({
+    source: { kind: 'generated', seed: 4, counts: { train: 30, 'in-domain': 20, ood: 20 }, size: 'easy' },
+    cachedGames: 8,
+  })
+const folder = () => alfworldEnvironment({ source: { kind: 'folder', path: FIXTURES } })
+
+test('tasks are the same every time, differ between splits and travel as JSON', async () => {
+  const environment = generated()
+  const all = await Promise.all(['train', 'in-domain', 'ood'].map((split) => environment.tasks(split)))
+  assert.equal(
+    all.map((tasks) => tasks.length),
+    [30, 20, 20],
+  )
+  const ids = all.flat().map(({ id }) => id)
+  assert.is(new Set(ids).size, ids.length)
+  assert.equal(await generated().tasks('train'), all[0])
+  const again = JSON.parse(JSON.stringify(all[0][7]))
+  const first = await environment.reset(all[0][7], { seed, maxSteps: 10 })
+  const second = await generated().reset(again, { seed, maxSteps: 10 })
+  assert.equal(second.turn, first.turn)
+  assert.ok(first.turn.observation.endsWith(`Your task is to: ${all[0][7].goal}`))
+  for (const [split, tasks] of all.entries())
+    for (const { goal } of tasks) {
+      const told = goalOfSentence(goal)
+      assert.ok(told, goal)
+      assert.is(isUnseenPair(canonicalType(told.object), canonicalType(told.target)), split === 2, goal)
+    }
+})
+
+test('an unknown split or a foreign recipe is refused with its name', async () => {
+  const refusal = (promise: Promise<unknown>) =>
+    promise.then(
+      () => '',
+      (error: RlError) => error.message,
+    )
+  assert.match(await refusal(generated().tasks('test')), /no split 'test'/)
+  const [task] = await generated().tasks('train')
+  const wrong = { ...task, recipe: { ...task.recipe, seed: [1, -1] } }
+  assert.match(await refusal(generated().reset(wrong, { seed, maxSteps: 5 })), /recipe\.seed\.1/)
+  const [real] = await folder().tasks('train')
+  const changed = { ...real, recipe: { ...real.recipe, sha256: '0'.repeat(64) } }
+  assert.match(await refusal(folder().reset(changed, { seed, maxSteps: 5 })), /has changed/)
+})
+
+test('an episode is a value, ends at its goal or its limit, and then stays', async () => {
+  const environment = generated()
+  const [task] = await environment.tasks('train')
+  const start = await environment.reset(task, { seed, maxSteps: 3 })
+  const moved = start.step('look')
+  assert.is(start.steps, 0)
+  assert.is(moved.steps, 1)
+  const fork = start.step('nonsense')
+  assert.is(fork.turn.observation, 'Nothing happens.')
+  let episode: Episode = moved
+  while (!episode.turn.done) episode = episode.step('inventory')
+  assert.is(episode.turn.ended, 'step-limit')
+  assert.equal(episode.turn.admissible, [])
+  assert.is(episode.outcome(), 0)
+  assert.equal(episode.step('look').turn, episode.turn)
+})
+
+test('real games: played from a folder, judged, and rewritten without leaving it', async () => {
+  const environment = folder()
+  const tasks = await environment.tasks('train')
+  assert.ok(tasks.length > 0)
+  assert.equal(await environment.tasks('in-domain').then((own) => own.length > 0), true)
+  const [task] = tasks
+  assert.equal(await environment.validate(task), { ok: true })
+  assert.ok((await environment.describe(task)).includes(task.goal))
+  const dataset = await openDataset(FIXTURES)
+  assert.ok(dataset.games.some(({ key }) => key === task.recipe.game))
+  const request = { task, direction: 'harder', accuracy: 0.9, critique: '', taken: [], seed } as const
+  const rewrite = await environment.rewrite(request)
+  if ('task' in rewrite) {
+    const episode = await environment.reset(rewrite.task, { seed, maxSteps: 50 })
+    assert.ok(episode.turn.observation.includes(rewrite.task.goal))
+    const actions = episode.turn.admissible.slice(0, 2)
+    const progress = await environment.progress(rewrite.task, seed, actions)
+    assert.is(progress?.length, 2)
+  } else assert.match(rewrite.refused, /goals/)
+})
+
+test('written games are read back as a data set: same task, same play', async () => {
+  const out = mkdtempSync(join(tmpdir(), 'alfworld-'))
+  try {
+    const games = [1, 2, 3].map((number) => withWalkthrough(roomOf(number, 'medium')))
+    for (const game of games) {
+      const goal = goalOfProblem(game.file.pddl_problem)
+      assert.ok(goal)
+      await writeGame(join(out, 'json_2.1.1', 'train'), game, goal)
+    }
+    const environment = alfworldEnvironment({ source: { kind: 'folder', path: out } })
+    const tasks = await environment.tasks('train')
+    assert.is(tasks.length, 3)
+    assert.is((await environment.tasks('ood')).length, 0)
+    for (const game of games) {
+      const task = tasks.find(({ recipe }) => String(recipe.game).endsWith(game.name))
+      assert.ok(task, game.name)
+      let episode = await environment.reset(task, { seed, maxSteps: 50 })
+      const { commands, states } = playExpert(game)
+      for (const [i, command] of commands.entries()) {
+        episode = episode.step(command)
+        assert.is(episode.turn.observation, states[i + 1].observation)
+      }
+      assert.is(episode.outcome(), 1)
+      assert.is(episode.turn.ended, 'goal')
+    }
+  } finally {
+    rmSync(out, { recursive: true, force: true })
+  }
+})
+
+test.run()
