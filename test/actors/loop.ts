@@ -70,7 +70,8 @@ export type LoopOptions = {
   readonly restartAt?: ReadonlySet<number>
   /** Rollouts that fail whatever the policy does. */
   readonly fails?: (request: EventData<'RolloutRequested'>) => boolean
-  readonly maxEvents?: number
+  /** Events from elsewhere: after how many events of the log they are appended; 'rest' when nothing is under way. */
+  readonly interventions?: readonly { readonly at: number | 'rest'; readonly event: NewEvent }[]
 }
 
 export type Loop = {
@@ -82,7 +83,7 @@ export type Loop = {
 }
 
 /** Plays until nothing is under way any more. */
-export function playLoop({ config, order, restartAt, fails, maxEvents = 1e6 }: LoopOptions): Loop {
+export function playLoop({ config, order, restartAt, fails, interventions = [] }: LoopOptions): Loop {
   const log: LoggedEvent[] = []
   const keys = new Set<string>()
   const jobs = new Map<string, Job>()
@@ -182,7 +183,15 @@ export function playLoop({ config, order, restartAt, fails, maxEvents = 1e6 }: L
 
   const restarts = new Set(restartAt)
   append(runStarted(config))
-  while (log.length < maxEvents) {
+  const waiting = [...interventions]
+  const intervene = (at: number | 'rest') => {
+    const found = waiting.findIndex((one) => one.at === at)
+    if (found < 0) return false
+    append(waiting.splice(found, 1)[0].event)
+    return true
+  }
+  while (true) {
+    if (intervene(log.length)) continue
     if (restarts.delete(log.length)) {
       deciders = allDeciders(config).map(startDecider)
       asked.clear()
@@ -200,7 +209,10 @@ export function playLoop({ config, order, restartAt, fails, maxEvents = 1e6 }: L
         )
     }
     const ready = [...decisions.values(), ...lanes].filter((lane) => lane.length > 0)
-    if (ready.length === 0) break
+    if (ready.length === 0) {
+      if (intervene('rest')) continue
+      break
+    }
     const lane = ready[order ? order.below(ready.length) : 0]
     const event = lane.shift()!
     lanes = lanes.filter(({ length }) => length > 0)

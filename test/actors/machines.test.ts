@@ -166,13 +166,39 @@ test('a task whose groups fail again and again is set aside', () => {
   assert.is(log.at(-1)?.type, 'RunCompleted')
 })
 
+const resumed = { type: 'RunResumed', data: { reason: 'a person said so' } } as const
+
 test('an iteration without any outcome stops the run, and a resumed run goes on', () => {
   const config = smallConfig()
-  const loop = playLoop({ config, fails: ({ iteration }) => iteration === 2 })
-  assert.is(loop.states.head, 'open.failed')
-  const [failure] = of(loop.log, 'RunFailed')
+  const fails = ({ iteration }: { readonly iteration: number }) => iteration === 2
+  const stopped = playLoop({ config, fails })
+  assert.is(stopped.states.head, 'open.failed')
+  const [failure] = of(stopped.log, 'RunFailed')
   assert.is(failure.iteration, 2)
   assert.match(failure.reason, /none of the \d+ rollouts of iteration 2/)
+  const goesOn = playLoop({ config, fails, interventions: [{ at: 'rest', event: resumed }] })
+  assertWhole(goesOn)
+  assert.is(of(goesOn.log, 'RunFailed').length, 1)
+  assert.is(of(goesOn.log, 'PolicyUpdated').find(({ version }) => version === 2)?.samples, 0)
+})
+
+test('a paused run begins no iteration until it is resumed, wherever it was paused', () => {
+  const config = smallConfig()
+  const expected = facts(playLoop({ config }).log)
+  const paused = { type: 'RunPaused', data: { reason: 'the disk is nearly full' } } as const
+  for (const at of [2, 10, 60, 150, 300]) {
+    const stands = playLoop({ config, interventions: [{ at, event: paused }] })
+    assert.is(stands.states.head, 'open.paused')
+    assert.is.not(stands.log.at(-1)?.type, 'RunCompleted')
+    const { log } = playLoop({
+      config,
+      interventions: [
+        { at, event: paused },
+        { at: 'rest', event: resumed },
+      ],
+    })
+    assert.equal(facts(log.filter(({ type }) => type !== 'RunPaused' && type !== 'RunResumed')), expected)
+  }
 })
 
 test('the judge is asked once a trajectory, or once a group, and a job ends with the last verdict', () => {
