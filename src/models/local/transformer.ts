@@ -73,7 +73,11 @@ export function logits(model: LocalModel, packed: Packed, rows?: Int32Array): tf
 
 /** The weight of the output head [vocabSize, hiddenSize]. */
 export function headWeight({ config, params }: LocalModel): tf.Variable {
-  return weight(params, config.tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight')
+  return weight(params, headName(config))
+}
+
+export function headName({ tiedHead }: ModelConfig): string {
+  return tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight'
 }
 
 /** x W^T + bias, plus loraScale (x A^T) B^T where the module has an adapter (LoRA, arXiv 2106.09685, section 4.1). */

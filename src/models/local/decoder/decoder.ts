@@ -70,8 +70,7 @@ export type DecoderOptions = {
 /** @throws RlError `model.memory` where the cache cannot be had. */
 export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions): Decoder {
   const heap = activeHeap()
-  const cache =
-    heap ? createPagedCache(heap, model) : createTensorCache(model)
+  const cache = heap ? createPagedCache(heap, model) : createTensorCache(model)
   const pages = Math.ceil(cacheTokens / PAGE_TOKENS)
   const sequences = new Set<CachedSequence>()
   let used = 0

@@ -1,9 +1,9 @@
 import * as tf from '@tensorflow/tfjs'
-import type { Gemm, Heap } from '../kernels/heap.ts'
+import type { Heap } from '../kernels/heap.ts'
 import { type LocalModel, weight } from '../params.ts'
-import { headWeight, rotaryAngles } from '../transformer.ts'
+import { headName, rotaryAngles } from '../transformer.ts'
 import { type Cache, type CachedSequence, PAGE_TOKENS } from './decoder.ts'
-import { rowIndependentGemm } from './rows.ts'
+import { type RowIndependent, rowIndependentProduct } from './rows.ts'
 
 /** Most rows of one pass; longer batches are cut. */
 const CHUNK_ROWS = 256
@@ -37,12 +37,25 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
     [hiddenSize, intermediateSize],
     [vocabSize, hiddenSize],
   ] as const
-  let rows: { readonly gemm: Gemm; readonly multiple: number } | undefined
+  let product: RowIndependent | undefined
+  const prepared = new Map<string, tf.TensorInfo>()
   let merged = new Map<string, tf.Tensor>()
 
   /** The address of a weight, low-rank adapter included. */
   const at = (name: string) => heap.pointer(merged.get(name) ?? weight(params, name))
+  /** The address of a weight [out, input] as the product wants it, prepared at its first use. */
+  const matrix = (name: string, out: number, input: number, { prepare }: RowIndependent) => {
+    if (!prepare) return at(name)
+    let found = prepared.get(name)
+    if (!found) {
+      found = prepare(at(name), out, input)
+      prepared.set(name, found)
+    }
+    return heap.pointer(found)
+  }
   const merge = () => {
+    for (const tensor of prepared.values()) heap.release(tensor)
+    prepared.clear()
     for (const tensor of merged.values()) tensor.dispose()
     merged = mergeAdapters(model)
   }
@@ -67,10 +80,8 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
   }
 
   /** Hidden states of the rows before the last norm; returns their address, [rows, hiddenSize]. */
-  const pass = (
-    batch: readonly Row[],
-    { gemm, multiple }: { readonly gemm: Gemm; readonly multiple: number },
-  ) => {
+  const pass = (batch: readonly Row[], product: RowIndependent) => {
+    const { multiple, multiply } = product
     const count = batch.length
     const padded = Math.ceil(count / multiple) * multiple
     const longest = batch.reduce((most, row) => Math.max(most, row.position + 1), 0)
@@ -109,21 +120,7 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
     heap.floats(sin, angles.sin.length).set(angles.sin)
 
     const project = (from: number, inputs: number, module: string, outputs: number, to: number, keep = 0) => {
-      gemm(
-        false,
-        true,
-        padded,
-        outputs,
-        inputs,
-        1,
-        from,
-        inputs,
-        at(`${module}.weight`),
-        inputs,
-        keep,
-        to,
-        outputs,
-      )
+      multiply(padded, outputs, inputs, from, matrix(`${module}.weight`, outputs, inputs, product), keep, to)
       if (params.has(`${module}.bias`)) kernels.addBias(to, at(`${module}.bias`), count, outputs)
     }
     kernels.gatherRows(at('model.embed_tokens.weight'), ids, x, count, hiddenSize)
@@ -180,38 +177,21 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
     return x
   }
 
-  const head = (
-    x: number,
-    count: number,
-    { gemm, multiple }: { readonly gemm: Gemm; readonly multiple: number },
-  ) => {
+  const head = (x: number, count: number, product: RowIndependent) => {
+    const { multiple, multiply } = product
     const padded = Math.ceil(count / multiple) * multiple
     const normed = scratch('head norm', padded * hiddenSize)
     const inverse = scratch('head inverse', padded)
     const out = scratch('head logits', padded * vocabSize)
-    const headAt = heap.pointer(headWeight(model))
+    const w = matrix(headName(config), vocabSize, hiddenSize, product)
     kernels.rmsNorm(x, at('model.norm.weight'), normed, inverse, count, hiddenSize, normEps)
-    gemm(
-      false,
-      true,
-      padded,
-      vocabSize,
-      hiddenSize,
-      1,
-      normed,
-      hiddenSize,
-      headAt,
-      hiddenSize,
-      0,
-      out,
-      vocabSize,
-    )
+    multiply(padded, vocabSize, hiddenSize, normed, w, 0, out)
     return heap.floats(out, count * vocabSize)
   }
 
   return {
     async step(batch) {
-      rows ??= rowIndependentGemm(heap, shapes, CHUNK_ROWS)
+      product ??= rowIndependentProduct(heap, shapes, CHUNK_ROWS)
       const results: Float32Array[] = []
       const work: Row[] = []
       batch.forEach(({ sequence, tokens }, entry) => {
@@ -222,14 +202,14 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
       })
       for (let start = 0; start < work.length; start += CHUNK_ROWS) {
         const chunk = work.slice(start, start + CHUNK_ROWS)
-        const x = pass(chunk, rows)
+        const x = pass(chunk, product)
         const last = chunk.flatMap((row, i) => (row.position === row.sequence.length - 1 ? [i] : []))
         if (last.length === 0) continue
         const final = scratch('last rows', last.length * hiddenSize)
         const index = scratch('last ids', last.length)
         heap.ints(index, last.length).set(last)
         kernels.gatherRows(x, index, final, last.length, hiddenSize)
-        const logits = head(final, last.length, rows)
+        const logits = head(final, last.length, product)
         last.forEach((row, i) => {
           results[chunk[row].entry] = logits.slice(i * vocabSize, (i + 1) * vocabSize)
         })
@@ -248,7 +228,8 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
     dispose() {
       for (const pages of tables.values()) free.push(...pages)
       tables.clear()
-      for (const page of free.splice(0)) heap.release(page)
+      for (const page of [...free.splice(0), ...prepared.values()]) heap.release(page)
+      prepared.clear()
       for (const tensor of merged.values()) tensor.dispose()
       merged.clear()
     },

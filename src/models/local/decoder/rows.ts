@@ -1,23 +1,39 @@
+import type { TensorInfo } from '@tensorflow/tfjs'
 import { rng } from '../../../random.ts'
-import type { Gemm, Heap } from '../kernels/heap.ts'
+import type { Heap } from '../kernels/heap.ts'
 
-/** A matrix product whose rows are bit-identical whatever the other rows are, if called with a multiple of `multiple` rows. */
-export type RowIndependent = { readonly gemm: Gemm; readonly multiple: number }
+/** Products of x [rows, input] by W [out, input] whose rows are bit-identical whatever the other rows are. */
+export type RowIndependent = {
+  /** Rows are counted in multiples of this. */
+  readonly multiple: number
+  /** The weight at that address as `multiply` wants it; null: as it is. */
+  readonly prepare: ((w: number, out: number, input: number) => TensorInfo) | null
+  /** y = x W^T + keep y; `w` is the address of the prepared weight. */
+  readonly multiply: Heap['multiplyPacked']
+}
 
 /**
- * The product in use, if it is row-independent for x [rows, in] by W [out, in] of these shapes and some row multiple,
- * found by trying; else the one of kernels.wasm, which is so by construction (each row of a tile has its own sums).
+ * The product in use, if it is row-independent for these shapes of W and some row multiple, found by trying; else the one
+ * of kernels.wasm, which is so by construction (each row of a tile has its own sums), on weights packed once.
  */
-export function rowIndependentGemm(
+export function rowIndependentProduct(
   heap: Heap,
   shapes: readonly (readonly [out: number, input: number])[],
   maxRows: number,
 ): RowIndependent {
-  if (heap.gemm === heap.ownGemm) return { gemm: heap.ownGemm, multiple: 1 }
-  for (const multiple of [4, 8, 16, 32])
-    if (shapes.every(([out, input]) => isRowIndependent(heap, out, input, multiple, maxRows)))
-      return { gemm: heap.gemm, multiple }
-  return { gemm: heap.ownGemm, multiple: 1 }
+  const own: RowIndependent = { multiple: 1, prepare: heap.pack, multiply: heap.multiplyPacked }
+  const { gemm } = heap
+  if (gemm === heap.ownGemm) return own
+  const multiple = [4, 8, 16, 32].find((rows) =>
+    shapes.every(([out, input]) => isRowIndependent(heap, out, input, rows, maxRows)),
+  )
+  if (multiple === undefined) return own
+  return {
+    multiple,
+    prepare: null,
+    multiply: (rows, out, input, x, w, keep, y) =>
+      gemm(false, true, rows, out, input, 1, x, input, w, input, keep, y, out),
+  }
 }
 
 /** Equal rows in every place of batches of several sizes must give equal bits. */

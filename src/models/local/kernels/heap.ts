@@ -26,6 +26,7 @@ export type Gemm = (
 type Kernel<Names extends string> = { readonly [name in Names]: (...args: number[]) => void }
 export type Kernels = Kernel<
   | 'gemm'
+  | 'packMatrix'
   | 'rmsNorm'
   | 'rmsNormGrad'
   | 'rope'
@@ -51,6 +52,18 @@ export type Heap = {
   gemm: Gemm
   /** The matrix product of kernels.wasm. */
   readonly ownGemm: Gemm
+  /** w [out, input] in the order in which `multiplyPacked` reads it. */
+  readonly pack: (w: Pointer, out: number, input: number) => TensorInfo
+  /** y [rows, out] = x [rows, input] w^T + keep y, w from `pack`. */
+  readonly multiplyPacked: (
+    rows: number,
+    out: number,
+    input: number,
+    x: Pointer,
+    w: Pointer,
+    keep: number,
+    y: Pointer,
+  ) => void
   /** Address of byte 0 of the heap in this process, for native calls. */
   readonly buffer: () => ArrayBuffer
   readonly pointer: (tensor: TensorInfo) => Pointer
@@ -58,6 +71,8 @@ export type Heap = {
   readonly make: (shape: readonly number[], dtype?: 'float32' | 'int32') => TensorInfo
   readonly zeros: (shape: readonly number[]) => TensorInfo
   readonly release: (tensor: TensorInfo) => void
+  /** Another tensor is to stand for the same values. */
+  readonly share: (tensor: TensorInfo) => void
   /** A view of `length` floats; valid until the heap grows. */
   readonly floats: (pointer: Pointer, length: number) => Float32Array
   readonly ints: (pointer: Pointer, length: number) => Int32Array
@@ -111,6 +126,15 @@ export function openHeap(backend: BackendWasm): Heap {
     kernels,
     gemm: ownGemm,
     ownGemm,
+    pack: (w, out, input) => {
+      const packed = make([input, 8 * Math.ceil(out / 8)])
+      kernels.packMatrix(w, out, input, pointer(packed))
+      return packed
+    },
+    multiplyPacked: (rows, out, input, x, w, keep, y) => {
+      const packA = scratch('packed product', PACK_A_FLOATS)
+      kernels.gemm(0, 1, rows, out, input, 1, x, input, 0, 0, keep, y, out, packA, w)
+    },
     buffer: () => memory.buffer,
     pointer,
     make,
@@ -119,6 +143,7 @@ export function openHeap(backend: BackendWasm): Heap {
       floats(pointer(info), sizeOf(shape)).fill(0)
       return info
     },
+    share: (tensor) => backend.incRef(tensor.dataId),
     release: (tensor) => {
       backend.disposeData(tensor.dataId)
     },

@@ -69,6 +69,7 @@ const KC: i32 = 256
 const MC: i32 = 64
 
 // c = alpha op(a) op(b) + beta c, op(a) m x k, op(b) k x n. packA: 64 * 256 floats; packB: 256 * (n rounded up to 8).
+// b = 0: packB already holds op(b), from `packMatrix`.
 export function gemm(
   ta: i32, tb: i32, m: i32, n: i32, k: i32, alpha: f32, a: usize, lda: i32, b: usize, ldb: i32, beta: f32, c: usize, ldc: i32,
   packA: usize, packB: usize,
@@ -78,12 +79,14 @@ export function gemm(
   let k0 = 0
   do {
     let kc = min(KC, k - k0)
-    packPanels(b + ((<usize>k0 * <usize>bRow) << 2), bCol, bRow, n, kc, NR, packB)
+    let panels = packB
+    if (b) packPanels(b + ((<usize>k0 * <usize>bRow) << 2), bCol, bRow, n, kc, NR, packB)
+    else panels += (<usize>k0 * <usize>((n + NR - 1) & ~(NR - 1))) << 2
     for (let m0 = 0; m0 < m; m0 += MC) {
       let mc = min(MC, m - m0)
       packPanels(a + ((<usize>m0 * <usize>aRow + <usize>k0 * <usize>aCol) << 2), aRow, aCol, mc, kc, MR, packA)
       for (let j = 0; j < n; j += NR) {
-        let panelB = packB + ((<usize>j * <usize>kc) << 2)
+        let panelB = panels + ((<usize>j * <usize>kc) << 2)
         for (let i = 0; i < mc; i += MR) {
           tile(kc, packA + ((<usize>i * <usize>kc) << 2), panelB, alpha, k0 == 0 ? beta : 1,
             c + ((<usize>(m0 + i) * <usize>ldc + <usize>j) << 2), ldc, min(MR, mc - i), min(NR, n - j))
@@ -92,6 +95,15 @@ export function gemm(
     }
     k0 += KC
   } while (k0 < k)
+}
+
+// The transpose of w [n, k] in the order in which `gemm` reads it: k * (n rounded up to 8) floats.
+export function packMatrix(w: usize, n: i32, k: i32, to: usize): void {
+  for (let k0 = 0; k0 < k; k0 += KC) {
+    let kc = min(KC, k - k0)
+    packPanels(at(w, k0), k, 1, n, kc, NR, to)
+    to = at(to, kc * ((n + NR - 1) & ~(NR - 1)))
+  }
 }
 
 // Panels of `width` lines: to[panel][k][line]. Lines that do not exist are zero.
@@ -141,9 +153,11 @@ function packPanels(from: usize, lineStride: i32, kStride: i32, lines: i32, kc: 
 function tile(kc: i32, a: usize, b: usize, alpha: f32, beta: f32, c: usize, ldc: i32, rows: i32, cols: i32): void {
   let zero = f32x4.splat(0)
   let c00 = zero, c01 = zero, c10 = zero, c11 = zero, c20 = zero, c21 = zero, c30 = zero, c31 = zero
-  for (let p = 0; p < kc; p++) {
-    let b0 = v128.load(b), b1 = v128.load(b, 16)
-    let x = v128.load_splat<f32>(a)
+  let b0 = zero, b1 = zero, x = zero
+  let end = b + (<usize>kc << 5)
+  while (b < end) {
+    b0 = v128.load(b, 0); b1 = v128.load(b, 16)
+    x = v128.load_splat<f32>(a, 0)
     c00 = f32x4.add(c00, f32x4.mul(x, b0)); c01 = f32x4.add(c01, f32x4.mul(x, b1))
     x = v128.load_splat<f32>(a, 4)
     c10 = f32x4.add(c10, f32x4.mul(x, b0)); c11 = f32x4.add(c11, f32x4.mul(x, b1))
@@ -156,7 +170,7 @@ function tile(kc: i32, a: usize, b: usize, alpha: f32, beta: f32, c: usize, ldc:
   }
   let step = <usize>ldc << 2
   put(c, c00, c01, alpha, beta, cols)
-  if (rows > 1) put(c + step, c10, c11, alpha, beta, cols)
+  if (rows > 1) put(c + 1 * step, c10, c11, alpha, beta, cols)
   if (rows > 2) put(c + 2 * step, c20, c21, alpha, beta, cols)
   if (rows > 3) put(c + 3 * step, c30, c31, alpha, beta, cols)
 }

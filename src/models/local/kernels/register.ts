@@ -13,6 +13,11 @@ export function registerWasmKernels(heap: Heap): void {
   const at = heap.pointer
   const { kernels } = heap
   const implementations: Record<string, Implementation> = {
+    /** Shares the values: the backend's own kernel copies them for every saved tensor of a gradient. */
+    Identity: ({ x }) => {
+      heap.share(x)
+      return { dataId: x.dataId, shape: x.shape, dtype: x.dtype }
+    },
     BatchMatMul: ({ a, b }, attrs) =>
       matMul(heap, a, b, Boolean(attrs.transposeA), Boolean(attrs.transposeB)),
     /** table [vocab, d], ids [rows] int32 -> [rows, d] */
