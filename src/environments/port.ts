@@ -60,6 +60,11 @@ export interface Environment {
   tasks(split: string): Promise<readonly Task[]>
   /** Starts an episode. Everything random in it comes from the seed. */
   reset(task: Task, options: { readonly seed: Seed; readonly maxSteps: number }): Promise<Episode>
+  /**
+   * Does what an ended episode's outcome needs and a step cannot wait for (a program is run); resolves to the episode with its
+   * outcome. Where it is there it must be called before `outcome`, and rejects where the infrastructure failed.
+   */
+  settle?(episode: Episode): Promise<Episode>
   /** The task in words, for prompts and for people. */
   describe(task: Task): Promise<string>
   /** A changed task by the environment's own symbolic rules; proven valid. */

@@ -6,6 +6,8 @@ import type { RunResult } from './executor.ts'
 export type ResultCache = {
   readonly get: (key: string) => Promise<RunResult | undefined>
   readonly set: (key: string, result: RunResult) => void
+  /** Resolves when everything set before is in the folder. */
+  readonly flush: () => Promise<void>
 }
 
 export type ResultCacheOptions = {
@@ -23,6 +25,7 @@ export function createResultCache({
 }: ResultCacheOptions = {}): ResultCache {
   const results = new Map<string, RunResult>()
   let characters = 0
+  const writing = new Set<Promise<void>>()
   const costOf = (result: RunResult) => result.stdout.length + result.stderrTail.length + OVERHEAD
 
   function remember(key: string, result: RunResult): void {
@@ -50,10 +53,16 @@ export function createResultCache({
 
   function set(key: string, result: RunResult): void {
     remember(key, result)
-    if (folder) void store(folder, key, result)
+    if (!folder) return
+    const written = store(folder, key, result).finally(() => writing.delete(written))
+    writing.add(written)
   }
 
-  return { get, set }
+  async function flush(): Promise<void> {
+    await Promise.all(writing)
+  }
+
+  return { get, set, flush }
 }
 
 const pathOf = (folder: string, key: string) => join(folder, key.slice(0, 2), `${key}.json`)

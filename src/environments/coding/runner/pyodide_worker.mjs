@@ -162,7 +162,7 @@ function restore() {
   wasm.HEAPU8.set(memory)
   if (top > memory.length) wasm.HEAPU8.fill(0, memory.length, top)
   FS.streams.length = 3
-  for (const [fd, stream] of standardStreams.entries()) FS.streams[fd] = stream
+  for (const [fd, stream] of standardStreams.entries()) FS.streams[fd] = Object.assign(stream, { fd })
   FS.chdir('/tmp')
   for (const name of FS.readdir('/tmp')) if (name !== '.' && name !== '..') removeTree(`/tmp/${name}`)
   const now = listFiles()

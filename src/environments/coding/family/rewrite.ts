@@ -1,0 +1,106 @@
+/** Makes a generated problem harder or easier without a language model. */
+
+import type { Seed } from '../../../random.ts'
+import { type Rng, rng } from '../../../random.ts'
+import type { Direction } from '../../port.ts'
+import { OPERATIONS, type Operation } from './operations.ts'
+import {
+  type FamilyRecipe,
+  idOf,
+  kindAfter,
+  levelOf,
+  operationOf,
+  type Step,
+  whyIllTyped,
+  whyPoor,
+} from './recipe.ts'
+import { draw, drawConstant, templates } from './templates.ts'
+
+const MOST_STEPS = 6
+const ATTEMPTS = 40
+
+type Rule = (recipe: FamilyRecipe, random: Rng) => FamilyRecipe | null
+
+/** Other constants in the same template. Neither harder nor easier by itself: what is tried when nothing else is left. */
+const changeConstants: Rule = (recipe, random) => {
+  const steps = recipe.steps.map((step): Step => [step[0], drawConstant(operationOf(step), random)])
+  return { ...recipe, steps }
+}
+
+const withConstant = (operation: Operation, random: Rng): Step => [
+  operation.name,
+  drawConstant(operation, random),
+]
+
+/** One more operation, anywhere its kinds fit. */
+const addClause: Rule = (recipe, random) => {
+  const place = random.below(recipe.steps.length + 1)
+  const kind = kindAfter(recipe, place)
+  const isLast = place === recipe.steps.length
+  const fitting = OPERATIONS.filter(({ from, to }) => from === kind && (isLast || to === kind))
+  if (fitting.length === 0) return null
+  const steps = [...recipe.steps]
+  steps.splice(place, 0, withConstant(random.pick(fitting), random))
+  return { ...recipe, steps }
+}
+
+/** One operation less, where what is left still fits together. */
+const dropClause: Rule = (recipe, random) => {
+  if (recipe.steps.length < 2) return null
+  const place = random.below(recipe.steps.length)
+  const shorter = { ...recipe, steps: recipe.steps.filter((_, i) => i !== place) }
+  return whyIllTyped(shorter) === null ? shorter : null
+}
+
+/** The result of this problem becomes the input of another one. */
+const compose: Rule = (recipe, random) => {
+  const kind = kindAfter(recipe)
+  const others = templates().filter(({ shape }) => shape === kind)
+  if (others.length === 0) return null
+  const other = draw(random.pick(others), random)
+  return other && { ...recipe, steps: [...recipe.steps, ...other.steps] }
+}
+
+/** One operation becomes another of the same kinds. */
+const replaceClause: Rule = (recipe, random) => {
+  const place = random.below(recipe.steps.length)
+  const old = operationOf(recipe.steps[place])
+  const others = OPERATIONS.filter(
+    ({ name, from, to }) => from === old.from && to === old.to && name !== old.name,
+  )
+  if (others.length === 0) return null
+  const steps = recipe.steps.with(place, withConstant(random.pick(others), random))
+  return { ...recipe, steps }
+}
+
+const RULES: Readonly<Record<Direction, readonly Rule[]>> = {
+  harder: [addClause, addClause, compose, replaceClause],
+  easier: [dropClause, dropClause, replaceClause],
+}
+
+/**
+ * A changed problem of another id than all of `taken`, or why there is none. A harder one has a higher level, an easier one a
+ * lower; of the lowest level, other constants are the only change that is left.
+ */
+export function rewriteRecipe(
+  recipe: FamilyRecipe,
+  direction: Direction,
+  taken: readonly string[],
+  seed: Seed,
+): FamilyRecipe | string {
+  const random = rng(seed)
+  const level = levelOf(recipe)
+  const isTaken = (candidate: FamilyRecipe) =>
+    idOf(candidate) === idOf(recipe) || taken.includes(idOf(candidate))
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const candidate = random.pick(RULES[direction])(recipe, random)
+    if (!candidate || candidate.steps.length > MOST_STEPS || isTaken(candidate)) continue
+    const change = levelOf(candidate) - level
+    if ((direction === 'harder' ? change > 0 : change < 0) && whyPoor(candidate) === null) return candidate
+  }
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const candidate = changeConstants(recipe, random)
+    if (candidate && !isTaken(candidate) && whyPoor(candidate) === null) return candidate
+  }
+  return `no ${direction} problem was found near ${idOf(recipe)}`
+}

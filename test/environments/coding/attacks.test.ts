@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ATTACK_SECRET, ATTACKS, runAttacks } from '../../../src/environments/coding/attacks.ts'
+import { createExecutor } from '../../../src/environments/coding/executor.ts'
+import { openProvider } from './sandboxes.ts'
+
+/** What must be as before: the children of this process, its descriptors, and the folder of temporary files. */
+function traces() {
+  return {
+    children: childrenOf(process.pid),
+    descriptors: readdirSync('/proc/self/fd').length,
+    files: readdirSync(tmpdir()).filter((name) => name.startsWith('rl-') || name.startsWith('file')),
+  }
+}
+
+function childrenOf(pid: number): number {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid).length
+}
+
+function parentOf(pid: string): number {
+  try {
+    const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+    return Number(fields.split(' ')[1])
+  } catch {
+    return 0
+  }
+}
+
+for (const name of ['bwrap', 'pyodide'] as const) {
+  test(`${name} contains ${ATTACKS.length} attacks and leaves nothing behind`, async () => {
+    assert.ok(ATTACKS.length >= 20)
+    const before = traces()
+    const provider = await openProvider(name)
+    if (!provider) return
+    let connections = 0
+    const server = createServer((socket) => {
+      connections++
+      socket.destroy()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const address = server.address()
+    const port = typeof address === 'object' && address ? address.port : 0
+    process.env[ATTACK_SECRET] = 'a secret'
+    const executor = createExecutor({ provider })
+    const escaped: string[] = []
+    for await (const { attack, contained, result } of runAttacks(executor, port)) {
+      process.stdout.write(
+        `${name} ${contained ? 'contained' : 'ESCAPED'} ${attack.name} (${result.verdict}): ${attack.what}\n`,
+      )
+      if (!contained) escaped.push(`${attack.name}: ${JSON.stringify(result)}`)
+    }
+    await executor.close()
+    delete process.env[ATTACK_SECRET]
+    await new Promise((resolve) => server.close(resolve))
+    assert.equal(escaped, [])
+    assert.is(connections, 0)
+    assert.equal(traces(), before)
+  })
+}
+
+test.run()

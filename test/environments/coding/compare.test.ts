@@ -1,0 +1,74 @@
+import fc from 'fast-check'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { matches, TOKENS, tokensOf } from '../../../src/environments/coding/compare.ts'
+import { createExecutor } from '../../../src/environments/coding/executor.ts'
+import { grade } from '../../../src/environments/coding/grade.ts'
+import { limitsOf, STDIO } from '../../../src/environments/coding/problem.ts'
+import { openProvider } from './sandboxes.ts'
+
+type Spec = Parameters<typeof matches>[0]
+const FLOAT: Spec = { kind: 'float', absolute: 1e-6, relative: 1e-6 }
+
+const TABLE: readonly [Spec | typeof TOKENS, string, string, boolean][] = [
+  [TOKENS, '1 2\n3\n', '1  2 3', true],
+  [TOKENS, 'Yes', 'yes', false],
+  [TOKENS, '1.0', '1', false],
+  [TOKENS, '1', '', false],
+  [TOKENS, 'Timeout Error', 'Timeout Error', true],
+  [TOKENS, 'a\u00a0b', 'a b', true],
+  [{ kind: 'exact' }, 'a  b\n', 'a b\n', false],
+  [{ kind: 'exact' }, 'a b\nc\n', 'a b  \r\nc', true],
+  [FLOAT, '0.3333333', '0.33333335', true],
+  [FLOAT, '1000000', '1000000.5', true],
+  [FLOAT, '1', '1.1', false],
+  [FLOAT, 'nan', 'NaN', false],
+  [FLOAT, '1e3 x', '1000 x', true],
+  [FLOAT, '0x10', '16', false],
+  [{ kind: 'json' }, '[1,2.0,{"a":"b"}]', 'debug\n[1, 2, {"a": "b"}]\n', true],
+  [{ kind: 'json' }, '"a b"', '"a  b"', false],
+  [{ kind: 'json' }, 'true', '1', false],
+  [{ kind: 'last-line' }, '(1, 2,)', 'noise\n(1, 2,)\n', true],
+]
+
+test('the table of comparisons', () => {
+  for (const [spec, expected, output, same] of TABLE)
+    assert.is(
+      matches(spec as Spec, expected, output),
+      same,
+      `${JSON.stringify(spec)} ${expected} ~ ${output}`,
+    )
+})
+
+test('tokens ignore white space and nothing else', () => {
+  const token = fc.stringMatching(/^[!-~]{1,5}$/)
+  const space = fc.stringMatching(/^[ \t\n\r]{1,3}$/)
+  fc.assert(
+    fc.property(fc.array(token), space, space, (tokens, a, b) => {
+      assert.equal(tokensOf(tokens.join(a)), tokens)
+      assert.ok(matches(TOKENS as Spec, `${tokens.join(a)}${b}`, `${b}${tokens.join(b)}`))
+      assert.not.ok(matches(TOKENS as Spec, tokens.join(a), [...tokens, 'x'].join(a)))
+    }),
+  )
+})
+
+test('a checker program decides in a sandbox of its own', async () => {
+  const provider = await openProvider('bwrap')
+  if (!provider) return
+  const executor = createExecutor({ provider })
+  const program =
+    "import json, sys\ndata = json.loads(input())\nsys.exit(0 if sorted(data['output'].split()) == sorted(data['expected'].split()) else 1)"
+  const problem = { limits: limitsOf(2), comparator: { kind: 'checker' as const, program }, call: STDIO }
+  const tests = [{ input: '1\n', output: '3 2 1' }]
+  const grades = await grade(executor, [
+    { problem, program: "print('1 2 3')", tests },
+    { problem, program: "print('1 2 2')", tests },
+  ])
+  assert.equal(
+    grades.flat().map(({ passed }) => passed),
+    [true, false],
+  )
+  await executor.close()
+})
+
+test.run()

@@ -1,0 +1,313 @@
+import { deflateSync } from 'node:zlib'
+import fc from 'fast-check'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { parseCandidate } from '../../../src/environments/coding/candidate.ts'
+import { loadProblems, parseProblems } from '../../../src/environments/coding/dataset.ts'
+import { createExecutor } from '../../../src/environments/coding/executor.ts'
+import { grade } from '../../../src/environments/coding/grade.ts'
+import { parseProgram, parseUnitTest } from '../../../src/environments/coding/parse.ts'
+import type { CodingProblem } from '../../../src/environments/coding/problem.ts'
+import { splitAssertions } from '../../../src/environments/coding/python-assertions.ts'
+import { canonicalLiteral } from '../../../src/environments/coding/python-literal.ts'
+import { RlError } from '../../../src/errors.ts'
+import { openProvider } from './sandboxes.ts'
+
+const tests = (count: number) => ({
+  test_input: Array.from({ length: count }, (_, i) => `${i}\n`),
+  test_output: Array.from({ length: count }, (_, i) => `${i + 1}`),
+})
+
+const RECORDS = {
+  reference: {
+    id: 'a/1',
+    question: 'Add one.',
+    test_method: 'stdio',
+    test_time_limit: 2,
+    ...tests(12),
+    reference_solution: 'print(int(input()) + 1)',
+  },
+  function: {
+    id: 'a/2',
+    question: 'Add.',
+    test_method: 'function',
+    fn_name: 'add',
+    test_input: ['1\n2', '[1]\n[2]'],
+    test_output: ['3', '[1,2]'],
+    solutions: ['class Solution:\n    def add(self, a, b):\n        print("debug")\n        return a + b'],
+  },
+  codeContests: {
+    name: '1_A. Add',
+    description: 'Add one.',
+    public_tests: { input: ['1\n'], output: ['2\n'] },
+    private_tests: { input: ['2\n'], output: ['3\n'] },
+    generated_tests: { input: ['3\n'], output: ['4\n'] },
+    solutions: { language: [2, 3], solution: ['int main() {}', 'print(int(input()) + 1)'] },
+    time_limit: { seconds: '2', nanos: 500000000 },
+    memory_limit_bytes: 268435456,
+  },
+  liveCodeBench: {
+    question_id: '7',
+    question_content: 'Add one.',
+    starter_code: '',
+    public_test_cases: JSON.stringify([{ input: '1\n', output: '2', testtype: 'stdin' }]),
+    private_test_cases: deflateSync(
+      JSON.stringify([{ input: '2\n', output: '3', testtype: 'stdin' }]),
+    ).toString('base64'),
+  },
+  liveBench: {
+    question_id: 'x',
+    turns: ['Add.'],
+    public_test_cases: [{ input: '1\n2', output: '3', testtype: 'functional' }],
+    original_json: { metadata: { func_name: 'add' } },
+  },
+  mbpp: {
+    task_id: 11,
+    text: 'Write a function to remove the first occurrence.',
+    code: 'def f(s, c):\n    return s.replace(c, "", 1)',
+    test_list: [
+      'assert f("hello", "l") == "helo"',
+      "assert not f('', 'x')",
+      'assert f("a,b", ",") == \'ab\', "message == 1"',
+    ],
+    test_setup_code: '',
+  },
+  humanEval: {
+    task_id: 'HumanEval/x',
+    prompt: 'def pair(n):\n    """ n and its square """\n',
+    entry_point: 'pair',
+    canonical_solution: '    return (n, n * n, {n: 0.5})\n',
+    test: "\nMETADATA = {'author': 'x'}\n\ndef check(candidate):\n    # Simple cases\n    assert candidate(2) == (2, 4, {2: .5}), \"no\"\n    assert candidate(3)[0] == 3.0\n    assert abs(candidate(3)[1] - 9) < 1e-6\n    assert True\n",
+  },
+}
+
+const read = (record: object, maxTests = 8): CodingProblem => {
+  const [[, problem]] = parseProblems(JSON.stringify(record), 'file.jsonl', { maxTests })
+  return problem
+}
+
+test('each format gives its tests, limits and reference solutions; at most the first 8 tests unless asked', () => {
+  assert.is(read(RECORDS.reference).tests.length, 8)
+  assert.is(read(RECORDS.reference, 99).tests.length, 12)
+  assert.is(read(RECORDS.reference).limits.cpuMs, 2000)
+  const contest = read(RECORDS.codeContests)
+  assert.equal(
+    contest.tests.map(({ output }) => output),
+    ['2\n', '3\n', '4\n'],
+  )
+  assert.equal([contest.limits.cpuMs, contest.limits.memoryMB], [2500, 256])
+  assert.equal(contest.solutions, ['print(int(input()) + 1)'])
+  assert.equal(
+    read(RECORDS.liveCodeBench).tests.map(({ input }) => input),
+    ['1\n', '2\n'],
+  )
+  assert.equal(read(RECORDS.liveBench).call, { kind: 'json', name: 'add' })
+  assert.equal(read(RECORDS.mbpp).tests, [
+    { input: 'f("hello", "l")', output: '"helo"' },
+    { input: "bool(not f('', 'x'))", output: '1' },
+    { input: 'f("a,b", ",")', output: '"ab"' },
+  ])
+  assert.equal(read(RECORDS.humanEval).tests, [
+    { input: 'candidate(2)', output: '(2, 4, {2: 0.5},)' },
+    { input: 'candidate(3)[0]', output: '3' },
+    { input: 'bool(abs(candidate(3)[1] - 9) < 1e-6)', output: '1' },
+  ])
+})
+
+test('reference solutions of every format pass, function-style tests are executed, and wrong programs fail', async () => {
+  const provider = await openProvider('bwrap')
+  if (!provider) return
+  const executor = createExecutor({ provider })
+  const problems = Object.values(RECORDS)
+    .map((record) => read(record))
+    .filter(({ solutions }) => solutions.length > 0)
+  const grades = await grade(
+    executor,
+    problems.map((problem) => ({ problem, program: problem.solutions[0], tests: problem.tests })),
+  )
+  for (const [i, row] of grades.entries())
+    for (const { passed, result } of row)
+      assert.is(passed, true, `${problems[i].id} ${JSON.stringify(result)}`)
+  const wrong = await grade(executor, [
+    { problem: read(RECORDS.mbpp), program: 'def f(s, c):\n    return s', tests: read(RECORDS.mbpp).tests },
+    {
+      problem: read(RECORDS.humanEval),
+      program: 'import os\nos._exit(0)',
+      tests: read(RECORDS.humanEval).tests,
+    },
+  ])
+  assert.equal(
+    wrong.map((row) => row.map(({ passed }) => passed)),
+    [
+      [false, true, false],
+      [false, false, false],
+    ],
+  )
+  await executor.close()
+})
+
+test('literals have the canonical text that the sandbox writes', async () => {
+  const literals = [
+    '-3',
+    '1e3',
+    '0.1',
+    '1e-7',
+    '1e22',
+    '0x1f',
+    '1_000',
+    "'a\\n\\x41é'",
+    'u\'x\' "y"',
+    'r"\\n"',
+    '(1,)',
+    '((1))',
+    '()',
+    '[1, (2, [3.5]),]',
+    '{}',
+    '{1, 2.0}',
+    'set()',
+    "{'b': [None], 'a': True}",
+    '"""a"b"""',
+    '12345678901234567890',
+  ]
+  const provider = await openProvider('bwrap')
+  if (!provider) return
+  const executor = createExecutor({ provider })
+  const problem = read({ ...RECORDS.mbpp, test_list: ['assert f() == 1'] })
+  const cases = literals.map((input) => ({ input, output: canonicalLiteral(input) ?? 'null' }))
+  const [grades] = await grade(executor, [{ problem, program: 'x = 1', tests: cases }])
+  for (const [i, { passed, result }] of grades.entries())
+    assert.is(passed, true, `${JSON.stringify(cases[i])} ${result.stdout}`)
+  await executor.close()
+  for (const other of ['f(1)', '1 + 1', 'x', '[1', '"a', "b'x'", '1 2', ''])
+    assert.is(canonicalLiteral(other), null, other)
+})
+
+test('what is no assertion is refused', () => {
+  assert.match(splitAssertions('x = 1\nassert x == 1').refused ?? '', 'x = 1')
+  assert.equal(splitAssertions('assert f("a;b#c") == [\n 1,\n 2]; assert g(1) == 2 # no').tests, [
+    { input: 'f("a;b#c")', output: '[1, 2]' },
+    { input: 'g(1)', output: '2' },
+  ])
+})
+
+const BAD: readonly [record: unknown, message: RegExp][] = [
+  [{ ...RECORDS.reference, test_output: ['1'] }, /file\.jsonl:1: test: 12 inputs and 1 outputs/],
+  [{ ...RECORDS.reference, test_input: [1] }, /test_input/],
+  [{ ...RECORDS.reference, test_time_limit: -1 }, /test_time_limit/],
+  [{ ...RECORDS.function, fn_name: undefined }, /fn_name/],
+  [{ ...RECORDS.function, fn_name: 'f(); import os' }, /fn_name/],
+  [{ ...RECORDS.liveCodeBench, private_test_cases: 'AAAA' }, /private_test_cases.*base64/],
+  [
+    {
+      ...RECORDS.liveCodeBench,
+      private_test_cases: deflateSync(Buffer.from([0x80, 4, 0x95])).toString('base64'),
+    },
+    /private_test_cases.*pickle/,
+  ],
+  [{ ...RECORDS.mbpp, test_list: ['import os'] }, /test_list: not an assertion/],
+  [{ ...RECORDS.humanEval, test: 'nothing' }, /check\(candidate\)/],
+  [{ something: 1 }, /no known format.*something/],
+  [[], /expected a JSON object/],
+  [null, /expected a JSON object/],
+]
+
+test('damaged records are refused with file, line and key', async () => {
+  for (const [record, message] of BAD)
+    assert.throws(
+      () =>
+        parseProblems(JSON.stringify(record), 'file.jsonl').concat(
+          parseProblems(JSON.stringify([record]), 'file.jsonl'),
+        ),
+      (error: Error) => error instanceof RlError && (message.test(error.message) || Array.isArray(record)),
+      JSON.stringify(record),
+    )
+  assert.throws(() => parseProblems('{"a": 1}\n{', 'f'), /f:1|f:2/)
+  try {
+    await loadProblems(['/nowhere.jsonl'])
+    assert.unreachable()
+  } catch (error) {
+    assert.instance(error, RlError)
+  }
+})
+
+test('1,000 hostile task files give problems or clear errors', () => {
+  const nasty = fc.oneof(
+    fc.jsonValue(),
+    fc.string(),
+    fc.constantFrom('\0', '\ud800', '1e999', '../../etc/passwd', '[['.repeat(2000)),
+  )
+  const keys = Object.values(RECORDS).flatMap((record) => Object.keys(record))
+  const damage = fc.record({
+    base: fc.constantFrom<object>(...Object.values(RECORDS), {}),
+    changes: fc.dictionary(fc.constantFrom(...keys), nasty, { maxKeys: 4 }),
+    cut: fc.option(fc.nat(400)),
+    junk: fc.string(),
+  })
+  fc.assert(
+    fc.property(damage, ({ base, changes, cut, junk }) => {
+      const whole = JSON.stringify({ ...base, ...changes })
+      const text = cut === null ? whole : whole.slice(0, cut) + junk
+      try {
+        for (const [, problem] of parseProblems(text, 'f')) assert.ok(problem.tests.length <= 8)
+      } catch (error) {
+        assert.instance(error, RlError, `${error}`)
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('programs and unit tests are read from the last blocks, with reasons where there are none', () => {
+  assert.equal(parseProgram('x ```python\na\n``` y ```py\nb\r\nc\n```'), { program: 'b\nc\n' })
+  assert.equal(parseProgram('```js\na\n```'), { reason: 'there is no Python block' })
+  assert.equal(parseProgram('```python\nprint(1)'), { reason: 'the last Python block has no end' })
+  assert.equal(parseProgram('```python\n \n```'), { reason: 'the last Python block is empty' })
+  const answer =
+    '**Test Input:**\n```\n9\n```\n**Test Input:**\n```text\n1 2\n3\n```\n\n**Test Output:** ```\n6\n```\n**Explanation:** ...'
+  assert.equal(parseUnitTest(answer), { test: { input: '1 2\n3\n', output: '6\n' } })
+  assert.equal(parseUnitTest('**Test Input**: 5\n**Test Output**: 6\n**Explanation** x'), {
+    test: { input: '5\n', output: '6\n' },
+  })
+  assert.equal(parseUnitTest('**Test Output:** 1'), { reason: 'there is no "Test Input"' })
+  assert.equal(parseUnitTest('**Test Input:**\n```\n\n```\n**Test Output:** 1'), {
+    reason: 'the input is empty',
+  })
+})
+
+test('a rewritten problem is the last JSON object and needs four tests', () => {
+  const good = { question: 'q {', test_input: ['1', '2', '3', '4'], test_output: ['1', '2', '3', '4'] }
+  const parsed = parseCandidate(`thinking {x} {"question": 1}\n\`\`\`json\n${JSON.stringify(good)}\n\`\`\``)
+  assert.ok('candidate' in parsed && parsed.candidate.question === 'q {')
+  assert.ok('reason' in parseCandidate(JSON.stringify({ ...good, test_input: ['1', '2', '3', ''] })))
+  assert.ok('reason' in parseCandidate(JSON.stringify({ ...good, test_output: ['1'] })))
+  assert.ok('reason' in parseCandidate('{'.repeat(100_000)))
+})
+
+test('1,000 hostile model outputs give programs, tests, candidates or reasons', () => {
+  const piece = fc.oneof(
+    fc.string(),
+    fc.constantFrom(
+      '```python\n',
+      '```',
+      '\n',
+      '**Test Input:**',
+      '**Test Output:**',
+      '{"question":',
+      '}',
+      '"',
+      '\0',
+      '\ud800',
+      '\\',
+    ),
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+      const text = pieces.join('')
+      for (const parsed of [parseProgram(text), parseUnitTest(text), parseCandidate(text)])
+        assert.is(Object.keys(parsed).length, 1)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test.run()

@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import {
+  createExecutor,
+  DEFAULT_LIMITS,
+  type ProgramRun,
+  type Provider,
+  type RunResult,
+  runAll,
+  unrun,
+} from '../../../src/environments/coding/executor.ts'
+import { grade, shareOf } from '../../../src/environments/coding/grade.ts'
+import { limitsOf, STDIO } from '../../../src/environments/coding/problem.ts'
+import { createResultCache } from '../../../src/environments/coding/result-cache.ts'
+import { RlError } from '../../../src/errors.ts'
+
+const OK: RunResult = { ...unrun('invalid', ''), verdict: 'ok', exitCode: 0 }
+
+/** A provider in this process: prints the input back; `behave` may change what becomes of a test. */
+function echoProvider(behave: (stdin: string, call: number) => RunResult | null = () => null) {
+  const jobs: ProgramRun[] = []
+  const provider: Provider = {
+    name: 'process',
+    detail: 'echo',
+    semantics: 'echo-1',
+    concurrency: 2,
+    async run(job, report) {
+      jobs.push(job)
+      for (const [test, stdin] of job.stdins.entries())
+        report(test, behave(stdin, jobs.length) ?? { ...OK, stdout: stdin })
+    },
+    close: async () => {},
+  }
+  return { provider, jobs }
+}
+
+const run = (program: string, ...stdins: string[]): ProgramRun => ({
+  program,
+  stdins,
+  limits: DEFAULT_LIMITS,
+})
+
+test('identical programs and tests of a batch are run once, and again not at all', async () => {
+  const { provider, jobs } = echoProvider()
+  const executor = createExecutor({ provider })
+  const batch = [run('p', 'a', 'b', 'a'), run('q', 'a'), run('p', 'b', 'c')]
+  const results = await runAll(executor, batch)
+  assert.equal(
+    results.map((row) => row.map(({ stdout }) => stdout)),
+    [['a', 'b', 'a'], ['a'], ['b', 'c']],
+  )
+  assert.equal(executor.counts, { executed: 4, reused: 2, retried: 0 })
+  await runAll(executor, batch)
+  assert.is(jobs.length, 2)
+  assert.is(executor.counts.executed, 4)
+})
+
+test('a sandbox error is tried again, for the tests that it struck only, and is at last told as what it is', async () => {
+  const { provider, jobs } = echoProvider((stdin, call) =>
+    stdin === 'bad' || (stdin === 'unlucky' && call === 1) ? unrun('sandbox_error', 'out of order') : null,
+  )
+  const executor = createExecutor({ provider, retries: 2 })
+  const [results] = await runAll(executor, [run('p', 'fine', 'unlucky', 'bad')])
+  assert.equal(
+    results.map(({ verdict }) => verdict),
+    ['ok', 'ok', 'sandbox_error'],
+  )
+  assert.equal(
+    jobs.map(({ stdins }) => stdins),
+    [['fine', 'unlucky', 'bad'], ['unlucky', 'bad'], ['bad']],
+  )
+  assert.is(results[2].stderrTail, 'out of order')
+})
+
+test('a provider that fails altogether gives sandbox errors, and an error that is none of ours is not swallowed', async () => {
+  const failing = (error: Error): Provider => ({
+    ...echoProvider().provider,
+    run: () => Promise.reject(error),
+  })
+  const broken = createExecutor({ provider: failing(new RlError('gone', { code: 'coding.sandbox' })) })
+  const [[result]] = await runAll(broken, [run('p', 'a')])
+  assert.is(result.verdict, 'sandbox_error')
+  const wrong = createExecutor({ provider: failing(new TypeError('a bug')) })
+  try {
+    await runAll(wrong, [run('p', 'a')])
+    assert.unreachable()
+  } catch (error) {
+    assert.instance(error, TypeError)
+  }
+})
+
+test('a failed sandbox is never a reward', async () => {
+  const { provider } = echoProvider((stdin) => (stdin === 'bad' ? unrun('sandbox_error', 'x') : null))
+  const executor = createExecutor({ provider, retries: 0 })
+  const problem = { limits: limitsOf(1), comparator: { kind: 'tokens' as const }, call: STDIO }
+  const tests = [
+    { input: 'a', output: 'a' },
+    { input: 'bad', output: 'bad' },
+  ]
+  const [grades] = await grade(executor, [{ problem, program: 'p', tests }])
+  assert.equal(
+    grades.map(({ passed }) => passed),
+    [true, null],
+  )
+  assert.is(shareOf(grades), null)
+})
+
+test('empty and oversized programs and tests without input or output are invalid and not run', async () => {
+  const { provider, jobs } = echoProvider()
+  const executor = createExecutor({ provider, maxProgramBytes: 10 })
+  const problem = { limits: limitsOf(1), comparator: { kind: 'tokens' as const }, call: STDIO }
+  const tests = [
+    { input: 'a', output: 'a' },
+    { input: '', output: 'a' },
+    { input: 'a', output: ' \n' },
+  ]
+  const grades = await grade(executor, [
+    { problem, program: ' \n', tests },
+    { problem, program: 'x'.repeat(11), tests },
+    { problem, program: 'p', tests },
+  ])
+  assert.equal(
+    grades.map((row) => row.map(({ result }) => result.verdict)),
+    [
+      ['invalid', 'invalid', 'invalid'],
+      ['invalid', 'invalid', 'invalid'],
+      ['ok', 'invalid', 'invalid'],
+    ],
+  )
+  assert.is(jobs.length, 1)
+})
+
+test('results near the limit and timeouts are not kept; others are, in the folder too', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rl-cache-test-'))
+  const { provider } = echoProvider((stdin) =>
+    stdin === 'slow'
+      ? { ...OK, cpuMs: 0.9 * DEFAULT_LIMITS.cpuMs }
+      : stdin === 'late'
+        ? { ...OK, verdict: 'timeout' }
+        : null,
+  )
+  const cache = createResultCache({ folder })
+  const first = createExecutor({ provider, cache })
+  await runAll(first, [run('p', 'slow', 'late', 'quick')])
+  await cache.flush()
+  const second = createExecutor({ provider, cache: createResultCache({ folder }) })
+  await runAll(second, [run('p', 'slow', 'late', 'quick')])
+  assert.equal(second.counts, { executed: 2, reused: 1, retried: 0 })
+  rmSync(folder, { recursive: true })
+})
+
+test('the memory of results is bounded', async () => {
+  const cache = createResultCache({ maxCharacters: 1000 })
+  for (let i = 0; i < 100; i++) cache.set(String(i), { ...OK, stdout: 'x'.repeat(100) })
+  let kept = 0
+  for (let i = 0; i < 100; i++) if (await cache.get(String(i))) kept++
+  assert.is(kept, 3)
+  assert.ok(await cache.get('99'))
+})
+
+test('an aborted batch rejects with the reason of its signal', async () => {
+  const { provider } = echoProvider()
+  try {
+    await runAll(createExecutor({ provider }), [run('p', 'a')], AbortSignal.abort(new Error('enough')))
+    assert.unreachable()
+  } catch (error) {
+    assert.match(String(error), 'enough')
+  }
+})
+
+test.run()

@@ -1,0 +1,230 @@
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { loadProblems } from '../../../src/environments/coding/dataset.ts'
+import {
+  createExecutor,
+  DEFAULT_LIMITS,
+  type Provider,
+  runAll,
+  type Verdict,
+} from '../../../src/environments/coding/executor.ts'
+import { problemOf } from '../../../src/environments/coding/family/recipe.ts'
+import { drawRecipes } from '../../../src/environments/coding/family/templates.ts'
+import { grade } from '../../../src/environments/coding/grade.ts'
+import { mutate } from '../../../src/environments/coding/scripted.ts'
+import { seedOf } from '../../../src/random.ts'
+import { openProvider } from './sandboxes.ts'
+
+const LIMITS = { ...DEFAULT_LIMITS, cpuMs: 1000 }
+
+type Case = {
+  readonly what: string
+  readonly program: string
+  readonly stdin?: string
+  readonly verdict: Verdict
+  readonly stdout?: string
+  /** Needs threads or processes, which WebAssembly has not. */
+  readonly native?: boolean
+}
+
+const CASES: readonly Case[] = [
+  {
+    what: 'input()',
+    program: 'print(int(input()) + int(input()))',
+    stdin: '1\n2\n',
+    verdict: 'ok',
+    stdout: '3\n',
+  },
+  {
+    what: 'input() and sys.stdin share a position',
+    program:
+      'import sys\na = input()\nb = sys.stdin.readline().strip()\nc = input()\nprint(a, b, c, sys.stdin.read().split())',
+    stdin: '1\n2\n3\n4\n5\n',
+    verdict: 'ok',
+    stdout: "1 2 3 ['4', '5']\n",
+  },
+  {
+    what: 'sys.stdin.buffer and os.read',
+    program:
+      'import os, sys\ndata = sys.stdin.buffer.readline()\nprint(len(data), len(sys.stdin.buffer.read()), os.read(0, 10))',
+    stdin: '12345\n678\n',
+    verdict: 'ok',
+    stdout: "6 4 b''\n",
+  },
+  {
+    what: 'open(0)',
+    program: 'print(sum(map(int, open(0).read().split())))',
+    stdin: '1 2\n3',
+    verdict: 'ok',
+    stdout: '6\n',
+  },
+  {
+    what: 'iterating over sys.stdin',
+    program: 'import sys\nprint([line.rstrip() for line in sys.stdin])',
+    stdin: 'a\nb',
+    verdict: 'ok',
+    stdout: "['a', 'b']\n",
+  },
+  {
+    what: 'Windows line ends',
+    program: 'print([input(), input()])',
+    stdin: 'a\r\nb\r\n',
+    verdict: 'ok',
+    stdout: "['a', 'b']\n",
+  },
+  { what: 'the end of the input', program: 'input()\ninput()', stdin: 'a\n', verdict: 'runtime_error' },
+  {
+    what: 'text beyond ASCII',
+    program: "print(input(), '\\u00e9\\u4e2d')",
+    stdin: 'ä€😀\n',
+    verdict: 'ok',
+    stdout: 'ä€😀 é中\n',
+  },
+  {
+    what: '900 kB of output',
+    program: "print('x' * 900_000)",
+    verdict: 'ok',
+    stdout: `${'x'.repeat(900_000)}\n`,
+  },
+  { what: 'too much output', program: "while True: print('x' * 100000)", verdict: 'output_limit' },
+  { what: 'exit()', program: 'print(1)\nexit()\nprint(2)', verdict: 'ok', stdout: '1\n' },
+  { what: 'sys.exit of a text', program: "import sys\nsys.exit('no')", verdict: 'runtime_error' },
+  { what: 'os._exit', program: 'import os\nprint(1, flush=True)\nos._exit(0)', verdict: 'ok', stdout: '1\n' },
+  {
+    what: 'an exit handler',
+    program: "import atexit\natexit.register(print, 'bye')\nprint('hi')",
+    verdict: 'ok',
+    stdout: 'hi\nbye\n',
+  },
+  {
+    what: '__name__ and dataclasses',
+    program:
+      "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\nif __name__ == '__main__':\n    print(A(1))",
+    verdict: 'ok',
+    stdout: 'A(x=1)\n',
+  },
+  {
+    what: 'the default recursion limit',
+    program:
+      'def f(n): return 0 if n == 0 else 1 + f(n - 1)\nprint(f(990))\ntry:\n    f(1100)\nexcept RecursionError:\n    print(1)',
+    verdict: 'ok',
+    stdout: '990\n1\n',
+  },
+  {
+    what: 'deep recursion',
+    program:
+      'import sys\nsys.setrecursionlimit(10**6)\ndef f(n): return 0 if n == 0 else 1 + f(n - 1)\nprint(f(20000))',
+    verdict: 'ok',
+    stdout: '20000\n',
+  },
+  {
+    what: 'recursion in a thread of its own',
+    program:
+      'import sys, threading\nsys.setrecursionlimit(10**6)\nthreading.stack_size(2**27)\ndef f(n): return 0 if n == 0 else 1 + f(n - 1)\ndef main(): print(f(50000))\nt = threading.Thread(target=main)\nt.start()\nt.join()',
+    verdict: 'ok',
+    stdout: '50000\n',
+    native: true,
+  },
+  {
+    what: 'a thread that outlives the main one',
+    program:
+      "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.05), print('late'))).start()\nprint('main')",
+    verdict: 'ok',
+    stdout: 'main\nlate\n',
+    native: true,
+  },
+  {
+    what: 'a child process',
+    program:
+      "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', 'print(6*7)'], capture_output=True, text=True).stdout)",
+    verdict: 'ok',
+    stdout: '42\n\n',
+    native: true,
+  },
+  {
+    what: 'multiprocessing',
+    program:
+      "import multiprocessing\nif __name__ == '__main__':\n    with multiprocessing.Pool(2) as pool:\n        print(pool.map(abs, [-1, -2]))",
+    verdict: 'ok',
+    stdout: '[1, 2]\n',
+    native: true,
+  },
+  { what: 'a syntax error', program: 'print(', verdict: 'compile_error' },
+  { what: 'a null character', program: 'x = 1\0', verdict: 'compile_error' },
+  { what: 'an exception', program: 'print(1)\n1 / 0', verdict: 'runtime_error', stdout: '1\n' },
+  { what: 'a syntax error of the program itself', program: "exec('(')", verdict: 'runtime_error' },
+  { what: 'an endless loop', program: 'while True: pass', verdict: 'timeout' },
+  {
+    what: 'too much memory',
+    program: 'x = [0] * (10 ** 8)\ny = [1] * (10 ** 8)\nprint(len(x))',
+    verdict: 'memory',
+  },
+]
+
+for (const name of ['bwrap', 'pyodide'] as const) {
+  test(`${name} runs programs as CPython does, and tells how they end`, async () => {
+    const provider = await openProvider(name)
+    if (!provider) return
+    const executor = createExecutor({ provider })
+    const cases = CASES.filter(({ native }) => !native || name === 'bwrap')
+    const batch = cases.map(({ program, stdin = '\n' }) => ({
+      program,
+      stdins: [stdin, `${stdin}`],
+      limits: LIMITS,
+    }))
+    const results = await runAll(executor, batch)
+    for (const [i, { what, verdict, stdout }] of cases.entries())
+      for (const result of results[i]) {
+        assert.is(result.verdict, verdict, `${what}: ${result.stderrTail}`)
+        if (stdout !== undefined) assert.is(result.stdout, stdout, what)
+      }
+    await executor.close()
+  })
+}
+
+test('200 mutants get the same verdict in bwrap, in pyodide and in plain CPython', async () => {
+  const providers: Provider[] = []
+  for (const name of ['bwrap', 'pyodide', 'process'] as const) {
+    const provider = await openProvider(name)
+    if (provider) providers.push(provider)
+  }
+  const problems = await mutantProblems()
+  const requests = Array.from({ length: 200 }, (_, i) => {
+    const problem = problems[(i * 7) % problems.length]
+    const { program } = mutate(problem.solutions[0], seedOf(7, i))
+    return { problem: { ...problem, limits: LIMITS }, program, tests: problem.tests.slice(0, 2) }
+  })
+  const tables = []
+  for (const provider of providers) {
+    const executor = createExecutor({ provider })
+    tables.push(
+      (await grade(executor, requests)).map((row) => row.map(({ passed, result }) => [passed, result])),
+    )
+    await executor.close()
+  }
+  const [first, ...others] = tables
+  const failing = first.filter((row) => row.some(([passed]) => passed === false)).length
+  assert.ok(failing > 60, `only ${failing} mutants fail a test`)
+  for (const [k, table] of others.entries())
+    for (const [i, row] of table.entries())
+      for (const [j, [passed, result]] of row.entries()) {
+        const [expected, other] = first[i][j]
+        const place = `${requests[i].program}\n--- ${providers[k + 1].name} ${JSON.stringify(result)} ${JSON.stringify(other)}`
+        assert.is(passed, expected, place)
+        if (typeof result === 'object' && result && typeof other === 'object' && other)
+          assert.is(result.verdict, other.verdict, place)
+      }
+})
+
+/** The public problems where they are at hand, else generated ones. */
+async function mutantProblems() {
+  const file = '../shared/data/coding/mbpp_stdio_train.jsonl'
+  try {
+    return (await loadProblems([file])).slice(0, 200)
+  } catch {
+    process.stdout.write(`SKIP mutants of public problems: ${file} is not there; generated ones instead\n`)
+    return drawRecipes({ split: 'train', count: 200, maxLevel: 9, seed: 3 }).map(problemOf)
+  }
+}
+
+test.run()
