@@ -28,6 +28,11 @@ export type Decider = {
   /** Emits `Output`s (XState `emit`) and reads events of the types in `interests` only. */
   readonly machine: AnyStateMachine
   readonly interests: ReadonlySet<EventType>
+  /**
+   * Folds an event straight into the machine's context where it can neither change the state nor lead to an output, and
+   * says so; false hands it to the machine. For the type that comes a hundred times as often as all others.
+   */
+  readonly absorb?: (context: unknown, event: LoggedEvent) => boolean
   /** Raised when the machine's context or rules change: snapshots of another version are discarded. */
   readonly version: number
 }
@@ -53,6 +58,7 @@ export function startDecider(decider: Decider): RunningDecider {
     decider,
     handle(event) {
       if (!decider.interests.has(event.type)) return []
+      if (decider.absorb?.(actor.getSnapshot().context, event)) return []
       outputs = []
       actor.send(event)
       return outputs

@@ -12,7 +12,7 @@ import type { Output } from './decider.ts'
 /**
  * A machine's action for one type of event: changes the context in place and may return what it asks for. In place,
  * because a context belongs to one running decider and a replay feeds it millions of events; as `enqueueActions`, because
- * XState runs plain functions only after it has chosen the next state.
+ * XState resolves those before it looks at the next guards, and they may emit.
  */
 export function fold<Context extends MachineContext, Type extends EventType>(
   type: Type,

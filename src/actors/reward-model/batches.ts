@@ -30,6 +30,13 @@ export function addToBatch(
   return batch
 }
 
+/** Whether this is the last verdict that its batch waits for. */
+export function isLastInBatch({ byRollout }: Batches, { rollout }: EventData<'StepScored'>): boolean {
+  const found = byRollout.get(rollout)
+  if (!found || found.verdicts.seen + 1 < found.verdicts.byStep.length) return false
+  return found.batch.members.every((verdicts) => verdicts === found.verdicts || allJudged(verdicts))
+}
+
 /** Enters one step's judgements; returns the batch where that was the last verdict it waited for. */
 export function enterInBatch(batches: Batches, scored: EventData<'StepScored'>): Batch | undefined {
   const found = batches.byRollout.get(scored.rollout)

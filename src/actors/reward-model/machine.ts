@@ -18,6 +18,7 @@ import {
   closeBatch,
   emptyBatches,
   enterInBatch,
+  isLastInBatch,
   membersInOrder,
 } from './batches.ts'
 import { summary } from './verdicts.ts'
@@ -232,6 +233,13 @@ export function rewardModelDecider(config: Config): Decider {
       'StepScored',
       'RunCompleted',
     ] as const),
+    absorb(context, event) {
+      if (event.type !== 'StepScored') return false
+      const { batches } = context as Context
+      if (isLastInBatch(batches, event.data)) return false
+      enterInBatch(batches, event.data)
+      return true
+    },
     version: 1,
   }
 }
