@@ -62,10 +62,11 @@ that differs anywhere counts once; an episode whose game is missing or does not 
 }
 
 async function readTranscripts(path: string): Promise<Transcript[]> {
-  const data = await readFile(path).catch((cause) => {
-    throw new RlError(`there is no ${path}`, { code: 'cli.usage', cause })
-  })
-  const text = (path.endsWith('.gz') ? gunzipSync(data) : data).toString('utf8')
+  const text = await readFile(path)
+    .then((data) => (path.endsWith('.gz') ? gunzipSync(data) : data).toString('utf8'))
+    .catch((cause) => {
+      throw new RlError(`${path} cannot be read: ${explain(cause)}`, { code: 'alfworld.transcript', cause })
+    })
   return text
     .split('\n')
     .map((line, i) => ({ line, place: `${path}, line ${i + 1}` }))

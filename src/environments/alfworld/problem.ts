@@ -60,12 +60,10 @@ function readInit(section: List | undefined, scope: Scope): Atom[] {
   const facts: Atom[] = []
   for (const node of section?.items.slice(1) ?? []) {
     const head = isWord(node) ? undefined : node.items[0]
-    if (isWord(head)) {
-      if (head.word === '=') continue // costs and distances
-      if (head.word === 'not' || head.word === 'at') {
-        if (!scope.predicates.has(head.word)) throw unsupported(SOURCE, node, 'init holds positive facts')
-      }
-    }
+    const word = isWord(head) ? head.word : ''
+    if (word === '=') continue // costs and distances
+    if (word === 'not' && !scope.predicates.has(word))
+      throw unsupported(SOURCE, node, 'init holds positive facts')
     facts.push(parseAtom(node, scope))
   }
   return facts
