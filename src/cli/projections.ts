@@ -87,12 +87,7 @@ function rebuild(log: LogReader, file: string, json: boolean): void {
 function show(log: LogReader, file: string, views: readonly View[], json: boolean): void {
   const db = new Database(file, { timeout: 5000 })
   try {
-    try {
-      catchUp(openProjections(db, PROJECTIONS), log)
-    } catch (error) {
-      // The head of a live run keeps them up to date itself.
-      if (!(error instanceof RlError && error.code === 'projections.taken')) throw error
-    }
+    catchUp(openProjections(db, PROJECTIONS), log)
     for (const view of views) {
       if (json) printJson({ run: log.run, view, ...asObject(VIEWS[view](db)) })
       else print(`${view}\n${FORMATS[view](db)}\n`)

@@ -25,7 +25,8 @@ export type Projections = {
   /**
    * Folds events in order of their positions and writes rows and position in one transaction. Events that a projection has
    * already are skipped. `upTo`: the log was read so far, though the rest held nothing of interest.
-   * When it throws, nothing was written; the projections must then be opened anew.
+   * When it throws, nothing was written. Error `projections.taken`: another process has written to the file meanwhile; then
+   * `position` tells from where to go on.
    */
   readonly apply: (events: readonly LoggedEvent[], upTo?: number) => void
   /** SHA-256 of each projection's rows in order of their keys. */
@@ -60,7 +61,12 @@ export function openProjections(db: Database, projections: readonly Projection[]
     position: () => Math.min(...running.map(({ position }) => position)),
     interests: new Set(byType.keys()),
     apply(events, upTo = events.at(-1)?.position ?? 0) {
-      fold.immediate(events, upTo)
+      try {
+        fold.immediate(events, upTo)
+      } catch (error) {
+        for (const projection of running) projection.reload()
+        throw error
+      }
       for (const projection of running) projection.position = Math.max(projection.position, upTo)
     },
     digests: () =>
@@ -88,6 +94,10 @@ function open(db: Database, definition: Projection) {
     /** Of the rows in the file, as far as this process wrote or read it. */
     position: current && stored ? stored.position : 0,
     apply: definition.fold(tablesOf),
+    reload() {
+      for (const table of opened.values()) table.forget()
+      this.position = (position.get(name) as number | undefined) ?? 0
+    },
     flush(upTo: number) {
       if (upTo <= this.position) return
       if ((position.get(name) ?? 0) !== this.position) throw keptElsewhere(name)
@@ -101,7 +111,7 @@ function open(db: Database, definition: Projection) {
 function keptElsewhere(name: string): RlError {
   return new RlError(`another process has brought the projection '${name}' further meanwhile`, {
     code: 'projections.taken',
-    hint: 'open the projections anew',
+    hint: 'read on from where it stands now',
   })
 }
 
@@ -132,8 +142,23 @@ function digest(db: Database, { tables }: Projection): string {
 /** Events in a transaction while catching up: few enough for memory, many enough that a commit costs nothing. */
 const CATCH_UP_BATCH = 20_000
 
-/** Folds all that the log holds beyond the projections' position; returns how many events that were. */
+/**
+ * Folds all that the log holds beyond the projections' position; returns how many events that were. Where another process
+ * (`rl projections` beside a live run) does the same, both go on from where the other stands.
+ */
 export function catchUp(projections: Projections, log: Pick<LogReader, 'events' | 'head'>): number {
+  for (let attempt = 0; ; attempt++)
+    try {
+      return readOn(projections, log)
+    } catch (error) {
+      if (!(error instanceof RlError && error.code === 'projections.taken') || attempt === TAKEN_TIMES)
+        throw error
+    }
+}
+
+const TAKEN_TIMES = 20
+
+function readOn(projections: Projections, log: Pick<LogReader, 'events' | 'head'>): number {
   const until = log.head().position
   const types = [...projections.interests]
   let count = 0

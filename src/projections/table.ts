@@ -33,6 +33,8 @@ export type Table<R extends Row> = {
   readonly removeAll: (first: SqlValue) => void
   /** Writes what changed; within the caller's transaction. */
   readonly flush: () => void
+  /** Forgets what is in memory: the rows are read again from the file. */
+  readonly forget: () => void
 }
 
 /** Rows kept in memory after a flush: above this all are let go. */
@@ -104,6 +106,13 @@ export function openTable<R extends Row>(db: Database, { name, key, fresh }: Tab
       changed.clear()
       if (rows.size <= CACHED_ROWS) return
       rows.clear()
+      complete = false
+    },
+    forget() {
+      rows.clear()
+      changed.clear()
+      removed.clear()
+      removedAll.clear()
       complete = false
     },
   }

@@ -7,7 +7,12 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { EventData, EventType, LoggedEvent } from '../../src/events/catalogue.ts'
 import { PROJECTIONS } from '../../src/projections/all.ts'
-import { clearProjections, openProjections, type Projections } from '../../src/projections/projection.ts'
+import {
+  catchUp,
+  clearProjections,
+  openProjections,
+  type Projections,
+} from '../../src/projections/projection.ts'
 import { linearFit } from '../../src/projections/task-growth.ts'
 import { playLoop, smallConfig } from '../actors/loop.ts'
 
@@ -73,14 +78,20 @@ test('a batch that fails leaves neither rows nor position', () => {
   assert.is(projections.position(), 50)
 })
 
-test('of two processes on one file the second is refused, and nothing is counted twice', () => {
+test('two processes on one file: whoever comes late goes on where the other stands, and nothing is counted twice', () => {
   const file = join(folder, 'two.db')
-  const [one, two] = [
-    openProjections(new Database(file), PROJECTIONS),
-    openProjections(new Database(file), PROJECTIONS),
-  ]
-  feed(one, log, 100)
-  assert.throws(() => feed(two, log, 100), /another process/)
+  const both = [0, 1].map(() => openProjections(new Database(file), PROJECTIONS))
+  assert.is(both[1].position(), 0)
+  both[0].apply(log.slice(0, 100))
+  assert.throws(() => both[1].apply(log.slice(0, 50)), /another process/)
+  assert.is(both[1].position(), 100)
+  for (let end = 150, turn = 1; end < log.length + 50; end += 50, turn = 1 - turn) {
+    const until = Math.min(end, log.length)
+    catchUp(both[turn], {
+      head: () => ({ position: until, hash: '' }),
+      events: ({ from = 1 } = {}) => log.slice(from - 1, until).values(),
+    })
+  }
   assert.equal(openProjections(new Database(file), PROJECTIONS).digests(), expected)
 })
 
