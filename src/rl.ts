@@ -10,6 +10,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   coding: () => import('./cli/coding.ts'),
   projections: () => import('./cli/projections.ts'),
   alfworld: () => import('./cli/alfworld.ts'),
+  model: () => import('./cli/model.ts'),
+  serve: () => import('./cli/serve.ts'),
 }
 
 async function main([name, ...argv]: readonly string[]): Promise<number> {

@@ -168,10 +168,9 @@ export function mergeLora(
   weight: Float32Array, // [out, width]
   a: Float32Array, // [rank, width]
   b: Float32Array, // [out, rank]
-  scale: number,
+  { rank, scale }: { readonly rank: number; readonly scale: number },
 ): Float32Array {
   const merged = Float32Array.from(weight)
-  const rank = Math.max(1, Math.round((a.length * b.length) / weight.length) ** 0.5)
   const width = a.length / rank
   for (let row = 0; row < b.length / rank; row++)
     for (let r = 0; r < rank; r++) {

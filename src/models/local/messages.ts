@@ -44,8 +44,13 @@ export type LocalGeneration = Generation & {
   readonly top: readonly (readonly Draw[])[]
 }
 
-/** One new token of request `index`. */
-export type TokenEvent = { readonly index: number; readonly draw: Draw; readonly top: readonly Draw[] }
+/** One new token of request `index`; the first of a request tells its prompt besides. */
+export type TokenEvent = {
+  readonly index: number
+  readonly draw: Draw
+  readonly top: readonly Draw[]
+  readonly promptTokens?: Int32Array
+}
 
 export type ScoreSample = Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>
 

@@ -32,6 +32,7 @@ import {
 } from './params.ts'
 import type { NamedTensor } from './safetensors.ts'
 import { createSampler, type SampleResult } from './sampler.ts'
+import type { Draw } from './sampling.ts'
 import { createTokenizer, type Tokenizer } from './tokenizer.ts'
 import { createTrainer } from './trainer.ts'
 
@@ -111,7 +112,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
             topP: request.topP ?? 1,
             stopTokens: request.stopTokens ?? [],
             stopTexts: request.stopTexts ?? [],
-            onToken: onToken && ((draw, top) => onToken({ index, draw, top })),
+            onToken: onToken && teller(index, prompts[index], onToken),
           },
           either,
         )
@@ -172,6 +173,14 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
 function promptTokens(tokenizer: Tokenizer, prompt: Prompt): Int32Array {
   if ('tokens' in prompt) return Int32Array.from(prompt.tokens)
   return tokenizer.encode('text' in prompt ? prompt.text : tokenizer.renderChat(prompt.messages))
+}
+
+function teller(index: number, prompt: Int32Array, onToken: (event: TokenEvent) => void) {
+  let promptTokens: Int32Array | undefined = prompt
+  return (draw: Draw, top: readonly Draw[]) => {
+    onToken({ index, draw, top, promptTokens })
+    promptTokens = undefined
+  }
 }
 
 function generation(

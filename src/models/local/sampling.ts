@@ -13,7 +13,7 @@ export type SamplingOptions = {
 
 export type Draw = {
   readonly token: number
-  /** log softmax of the logits over the allowed tokens at temperature 1, without the nucleus. */
+  /** log softmax of the logits over the allowed tokens at temperature 1, without the nucleus; a float32. */
   readonly logprob: number
 }
 
@@ -33,7 +33,7 @@ export function sampleToken(
       : topP < 1
         ? drawNucleus(logits, temperature, topP, allowed, rng)
         : draw(logits, temperature, allowed, rng)
-  return { token, logprob: logits[token] - normalizer }
+  return { token, logprob: Math.fround(logits[token] - normalizer) }
 }
 
 /** The `count` likeliest allowed tokens, likeliest first. */
@@ -49,7 +49,7 @@ export function topTokens(logits: Float32Array, count: number, allowed?: Int32Ar
     best.length = Math.min(best.length, count)
   }
   if (count > 0) for (let i = 0, n = allowed?.length ?? logits.length; i < n; i++) consider(allowed?.[i] ?? i)
-  return best.map((token) => ({ token, logprob: logits[token] - normalizer }))
+  return best.map((token) => ({ token, logprob: Math.fround(logits[token] - normalizer) }))
 }
 
 function logSumExp(logits: Float32Array, allowed: Int32Array | undefined): number {

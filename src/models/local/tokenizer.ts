@@ -28,8 +28,11 @@ export type Tokenizer = {
   readonly unknownToken: number | undefined
   /** The end token of tokenizer_config.json. */
   readonly endToken: number | undefined
-  /** Renders a chat with the model's template, ready for the assistant's answer. */
-  readonly renderChat: (messages: readonly ChatMessage[]) => string
+  /** Renders a chat with the model's template, ready for the assistant's answer unless that is not wanted. */
+  readonly renderChat: (
+    messages: readonly ChatMessage[],
+    options?: { readonly generationPrompt?: boolean },
+  ) => string
 }
 
 const special = z.union([z.string(), z.object({ content: z.string() }).transform((token) => token.content)])
@@ -77,14 +80,14 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
       ? ''
       : inner.decode(kept, { skip_special_tokens: false, clean_up_tokenization_spaces: false })
   }
-  const renderChat: Tokenizer['renderChat'] = (messages) => {
+  const renderChat: Tokenizer['renderChat'] = (messages, { generationPrompt = true } = {}) => {
     if (templateText == null)
       throw unusable(source, 'has no chat template', undefined, 'prompt this model with text')
     try {
       template ??= new Template(templateText)
       return template.render({
         messages: messages.map(({ role, content }) => ({ role, content })),
-        add_generation_prompt: true,
+        add_generation_prompt: generationPrompt,
         bos_token: bos_token ?? '',
         eos_token: eos_token ?? '',
       })

@@ -1,0 +1,36 @@
+import { RlError } from '../errors.ts'
+import type { BackendChoice } from '../models/local/backend/backend.ts'
+
+/** The value as a tensor backend. TensorFlow.js is only loaded when this is called. */
+export async function backendFlag(value: string): Promise<BackendChoice> {
+  const { BACKENDS } = await import('../models/local/backend/backend.ts')
+  const found = (['auto', ...BACKENDS] as const).find((name) => name === value)
+  if (!found)
+    throw new RlError(`--backend is '${value}'`, {
+      code: 'cli.usage',
+      hint: `use auto or one of ${BACKENDS.join(', ')}`,
+    })
+  return found
+}
+
+/** The value, or an error that names the flag. */
+export function required(flag: string, value: string | undefined): string {
+  if (value === undefined || value === '')
+    throw new RlError(`${flag} is missing`, { code: 'cli.usage', hint: 'see --help' })
+  return value
+}
+
+/** The value as a number within [least, most]. */
+export function numberFlag(
+  flag: string,
+  value: string,
+  least: number,
+  most = Number.POSITIVE_INFINITY,
+): number {
+  const number = Number(value)
+  if (value.trim() === '' || !(number >= least && number <= most))
+    throw new RlError(`${flag} is '${value}', expected a number of ${least} to ${most}`, {
+      code: 'cli.usage',
+    })
+  return number
+}

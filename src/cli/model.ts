@@ -1,0 +1,33 @@
+import { RlError } from '../errors.ts'
+import type { Command } from './command.ts'
+
+/** Every `rl model` command, loaded when it is called. */
+const SUBCOMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
+  info: () => import('./model/info.ts'),
+  sample: () => import('./model/sample.ts'),
+  sft: () => import('./model/sft.ts'),
+  export: () => import('./model/export.ts'),
+}
+
+export const command: Command = {
+  summary: 'local models: info, sample, sft (supervised fine-tuning), export',
+  help: `
+rl model info --model DIR [--json]
+rl model sample --model DIR --prompt TEXT | --chat TEXT
+rl model sft --model DIR | --config tiny --data FILE.jsonl --out DIR
+rl model export --model DIR --out DIR [--dtype F32|F16|BF16]
+
+rl model <command> --help tells more.`,
+  async run([name, ...argv]) {
+    const load = name !== undefined && Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined
+    if (!load)
+      throw new RlError(name === undefined ? 'a command is missing' : `there is no command 'model ${name}'`, {
+        code: 'cli.usage',
+        hint: 'rl model --help lists them',
+      })
+    const { command: subcommand } = await load()
+    if (!argv.includes('--help') && !argv.includes('-h')) return subcommand.run(argv)
+    process.stdout.write(`${subcommand.help.trim()}\n`)
+    return 0
+  },
+}

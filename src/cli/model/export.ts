@@ -1,0 +1,37 @@
+import { RlError } from '../../errors.ts'
+import type { WeightDtype } from '../../models/local/safetensors.ts'
+import { type Command, parseCommandLine } from '../command.ts'
+import { required } from '../model-flags.ts'
+
+const DTYPES: readonly WeightDtype[] = ['F32', 'F16', 'BF16']
+
+export const command: Command = {
+  summary: 'a Hugging Face folder of a model, adapters merged',
+  help: `
+rl model export --model DIR --out DIR [--dtype F32|F16|BF16]
+
+Merges an adapter into its base model and leaves the optimiser's state out.`,
+  async run(argv) {
+    const { values } = parseCommandLine(
+      {
+        options: {
+          model: { type: 'string' },
+          out: { type: 'string' },
+          dtype: { type: 'string', default: 'F32' },
+        },
+      },
+      argv,
+    )
+    const dtype = DTYPES.find((name) => name === values.dtype.toUpperCase())
+    if (!dtype)
+      throw new RlError(`--dtype is '${values.dtype}'`, {
+        code: 'cli.usage',
+        hint: `use ${DTYPES.join(', ')}`,
+      })
+    const { exportFolder } = await import('../../models/local/export-folder.ts')
+    const out = required('--out', values.out)
+    const sha256 = await exportFolder(required('--model', values.model), out, dtype)
+    process.stdout.write(`${out}  sha256 ${sha256}\n`)
+    return 0
+  },
+}

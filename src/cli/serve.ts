@@ -1,0 +1,68 @@
+import { basename, resolve } from 'node:path'
+import { RlError } from '../errors.ts'
+import { openLocalModel } from '../models/local/model.ts'
+import { startModelServer } from '../models/local/server.ts'
+import { type Command, parseCommandLine, wholeNumber } from './command.ts'
+import { backendFlag, required } from './model-flags.ts'
+
+export const command: Command = {
+  summary: 'serve a local model over HTTP, compatible with OpenAI clients',
+  help: `
+rl serve --model DIR [--name NAME] [--host 127.0.0.1] [--port 8000] [--token TOKEN] [--backend NAME] [--max-requests N]
+
+Serves POST /v1/chat/completions and /v1/completions (streaming, n, seed, stop, logprobs), GET /v1/models and /health.
+Every request under /v1 needs the header "Authorization: Bearer TOKEN". The token is RL_SERVE_TOKEN or --token; without
+either a random one is printed once. --port 0 takes a free port.
+
+Beyond OpenAI's fields:
+  return_token_ids   true: prompt_token_ids and token_ids in the response, as vLLM gives them
+  stop_token_ids     ids that end a completion
+  guided_choice      texts, one of which is the completion
+  choice_token_ids   the same as token sequences; log-probs are over the tokens that they allow
+  seed_words         two unsigned 32-bit words in place of seed
+  prompt_cache_key   requests with the same key share a growing prefix`,
+  async run(argv) {
+    const { values } = parseCommandLine(
+      {
+        options: {
+          model: { type: 'string' },
+          name: { type: 'string' },
+          host: { type: 'string', default: '127.0.0.1' },
+          port: { type: 'string', default: '8000' },
+          token: { type: 'string' },
+          backend: { type: 'string', default: 'auto' },
+          'max-requests': { type: 'string', default: '256' },
+        },
+      },
+      argv,
+    )
+    const folder = required('--model', values.model)
+    const given = values.token ?? process.env.RL_SERVE_TOKEN
+    if (given !== undefined && given.length < 8)
+      throw new RlError('the token is shorter than 8 characters', {
+        code: 'cli.usage',
+        hint: 'leave it out for a random one',
+      })
+    const model = await openLocalModel({ folder, backend: await backendFlag(values.backend) })
+    try {
+      const name = values.name ?? basename(resolve(folder))
+      const server = await startModelServer(model, {
+        host: values.host,
+        port: wholeNumber('--port', values.port),
+        name,
+        maxRequests: wholeNumber('--max-requests', values['max-requests'], 1),
+        token: given,
+      })
+      process.stdout.write(`${name} on ${model.describe().backend}\n${server.url}\n`)
+      if (given === undefined) process.stdout.write(`token ${server.token}\n`)
+      await new Promise<void>((stop) => {
+        process.once('SIGINT', () => stop())
+        process.once('SIGTERM', () => stop())
+      })
+      await server.close()
+    } finally {
+      await model.close()
+    }
+    return 0
+  },
+}

@@ -1,0 +1,28 @@
+import { readCheckpoint, readModelFolder, writeModelFolder } from './checkpoint.ts'
+import { loraScale, mergeLora } from './lora.ts'
+import { paramShapes } from './params.ts'
+import type { WeightDtype } from './safetensors.ts'
+
+/** Writes a model as a Hugging Face folder of its own: adapters merged, no optimiser state. Resolves to the SHA-256 of the weights. */
+export async function exportFolder(from: string, to: string, dtype: WeightDtype): Promise<string> {
+  const folder = await readModelFolder(from)
+  const { weights, adapter } = await readCheckpoint(folder, { optimizer: false })
+  const lowRank = new Map(adapter?.tensors.map(({ name, values }) => [name, values]))
+  const tensors = [...paramShapes(folder.config)].map(([name, shape]) => {
+    const module = name.replace(/weight$/, '')
+    const a = lowRank.get(`${module}lora_A.weight`)
+    const b = lowRank.get(`${module}lora_B.weight`)
+    const base = weights.get(name)!
+    const values =
+      adapter && a && b
+        ? mergeLora(base, a, b, { rank: adapter.lora.rank, scale: loraScale(adapter.lora) })
+        : base
+    return { name, shape, values }
+  })
+  return await writeModelFolder(to, {
+    config: folder.config,
+    tokenizer: folder.tokenizer,
+    weights: tensors,
+    dtype,
+  })
+}

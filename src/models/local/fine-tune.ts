@@ -1,0 +1,166 @@
+/** Supervised fine-tuning on texts, pairs of prompt and completion, or chats. */
+import { z } from 'zod'
+import { RlError } from '../../errors.ts'
+import { rng, type Seed, seedOf } from '../../random.ts'
+import type { TrainableModel, TrainingSample, UpdateMetrics } from '../port.ts'
+import type { Tokenizer } from './tokenizer.ts'
+
+const message = z.object({ role: z.enum(['system', 'user', 'assistant', 'tool']), content: z.string() })
+const recordSchema = z.union([
+  z.strictObject({ prompt: z.string().min(1), completion: z.string() }),
+  z.strictObject({ messages: z.array(message).min(2) }),
+  z.strictObject({ text: z.string().min(1) }),
+])
+
+/** `prompt` and `completion` (trained), `messages` (the assistant's are trained), or `text` (trained but for its first token). */
+export type FineTuneRecord = z.infer<typeof recordSchema>
+
+/** @throws RlError `data.record` with the line's number. */
+export function parseRecords(jsonl: string, source: string): FineTuneRecord[] {
+  return jsonl.split('\n').flatMap((line, i) => {
+    if (line.trim() === '') return []
+    const refuse = (cause?: unknown) =>
+      new RlError(`${source}:${i + 1} is not a record`, {
+        code: 'data.record',
+        hint: 'a line is {"prompt", "completion"}, {"messages": [{"role", "content"}]} or {"text"}',
+        cause,
+      })
+    let json: unknown
+    try {
+      json = JSON.parse(line)
+    } catch (cause) {
+      throw refuse(cause)
+    }
+    const parsed = recordSchema.safeParse(json)
+    if (!parsed.success) throw refuse(parsed.error)
+    return [parsed.data]
+  })
+}
+
+/** Every text of a record: what a new tokenizer must cover. */
+export function recordTexts(record: FineTuneRecord): string[] {
+  if ('text' in record) return [record.text]
+  if ('prompt' in record) return [record.prompt, record.completion]
+  return record.messages.map(({ content }) => content)
+}
+
+/** The record's tokens, the trained ones marked; the end token after a completion is trained too. */
+export function supervisedSample(record: FineTuneRecord, tokenizer: Tokenizer, id: string): TrainingSample {
+  const tokens: number[] = []
+  const mask: number[] = []
+  const add = (more: Iterable<number>, trained: 0 | 1) => {
+    for (const token of more) {
+      tokens.push(token)
+      mask.push(trained)
+    }
+  }
+  const end = tokenizer.endToken === undefined ? [] : [tokenizer.endToken]
+  if ('prompt' in record) {
+    add(tokenizer.encode(record.prompt), 0)
+    add([...tokenizer.encode(record.completion), ...end], 1)
+  } else if ('text' in record) {
+    add([...tokenizer.encode(record.text), ...end], 1)
+    mask[0] = 0
+  } else addChat(record.messages, tokenizer, add)
+  return {
+    id,
+    tokens: Int32Array.from(tokens),
+    mask: Uint8Array.from(mask),
+    advantages: new Float32Array(tokens.length).fill(1),
+    logprobs: new Float32Array(tokens.length),
+  }
+}
+
+/** The assistant's words are what the template adds to the chat so far, up to the end token. */
+function addChat(
+  messages: readonly z.infer<typeof message>[],
+  tokenizer: Tokenizer,
+  add: (tokens: Iterable<number>, trained: 0 | 1) => void,
+): void {
+  let written = 0
+  messages.forEach(({ role }, i) => {
+    if (role !== 'assistant') return
+    const before = tokenizer.renderChat(messages.slice(0, i))
+    const after = tokenizer.renderChat(messages.slice(0, i + 1), { generationPrompt: false })
+    if (!after.startsWith(before))
+      throw new RlError('the chat template changes earlier messages when an answer is added', {
+        code: 'data.template',
+        hint: 'give records of prompt and completion instead',
+      })
+    add(tokenizer.encode(before.slice(written)), 0)
+    const answer = [...tokenizer.encode(after.slice(before.length))]
+    const end = tokenizer.endToken === undefined ? -1 : answer.indexOf(tokenizer.endToken)
+    const trained = end < 0 ? answer.length : end + 1
+    add(answer.slice(0, trained), 1)
+    add(answer.slice(trained), 0)
+    written = after.length
+  })
+}
+
+export type FineTuneOptions = {
+  readonly epochs: number
+  /** Samples of one optimiser step. */
+  readonly batch: number
+  /** The highest rate: reached after the warm-up, then a half cosine down to a tenth. */
+  readonly learningRate: number
+  /** Share of the steps in which the rate rises. */
+  readonly warmup: number
+  readonly tokenBudget: number
+  readonly weightDecay: number
+  readonly seed: Seed
+}
+
+export type FineTuneStep = {
+  readonly step: number
+  readonly steps: number
+  readonly epoch: number
+  readonly learningRate: number
+  readonly metrics: UpdateMetrics
+}
+
+/**
+ * One optimiser step for each batch of each epoch, in an order drawn from the seed.
+ * @throws RlError `model.not-finite` where a step was refused; the weights are those before it.
+ */
+export async function fineTune(
+  model: TrainableModel,
+  samples: readonly TrainingSample[],
+  { epochs, batch, learningRate, warmup, tokenBudget, weightDecay, seed }: FineTuneOptions,
+  onStep: (step: FineTuneStep) => void,
+): Promise<void> {
+  const perEpoch = Math.ceil(samples.length / batch)
+  const steps = epochs * perEpoch
+  for (let step = 0; step < steps; step++) {
+    const epoch = Math.floor(step / perEpoch)
+    const order = rng(seedOf(seed, 'epoch', epoch)).shuffle(samples)
+    const first = (step % perEpoch) * batch
+    const rate = learningRate * schedule(step, steps, warmup)
+    const metrics = await model.update(order.slice(first, first + batch), {
+      loss: { kind: 'supervised' },
+      learningRate: rate,
+      weightDecay,
+      clipNorm: 1,
+      updates: 1,
+      tokenBudget,
+      seed: seedOf(seed, 'step', step),
+      klLimit: null,
+      resetOptimizer: step === 0,
+    })
+    if (metrics.stopped)
+      throw new RlError(
+        `step ${step + 1}: the loss is ${metrics.stopped.value} on ${metrics.stopped.sample}`,
+        {
+          code: 'model.not-finite',
+          hint: 'lower the learning rate, or look at that sample',
+        },
+      )
+    onStep({ step: step + 1, steps, epoch: epoch + 1, learningRate: rate, metrics })
+  }
+}
+
+function schedule(step: number, steps: number, warmup: number): number {
+  const rising = Math.max(1, Math.round(steps * warmup))
+  if (step < rising) return (step + 1) / rising
+  const progress = (step - rising) / Math.max(1, steps - rising)
+  return 0.1 + 0.45 * (1 + Math.cos(Math.PI * progress))
+}

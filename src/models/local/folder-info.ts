@@ -1,0 +1,46 @@
+import { openWeights, readModelFolder, weightsDigest } from './checkpoint.ts'
+import type { ModelConfig } from './config.ts'
+import { loraShapes, readAdapterConfig } from './lora.ts'
+import { cacheBytesPerToken, memoryNeed } from './memory.ts'
+import { parameterCount, paramShapes } from './params.ts'
+import { createTokenizer } from './tokenizer.ts'
+
+export type FolderInfo = {
+  readonly folder: string
+  readonly base: string
+  readonly config: ModelConfig
+  readonly dtype: string
+  readonly parameters: number
+  /** Weights that an update moves. */
+  readonly trainable: number
+  readonly tokenizerSize: number
+  readonly weightsBytes: number
+  /** Weights, gradients and AdamW's moments. */
+  readonly trainingBytes: number
+  readonly cacheBytesPerToken: number
+  readonly sha256: string
+}
+
+/** What a folder holds, without loading its weights. */
+export async function describeFolder(path: string): Promise<FolderInfo> {
+  const model = await readModelFolder(path)
+  const { folder, base, config } = model
+  const source = await openWeights(base)
+  const [first] = paramShapes(config).keys()
+  const dtype = source.entries.get(first)?.dtype ?? 'missing'
+  await source.close()
+  const sizes = model.isAdapter
+    ? [...loraShapes(config, (await readAdapterConfig(folder)).lora).values()]
+    : null
+  const parameters = parameterCount(config)
+  const trainable = sizes ? sizes.reduce((sum, [a, b]) => sum + a * b, 0) : parameters
+  const need = memoryNeed(config, trainable, 0)
+  return {
+    ...{ folder, base, config, dtype, parameters, trainable },
+    tokenizerSize: createTokenizer(model.tokenizer, folder).size,
+    weightsBytes: need.weights,
+    trainingBytes: need.weights + need.training,
+    cacheBytesPerToken: cacheBytesPerToken(config),
+    sha256: await weightsDigest(model),
+  }
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+import { createAdaptorServer } from '@hono/node-server'
+import { RlError } from '../../errors.ts'
+import type { LocalModelFace } from './model.ts'
+import { createApp } from './server/app.ts'
+
+export type ModelServerOptions = {
+  /** Loopback unless another address is named. */
+  readonly host?: string
+  /** 0 takes a free port. */
+  readonly port?: number
+  /** A random one where none is given. */
+  readonly token?: string
+  /** The model's name for clients. */
+  readonly name: string
+  readonly maxBodyBytes?: number
+  /** Requests in work; further ones are answered 429. */
+  readonly maxRequests?: number
+}
+
+export type ModelServer = {
+  /** Base URL for OpenAI clients, e.g. `http://127.0.0.1:8000/v1`. */
+  readonly url: string
+  readonly token: string
+  /** Ends the connections; the model stays open. */
+  close(): Promise<void>
+}
+
+/**
+ * Serves a local model over HTTP as the OpenAI API does: /v1/chat/completions, /v1/completions, /v1/models, and /health.
+ * Requests that come together are sampled as one batch.
+ * @throws RlError `server.listen` where the address cannot be had.
+ */
+export async function startModelServer(
+  model: LocalModelFace,
+  {
+    host = '127.0.0.1',
+    port = 0,
+    token = randomBytes(24).toString('base64url'),
+    name,
+    maxBodyBytes = 4_000_000,
+    maxRequests = 256,
+  }: ModelServerOptions,
+): Promise<ModelServer> {
+  const app = createApp(model, { name, token, maxBodyBytes, maxRequests })
+  const server = createAdaptorServer({ fetch: app.fetch })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new RlError(`cannot listen on ${host}:${port}: ${cause.message}`, {
+          code: 'server.listen',
+          hint: 'choose another port',
+          cause,
+        }),
+      ),
+    )
+    server.listen(port, host, resolve)
+  })
+  const address = server.address()
+  const boundPort = typeof address === 'object' && address ? address.port : port
+  const shown = host.includes(':') ? `[${host}]` : host
+  return {
+    url: `http://${shown}:${boundPort}/v1`,
+    token,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        if ('closeAllConnections' in server) server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,142 @@
+/** Answers as the OpenAI API shapes them; token ids where vLLM puts them. */
+import { randomUUID } from 'node:crypto'
+import type { FinishReason } from '../../port.ts'
+import type { LocalGeneration } from '../messages.ts'
+import type { Draw } from '../sampling.ts'
+import type { Tokenizer } from '../tokenizer.ts'
+import type { Plan } from './plan.ts'
+
+/** A token with its log-prob and the likeliest ones at its place. */
+export type Told = { readonly draw: Draw; readonly top: readonly Draw[] }
+
+/** A part of a choice, or the whole. */
+export type Piece = {
+  readonly index: number
+  readonly text: string
+  readonly told: readonly Told[]
+  /** Length of the choice's text before this piece. */
+  readonly offset: number
+  readonly finish: FinishReason | null
+  /** With the first piece of a choice. */
+  readonly promptTokens?: Int32Array
+}
+
+export type Answers = {
+  whole(generations: readonly LocalGeneration[]): unknown
+  /** Chat tells the role and the prompt's ids in a chunk of their own before the first piece. */
+  chunks(piece: Piece): readonly unknown[]
+  usageChunk(generations: readonly LocalGeneration[]): unknown
+}
+
+export function createAnswers(
+  kind: 'chat' | 'completion',
+  model: string,
+  plan: Plan,
+  tokenizer: Tokenizer,
+): Answers {
+  const chat = kind === 'chat'
+  const object = chat ? 'chat.completion' : 'text_completion'
+  const head = {
+    id: `${chat ? 'chatcmpl' : 'cmpl'}-${randomUUID().replaceAll('-', '')}`,
+    created: Math.floor(Date.now() / 1000),
+    model,
+  }
+  const logprobs = ({ told, offset }: Pick<Piece, 'told' | 'offset'>) =>
+    plan.logprobs
+      ? chat
+        ? chatLogprobs(tokenizer, told)
+        : completionLogprobs(tokenizer, told, offset)
+      : null
+  const ids = (tokens: ArrayLike<number>) => (plan.tokenIds ? { token_ids: Array.from(tokens) } : {})
+  const promptIds = (tokens: Int32Array | undefined) =>
+    plan.tokenIds && tokens ? { prompt_token_ids: Array.from(tokens) } : {}
+
+  return {
+    whole(generations) {
+      const choices = generations.map((generation, index) => ({
+        index,
+        ...(chat
+          ? { message: { role: 'assistant', content: generation.text, refusal: null } }
+          : { text: generation.text, ...promptIds(generation.promptTokens) }),
+        logprobs: logprobs({ told: toldBy(generation), offset: 0 }),
+        finish_reason: generation.finish,
+        ...ids(generation.tokens),
+      }))
+      return {
+        ...head,
+        object,
+        choices,
+        usage: usage(generations),
+        ...(chat ? promptIds(generations[0]?.promptTokens) : {}),
+      }
+    },
+    chunks({ index, text, told, offset, finish, promptTokens }) {
+      const chunk = (choice: object, more = {}) => ({
+        ...head,
+        object: chat ? `${object}.chunk` : object,
+        choices: [{ index, ...choice }],
+        ...more,
+      })
+      const opening = { delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null }
+      const delta = text === '' ? {} : { content: text }
+      const piece = chunk({
+        ...(chat ? { delta } : { text, ...promptIds(promptTokens) }),
+        logprobs: told.length > 0 ? logprobs({ told, offset }) : null,
+        finish_reason: finish,
+        ...ids(told.map(({ draw }) => draw.token)),
+      })
+      return chat && promptTokens ? [chunk(opening, promptIds(promptTokens)), piece] : [piece]
+    },
+    usageChunk: (generations) => ({
+      ...head,
+      object: chat ? `${object}.chunk` : object,
+      choices: [],
+      usage: usage(generations),
+    }),
+  }
+}
+
+function toldBy({ tokens, logprobs, top }: LocalGeneration): Told[] {
+  return Array.from(tokens, (token, i) => ({ draw: { token, logprob: logprobs[i] }, top: top[i] ?? [] }))
+}
+
+function chatLogprobs(tokenizer: Tokenizer, told: readonly Told[]) {
+  const entry = ({ token, logprob }: Draw) => {
+    const text = tokenizer.decode([token], { special: true })
+    return { token: text, logprob, bytes: [...Buffer.from(text)] }
+  }
+  const content = told.map(({ draw, top }) => ({ ...entry(draw), top_logprobs: top.map(entry) }))
+  return { content, refusal: null }
+}
+
+function completionLogprobs(tokenizer: Tokenizer, told: readonly Told[], offset: number) {
+  const text = ({ token }: Draw) => tokenizer.decode([token], { special: true })
+  let at = offset
+  const offsets = told.map(({ draw }) => {
+    const start = at
+    at += text(draw).length
+    return start
+  })
+  return {
+    tokens: told.map(({ draw }) => text(draw)),
+    token_logprobs: told.map(({ draw }) => draw.logprob),
+    top_logprobs: told.map(({ top }) => Object.fromEntries(top.map((draw) => [text(draw), draw.logprob]))),
+    text_offset: offsets,
+  }
+}
+
+/** A prompt counts once, however many choices it has. */
+function usage(generations: readonly LocalGeneration[]) {
+  const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0)
+  const prompts = new Map(generations.map(({ promptTokens, usage }) => [promptTokens.join(), usage]))
+  const prompt = sum([...prompts.values()].map(({ promptTokens }) => promptTokens))
+  const completion = sum(generations.map(({ usage }) => usage.completionTokens))
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: {
+      cached_tokens: sum([...prompts.values()].map(({ cachedTokens }) => cachedTokens)),
+    },
+  }
+}

@@ -1,0 +1,211 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type { LocalGeneration, LocalModelFace, TokenEvent } from '../model.ts'
+import { type Answers, createAnswers, type Told } from './answers.ts'
+import { apiError, toApiError } from './errors.ts'
+import { type Plan, planChat, planCompletion } from './plan.ts'
+import { parseChat, parseCompletion } from './requests.ts'
+import { createTextStream } from './text-stream.ts'
+
+export type AppOptions = {
+  /** The name that clients ask for. */
+  readonly name: string
+  readonly token: string
+  readonly maxBodyBytes: number
+  /** Requests in work; further ones are answered 429. */
+  readonly maxRequests: number
+}
+
+const UTF8 = new TextEncoder()
+
+/** The OpenAI-compatible HTTP interface of a local model. */
+export function createApp(
+  model: LocalModelFace,
+  { name, token, maxBodyBytes, maxRequests }: AppOptions,
+): Hono {
+  const app = new Hono()
+  const created = Math.floor(Date.now() / 1000)
+  const card = {
+    id: name,
+    object: 'model',
+    created,
+    owned_by: 'rlanything',
+    max_model_len: model.ready.config.contextTokens,
+  }
+  let inWork = 0
+
+  app.onError((error) => {
+    const { status, body } = toApiError(error)
+    const retry = status === 429 || status === 503 ? { 'retry-after': '1' } : undefined
+    return Response.json(body, { status, headers: retry })
+  })
+  app.notFound((c) => {
+    throw apiError(404, `there is no ${c.req.method} ${c.req.path}`, { code: 'not_found' })
+  })
+  app.get('/health', (c) => c.json({ status: 'ok' }))
+  app.use('/v1/*', async (c, next) => {
+    if (!sameSecret(c.req.header('authorization'), `Bearer ${token}`))
+      throw apiError(401, 'the bearer token is missing or wrong', { code: 'invalid_api_key' })
+    await next()
+  })
+  app.use(
+    '/v1/*',
+    bodyLimit({
+      maxSize: maxBodyBytes,
+      onError: () => {
+        throw apiError(413, `the body is larger than ${maxBodyBytes} bytes`, { code: 'body_too_large' })
+      },
+    }),
+  )
+  app.get('/v1/models', (c) => c.json({ object: 'list', data: [card] }))
+  app.get('/v1/models/:id{.+}', (c) => {
+    assertServed(c.req.param('id'))
+    return c.json(card)
+  })
+  app.post('/v1/chat/completions', async (c) => {
+    const body = parseChat(await json(c))
+    assertServed(body.model)
+    return answer(c, 'chat', planChat(body, model))
+  })
+  app.post('/v1/completions', async (c) => {
+    const body = parseCompletion(await json(c))
+    assertServed(body.model)
+    return answer(c, 'completion', planCompletion(body, model))
+  })
+  return app
+
+  function assertServed(asked: string): void {
+    if (asked !== name)
+      throw apiError(404, `the model '${asked}' does not exist; this server has '${name}'`, {
+        param: 'model',
+        code: 'model_not_found',
+      })
+  }
+
+  async function answer(c: Context, kind: 'chat' | 'completion', plan: Plan): Promise<Response> {
+    if (inWork >= maxRequests)
+      throw apiError(429, `${maxRequests} requests are in work already`, { code: 'too_many_requests' })
+    const answers = createAnswers(kind, name, plan, model.tokenizer)
+    inWork++
+    const done = () => {
+      inWork--
+    }
+    if (plan.stream) return streamed(model, plan, answers, c.req.raw.signal, done)
+    try {
+      return c.json(answers.whole(await model.sample(plan.requests, { signal: c.req.raw.signal })) as object)
+    } finally {
+      done()
+    }
+  }
+}
+
+/** Server-sent events. The response begins with the first token, so that what fails before it is answered with a status. */
+function streamed(
+  model: LocalModelFace,
+  { requests, usageInStream }: Plan,
+  answers: Answers,
+  clientGone: AbortSignal,
+  done: () => void,
+): Promise<Response> {
+  const controller = new AbortController()
+  const signal = AbortSignal.any([controller.signal, clientGone])
+  return new Promise((resolve, reject) => {
+    let sink: ReadableStreamDefaultController<Uint8Array> | undefined
+    const stream = new ReadableStream<Uint8Array>({
+      start(opened) {
+        sink = opened
+      },
+      cancel() {
+        sink = undefined
+        controller.abort()
+      },
+    })
+    let begun = false
+    const write = (data: string) => sink?.enqueue(UTF8.encode(`data: ${data}\n\n`))
+    const begin = () => {
+      if (begun) return
+      begun = true
+      resolve(
+        new Response(stream, {
+          headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
+        }),
+      )
+    }
+    const tell = (chunk: unknown) => {
+      begin()
+      write(JSON.stringify(chunk))
+    }
+    const choices = requests.map((request, index) =>
+      choiceStream(model, request.stopTexts ?? [], index, answers, tell),
+    )
+    model
+      .sample(requests, { signal, onToken: (event) => choices[event.index].push(event) })
+      .then((generations) => {
+        generations.forEach((generation, index) => {
+          choices[index].end(generation)
+        })
+        if (usageInStream) tell(answers.usageChunk(generations))
+        write('[DONE]')
+      })
+      .catch((error: unknown) => {
+        if (!begun) reject(error)
+        else write(JSON.stringify(toApiError(error).body))
+      })
+      .finally(() => {
+        sink?.close()
+        sink = undefined
+        done()
+      })
+  })
+}
+
+/** Chunks of one choice: a token whose text is not certain yet waits and comes with the next. */
+function choiceStream(
+  model: LocalModelFace,
+  stopTexts: readonly string[],
+  index: number,
+  answers: Answers,
+  tell: (chunk: unknown) => void,
+) {
+  const text = createTextStream((tokens) => model.decode(tokens), stopTexts)
+  let waiting: Told[] = []
+  let offset = 0
+  let prompt: Int32Array | undefined
+  let opened = false
+  const take = (piece: string, finish: LocalGeneration['finish'] | null) => {
+    const promptTokens = opened ? undefined : prompt
+    for (const chunk of answers.chunks({ index, text: piece, told: waiting, offset, finish, promptTokens }))
+      tell(chunk)
+    opened = true
+    waiting = []
+    offset += piece.length
+  }
+  return {
+    push({ draw, top, promptTokens }: TokenEvent) {
+      prompt ??= promptTokens
+      waiting.push({ draw, top })
+      const piece = text.push(draw.token)
+      if (piece !== '') take(piece, null)
+    },
+    end(generation: LocalGeneration) {
+      prompt ??= generation.promptTokens
+      take(text.end(generation.text), generation.finish)
+    },
+  }
+}
+
+async function json(c: Context): Promise<unknown> {
+  try {
+    return await c.req.json()
+  } catch (error) {
+    if (error instanceof SyntaxError) throw apiError(400, 'the body is not JSON', { code: 'invalid_json' })
+    throw error
+  }
+}
+
+/** Compared by digest: neither the content nor the length shows in the time it takes. */
+function sameSecret(given: string | undefined, expected: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(given ?? ''), digest(expected))
+}

@@ -1,0 +1,63 @@
+import { RlError } from '../../../errors.ts'
+
+/** The body of every error answer, as OpenAI's clients read it. */
+export type ErrorBody = {
+  readonly error: {
+    readonly message: string
+    readonly type: string
+    readonly param: string | null
+    readonly code: string | null
+  }
+}
+
+export type ErrorStatus = 400 | 401 | 404 | 413 | 429 | 500 | 503
+
+/** An error with the HTTP status that it is answered with. */
+export class ApiError extends RlError {
+  override readonly name = 'ApiError'
+  readonly status: ErrorStatus
+  readonly body: ErrorBody
+
+  constructor(status: ErrorStatus, body: ErrorBody) {
+    super(body.error.message, { code: `http.${status}` })
+    this.status = status
+    this.body = body
+  }
+}
+
+export function apiError(
+  status: ErrorStatus,
+  message: string,
+  { param = null, code = null }: { readonly param?: string | null; readonly code?: string | null } = {},
+): ApiError {
+  const type =
+    status === 401
+      ? 'authentication_error'
+      : status === 429
+        ? 'rate_limit_error'
+        : status >= 500
+          ? 'server_error'
+          : 'invalid_request_error'
+  return new ApiError(status, { error: { message, type, param, code } })
+}
+
+/** The answer for anything that was thrown; nothing about the inside of the server gets out. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  if (!(error instanceof RlError)) return apiError(500, 'the server failed')
+  const message = error.hint ? `${error.message} - ${error.hint}` : error.message
+  switch (error.code) {
+    case 'model.context':
+      return apiError(400, message, { code: 'context_length_exceeded' })
+    case 'model.input':
+    case 'model.choices':
+    case 'model.tokenizer':
+      return apiError(400, message, { code: 'invalid_value' })
+    case 'model.cache-full':
+    case 'model.closed':
+    case 'model.crashed':
+      return apiError(503, message, { code: error.code })
+    default:
+      return apiError(500, message, { code: error.code })
+  }
+}

@@ -1,0 +1,39 @@
+/** Text of a growing token sequence, told piece by piece so that no piece is ever taken back. */
+export type TextStream = {
+  /** The text that has become certain through this token. */
+  push(token: number): string
+  /** What remains, given the text of the finished generation. */
+  end(text: string): string
+}
+
+/**
+ * Held back are an unfinished character (tokens of byte-level vocabularies hold parts of UTF-8) and whatever may be the beginning
+ * of a stop text.
+ */
+export function createTextStream(
+  decode: (tokens: readonly number[]) => string,
+  stopTexts: readonly string[],
+): TextStream {
+  const tokens: number[] = []
+  let told = 0
+  return {
+    push(token) {
+      tokens.push(token)
+      const text = decode(tokens)
+      const certain = text.length - heldBack(text, stopTexts)
+      const piece = text.slice(told, certain)
+      told = Math.max(told, certain)
+      return piece
+    },
+    end: (text) => text.slice(told),
+  }
+}
+
+function heldBack(text: string, stopTexts: readonly string[]): number {
+  const unfinished = /\uFFFD+$/.exec(text)?.[0].length ?? 0
+  let held = unfinished
+  for (const stop of stopTexts)
+    for (let length = Math.min(stop.length, text.length); length > held; length--)
+      if (text.endsWith(stop.slice(0, length))) held = length
+  return held
+}

@@ -1,0 +1,206 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { RlError } from '../../../src/errors.ts'
+import { readModelFolder, writeModelFolder } from '../../../src/models/local/checkpoint.ts'
+import { fineTune, parseRecords, supervisedSample } from '../../../src/models/local/fine-tune.ts'
+import { type LocalModelFace, openLocalModel } from '../../../src/models/local/model.ts'
+import { presetConfig } from '../../../src/models/local/presets.ts'
+import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
+import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'model-'))
+const files = trainWordTokenizer({ words: ['go to the cabinet', 'open fridge', 'look around'] })
+const tokenizer = createTokenizer(files)
+const config = presetConfig('nano', {
+  vocabSize: tokenizer.size,
+  contextTokens: 256,
+  endToken: tokenizer.endToken,
+})
+const fresh = { config, tokenizer: files, seed: 1, backend: 'wasm' } as const
+
+let model: LocalModelFace
+test.before(async () => {
+  model = await openLocalModel(fresh)
+})
+test.after(async () => {
+  await model.close()
+  rmSync(folder, { recursive: true })
+})
+
+const ask = (seed: number, over = {}) => ({
+  prompt: { text: 'look around' },
+  maxTokens: 8,
+  temperature: 1,
+  seed: [seed, 0] as const,
+  ...over,
+})
+
+const UPDATE = {
+  loss: { kind: 'supervised' },
+  learningRate: 1e-2,
+  clipNorm: 1,
+  updates: 1,
+  tokenBudget: 512,
+  seed: [0, 0],
+  klLimit: null,
+} as const
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'none',
+    (error) => (error instanceof RlError ? error.code : String(error)),
+  )
+}
+
+test('results stand in the order of the requests, with text, ids, log-probs and usage', async () => {
+  const results = await model.generate([ask(1), ask(2, { maxTokens: 0 }), ask(3)])
+  assert.equal(
+    results.map(({ usage }) => usage.completionTokens),
+    [8, 0, 8].map((most, i) => Math.min(most, results[i].tokens!.length)),
+  )
+  for (const { text, tokens, logprobs, promptTokens } of results) {
+    assert.is(text, model.decode(tokens!))
+    assert.is(logprobs!.length, tokens!.length)
+    assert.equal(promptTokens, model.encode('look around'))
+  }
+  assert.equal(await model.generate([]), [])
+})
+
+test('what is sampled scores the same', async () => {
+  const [{ tokens, logprobs, promptTokens }] = await model.generate([ask(5)])
+  const all = Int32Array.from([...promptTokens!, ...tokens!])
+  const mask = Uint8Array.from(all, (_, i) => (i < promptTokens!.length ? 0 : 1))
+  const [scores] = await model.score([{ tokens: all, mask }])
+  assert.is(scores[0], 0)
+  for (const [i, logprob] of logprobs!.entries())
+    assert.ok(Math.abs(scores[promptTokens!.length + i] - logprob) < 1e-5)
+})
+
+test('one bad request fails the call, with its code; the next call is served', async () => {
+  assert.is(await codeOf(model.generate([ask(1), ask(2, { prompt: { tokens: [99999] } })])), 'model.input')
+  assert.is(
+    await codeOf(model.generate([ask(1, { prompt: { text: 'look '.repeat(300) } })])),
+    'model.context',
+  )
+  assert.is((await model.generate([ask(1)])).length, 1)
+})
+
+test('a cancelled call ends at once', async () => {
+  const controller = new AbortController()
+  const running = model.sample([ask(1, { maxTokens: 200 })], {
+    signal: controller.signal,
+    onToken: () => controller.abort(),
+  })
+  assert.is(await codeOf(running), 'model.aborted')
+  assert.is(await codeOf(model.generate([ask(1)], AbortSignal.abort())), 'model.aborted')
+})
+
+test('an update waits for the sampling before it, and the sampling after it has the new weights', async () => {
+  const tokens = model.encode('look around open fridge')
+  const sample = {
+    id: 'a',
+    tokens: new Int32Array([...tokens, 0]).subarray(0, tokens.length),
+    mask: Uint8Array.from(tokens, (_, i) => (i > 0 ? 1 : 0)),
+    advantages: new Float32Array(tokens.length).fill(1),
+    logprobs: new Float32Array(tokens.length),
+  }
+  const [expected] = await model.generate([ask(9)])
+  const before = model.generate([ask(9)])
+  const update = model.update([sample], UPDATE)
+  const after = model.generate([ask(9)])
+  assert.equal((await before)[0].logprobs, expected.logprobs)
+  assert.is((await update).stopped, null)
+  assert.is(sample.tokens.length, tokens.length)
+  assert.not.equal((await after)[0].logprobs, expected.logprobs)
+})
+
+test('a saved model opens and loads with the same weights and moments', async () => {
+  const path = join(folder, 'saved')
+  const sha256 = await model.save(path)
+  const [expected] = await model.generate([ask(4)])
+  const other = await openLocalModel({ folder: path, backend: 'wasm' })
+  assert.equal(await other.generate([ask(4)]), [expected])
+  assert.is(await other.save(join(folder, 'again')), sha256)
+  await other.close()
+
+  const records = parseRecords('{"text": "look around"}\n', 'test')
+  const samples = records.map((record, i) => supervisedSample(record, model.tokenizer, `${i}`))
+  const options = { epochs: 3, batch: 1, learningRate: 1e-2, warmup: 0, tokenBudget: 256, weightDecay: 0 }
+  await fineTune(model, samples, { ...options, seed: [1, 1] }, () => {})
+  assert.not.equal((await model.generate([ask(4)]))[0].logprobs, expected.logprobs)
+  await model.load(path)
+  assert.equal(await model.generate([ask(4)]), [expected])
+  assert.is(await codeOf(model.load(join(folder, 'nowhere'))), 'model.folder')
+})
+
+test('an adapter is trained alone, saved as one, and opens on its base', async () => {
+  const base = join(folder, 'base')
+  const sha256 = await model.save(base)
+  const lora = { rank: 2, alpha: 4, targets: ['q_proj', 'v_proj'], seed: 3 }
+  const adapted = await openLocalModel({ folder: base, backend: 'wasm', lora })
+  assert.is(adapted.ready.trainable, config.layers * 2 * (2 * 64 + 64 * 2))
+  const [plain] = await model.generate([ask(6)])
+  assert.equal((await adapted.generate([ask(6)]))[0].tokens, plain.tokens)
+  const sample = supervisedSample({ text: 'look around' }, model.tokenizer, 'a')
+  await adapted.update([sample], { ...UPDATE, updates: 1 })
+  const path = join(folder, 'adapter')
+  await adapted.save(path)
+  const [changed] = await adapted.generate([ask(6)])
+  assert.not.equal(changed.logprobs, plain.logprobs)
+  await adapted.close()
+  const again = await openLocalModel({ folder: path, backend: 'wasm' })
+  assert.equal(await again.generate([ask(6)]), [changed])
+  await again.close()
+  assert.is(await model.save(base), sha256)
+})
+
+test('a chat record trains what the assistant says and its end', async () => {
+  const messages = [
+    { role: 'user', content: 'look' },
+    { role: 'assistant', content: 'go to' },
+    { role: 'user', content: 'open' },
+    { role: 'assistant', content: 'the fridge' },
+  ] as const
+  const { tokens, mask } = supervisedSample({ messages: [...messages] }, tokenizer, 'a')
+  assert.equal(tokens, tokenizer.encode(tokenizer.renderChat(messages, { generationPrompt: false })))
+  const trained = tokens.filter((_, t) => mask[t] === 1)
+  assert.is(tokenizer.decode(trained, { special: true }), 'go to <|im_end|> the fridge <|im_end|>')
+  for (const line of ['{', '{"prompt": ""}', '{"text": 1}', '[]'])
+    assert.throws(() => parseRecords(`\n${line}`, 'data.jsonl'), /data\.jsonl:2/)
+})
+
+test('models that cannot be opened say why', async () => {
+  assert.is(
+    await codeOf(openLocalModel({ folder: join(folder, 'nowhere'), backend: 'wasm' })),
+    'model.folder',
+  )
+  const huge = {
+    ...config,
+    hiddenSize: 8192,
+    intermediateSize: 8192,
+    heads: 64,
+    kvHeads: 64,
+    layers: 40,
+    headDim: 128,
+  }
+  assert.is(await codeOf(openLocalModel({ ...fresh, config: huge })), 'model.memory')
+  const path = join(folder, 'strange')
+  await writeModelFolder(path, { config: { ...config, vocabSize: 9 }, tokenizer: files, weights: [] })
+  assert.is((await readModelFolder(path)).config.vocabSize, 9)
+  assert.is(await codeOf(openLocalModel({ folder: path, backend: 'wasm' })), 'model.tokenizer')
+  assert.is(await codeOf(openLocalModel({ ...fresh, backend: 'tensorflow' })), 'backend.missing')
+})
+
+test('a closed model says so, and closing twice is one', async () => {
+  const other = await openLocalModel(fresh)
+  const running = other.generate([ask(1)])
+  const closing = [other.close(), other.close()]
+  assert.is((await running).length, 1)
+  await Promise.all(closing)
+  assert.is(await codeOf(other.generate([ask(1)])), 'model.closed')
+})
+
+test.run()

@@ -1,0 +1,303 @@
+import OpenAI from 'openai'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type LocalModelFace, openLocalModel } from '../../../src/models/local/model.ts'
+import { presetConfig } from '../../../src/models/local/presets.ts'
+import { createTextStream } from '../../../src/models/local/server/text-stream.ts'
+import { type ModelServer, startModelServer } from '../../../src/models/local/server.ts'
+import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
+import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
+
+const files = trainWordTokenizer({ words: ['go to the cabinet', 'open fridge', 'look around'] })
+const tokenizer = createTokenizer(files)
+
+let model: LocalModelFace
+let server: ModelServer
+let client: OpenAI
+
+test.before(async () => {
+  const config = presetConfig('nano', {
+    vocabSize: tokenizer.size,
+    contextTokens: 128,
+    endToken: tokenizer.endToken,
+  })
+  model = await openLocalModel({ config, tokenizer: files, seed: 1, backend: 'wasm' })
+  server = await startModelServer(model, { name: 'tiny', maxBodyBytes: 20_000, maxRequests: 40 })
+  client = new OpenAI({ baseURL: server.url, apiKey: server.token, maxRetries: 0 })
+})
+
+test.after(async () => {
+  await server.close()
+  await model.close()
+})
+
+const chat = {
+  model: 'tiny',
+  messages: [{ role: 'user' as const, content: 'look around' }],
+  max_tokens: 12,
+  seed: 7,
+}
+
+/** Fields that the OpenAI types do not know. */
+type Extended = {
+  prompt_token_ids?: number[]
+  choices: { token_ids?: number[]; prompt_token_ids?: number[] }[]
+}
+const extended = (value: unknown) => value as Extended
+
+async function failure(promise: PromiseLike<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  try {
+    await promise
+  } catch (error) {
+    if (error instanceof OpenAI.APIError) return error
+    throw error
+  }
+  throw new Error('it did not fail')
+}
+
+test('the same seed over HTTP and in the process gives the same tokens, log-probs and text', async () => {
+  const answer = await client.chat.completions.create({
+    ...chat,
+    ...{ logprobs: true, top_logprobs: 2, return_token_ids: true },
+  })
+  const [own] = await model.generate([
+    { prompt: { messages: chat.messages }, maxTokens: 12, temperature: 1, seed: [7, 0] },
+  ])
+  const [choice] = answer.choices
+  assert.is(choice.message.content, own.text)
+  assert.is(choice.finish_reason, own.finish)
+  assert.equal(extended(answer).choices[0].token_ids, [...own.tokens!])
+  assert.equal(extended(answer).prompt_token_ids, [...own.promptTokens!])
+  const told = choice.logprobs?.content ?? []
+  assert.equal(
+    told.map(({ logprob }) => logprob),
+    [...own.logprobs!],
+  )
+  assert.ok(told.every(({ top_logprobs }) => top_logprobs.length === 2))
+  assert.is(answer.usage?.prompt_tokens, own.promptTokens!.length)
+  assert.is(answer.usage?.completion_tokens, own.tokens!.length)
+})
+
+test('completions take text, token ids and lists of both', async () => {
+  const ask = (prompt: string | string[] | number[] | number[][]) =>
+    client.completions.create({ model: 'tiny', prompt, max_tokens: 5, seed: 3, logprobs: 1 })
+  const ids = [...model.encode('open fridge')]
+  const [byText, byIds] = [await ask('open fridge'), await ask(ids)]
+  assert.is(byText.choices[0].text, byIds.choices[0].text)
+  const { logprobs } = byText.choices[0]
+  assert.is(logprobs?.tokens?.length, byText.usage?.completion_tokens)
+  assert.is(logprobs?.token_logprobs?.length, logprobs?.text_offset?.length)
+  const both = await ask(['open fridge', 'look around'])
+  assert.equal(
+    both.choices.map(({ index }) => index),
+    [0, 1],
+  )
+  assert.is(both.choices[0].text, byText.choices[0].text)
+  assert.is((await ask([ids, ids])).choices.length, 2)
+})
+
+test('n choices differ, are the same again, and their prompt is computed once', async () => {
+  const ask = () => client.chat.completions.create({ ...chat, n: 6 })
+  const [first, second] = [await ask(), await ask()]
+  const texts = (answer: OpenAI.ChatCompletion) => answer.choices.map(({ message }) => message.content)
+  assert.equal(texts(first), texts(second))
+  assert.ok(new Set(texts(first)).size > 1)
+  const single = await client.chat.completions.create(chat)
+  assert.is(single.choices[0].message.content, first.choices[0].message.content)
+  assert.is(first.usage?.prompt_tokens, single.usage?.prompt_tokens)
+})
+
+test('a stream holds the same as the whole answer, with ids, log-probs and usage', async () => {
+  const options = { ...chat, n: 2, logprobs: true, return_token_ids: true }
+  const whole = await client.chat.completions.create(options)
+  const stream = await client.chat.completions.create({
+    ...options,
+    ...{ stream: true as const, stream_options: { include_usage: true } },
+  })
+  const text = ['', '']
+  const tokens: number[][] = [[], []]
+  const logprobs: number[][] = [[], []]
+  const finish: (string | null)[] = [null, null]
+  const prompts: number[][] = []
+  let usage: OpenAI.CompletionUsage | null | undefined
+  let chunks = 0
+  for await (const chunk of stream) {
+    chunks++
+    usage = chunk.usage ?? usage
+    const { prompt_token_ids } = extended(chunk)
+    if (prompt_token_ids) prompts.push(prompt_token_ids)
+    for (const [i, { index, delta, finish_reason, logprobs: told }] of chunk.choices.entries()) {
+      text[index] += delta.content ?? ''
+      tokens[index].push(...(extended(chunk).choices[i].token_ids ?? []))
+      logprobs[index].push(...(told?.content ?? []).map(({ logprob }) => logprob))
+      finish[index] ??= finish_reason
+    }
+  }
+  assert.ok(chunks > 6)
+  for (const [i, choice] of whole.choices.entries()) {
+    assert.is(text[i], choice.message.content)
+    assert.equal(tokens[i], extended(whole).choices[i].token_ids)
+    assert.equal(
+      logprobs[i],
+      choice.logprobs?.content?.map(({ logprob }) => logprob),
+    )
+    assert.is(finish[i], choice.finish_reason)
+    assert.equal(prompts[i], extended(whole).prompt_token_ids)
+  }
+  assert.equal(usage?.completion_tokens, whole.usage?.completion_tokens)
+  const legacy = await client.completions.create({
+    model: 'tiny',
+    prompt: 'look',
+    max_tokens: 8,
+    seed: 1,
+    stream: true,
+  })
+  let streamedText = ''
+  for await (const chunk of legacy) streamedText += chunk.choices[0].text
+  const wholeText = await client.completions.create({ model: 'tiny', prompt: 'look', max_tokens: 8, seed: 1 })
+  assert.is(streamedText, wholeText.choices[0].text)
+})
+
+test('a stop text ends the answer and stands neither in it nor in its stream', async () => {
+  const free = await client.completions.create({ model: 'tiny', prompt: 'look', max_tokens: 20, seed: 4 })
+  const text = free.choices[0].text
+  const stop = text.slice(6, 9)
+  const options = { model: 'tiny', prompt: 'look', max_tokens: 20, seed: 4, stop: ['never', stop] }
+  const stopped = await client.completions.create(options)
+  assert.is(stopped.choices[0].text, text.slice(0, text.indexOf(stop)))
+  assert.is(stopped.choices[0].finish_reason, 'stop')
+  let streamed = ''
+  for await (const chunk of await client.completions.create({ ...options, stream: true }))
+    streamed += chunk.choices[0].text
+  assert.is(streamed, stopped.choices[0].text)
+})
+
+test('choices can be given as texts or token sequences', async () => {
+  const guided_choice = ['go to the cabinet', 'go to the fridge', 'look']
+  const answer = await client.chat.completions.create({ ...chat, ...{ guided_choice } })
+  assert.ok(guided_choice.includes(answer.choices[0].message.content ?? ''))
+  const choice_token_ids = [[...model.encode('open'), tokenizer.endToken!]]
+  const only = await client.chat.completions.create({ ...chat, ...{ choice_token_ids }, logprobs: true })
+  assert.is(only.choices[0].message.content, 'open')
+  assert.equal(
+    only.choices[0].logprobs?.content?.map(({ logprob }) => logprob),
+    [0, 0],
+  )
+})
+
+test('a growing prompt under one cache key is paid once', async () => {
+  const ask = (prompt: number[]) =>
+    client.completions.create({ model: 'tiny', prompt, max_tokens: 1, ...{ prompt_cache_key: 'episode' } })
+  const prompt = [...model.encode('look around open fridge')]
+  await ask(prompt)
+  const next = await ask([...prompt, 5, 6])
+  assert.is(next.usage?.prompt_tokens_details?.cached_tokens, prompt.length)
+})
+
+test('64 bits of seed', async () => {
+  const answer = await client.chat.completions.create({ ...chat, ...{ seed_words: [7, 0] } })
+  const other = await client.chat.completions.create({ ...chat, ...{ seed_words: [7, 9] } })
+  const plain = await client.chat.completions.create(chat)
+  assert.is(answer.choices[0].message.content, plain.choices[0].message.content)
+  assert.is.not(other.choices[0].message.content, plain.choices[0].message.content)
+})
+
+test('the list of models and health', async () => {
+  const ids: string[] = []
+  for await (const { id } of client.models.list()) ids.push(id)
+  assert.equal(ids, ['tiny'])
+  assert.is((await client.models.retrieve('tiny')).object, 'model')
+  const health = await fetch(server.url.replace('/v1', '/health'))
+  assert.equal(await health.json(), { status: 'ok' })
+})
+
+test('errors have the status and the shape that clients know', async () => {
+  const create = (over: object) => client.chat.completions.create({ ...chat, ...over })
+  const cases: [() => PromiseLike<unknown>, number, string, string | null][] = [
+    [() => create({ model: 'other' }), 404, 'model_not_found', 'model'],
+    [() => create({ temperature: -1 }), 400, 'invalid_value', 'temperature'],
+    [() => create({ messages: [] }), 400, 'invalid_value', 'messages'],
+    [() => create({ n: 1000 }), 400, 'invalid_value', 'n'],
+    [
+      () => create({ tools: [{ type: 'function', function: { name: 'f' } }] }),
+      400,
+      'unsupported_parameter',
+      'tools',
+    ],
+    [
+      () => create({ messages: [{ role: 'user', content: 'look '.repeat(200) }] }),
+      400,
+      'context_length_exceeded',
+      null,
+    ],
+    [() => create({ choice_token_ids: [[99999]] }), 400, 'invalid_value', null],
+    [() => create({ stream: true, choice_token_ids: [[99999]] }), 400, 'invalid_value', null],
+    [
+      () => create({ messages: [{ role: 'user', content: 'look '.repeat(9000) }] }),
+      413,
+      'body_too_large',
+      null,
+    ],
+    [() => client.get('/nothing'), 404, 'not_found', null],
+  ]
+  for (const [ask, status, code, param] of cases) {
+    const error = await failure(ask())
+    assert.equal([error.status, error.code, error.param], [status, code, param], error.message)
+  }
+  const broken = await fetch(`${server.url}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.token}` },
+    body: '{',
+  })
+  assert.is(broken.status, 400)
+  assert.is(((await broken.json()) as { error: { code: string } }).error.code, 'invalid_json')
+})
+
+test('without the token nothing is served, and the token is in no answer', async () => {
+  for (const apiKey of ['wrong', `${server.token}x`, server.token.slice(1)]) {
+    const error = await failure(new OpenAI({ baseURL: server.url, apiKey, maxRetries: 0 }).models.list())
+    assert.is(error.status, 401)
+    assert.not.match(JSON.stringify(error), server.token)
+  }
+  assert.is((await fetch(`${server.url}/models`)).status, 401)
+})
+
+test('requests that come together have the results of each alone', async () => {
+  const ask = (seed: number) => client.chat.completions.create({ ...chat, seed, max_tokens: 30 })
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, seed) => ask(seed)))
+  for (const seed of [0, 13, 39])
+    assert.is((await ask(seed)).choices[0].message.content, answers[seed].choices[0].message.content)
+})
+
+test('requests beyond the limit are told to come again, and a client that goes away frees its place', async () => {
+  const small = await startModelServer(model, { name: 'tiny', maxRequests: 1 })
+  const connect = (maxRetries: number) =>
+    new OpenAI({ baseURL: small.url, apiKey: small.token, maxRetries }).chat.completions
+  const options = { ...chat, n: 128, max_tokens: 110, stream: true as const }
+  const stream = await connect(0).create(options)
+  const error = await failure(connect(0).create(chat))
+  assert.equal([error.status, error.code, error.headers?.get('retry-after')], [429, 'too_many_requests', '1'])
+  stream.controller.abort()
+  assert.is((await connect(5).create(chat)).choices.length, 1)
+  await small.close()
+})
+
+test('a text stream takes nothing back', () => {
+  const pieces = ['ab', 'c', '\uFFFD', 'd']
+  const decode = (tokens: readonly number[]) =>
+    tokens.at(-1) === 2 ? 'abc\uFFFD' : tokens.map((token) => (token === 2 ? 'é' : pieces[token])).join('')
+  const plain = createTextStream(decode, [])
+  assert.equal(
+    [0, 1, 2, 3].map((token) => plain.push(token)),
+    ['ab', 'c', '', 'éd'],
+  )
+  assert.is(plain.end('abcéd!'), '!')
+  const stopping = createTextStream((tokens) => tokens.map((token) => 'stXop'[token]).join(''), ['stop'])
+  assert.equal(
+    [0, 1, 2, 0, 1, 3].map((token) => stopping.push(token)),
+    ['', '', 'stX', '', '', ''],
+  )
+  assert.is(stopping.end('stX'), '')
+})
+
+test.run()
