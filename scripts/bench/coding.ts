@@ -1,0 +1,159 @@
+/** Programs against tests in the sandbox, beside plain subprocesses of the same interpreter in the same run. */
+import {
+  createExecutor,
+  DEFAULT_LIMITS,
+  type Provider,
+  runAll,
+} from '../../src/environments/coding/executor.ts'
+import { problemOf } from '../../src/environments/coding/family/recipe.ts'
+import { drawRecipes } from '../../src/environments/coding/family/templates.ts'
+import { createBwrapProvider } from '../../src/environments/coding/providers/bwrap.ts'
+import { createProcessProvider } from '../../src/environments/coding/providers/process.ts'
+import { createResultCache } from '../../src/environments/coding/result-cache.ts'
+import { scriptedProgram } from '../../src/environments/coding/scripted.ts'
+import { seedOf } from '../../src/random.ts'
+import { median, percentile, report } from './report.ts'
+
+const REPEATS = 3
+const SUM = 'print(sum(map(int, input().split())))'
+
+const fresh = (provider: Provider) =>
+  createExecutor({ provider, cache: createResultCache({ maxCharacters: 0 }) })
+
+/** Trivial programs, each different from the others so that none is answered by another's result. */
+const trivialBatch = (programs: number, tests: number) =>
+  Array.from({ length: programs }, (_, i) => ({
+    program: `# ${i}\n${SUM}`,
+    stdins: Array.from({ length: tests }, (_, test) => `${i} ${test}\n`),
+    limits: DEFAULT_LIMITS,
+  }))
+
+async function testsPerSecond(provider: Provider, programs: number, tests: number): Promise<number> {
+  const rates = []
+  for (let repeat = 0; repeat < REPEATS; repeat++) {
+    const begun = performance.now()
+    const results = await runAll(fresh(provider), trivialBatch(programs, tests))
+    const seconds = (performance.now() - begun) / 1000
+    if (results.some((row) => row.some(({ verdict }) => verdict !== 'ok')))
+      throw new Error('a trivial program failed')
+    rates.push((programs * tests) / seconds)
+  }
+  return median(rates)
+}
+
+async function latenciesMs(provider: Provider, count: number): Promise<number[]> {
+  const executor = fresh(provider)
+  const times = []
+  for (const job of trivialBatch(count, 8)) {
+    const begun = performance.now()
+    await runAll(executor, [job])
+    times.push(performance.now() - begun)
+  }
+  return times
+}
+
+/** The reference's step: 64 tasks x 32 programs x (8 dataset tests + 16 generated ones). */
+const STEP = { tasks: 64, programs: 32, tests: 24 }
+const SHARE = 0.05
+
+/** A share of such a step with the scripted policy on generated problems, and its time in minutes for the whole. */
+async function stepMinutes(
+  provider: Provider,
+): Promise<{ minutes: number; executions: number; reused: number }> {
+  const jobs = Math.round(STEP.tasks * STEP.programs * SHARE)
+  const problems = drawRecipes({
+    split: 'train',
+    count: Math.ceil(jobs / STEP.programs),
+    maxLevel: 6,
+    seed: 1,
+  }).map(problemOf)
+  const batch = Array.from({ length: jobs }, (_, i) => {
+    const problem = problems[i % problems.length]
+    const inputs = problem.tests.map(({ input }) => input)
+    return {
+      program: `# ${i}\n${scriptedProgram(problem, 0.5, seedOf(3, i))}`,
+      stdins: Array.from(
+        { length: STEP.tests },
+        (_, test) => `${inputs[test % inputs.length]}${'\n'.repeat(Math.floor(test / inputs.length))}`,
+      ),
+      limits: { ...DEFAULT_LIMITS, cpuMs: 2000 },
+    }
+  })
+  const executor = fresh(provider)
+  const begun = performance.now()
+  await runAll(executor, batch)
+  const minutes = (performance.now() - begun) / 60_000 / SHARE
+  return { minutes, executions: executor.counts.executed, reused: executor.counts.reused }
+}
+
+const plain = createProcessProvider({ allowUnsafe: true, warn: () => {} })
+const sandbox = createBwrapProvider()
+try {
+  const note = (rate: number) =>
+    `plain subprocesses in the same run: ${rate.toFixed(0)} tests/s; ${sandbox.detail}`
+  const [plain8, sandbox8] = [await testsPerSecond(plain, 16, 8), await testsPerSecond(sandbox, 40, 8)]
+  report({
+    suite: 'coding',
+    name: 'tests_per_s_8',
+    value: sandbox8,
+    unit: 'tests/s',
+    goal: '>= 150',
+    n: REPEATS,
+    note: note(plain8),
+  })
+  report({
+    suite: 'coding',
+    name: 'plain_tests_per_s_8',
+    value: plain8,
+    unit: 'tests/s',
+    goal: null,
+    n: REPEATS,
+  })
+  const [plain32, sandbox32] = [await testsPerSecond(plain, 8, 32), await testsPerSecond(sandbox, 24, 32)]
+  report({
+    suite: 'coding',
+    name: 'tests_per_s_32',
+    value: sandbox32,
+    unit: 'tests/s',
+    goal: '>= 400',
+    n: REPEATS,
+    note: note(plain32),
+  })
+  report({
+    suite: 'coding',
+    name: 'plain_tests_per_s_32',
+    value: plain32,
+    unit: 'tests/s',
+    goal: null,
+    n: REPEATS,
+  })
+  const times = await latenciesMs(sandbox, 60)
+  report({
+    suite: 'coding',
+    name: 'p50_8_tests_ms',
+    value: percentile(times, 0.5),
+    unit: 'ms',
+    goal: null,
+    n: times.length,
+  })
+  report({
+    suite: 'coding',
+    name: 'p95_8_tests_ms',
+    value: percentile(times, 0.95),
+    unit: 'ms',
+    goal: '< 150',
+    n: times.length,
+  })
+  const { minutes, executions } = await stepMinutes(sandbox)
+  report({
+    suite: 'coding',
+    name: 'reference_step_min',
+    value: minutes,
+    unit: 'min',
+    goal: '< 5',
+    n: 1,
+    note: `extrapolated from ${SHARE * 100} % of 64 x 32 programs x 24 tests: ${executions} runs, half of the programs mutants`,
+  })
+} finally {
+  await sandbox.close()
+}

@@ -1,0 +1,133 @@
+import fc from 'fast-check'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createExecutor } from '../../../src/environments/coding/executor.ts'
+import { OPERATIONS } from '../../../src/environments/coding/family/operations.ts'
+import {
+  idOf,
+  levelOf,
+  parseRecipe,
+  problemOf,
+  templateOf,
+  whyPoor,
+} from '../../../src/environments/coding/family/recipe.ts'
+import { rewriteRecipe } from '../../../src/environments/coding/family/rewrite.ts'
+import { draw, drawRecipes, templates } from '../../../src/environments/coding/family/templates.ts'
+import { grade } from '../../../src/environments/coding/grade.ts'
+import { mutate, scriptedProgram } from '../../../src/environments/coding/scripted.ts'
+import { rng, seedOf } from '../../../src/random.ts'
+import { openProvider } from './sandboxes.ts'
+
+const all = templates()
+
+test('there are at least 200 templates, all different, of all kinds of input, graded', () => {
+  const names = new Set(
+    all.map(({ shape, operations }) => [shape, ...operations.map(({ name }) => name)].join('.')),
+  )
+  assert.is(names.size, all.length)
+  assert.ok(all.length >= 200, `${all.length}`)
+  assert.is(new Set(all.map(({ shape }) => shape)).size, 6)
+  const levels = new Set(all.map(({ operations }) => operations.reduce((sum, { level }) => sum + level, 0)))
+  assert.ok(levels.size >= 5)
+  assert.is(new Set(OPERATIONS.map(({ name }) => name)).size, OPERATIONS.length)
+})
+
+test('in CPython the reference solution of every template passes all its tests, and a mutant of most fails', async () => {
+  const provider = await openProvider('bwrap')
+  if (!provider) return
+  const executor = createExecutor({ provider })
+  const problems = all.flatMap((template, i) => draw(template, rng(seedOf(1, i))) ?? []).map(problemOf)
+  assert.ok(problems.length >= 200)
+  const request = (program: string, i: number) => ({
+    problem: problems[i],
+    program,
+    tests: problems[i].tests,
+  })
+  const right = await grade(
+    executor,
+    problems.map((problem, i) => request(problem.solutions[0], i)),
+  )
+  for (const [i, row] of right.entries())
+    for (const { passed, result } of row)
+      assert.is(passed, true, `${problems[i].id} ${result.stderrTail} ${result.stdout}`)
+  const sample = problems.slice(0, 60)
+  const mutants = await grade(
+    executor,
+    sample.map((problem, i) =>
+      request(
+        mutate(problem.solutions[0], seedOf(2, i), ['other-constant', 'other-operator', 'silent', 'raises'])
+          .program,
+        i,
+      ),
+    ),
+  )
+  const failing = mutants.filter((row) => row.some(({ passed }) => passed === false)).length
+  assert.ok(failing > 50, `${failing} of ${sample.length}`)
+  await executor.close()
+})
+
+test('splits share no problem, out-of-distribution ones no template, and the same seed gives the same problems', () => {
+  const read = (split: 'train' | 'in-domain' | 'ood') =>
+    drawRecipes({ split, count: 100, maxLevel: 9, seed: 5 })
+  const [train, near, far] = [read('train'), read('in-domain'), read('ood')]
+  const ids = [...train, ...near, ...far].map(idOf)
+  assert.is(new Set(ids).size, ids.length)
+  const known = new Set([...train, ...near].map(templateOf))
+  assert.not.ok(far.some((recipe) => known.has(templateOf(recipe))))
+  assert.equal(read('train'), train)
+  const easy = drawRecipes({ split: 'train', count: 50, maxLevel: 2, seed: 5 })
+  assert.ok(easy.every((recipe) => levelOf(recipe) <= 2))
+})
+
+const pool = drawRecipes({ split: 'train', count: 200, maxLevel: 6, seed: 9 })
+
+test('rewriting gives another good problem, harder or easier unless only its constants could change', () => {
+  const requests = fc.tuple(
+    fc.constantFrom(...pool),
+    fc.constantFrom('harder' as const, 'easier' as const),
+    fc.nat(),
+  )
+  let moved = 0
+  let made = 0
+  fc.assert(
+    fc.property(requests, ([recipe, direction, seed]) => {
+      const rewritten = rewriteRecipe(recipe, direction, [], seedOf(seed))
+      if (typeof rewritten === 'string') return
+      made++
+      assert.is.not(idOf(rewritten), idOf(recipe))
+      assert.is(whyPoor(rewritten), null)
+      assert.equal(parseRecipe(JSON.parse(JSON.stringify(rewritten))), rewritten)
+      const change = levelOf(rewritten) - levelOf(recipe)
+      if (change !== 0) {
+        moved++
+        assert.is(change > 0, direction === 'harder')
+      } else assert.is(templateOf(rewritten), templateOf(recipe))
+      assert.equal(rewriteRecipe(recipe, direction, [], seedOf(seed)), rewritten)
+      const other = rewriteRecipe(recipe, direction, [idOf(rewritten)], seedOf(seed))
+      if (typeof other !== 'string') assert.is.not(idOf(other), idOf(rewritten))
+    }),
+    { numRuns: 60 },
+  )
+  assert.ok(moved > made / 2, `${moved} of ${made}`)
+})
+
+test('what is no recipe is refused', () => {
+  for (const bad of [
+    null,
+    {},
+    { kind: 'generated', shape: 'int', steps: [] },
+    { kind: 'generated', shape: 'int', steps: [['word-upper', 0]] },
+    { kind: 'generated', shape: 'int', steps: [['int-plus', 500]] },
+  ])
+    assert.throws(() => parseRecipe(bad), /recipe/)
+})
+
+test('the scripted policy is right as often as it is told to be', () => {
+  const problem = problemOf(pool[0])
+  const right = Array.from({ length: 400 }, (_, i) => scriptedProgram(problem, 0.7, seedOf(i))).filter(
+    (program) => program === problem.solutions[0],
+  ).length
+  assert.ok(right > 240 && right < 320, `${right}`)
+})
+
+test.run()
