@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createDecoder } from '../../../src/models/local/decoder/decoder.ts'
 import { headLogprobs } from '../../../src/models/local/head.ts'
+import { variable } from '../../../src/models/local/params.ts'
 import { createTrainer } from '../../../src/models/local/trainer.ts'
 import { hiddenStates, logits, pack } from '../../../src/models/local/transformer.ts'
 import { rng } from '../../../src/random.ts'
@@ -115,6 +116,85 @@ for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const) {
       assert.ok(relativeError(await inParts[i].data(), await atOnce[i].data()) < 1e-5, `tensor ${i}`)
   })
 }
+
+for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const)
+  test(`${backend}: a low-rank adapter acts in the forward pass, is merged for decoding, and is trained alone`, async () => {
+    if (!(await tryBackend(backend))) return
+    const config = SHAPES.qwen2
+    const { model: base, weights } = await smallModel(config, [2, 2])
+    const { uniform } = rng([4, 4])
+    const random = (size: number) => Float32Array.from({ length: size }, () => uniform() - 0.5)
+    const module = 'model.layers.1.mlp.up_proj'
+    const [down, up] = [random(3 * 12), random(20 * 3)]
+    const params = new Map([
+      ...base.params,
+      [`${module}.lora_A.weight`, variable(down, [3, 12])],
+      [`${module}.lora_B.weight`, variable(up, [20, 3])],
+    ])
+    const model = { config, params, loraScale: 2 }
+    const changed = Float64Array.from(weights.get(`${module}.weight`)!, (value, at) => {
+      const [row, column] = [Math.floor(at / 12), at % 12]
+      return value + 2 * [0, 1, 2].reduce((sum, r) => sum + up[row * 3 + r] * down[r * 12 + column], 0)
+    })
+    const tokens = randomTokens(29, 9, 5)
+    const expected = referenceLogits(config, new Map([...weights, [`${module}.weight`, changed]]), tokens)
+    const got = tf.tidy(() => logits(model, pack([tokens])))
+    assert.ok(relativeError(await got.data(), expected.flat()) < 1e-4)
+    const decoder = createDecoder(model, { cacheTokens: 64 })
+    const [last] = await decoder.step([{ sequence: decoder.open(), tokens }])
+    assert.ok(relativeError(last, expected[8]) < 1e-4)
+
+    const trainer = createTrainer(model)
+    const values = async () =>
+      await Promise.all([...params.values()].map(async (v) => Float32Array.from(await v.data())))
+    const before = await values()
+    await trainer.update([randomSample(config, 'a', 9, [1, 1])], {
+      loss: { kind: 'supervised' },
+      learningRate: 0.1,
+      clipNorm: null,
+      updates: 1,
+      tokenBudget: 64,
+      seed: [1, 1],
+      klLimit: null,
+    })
+    const moved = (await values()).map((after, i) => bits(after) !== bits(before[i]))
+    assert.equal(
+      [...params.keys()].filter((_, i) => moved[i]),
+      [`${module}.lora_A.weight`, `${module}.lora_B.weight`],
+    )
+    decoder.refresh()
+    const again = tf.tidy(() => logits(model, pack([tokens])))
+    const [now] = await decoder.step([{ sequence: decoder.open(), tokens }])
+    assert.ok(relativeError(now, (await again.data()).slice(-29)) < 1e-4)
+    decoder.dispose()
+    trainer.dispose()
+  })
+
+test('10,000 decoded tokens leave the number of tensors and the memory as they were', async () => {
+  for (const backend of ['wasm-blas', 'wasm'] as const) {
+    if (!(await tryBackend(backend))) continue
+    const { model } = await smallModel(SHAPES.qwen3, [1, 1])
+    const decoder = createDecoder(model, { cacheTokens: 64 * 64 })
+    const round = async () => {
+      const sequences = Array.from({ length: 40 }, () => decoder.open())
+      for (let i = 0; i < 50; i++)
+        await decoder.step(sequences.map((sequence, s) => ({ sequence, tokens: [(s + i) % 29] })))
+      for (const sequence of sequences) decoder.close(sequence)
+    }
+    await round()
+    const before = {
+      tensors: tf.memory().numTensors,
+      bytes: tf.memory().numBytes,
+      rss: process.memoryUsage().rss,
+    }
+    for (let i = 0; i < 5; i++) await round()
+    assert.is(tf.memory().numTensors, before.tensors)
+    assert.is(tf.memory().numBytes, before.bytes)
+    const grown = (process.memoryUsage().rss - before.rss) / 2 ** 20
+    assert.ok(grown < 64, `resident memory grew by ${grown.toFixed(0)} MB`)
+    decoder.dispose()
+  }
+})
 
 test('a full cache refuses a step and changes nothing; closing makes room', async () => {
   await tryBackend('wasm')

@@ -469,14 +469,17 @@ export function gatherRows(table: usize, ids: usize, out: usize, rows: i32, d: i
   }
 }
 
-// table[ids[row]] += x[row], rows in order.
-export function scatterRows(x: usize, ids: usize, table: usize, rows: i32, d: i32): void {
+// table[ids[row]] += x[row], rows in order; ids outside 0 .. segments are left out.
+export function scatterRows(x: usize, ids: usize, table: usize, rows: i32, d: i32, segments: i32): void {
   let d4 = d & ~3
   for (let row = 0; row < rows; row++) {
-    let to = table + ((<usize>i32.load(at(ids, row)) * <usize>d) << 2)
-    let i = 0
-    for (; i < d4; i += 4) v128.store(at(to, i), f32x4.add(v128.load(at(to, i)), v128.load(at(x, i))))
-    for (; i < d; i++) f32.store(at(to, i), f32.load(at(to, i)) + f32.load(at(x, i)))
+    let id = i32.load(at(ids, row))
+    if (<u32>id < <u32>segments) {
+      let to = table + ((<usize>id * <usize>d) << 2)
+      let i = 0
+      for (; i < d4; i += 4) v128.store(at(to, i), f32x4.add(v128.load(at(to, i)), v128.load(at(x, i))))
+      for (; i < d; i++) f32.store(at(to, i), f32.load(at(to, i)) + f32.load(at(x, i)))
+    }
     x = at(x, d)
   }
 }

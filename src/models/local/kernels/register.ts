@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs'
+import { RlError } from '../../../errors.ts'
 import { type AttentionShape, attentionBackward, attentionForward } from './attention.ts'
 import { type Heap, sizeOf } from './heap.ts'
 
@@ -30,8 +31,9 @@ export function registerWasmKernels(heap: Heap): void {
     /** x [rows, ...], segmentIds [rows] int32 -> [numSegments, ...] */
     UnsortedSegmentSum: ({ x, segmentIds }, attrs) => {
       const rows = segmentIds.shape[0]
-      const out = heap.zeros([Number(attrs.numSegments), ...x.shape.slice(1)])
-      kernels.scatterRows(at(x), at(segmentIds), at(out), rows, sizeOf(x.shape) / Math.max(rows, 1))
+      const segments = Number(attrs.numSegments)
+      const out = heap.zeros([segments, ...x.shape.slice(1)])
+      kernels.scatterRows(at(x), at(segmentIds), at(out), rows, sizeOf(x.shape) / Math.max(rows, 1), segments)
       return out
     },
     /** x [rows, n], bias [n] -> [rows, n] */
@@ -143,6 +145,15 @@ function matMul(
   const n = transposeB ? rowsB : colsB
   const batchA = sizeOf(a.shape.slice(0, -2))
   const batchB = sizeOf(b.shape.slice(0, -2))
+  const fits = k === (transposeB ? colsB : rowsB) && (batchA === batchB || batchA === 1 || batchB === 1)
+  if (!fits || a.dtype !== 'float32' || b.dtype !== 'float32')
+    throw new RlError(
+      `cannot multiply ${a.dtype} ${a.shape.join(' x ')} by ${b.dtype} ${b.shape.join(' x ')}`,
+      {
+        code: 'model.shape',
+        hint: `float32 matrices of fitting shapes are needed (transposed: ${transposeA}, ${transposeB})`,
+      },
+    )
   const outer = batchA >= batchB ? a.shape.slice(0, -2) : b.shape.slice(0, -2)
   const out = heap.make([...outer, m, n])
   for (let i = 0; i < Math.max(batchA, batchB); i++) {
