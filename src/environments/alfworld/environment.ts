@@ -4,15 +4,23 @@ import { RlError } from '../../errors.ts'
 import { seedOf } from '../../random.ts'
 import type { Environment, Episode, Task, Turn } from '../port.ts'
 import { type Dataset, type GameEntry, openDataset } from './dataset.ts'
+import { type Demonstration, type DemonstrationOptions, demonstrate } from './demonstrate.ts'
 import { initialState, type State, step } from './engine.ts'
 import { type Game, loadGame } from './game.ts'
-import { buildGame, draftGame, EVEN_SHARES, type Pairs, type Shares } from './generator/generate.ts'
+import {
+  buildGame,
+  draftGame,
+  EVEN_SHARES,
+  isUnseenPair,
+  type Pairs,
+  type Shares,
+} from './generator/generate.ts'
 import { type Difficulty, larger, type RoomSize, SIZES } from './generator/size.ts'
 import { progressOf } from './progress.ts'
 import { type Recipe, recipeOf, sentenceOfGoal, taskOf } from './recipe.ts'
-import { type RewriteOptions, rewriteGoal, rewrittenGame } from './rewrite.ts'
+import { rewriteGoal, rewrittenGame } from './rewrite.ts'
 import { solve } from './solver.ts'
-import { goalOfProblem, sentenceOf } from './tasks.ts'
+import { type Goal, goalOfProblem, sentenceOf } from './tasks.ts'
 
 /** New rooms and goals. In-domain tests use the training's pairs, sizes and shares; ood the unseen fifth of pairs in larger rooms. */
 export type GeneratedSource = {
@@ -42,14 +50,25 @@ export type AlfworldOptions = {
   readonly source: GeneratedSource | FolderSource
   /** Games kept ready. Default 256. */
   readonly cachedGames?: number
-  readonly rewrite?: RewriteOptions
+  /** Default: the task type stays. */
+  readonly rewrite?: { readonly anyType?: boolean }
 }
 
 export const SPLITS = ['train', 'in-domain', 'ood'] as const
 export type Split = (typeof SPLITS)[number]
 
+/** The port, and the teacher that the game's engine allows. */
+export type AlfworldEnvironment = Environment & {
+  /** An episode of the expert that knows only what it has seen, with a share of random commands; failures are kept. */
+  readonly demonstrate: (task: Task, options: DemonstrationOptions) => Promise<Demonstration>
+}
+
 /** The environment of text games. Deterministic: tasks follow from the options, episodes from the commands. */
-export function alfworldEnvironment({ source, cachedGames = 256, rewrite }: AlfworldOptions): Environment {
+export function alfworldEnvironment({
+  source,
+  cachedGames = 256,
+  rewrite,
+}: AlfworldOptions): AlfworldEnvironment {
   const dataset = source.kind === 'folder' ? openOnce(source.path) : null
   const games = new Map<string, Promise<Game>>()
 
@@ -81,7 +100,11 @@ export function alfworldEnvironment({ source, cachedGames = 256, rewrite }: Alfw
       const { observation } = initialState(await gameFor(task))
       return observation.slice(observation.indexOf('\n\n') + 2)
     },
-    rewrite: async (request) => rewriteGoal(await gameFor(originalOf(request.task)), request, rewrite),
+    rewrite: async (request) =>
+      rewriteGoal(await gameFor(originalOf(request.task)), request, {
+        ...rewrite,
+        allow: allowedFor(request.task),
+      }),
     validate: async (task) => {
       const start = initialState(await gameFor(task))
       if (start.won) return { ok: false, reason: 'the goal holds at the start' }
@@ -89,7 +112,15 @@ export function alfworldEnvironment({ source, cachedGames = 256, rewrite }: Alfw
       return 'commands' in plan ? { ok: true } : { ok: false, reason: plan.unsolvable }
     },
     progress: async (task, _seed, actions) => progressOf(await gameFor(task), actions),
+    demonstrate: async (task, options) => demonstrate(await gameFor(task), options),
   }
+}
+
+/** A training task never turns into one with a pair that is kept for ood tests. */
+function allowedFor(task: Task): (goal: Goal) => boolean {
+  const recipe = recipeOf(task)
+  return ({ object, target }) =>
+    recipe.source !== 'generated' || recipe.pairs !== 'seen' || !isUnseenPair(object, target)
 }
 
 /** The task that the room of a rewritten one came with. */

@@ -17,6 +17,8 @@ import { folderOf, type Goal, goalOfProblem, sameGoal, TASK_TYPES, withGoal, wit
 export type RewriteOptions = {
   /** Whether the task type may change too. The paper keeps it. Default false. */
   readonly anyType?: boolean
+  /** Goals that may come out, e.g. only those with pairs that training may see. Default: all. */
+  readonly allow?: (goal: Goal) => boolean
 }
 
 /**
@@ -26,14 +28,14 @@ export type RewriteOptions = {
 export function rewriteGoal(
   original: Game,
   request: RewriteRequest,
-  { anyType = false }: RewriteOptions = {},
+  { anyType = false, allow = () => true }: RewriteOptions = {},
 ): Rewrite {
   const { task, direction, critique, taken, seed } = request
   const parentGoal = goalOfTask(original, task)
   if (!parentGoal) return { refused: 'the goal of the task has none of the six shapes' }
   const parent = scoreGoal(initialState(original).world, parentGoal)
   if ('refused' in parent) return { refused: `the parent is no task: ${parent.refused}` }
-  const all = goalsIn(original, anyType ? TASK_TYPES : [parentGoal.type])
+  const all = goalsIn(original, anyType ? TASK_TYPES : [parentGoal.type]).filter(({ goal }) => allow(goal))
   const moved = all.filter(({ difficulty }) =>
     direction === 'harder' ? difficulty > parent.difficulty : difficulty < parent.difficulty,
   )

@@ -79,6 +79,36 @@ test('an episode is a value, ends at its goal or its limit, and then stays', asy
   assert.equal(episode.step('look').turn, episode.turn)
 })
 
+test('demonstrations: all won without random commands, fewer with many, the same for the same seed', async () => {
+  const environment = generated()
+  const tasks = await environment.tasks('train')
+  const outcomes = async (epsilon: number) => {
+    const all = await Promise.all(
+      tasks.map((task, i) => environment.demonstrate(task, { seed: seedOf(i), epsilon, maxSteps: 15 })),
+    )
+    for (const { history, progress } of all) assert.is(progress.length, history.steps.length)
+    return all.reduce((sum, { outcome }) => sum + outcome, 0) / tasks.length
+  }
+  assert.ok((await outcomes(0)) > 0.95)
+  const noisy = await outcomes(0.6)
+  assert.ok(noisy > 0.05 && noisy < 0.9, String(noisy))
+  assert.is(await outcomes(0.6), noisy)
+})
+
+test('no rewrite of a training task has a pair that is kept for ood', async () => {
+  const environment = alfworldEnvironment({
+    source: { kind: 'generated', seed: 5, counts: { train: 40, 'in-domain': 0, ood: 0 }, size: 'medium' },
+    rewrite: { anyType: true },
+  })
+  for (const [i, task] of (await environment.tasks('train')).entries()) {
+    const direction = i % 2 === 0 ? 'harder' : 'easier'
+    const request = { task, direction, accuracy: 0.5, critique: '', taken: [], seed: seedOf(i) } as const
+    const rewrite = await environment.rewrite(request)
+    const told = 'task' in rewrite ? goalOfSentence(rewrite.task.goal) : null
+    if (told) assert.not.ok(isUnseenPair(canonicalType(told.object), canonicalType(told.target)))
+  }
+})
+
 test('real games: played from a folder, judged, and rewritten without leaving it', async () => {
   const environment = folder()
   const tasks = await environment.tasks('train')

@@ -151,5 +151,5 @@ function goalsFor(type: TaskType, size: RoomSize, pairs: Pairs): readonly Fittin
 
 /** A fifth of the pairs, chosen by a hash of their names and so the same in every run, is kept from training. */
 export function isUnseenPair(object: string, target: string): boolean {
-  return seedOf(0, 'unseen pair', object, target)[0] % 5 === 0
+  return seedOf(0, 'held-out pair', object, target)[0] % 5 === 0
 }
