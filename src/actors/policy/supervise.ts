@@ -31,7 +31,7 @@ export async function supervise(
   progress: (done: number, metrics: UpdateMetrics) => void = () => {},
 ): Promise<number> {
   const losses: number[] = []
-  const draw = passes(seed)
+  const draw = shuffledPasses(seed)
   const samplesAt = (done: number) => source(Math.min(1, (done + STRIDE) / (ARRIVAL * updates)))
   let samples = updates > 0 ? await samplesAt(0) : []
   for (let done = 0; done < updates; done += STRIDE) {
@@ -65,11 +65,11 @@ export function rateAt(way: number): number {
 }
 
 /** Draws in shuffled passes: each sample once before any comes again; what is new joins the next pass. */
-function passes(seed: Seed) {
+export function shuffledPasses(seed: Seed) {
   let order: number[] = []
   let pass = 0
   let known = 0
-  return (samples: readonly TrainingSample[], count: number): TrainingSample[] =>
+  return <T>(samples: readonly T[], count: number): T[] =>
     Array.from({ length: count }, () => {
       if (order.length === 0 || known < samples.length) {
         const fresh = Array.from({ length: samples.length - known }, (_, i) => known + i)

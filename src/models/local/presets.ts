@@ -3,9 +3,12 @@ import type { ModelConfig } from './config.ts'
 /** Shapes of models that are trained from scratch on a laptop. */
 const PRESETS = {
   /** About 0.93 million weights with a vocabulary of 1,000. */
-  tiny: { hiddenSize: 128, intermediateSize: 352, layers: 4, heads: 4 },
-  /** About 0.21 million: for runs of minutes on a CPU. */
-  nano: { hiddenSize: 64, intermediateSize: 176, layers: 3, heads: 2 },
+  tiny: { family: 'qwen2', hiddenSize: 128, intermediateSize: 352, layers: 4, heads: 4 },
+  /**
+   * About 0.2 million: for runs of minutes on a CPU. Two wide layers with norms on queries and keys imitate the expert better,
+   * at equal time, than three narrow ones without.
+   */
+  nano: { family: 'qwen3', hiddenSize: 64, intermediateSize: 256, layers: 2, heads: 4 },
 } as const
 
 export type PresetName = keyof typeof PRESETS
@@ -16,7 +19,7 @@ export function isPreset(name: string): name is PresetName {
   return Object.hasOwn(PRESETS, name)
 }
 
-/** A model config of the Qwen2 shape with the preset's sizes; the vocabulary and its end token come from the tokenizer. */
+/** A model config with the preset's family and sizes; the vocabulary and its end token come from the tokenizer. */
 export function presetConfig(
   name: PresetName,
   {
@@ -28,7 +31,6 @@ export function presetConfig(
   const preset = PRESETS[name]
   return {
     ...preset,
-    family: 'qwen2',
     vocabSize,
     contextTokens,
     kvHeads: preset.heads,
@@ -36,8 +38,8 @@ export function presetConfig(
     ropeTheta: 10_000,
     normEps: 1e-6,
     tiedHead: true,
-    qkvBias: true,
-    qkNorm: false,
+    qkvBias: preset.family === 'qwen2',
+    qkNorm: preset.family === 'qwen3',
     bosToken: null,
     eosTokens: endToken === undefined ? [] : [endToken],
   }

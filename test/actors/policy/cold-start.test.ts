@@ -1,0 +1,140 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { ActRequest } from '../../../src/actors/policy/act.ts'
+import { choiceActing } from '../../../src/actors/policy/acting.ts'
+import { coldStartPolicy } from '../../../src/actors/policy/cold-start.ts'
+import { compactCommand } from '../../../src/actors/policy/compact-view.ts'
+import { alfworldExpert, demonstrate } from '../../../src/actors/policy/demonstrations.ts'
+import { codecOf } from '../../../src/actors/policy/packing.ts'
+import { demonstrationSample } from '../../../src/actors/policy/samples.ts'
+import { rateAt, shuffledPasses } from '../../../src/actors/policy/supervise.ts'
+import { alfworldWords } from '../../../src/actors/policy/vocabulary.ts'
+import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
+import { readFloat32, readInt32 } from '../../../src/events/columns.ts'
+import { openLocalModel } from '../../../src/models/local/model.ts'
+import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
+import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
+import { seedOf } from '../../../src/random.ts'
+
+const environment = alfworldEnvironment({
+  source: { kind: 'generated', seed: 5, counts: { train: 24, 'in-domain': 2, ood: 2 }, size: 'easy' },
+})
+const tokenizer = createTokenizer(trainWordTokenizer({ words: alfworldWords() }))
+const codec = codecOf(tokenizer.encode)
+
+test('the expert alone succeeds; with noise it fails now and then; the same seed shows the same', async () => {
+  const tasks = await environment.tasks('train')
+  const show = (noise: number) =>
+    demonstrate(environment, tasks, alfworldExpert, { noise, maxSteps: 20, seed: seedOf(1) })
+  assert.ok((await show(0)).every(({ outcome }) => outcome === 1))
+  const noisy = await show(0.8)
+  assert.ok(noisy.some(({ outcome }) => outcome < 1))
+  assert.equal(await show(0.8), noisy)
+  const options = { noise: 0.8, maxSteps: 20, seed: seedOf(1), from: 5 }
+  assert.equal(await demonstrate(environment, tasks.slice(5, 7), alfworldExpert, options), noisy.slice(5, 7))
+})
+
+test('texts of generated games are words of the vocabulary, and compact commands stay different', async () => {
+  const tasks = await environment.tasks('train')
+  const episodes = await demonstrate(environment, tasks, alfworldExpert, {
+    noise: 0.7,
+    maxSteps: 20,
+    seed: seedOf(2),
+  })
+  for (const episode of episodes) {
+    const { tokens, mask, allowed } = demonstrationSample(codec, episode, 512)
+    for (const token of tokens) assert.not.ok(tokenizer.tokenText(token).startsWith('##'), episode.goal)
+    for (const commands of episode.admissible)
+      assert.is(new Set(commands.map(compactCommand)).size, commands.length)
+    for (const [t, token] of tokens.entries()) {
+      const options = allowed!.tokens.subarray(allowed!.offsets[t], allowed!.offsets[t + 1])
+      assert.is(options.length > 1, mask[t] === 1)
+      if (mask[t] === 1) assert.ok(options.includes(token))
+    }
+  }
+})
+
+test('the supervised rate warms up and falls to 0', () => {
+  assert.is(rateAt(0), 0)
+  assert.ok(Math.abs(rateAt(0.05) - 1) < 1e-9)
+  assert.ok(Math.abs(rateAt(1)) < 1e-9)
+})
+
+test('shuffled passes: samples that come later join, and each is drawn before any returns', () => {
+  const draw = shuffledPasses(seedOf(1))
+  const samples = Array.from({ length: 40 }, (_, i) => i)
+  const drawn = [10, 20, 30, 40].flatMap((known) => draw(samples.slice(0, known), 10))
+  assert.is(new Set(drawn).size, 40)
+  assert.is(new Set(draw(samples, 40)).size, 40)
+})
+
+test('a cold start is made once; acting records the log-probs that training recomputes', async () => {
+  const cache = mkdtempSync(join(tmpdir(), 'rl-cold-start-'))
+  try {
+    const tasks = (await environment.tasks('train')).slice(0, 8)
+    const options = {
+      preset: 'nano' as const,
+      contextTokens: 256,
+      expertNoise: 0.2,
+      maxSteps: 10,
+      updates: 10,
+      batch: 4,
+      learningRate: 1e-3,
+      tokenBudget: 2048,
+      seed: seedOf(4),
+    }
+    const resources = { environment, tasks, cache, backend: 'auto' as const }
+    const first = await coldStartPolicy(options, resources)
+    assert.is(first.cached, false)
+    assert.ok(first.loss! > 0)
+    assert.ok(existsSync(join(first.folder, 'model.safetensors')))
+    assert.not.ok(existsSync(join(first.folder, 'optimizer.safetensors')))
+    const second = await coldStartPolicy(options, resources)
+    assert.equal(second, { folder: first.folder, cached: true, expertSuccess: null, loss: null })
+
+    const model = await openLocalModel({ folder: first.folder })
+    try {
+      const episode = await environment.reset(tasks[0], { seed: seedOf(1), maxSteps: 10 })
+      const { observation, admissible } = episode.turn
+      const act: ActRequest = {
+        rollout: 'r',
+        kind: tasks[0].kind,
+        goal: tasks[0].goal,
+        observations: [observation],
+        actions: [],
+        admissible,
+        packedTokens: 0,
+        policyVersion: 0,
+        seed: seedOf(2),
+        evaluation: false,
+      }
+      const turn = choiceActing(codecOf(model.encode), 256)(act, { temperature: 1, topP: 1, maxTokens: 24 })
+      const [generation] = await model.generate([turn.request!])
+      const reply = turn.reply(generation)
+      assert.ok(admissible.includes(reply.action))
+      const columns = reply.tokens!
+      const recorded = readFloat32(columns.logprobsF32)
+      const [scored] = await model.score([
+        {
+          tokens: readInt32(columns.tokensI32),
+          mask: columns.maskU8,
+          allowed: {
+            offsets: readInt32(columns.allowedOffsetsI32!),
+            tokens: readInt32(columns.allowedI32!),
+          },
+        },
+      ])
+      for (const [t, masked] of columns.maskU8.entries())
+        if (masked) assert.ok(Math.abs(scored[t] - recorded[t]) < 1e-3, `${scored[t]} ${recorded[t]}`)
+    } finally {
+      await model.close()
+    }
+  } finally {
+    rmSync(cache, { recursive: true, force: true })
+  }
+})
+
+test.run()
