@@ -1,7 +1,7 @@
 /** Checkpoints of a run: one Hugging Face folder a version, and which of them holds a version's weights. */
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { runsFolder } from '../broker/connection.ts'
+import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
 import type { EventData, NewEvent } from '../events/catalogue.ts'
 import type { LogClient } from '../events/log-client.ts'
@@ -14,13 +14,13 @@ export type Checkpoint = NonNullable<EventData<'PolicyUpdated'>['checkpoint']>
 
 const UPDATED = { policy: 'PolicyUpdated', 'reward-model': 'RewardModelUpdated' } as const
 
-/** Where a version is kept, relative to the folder of all runs: a fork finds its parent's checkpoints there. */
-export function checkpointPath(run: string, role: ModelRole, version: number): string {
-  return `${run}/checkpoints/${role}/${String(version).padStart(5, '0')}`
+/** Where a version is kept in its run's folder. */
+export function checkpointPath(role: ModelRole, version: number): string {
+  return `checkpoints/${role}/${String(version).padStart(5, '0')}`
 }
 
-export function checkpointFolder({ path }: Pick<Checkpoint, 'path'>): string {
-  return join(runsFolder(), path)
+export function checkpointFolder(run: string, { path }: Pick<Checkpoint, 'path'>): string {
+  return join(runFolder(run).folder, path)
 }
 
 /** Writes the model's weights (and optimiser state) as a version of its role. */
@@ -30,8 +30,8 @@ export async function saveCheckpoint(
   role: ModelRole,
   version: number,
 ): Promise<Checkpoint> {
-  const path = checkpointPath(run, role, version)
-  return { path, sha256: await model.save(checkpointFolder({ path })) }
+  const path = checkpointPath(role, version)
+  return { path, sha256: await model.save(checkpointFolder(run, { path })) }
 }
 
 /** Copies a finished model folder as a version of a role. */
@@ -41,19 +41,29 @@ export async function adoptFolder(
   role: ModelRole,
   version: number,
 ): Promise<Checkpoint> {
-  const path = checkpointPath(run, role, version)
-  await cp(folder, checkpointFolder({ path }), { recursive: true })
-  return { path, sha256: await weightsDigest(await readModelFolder(checkpointFolder({ path }))) }
+  const path = checkpointPath(role, version)
+  const own = checkpointFolder(run, { path })
+  await cp(folder, own, { recursive: true })
+  return { path, sha256: await weightsDigest(await readModelFolder(own)) }
 }
 
-/** The checkpoint with the weights of a version: its own, or where weights did not change that of an earlier one. */
-export async function checkpointOf(log: LogClient, role: ModelRole, version: number): Promise<Checkpoint> {
+/**
+ * The folder with the weights of a version: its own, or where weights did not change that of an earlier one. A version from
+ * before a fork lies with the run that made it.
+ */
+export async function checkpointOf(
+  log: LogClient,
+  role: ModelRole,
+  version: number,
+): Promise<{ readonly folder: string; readonly sha256: string }> {
   const { events } = await readEvents(log, 1, [UPDATED[role]])
   const found = events.filter(({ data }) => data.version <= version && data.checkpoint !== null).at(-1)
-  if (found?.data.checkpoint) return found.data.checkpoint
-  throw new RlError(`the log holds no checkpoint of ${role} version ${version}`, {
-    code: 'model.no-checkpoint',
-  })
+  if (!found?.data.checkpoint)
+    throw new RlError(`the log holds no checkpoint of ${role} version ${version}`, {
+      code: 'model.no-checkpoint',
+    })
+  const { checkpoint } = found.data
+  return { folder: checkpointFolder(found.run, checkpoint), sha256: checkpoint.sha256 }
 }
 
 /** The two events that make a new version known: its files are complete, and it may be used. */

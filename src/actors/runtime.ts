@@ -5,7 +5,7 @@
 import { hostname } from 'node:os'
 import { uuidv7 } from 'uuidv7'
 import { explain, RlError } from '../errors.ts'
-import { type Bus, type BusAddress, connectBus, type Delivery, type Verdict } from '../events/bus.ts'
+import { type BusAddress, connectBus, type Delivery, type Verdict } from '../events/bus.ts'
 import type { LoggedEvent, NewEvent } from '../events/catalogue.ts'
 import type { Role } from '../events/envelope.ts'
 import { connectLog } from '../events/log-client.ts'

@@ -31,6 +31,8 @@ export type HeadCoreOptions = {
   readonly work: readonly WorkKind[]
   readonly heartbeatMs?: number
   readonly minFreeBytes?: number
+  /** Measures the free disk; for tests. */
+  readonly freeBytes?: () => number
   readonly onBrokerRestart?: (reason: string) => void
 }
 
@@ -39,8 +41,8 @@ export type HeadCoreOptions = {
  * comes back on the port and with the token that it had, so actors that outlived the head find it again.
  */
 export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore> {
-  const { folder, nats, work, heartbeatMs = HEARTBEAT_MS, minFreeBytes, onBrokerRestart } = options
-  const log = openLog(folder.log, { run: folder.run, minFreeBytes })
+  const { folder, nats, work, heartbeatMs = HEARTBEAT_MS, minFreeBytes, freeBytes, onBrokerRestart } = options
+  const log = openLog(folder.log, { run: folder.run, minFreeBytes, freeBytes })
   const undo: (() => Promise<void> | void)[] = [log.close]
   async function close(): Promise<void> {
     for (const step of undo.splice(0).reverse()) await step()

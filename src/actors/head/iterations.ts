@@ -2,7 +2,7 @@
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { Books } from '../bookkeeping.ts'
-import { allTasksThere, type Census, evaluationDue } from '../census.ts'
+import { type Census, evaluationDue } from '../census.ts'
 import { type IterationBook, needOf, rolloutsOver, tallyOf } from '../groups.ts'
 
 /** What the books do not hold of an open iteration. */
@@ -73,7 +73,8 @@ export function owedAnswers(book: IterationBook, config: Config): number {
   return owed
 }
 
-function evaluationOver(iteration: number, extras: Extras, config: Config): boolean {
+/** Whether an iteration's evaluation is in the log, judged where that is wanted; also where none is due. */
+export function evaluationOver(iteration: number, extras: Extras, config: Config): boolean {
   if (!evaluationDue(iteration, config)) return true
   if (extras.evaluatedSplits < config.evaluation.splits.length) return false
   const judged = config.evaluation.judge && config.rewardModel.mode !== 'off'
@@ -154,67 +155,4 @@ export function iterationResult(context: HeadContext, iteration: number): EventD
       staleness: book ? iteration - 1 - book.policyVersion : 0,
     },
   }
-}
-
-/** Something that the run waits for: for `rl status` and for noticing a stall. */
-export type Wait = {
-  readonly owner: 'head'
-  readonly waitingFor: string
-  /** The role from which it is to come. */
-  readonly from: 'environment' | 'policy' | 'reward-model' | 'adapter'
-  readonly sinceMs: number
-  readonly untilMs: number
-}
-
-/** What the head waits for now, each with its deadline. */
-export function awaitedBy(context: HeadContext, config: Config): readonly Wait[] {
-  const { deadlines, iterations } = config.run
-  const waits: Wait[] = []
-  const add = (waitingFor: string, from: Wait['from'], sinceMs: number, seconds: number) =>
-    waits.push({ owner: 'head', waitingFor, from, sinceMs, untilMs: sinceMs + seconds * 1000 })
-  if (context.startedMs === 0 || context.completed === iterations) return waits
-  if (!allTasksThere(context.census, config))
-    add('the tasks', 'environment', context.startedMs, deadlines.loadTasksSeconds)
-  if (context.policyVersion < 0)
-    add('policy version 0', 'policy', context.startedMs, deadlines.coldStartSeconds)
-  else if (context.rewardModelVersion < 0)
-    add('reward model version 0', 'reward-model', context.startedMs, deadlines.coldStartSeconds * 2)
-  for (const [iteration, extras] of context.extras) {
-    const book = context.books.get(iteration)
-    if (book && !rolloutsOver(book)) {
-      add(
-        `${book.expected - book.ended} of ${book.expected} rollouts of iteration ${iteration}`,
-        'environment',
-        extras.sinceMs,
-        deadlines.rolloutSeconds * 2,
-      )
-      continue
-    }
-    const judging = deadlines.rolloutSeconds * 2 + deadlines.scoringSeconds
-    if (book && context.policyVersion < iteration)
-      add(`policy version ${iteration}`, 'policy', extras.sinceMs, judging + deadlines.trainingSeconds)
-    if (book && context.rewardModelVersion < iteration)
-      add(
-        `reward model version ${iteration}`,
-        'reward-model',
-        extras.sinceMs,
-        judging + deadlines.trainingSeconds,
-      )
-    const owed = book ? owedAnswers(book, config) - extras.proposed - extras.refused : 0
-    if (owed > 0)
-      add(
-        `${owed} rewritten tasks of iteration ${iteration}`,
-        'adapter',
-        extras.sinceMs,
-        judging + deadlines.rewriteSeconds * owed,
-      )
-    if (context.policyVersion >= iteration && !evaluationOver(iteration, extras, config))
-      add(
-        `the evaluation of policy version ${iteration}`,
-        'environment',
-        extras.sinceMs,
-        judging + deadlines.trainingSeconds + deadlines.rolloutSeconds,
-      )
-  }
-  return waits
 }

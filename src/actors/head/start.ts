@@ -16,6 +16,7 @@ import { codeVersion } from './code-version.ts'
 import { openDisplay } from './display.ts'
 import { dryRun } from './dry-run.ts'
 import { startHeadCore } from './head-core.ts'
+import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
 import { planLines } from './plan.ts'
 import { summaryLines } from './summary.ts'
@@ -47,12 +48,14 @@ export async function startHead(options: StartOptions): Promise<number> {
     onBrokerRestart: display.say,
   })
   let children: Children | null = null
+  const projections = openLiveProjections(folder.projections, core.log)
   try {
     core.service.append([firstEvent(config, resumed)])
     const over = runOver()
     const view = await subscribe({ bus: core.bus, run }, (event) => {
       display.see(event)
       over.see(event)
+      if (event.type === 'IterationCompleted' || event.type === 'RunCompleted') projections.follow()
     })
     const head = await startActor({
       role: 'head',
@@ -92,6 +95,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   } finally {
     display.end()
     await children?.stop()
+    projections.close()
     await core.close()
   }
 }

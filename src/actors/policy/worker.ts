@@ -55,22 +55,17 @@ export async function openPolicyWorker(
     resident = (async () => {
       const held = await before?.catch(() => null)
       if (held?.version === version) return held
-      const checkpoint = await checkpointOf(log, 'policy', version)
-      if (!held) return open(checkpoint, version)
-      await held.model.load(checkpointFolder(checkpoint))
+      const { folder } = await checkpointOf(log, 'policy', version)
+      if (!held) return open(folder, version)
+      await held.model.load(folder)
       held.version = version
       return held
     })()
     return resident
   }
 
-  function residentOf(checkpoint: Checkpoint, version: number): Promise<Resident> {
-    resident = open(checkpoint, version)
-    return resident
-  }
-
-  async function open(checkpoint: Checkpoint, version: number): Promise<Resident> {
-    const model = await openLocalModel({ folder: checkpointFolder(checkpoint), backend: config.backend })
+  async function open(folder: string, version: number): Promise<Resident> {
+    const model = await openLocalModel({ folder, backend: config.backend })
     return { model, acting: choiceActing(codecOf(model.encode), model.describe().contextTokens), version }
   }
 
@@ -125,7 +120,8 @@ export async function openPolicyWorker(
     checkpoint: Checkpoint,
     { startedMs, timing = {} }: { startedMs: number; timing?: Record<string, number> },
   ): Promise<NewEvent[]> {
-    const { model } = await residentOf(checkpoint, 0)
+    resident = open(checkpointFolder(log.run, checkpoint), 0)
+    const { model } = await resident
     const { parameters, backend } = model.describe()
     return updatedEvents('policy', {
       iteration: 0,

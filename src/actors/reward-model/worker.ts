@@ -12,14 +12,7 @@ import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { stableMean } from '../../learning/moments.ts'
 import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
-import {
-  adoptFolder,
-  checkpointFolder,
-  checkpointOf,
-  saveCheckpoint,
-  updatedEvents,
-  updateFigures,
-} from '../checkpoints.ts'
+import { adoptFolder, checkpointOf, saveCheckpoint, updatedEvents, updateFigures } from '../checkpoints.ts'
 import type { ColdStart, Judge, Train } from '../jobs.ts'
 import { codecOf } from '../policy/packing.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../recall.ts'
@@ -59,9 +52,9 @@ export async function openRewardModelWorker(
     resident = (async () => {
       const held = await before?.catch(() => null)
       if (held?.version === version) return held
-      const checkpoint = await checkpointOf(log, 'reward-model', version)
-      if (!held) return open(checkpointFolder(checkpoint), version)
-      await held.model.load(checkpointFolder(checkpoint))
+      const { folder } = await checkpointOf(log, 'reward-model', version)
+      if (!held) return open(folder, version)
+      await held.model.load(folder)
       held.version = version
       return held
     })()
@@ -82,7 +75,7 @@ export async function openRewardModelWorker(
       'cold-start',
       `reward-model-${digestOf({ VERSION, policy: policy.sha256, settings })}`,
     )
-    const held = await open(existsSync(cached) ? cached : checkpointFolder(policy), 0)
+    const held = await open(existsSync(cached) ? cached : policy.folder, 0)
     resident = Promise.resolve(held)
     const timing: Record<string, number> = { fromCache: existsSync(cached) ? 1 : 0 }
     if (!existsSync(cached)) {

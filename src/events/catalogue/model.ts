@@ -6,7 +6,7 @@ const update = z.strictObject({
   version: count,
   /** Null for the first version: the cold start. */
   parentVersion: count.nullable(),
-  /** Digest of the weights and their folder relative to the run; null where weights did not change or live elsewhere. */
+  /** Digest of the weights and their folder within that of the run that this event is of; null where weights did not change or live elsewhere. */
   checkpoint: z.strictObject({ sha256, path: z.string() }).nullable(),
   /** Rollouts whose tokens were trained on, in the order of the batch. */
   trainedOn: z.array(name),
