@@ -67,7 +67,7 @@ for (const seed of SEEDS)
       })
       return await trainer.update(samples, options)
     }
-    for (let i = 0; i < 300; i++) await teach()
+    for (let i = 0; i < 200; i++) await teach()
     const fresh = Array.from({ length: 100 }, word)
     const copies = await sample(
       model,

@@ -40,58 +40,60 @@ async function weightsOf(model: LocalModel): Promise<Map<string, Float32Array>> 
 }
 
 for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const)
-  for (const family of ['qwen2', 'qwen3'] as const)
-    for (const aggregate of ['sample', 'batch'] as const)
-      test(`${backend}, ${family}, ${aggregate}: loss and gradients agree with the float64 reference and its finite differences`, async () => {
-        if (!(await tryBackend(backend))) return
-        const config = smallConfig(family)
-        const { model, weights } = await smallModel(config, [3, 4])
-        const loss = { ...LOSS, aggregate }
-        const drafts = samplesOf(model, 3)
-        // Behaviour close to the policy, so that ratios fall on both sides of the clips.
-        const { uniform } = rng([5, 6])
-        const samples: TrainingSample[] = drafts.map((sample) => ({
-          ...sample,
-          logprobs: Float32Array.from(
-            referenceLogprobs(config, weights, sample),
-            (v) => v + 0.8 * (uniform() - 0.5),
-          ),
-          referenceLogprobs: Float32Array.from(
-            referenceLogprobs(config, weights, sample),
-            (v) => v + uniform() - 0.5,
-          ),
-        }))
-        const exact = (changed: Weights) =>
-          referencePolicyLoss(
-            samples.map((sample) => referenceLogprobs(config, changed, sample)),
-            samples,
-            loss,
-          )
-        const shares = tokenWeights(samples.map(countTrained), aggregate)
-        const batch = samples.map((sample, i) => ({ sample, weight: shares[i] }))
-        const names = [...model.params.keys()]
-        const got = await lossGradients(model, names, batch, loss)
-        assert.ok(Math.abs(got.loss - exact(weights)) < 1e-4 * Math.max(1, Math.abs(got.loss)))
+  for (const [family, aggregate] of [
+    ['qwen2', 'sample'],
+    ['qwen3', 'batch'],
+  ] as const)
+    test(`${backend}, ${family}, ${aggregate}: loss and gradients agree with the float64 reference and its finite differences`, async () => {
+      if (!(await tryBackend(backend))) return
+      const config = smallConfig(family)
+      const { model, weights } = await smallModel(config, [3, 4])
+      const loss = { ...LOSS, aggregate }
+      const drafts = samplesOf(model, 3)
+      // Behaviour close to the policy, so that ratios fall on both sides of the clips.
+      const { uniform } = rng([5, 6])
+      const samples: TrainingSample[] = drafts.map((sample) => ({
+        ...sample,
+        logprobs: Float32Array.from(
+          referenceLogprobs(config, weights, sample),
+          (v) => v + 0.8 * (uniform() - 0.5),
+        ),
+        referenceLogprobs: Float32Array.from(
+          referenceLogprobs(config, weights, sample),
+          (v) => v + uniform() - 0.5,
+        ),
+      }))
+      const exact = (changed: Weights) =>
+        referencePolicyLoss(
+          samples.map((sample) => referenceLogprobs(config, changed, sample)),
+          samples,
+          loss,
+        )
+      const shares = tokenWeights(samples.map(countTrained), aggregate)
+      const batch = samples.map((sample, i) => ({ sample, weight: shares[i] }))
+      const names = [...model.params.keys()]
+      const got = await lossGradients(model, names, batch, loss)
+      assert.ok(Math.abs(got.loss - exact(weights)) < 1e-4 * Math.max(1, Math.abs(got.loss)))
 
-        const analytic: number[] = []
-        const numeric: number[] = []
-        const { below } = rng([7, 8])
-        for (const name of names) {
-          const gradient = await got.gradients.get(name)!.data()
-          const index = below(gradient.length)
-          const shifted = (by: number) => {
-            const values = Float64Array.from(weights.get(name)!)
-            values[index] += by
-            return exact(new Map([...weights, [name, values]]))
-          }
-          const step = 1e-6
-          analytic.push(gradient[index])
-          numeric.push((shifted(step) - shifted(-step)) / (2 * step))
+      const analytic: number[] = []
+      const numeric: number[] = []
+      const { below } = rng([7, 8])
+      for (const name of names) {
+        const gradient = await got.gradients.get(name)!.data()
+        const index = below(gradient.length)
+        const shifted = (by: number) => {
+          const values = Float64Array.from(weights.get(name)!)
+          values[index] += by
+          return exact(new Map([...weights, [name, values]]))
         }
-        const worst = relativeError(analytic, numeric)
-        assert.ok(worst < 1e-3, `relative error ${worst}`)
-        tf.dispose([...got.gradients.values()])
-      })
+        const step = 1e-6
+        analytic.push(gradient[index])
+        numeric.push((shifted(step) - shifted(-step)) / (2 * step))
+      }
+      const worst = relativeError(analytic, numeric)
+      assert.ok(worst < 1e-3, `relative error ${worst}`)
+      tf.dispose([...got.gradients.values()])
+    })
 
 test('an update is the same whatever the token budget, and the same twice', async () => {
   if (!(await tryBackend('wasm'))) return
