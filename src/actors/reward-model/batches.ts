@@ -1,5 +1,6 @@
 /** What is judged together: one trajectory, or all of a task's in an iteration. */
 import type { EventData } from '../../events/catalogue.ts'
+import type { ScoreKind } from '../../learning/reward.ts'
 import { allJudged, awaitVerdicts, enterVerdict, type Verdicts } from './verdicts.ts'
 
 export type Batch = {
@@ -8,12 +9,14 @@ export type Batch = {
 }
 
 export type Batches = {
+  /** What counts as a step's verdict: the mean of its votes, or the probability behind them. */
+  readonly verdict: ScoreKind
   readonly byName: Map<string, Batch>
   readonly byRollout: Map<string, { readonly batch: Batch; readonly verdicts: Verdicts }>
 }
 
-export function emptyBatches(): Batches {
-  return { byName: new Map(), byRollout: new Map() }
+export function emptyBatches(verdict: ScoreKind): Batches {
+  return { verdict, byName: new Map(), byRollout: new Map() }
 }
 
 export function addToBatch(
@@ -41,7 +44,7 @@ export function isLastInBatch({ byRollout }: Batches, { rollout }: EventData<'St
 export function enterInBatch(batches: Batches, scored: EventData<'StepScored'>): Batch | undefined {
   const found = batches.byRollout.get(scored.rollout)
   if (!found) return undefined
-  enterVerdict(found.verdicts, scored)
+  enterVerdict(found.verdicts, scored, batches.verdict)
   return allJudged(found.verdicts) && batchJudged(found.batch) ? found.batch : undefined
 }
 

@@ -174,7 +174,12 @@ export function rewardModelDecider(config: Config): Decider {
     id: 'reward-model',
     description:
       'Decides what is judged, says when a trajectory is judged whole, and when the judge is trained.',
-    context: () => ({ version: -1, books: new Map(), batches: emptyBatches(), held: [] }),
+    context: () => ({
+      version: -1,
+      books: new Map(),
+      batches: emptyBatches(config.rewardModel.expected ? 'expected' : 'sampled'),
+      held: [],
+    }),
     initial: 'idle',
     states: {
       idle: {

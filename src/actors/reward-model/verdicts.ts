@@ -1,6 +1,6 @@
 /** Verdicts on a trajectory's steps as they come in, until each step has one. */
 import type { EventData } from '../../events/catalogue.ts'
-import { stepScore } from '../../learning/reward.ts'
+import { type ScoreKind, stepScore } from '../../learning/reward.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 type Judged = EventData<'TrajectoryJudged'>
@@ -35,9 +35,10 @@ export function awaitVerdicts(trajectory: Trajectory, rewardModelVersion: number
 export function enterVerdict(
   verdicts: Verdicts,
   { step, judgements, probability }: EventData<'StepScored'>,
+  kind: ScoreKind,
 ): void {
   if (step >= verdicts.byStep.length) return
-  const verdict = stepScore({ scores: judgements.map(({ score }) => score), probability }, 'expected')
+  const verdict = stepScore({ scores: judgements.map(({ score }) => score), probability }, kind)
   verdicts.byStep[step] = verdict
   verdicts.seen++
   if (verdict >= 0) return
