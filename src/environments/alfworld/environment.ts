@@ -7,6 +7,7 @@ import { type Dataset, type GameEntry, openDataset } from './dataset.ts'
 import { type Demonstration, type DemonstrationOptions, demonstrate } from './demonstrate.ts'
 import { initialState, type State, step } from './engine.ts'
 import { type Game, loadGame } from './game.ts'
+import { parseGameFile, splitTask } from './game-file.ts'
 import {
   buildGame,
   draftGame,
@@ -160,8 +161,14 @@ async function folderTasks({ counts }: FolderSource, split: string, { games }: D
   const entries = own.length > 0 ? own : PARTS[knownSplit(split)](named, first, others)
   const wanted = Math.min(counts?.[split] ?? entries.length, entries.length)
   const chosen = Array.from({ length: wanted }, (_, i) => entries[Math.floor((i * entries.length) / wanted)])
-  return Promise.all(chosen.map(taskOfEntry))
+  const tasks: Task[] = []
+  for (let at = 0; at < chosen.length; at += READ_AT_ONCE)
+    tasks.push(...(await Promise.all(chosen.slice(at, at + READ_AT_ONCE).map(taskOfEntry))))
+  return tasks
 }
+
+/** Files open at a time while tasks are listed. */
+const READ_AT_ONCE = 32
 
 type Pick = (...lists: GameEntry[][]) => GameEntry[]
 
@@ -174,12 +181,14 @@ const PARTS: Readonly<
   ood: (named) => named('valid_unseen'),
 }
 
+/** The task of a game file, without making the game. */
 async function taskOfEntry(entry: GameEntry): Promise<Task> {
   const text = await entry.read()
-  const game = loadGame(text, entry.key)
-  const goal = goalOfProblem(game.file.pddl_problem)
+  const { pddl_problem, grammar } = parseGameFile(text, entry.key)
+  const told = splitTask(grammar).task ?? ''
   const recipe: Recipe = { source: 'file', game: entry.key, sha256: sha256(text) }
-  return taskOf(recipe, goal?.type ?? entry.kind ?? 'other', `${sentenceOf(game.task) ?? game.task}.`)
+  const kind = goalOfProblem(pddl_problem)?.type ?? entry.kind ?? 'other'
+  return taskOf(recipe, kind, `${sentenceOf(told) ?? told}.`)
 }
 
 async function makeGame(recipe: Recipe, dataset: (() => Promise<Dataset>) | null): Promise<Game> {
