@@ -1,4 +1,5 @@
 /** The one file that speaks NATS. Everything else sees subjects, bytes and deadlines. */
+import { connect as connectSocket } from 'node:net'
 import {
   AckPolicy,
   type ConnectionOptions,
@@ -118,6 +119,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
     maxPingOut: 3,
     ignoreAuthErrorAbort: true,
   }
+  await probe(address, timeoutMs)
   const late = deadline(timeoutMs)
   try {
     const attempt = connectNats(settings)
@@ -132,6 +134,36 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
   } finally {
     late.cancel()
   }
+}
+
+/**
+ * Waits for a server's greeting on a connection of its own: the client leaves its socket open when nobody speaks, and
+ * that would keep a command from ending.
+ */
+function probe({ server, shown }: Address, timeoutMs: number): Promise<void> {
+  const { hostname, port } = new URL(server.replace(/^[a-z]+:/, 'http:'))
+  return new Promise((resolve, reject) => {
+    const socket = connectSocket({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) })
+    const end = (error: RlError | null) => {
+      socket.destroy()
+      if (error) reject(error)
+      else resolve()
+    }
+    const fail = (message: string, cause?: unknown) => end(new RlError(message, { ...NO_ANSWER, cause }))
+    socket.setTimeout(timeoutMs, () => fail(`${shown} did not answer within ${timeoutMs} ms`))
+    socket.once('error', (cause: NodeJS.ErrnoException) =>
+      fail(
+        cause.code === 'ECONNREFUSED'
+          ? `nobody listens at ${shown}`
+          : `cannot connect to ${shown}: ${cause.message}`,
+        cause,
+      ),
+    )
+    socket.once('close', () => fail(`${shown} hung up`))
+    socket.once('data', (greeting) =>
+      greeting.toString('latin1').startsWith('INFO ') ? end(null) : fail(`${shown} is no NATS server`),
+    )
+  })
 }
 
 const NO_ANSWER = {
@@ -158,12 +190,14 @@ function connectError(error: unknown, shown: string, timeoutMs: number): unknown
   return new RlError(`cannot connect to ${shown}: ${error.message}`, NO_ANSWER)
 }
 
-/** Takes the credentials out of an address, so that what is shown or thrown never holds them. */
-export function parseAddress({ url, token }: BusAddress): {
+type Address = {
   readonly server: string
   readonly shown: string
   readonly login: { token?: string; user?: string; pass?: string }
-} {
+}
+
+/** Takes the credentials out of an address, so that what is shown or thrown never holds them. */
+export function parseAddress({ url, token }: BusAddress): Address {
   const withScheme = url.includes('://') ? url : `nats://${url}`
   let parsed: URL
   try {

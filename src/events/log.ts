@@ -26,16 +26,18 @@ export type EventLog = LogReader & {
     events: readonly CheckedEvent[],
     options?: { readonly urgent?: boolean; readonly meta?: Readonly<Record<string, string>> },
   ) => readonly Appended[]
-  /** Keeps a message that could not be taken, for people to look at. */
-  readonly addDeadLetter: (letter: {
-    subject: string
-    code: string
-    reason: string
-    body: Uint8Array
-  }) => void
+  /** Keeps messages that could not be taken, for people to look at; all in one transaction. */
+  readonly addDeadLetters: (letters: readonly NewDeadLetter[]) => void
   /** An error (`log.disk-full`) where so many bytes more would leave less free than is kept in reserve. */
   readonly checkSpace: (bytes: number) => void
   readonly setMeta: (name: string, value: string) => void
+}
+
+export type NewDeadLetter = {
+  readonly subject: string
+  readonly code: string
+  readonly reason: string
+  readonly body: Uint8Array
 }
 
 export type LogOptions = {
@@ -135,6 +137,16 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
     },
   )
 
+  const addAllDead = db.transaction((letters: readonly NewDeadLetter[]) => {
+    let last: number | bigint = 0
+    for (const { subject, code, reason, body } of letters) {
+      const kept = body.subarray(0, DEAD_LETTER_BYTES)
+      last = insertDead.run(Date.now(), subject, code, reason, body.byteLength, kept).lastInsertRowid
+    }
+    trimDead.run(Number(last) - DEAD_LETTERS)
+    upsertMeta.run('dead_letters', String(last))
+  })
+
   function appendOne({ envelope, key, stream, body }: CheckedEvent): Appended {
     if (reader.parent) {
       const inherited = duplicateOf(envelope.id, key)
@@ -174,12 +186,7 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
         throw isFull(error) ? diskFull(0, error) : error
       }
     },
-    addDeadLetter({ subject, code, reason, body }) {
-      const kept = body.subarray(0, DEAD_LETTER_BYTES)
-      const { lastInsertRowid } = insertDead.run(Date.now(), subject, code, reason, body.byteLength, kept)
-      trimDead.run(Number(lastInsertRowid) - DEAD_LETTERS)
-      upsertMeta.run('dead_letters', String(lastInsertRowid))
-    },
+    addDeadLetters: (letters) => addAllDead.immediate(letters),
     checkSpace: space.check,
     setMeta: (name, value) => void upsertMeta.run(name, value),
     close() {

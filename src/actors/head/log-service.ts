@@ -9,7 +9,7 @@ import type { Bus } from '../../events/bus.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import { CATALOGUE } from '../../events/catalogue.ts'
 import { type CheckedEvent, decodeLogged, encodeEnvelope } from '../../events/codec.ts'
-import type { Appended, EventLog } from '../../events/log.ts'
+import type { Appended, EventLog, NewDeadLetter } from '../../events/log.ts'
 import { toWireError } from '../../events/log-client.ts'
 import {
   type AppendReply,
@@ -105,10 +105,19 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     }
   }
 
+  /** Bad messages of one turn share a transaction too: a flood of them must not hold up the good ones. */
+  let letters: NewDeadLetter[] = []
   function bury(subject: string, body: Uint8Array, error: unknown): void {
     const { code, message } = toWireError(error)
+    if (letters.length === 0) setImmediate(writeLetters)
+    letters.push({ subject, code, reason: message, body })
+  }
+
+  function writeLetters(): void {
+    const batch = letters
+    letters = []
     try {
-      log.addDeadLetter({ subject, code, reason: message, body })
+      if (batch.length > 0) log.addDeadLetters(batch)
     } catch {
       // A full disk must not turn a bad message into a crash: the sender has its error in any case.
     }
@@ -382,6 +391,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       closing = true
       clearInterval(timer)
       while (waiting.length > 0) commit()
+      writeLetters()
       await confirm()
       announce()
       for (const unsubscribe of leave) unsubscribe()
