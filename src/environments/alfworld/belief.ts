@@ -1,95 +1,10 @@
-/**
- * The expected number of commands to the goal under what an agent can know.
- *
- * Receptacles whose contents were not seen hold a missing object with probabilities p_i from the tables (how many objects of the type
- * one receptacle of that type holds on average). They are explored in order of p_i / c_i, where c_i is the cost of looking: going
- * there, and opening what is closed. With C_i the cost of all looks up to the i-th and rest_i the shortest route once the object was
- * found there, the expected remaining cost is
- *
- *   V = sum_i p_i (C_i + rest_i).
- *
- * Two missing objects (pick two, or object and lamp) are taken as independent; V then runs over the looks in their order and what each
- * may find: nothing, one of them, or both.
- */
+/** What an agent believes of what it has not seen: which objects are missing, and where the tables would look for them. */
 import { canContain, canonicalType, placementRate } from './generator/tables.ts'
-import { act, type Knowledge, likelyOpenable, parseCommand, withItem, withReceptacle } from './knowledge.ts'
-import { bestRoute, commandsOfRoute, isReached, type Route } from './route.ts'
+import { type Knowledge, likelyOpenable } from './knowledge.ts'
 import type { Item, Situation } from './situation.ts'
 
-export type Outlook = {
-  /** Expected commands to the goal, 0 where it is reached. */
-  readonly remaining: number
-  /** A command that starts the cheapest way; null where nothing is left to try. */
-  readonly next: string | null
-}
-
-/** What is left where everything was seen and the goal's objects are nowhere: as long as a whole episode. */
-const HOPELESS = 50
-
-/** The cheapest way on, and what it is expected to cost; null for a sentence that is no goal. */
-export function outlook(knowledge: Knowledge): Outlook | null {
-  const situation = believed(knowledge)
-  if (!situation) return null
-  if (isReached(situation)) return { remaining: 0, next: null }
-  const missing = missingIn(situation)
-  const looks = missing.length > 0 ? looksFor(knowledge, situation, missing) : []
-  if (missing.length === 0 || looks.length === 0) {
-    const route = missing.length === 0 ? bestRoute(situation) : null
-    return route
-      ? { remaining: route.cost, next: commandsOfRoute(situation, route)[0] }
-      : { remaining: HOPELESS, next: null }
-  }
-  if (missing.length === 2) return searchForTwo(knowledge, situation, looks, missing)
-  const searchFirst = searchForOne(knowledge, situation, looks, missing[0])
-  const carried = carryFirst(situation, missing[0])
-  if (!carried) return searchFirst
-  const after = looksFor(knowledge, carried.situation, missing)
-  const searchLater = searchForOne(knowledge, carried.situation, after, missing[0])
-  const remaining = carried.route.cost + searchLater.remaining
-  if (remaining > searchFirst.remaining) return searchFirst
-  return { remaining, next: commandsOfRoute(situation, carried.route)[0] }
-}
-
-/**
- * Expected commands to the goal once the command was given: over what it may reveal, not over what it did reveal. So luck is
- * neither reward nor blame.
- */
-export function expectedAfter(knowledge: Knowledge, command: string): number | null {
-  const after = act(knowledge, command)
-  const value = (next: Knowledge) => outlook(next)?.remaining ?? HOPELESS
-  const situation = believed(knowledge)
-  if (!situation) return null
-  const revealed = revealedBy(knowledge, command)
-  if (revealed === null) return value(after)
-  const seen = withReceptacle(after, revealed, { seen: true, openable: likelyOpenable(knowledge, revealed) })
-  const missing = missingIn(situation)
-  if (missing.length === 0) return value(seen)
-  const looks = looksFor(knowledge, situation, missing)
-  const chances = missing.map(
-    (_, k) => looks.find(({ receptacle }) => receptacle === revealed)?.chances[k] ?? 0,
-  )
-  let expected = 0
-  for (const { probability, found } of findsIn(situation, revealed, missing, chances))
-    expected += probability * value(found.reduce((known, name) => withItem(known, name, [revealed]), seen))
-  return expected
-}
-
-/** Numbers of objects that are only supposed: above any that a game has. */
-const UNNAMED = 1_000_001
-
-/** The receptacle whose contents a command is expected to show for the first time. */
-function revealedBy(knowledge: Knowledge, command: string): number | null {
-  const { verb, object, receptacle } = parseCommand(command)
-  const name = verb === 'examine' ? object : receptacle
-  const index = knowledge.receptacles.findIndex((known) => known.name === name)
-  if (index < 0 || knowledge.receptacles[index].seen) return null
-  if (verb === 'open') return index
-  const shows = verb === 'go' || verb === 'examine'
-  return shows && !(likelyOpenable(knowledge, index) && !knowledge.receptacles[index].open) ? index : null
-}
-
 /** Knowledge as a situation: what is not known is taken as the tables have it. */
-function believed(knowledge: Knowledge): Situation | null {
+export function believed(knowledge: Knowledge): Situation | null {
   const { goal, held, here, items, receptacles } = knowledge
   if (!goal) return null
   const relevant = items.flatMap((item, index): { index: number; item: Item }[] => {
@@ -113,7 +28,7 @@ function believed(knowledge: Knowledge): Situation | null {
 }
 
 /** The types of which the goal still needs an object that nobody has seen, one entry an object. */
-function missingIn({ goal, items, held }: Situation): string[] {
+export function missingIn({ goal, items, held }: Situation): string[] {
   const reachable = (type: string) =>
     items.filter((item, index) => item.type === type && (index === held || item.in.length > 0)).length
   const needed = goal.type === 'pick_two_obj_and_place' ? 2 : 1
@@ -122,34 +37,7 @@ function missingIn({ goal, items, held }: Situation): string[] {
   return missing
 }
 
-/**
- * Commands that an agent at the start spends on looking where nothing is, before it has seen all that the goal needs: by the order of
- * the tables, with the true contents of the situation.
- */
-export function looksInVain(situation: Situation): number {
-  const { goal, items, receptacles } = situation
-  const needed = missingIn({ ...situation, items: [] })
-  const unseen = receptacles.map((_, index) => index)
-  const left = new Map<string, number>()
-  for (const type of needed) left.set(type, (left.get(type) ?? 0) + 1)
-  let wasted = 0
-  for (const { receptacle, cost } of orderedLooks(situation, unseen, needed)) {
-    let useful = false
-    for (const type of new Set(needed)) {
-      const here = items.filter((item) => item.type === type && item.in.includes(receptacle)).length
-      const open = left.get(type) ?? 0
-      if (here === 0 || open === 0) continue
-      useful = true
-      left.set(type, Math.max(0, open - here))
-    }
-    const isTarget = receptacles[receptacle].type === goal.target
-    if (!useful && !isTarget) wasted += cost
-    if ([...left.values()].every((open) => open === 0)) break
-  }
-  return wasted
-}
-
-type Look = {
+export type Look = {
   readonly receptacle: number
   readonly cost: number
   /** For each missing object the probability that it is here. */
@@ -157,7 +45,7 @@ type Look = {
 }
 
 /** Looks at all receptacles not seen yet, best first. */
-function looksFor(knowledge: Knowledge, situation: Situation, missing: readonly string[]): Look[] {
+export function looksFor(knowledge: Knowledge, situation: Situation, missing: readonly string[]): Look[] {
   const unseen = knowledge.receptacles.flatMap(({ seen }, index) => (seen ? [] : [index]))
   return orderedLooks(situation, unseen, missing)
 }
@@ -198,84 +86,40 @@ function likelihood({ type, target }: Situation['goal'], object: string, recepta
       : weight
 }
 
-function searchForOne(
-  knowledge: Knowledge,
-  situation: Situation,
-  looks: readonly Look[],
-  type: string,
-): Outlook {
-  const { receptacles, items } = situation
-  const crowd = new Map<number, number>()
-  for (const { place } of receptacles) crowd.set(place, (crowd.get(place) ?? 0) + 1)
-  const used = new Set(items.flatMap((item) => item.in))
-  const routes = new Map<string, number>()
-  const restAt = (index: number) => {
-    const { type: own, openable, place } = receptacles[index]
-    const isAlone = crowd.get(place) === 1 && !used.has(index)
-    const key = isAlone ? `${own} ${openable}` : String(index)
-    let rest = routes.get(key)
-    if (rest === undefined) {
-      rest = bestRoute(withFind(situation, index, type))?.cost ?? HOPELESS
-      routes.set(key, rest)
+/**
+ * Commands that an agent at the start spends on looking where nothing is, before it has seen all that the goal needs: by the order of
+ * the tables, with the true contents of the situation.
+ */
+export function looksInVain(situation: Situation): number {
+  const { goal, items, receptacles } = situation
+  const needed = missingIn({ ...situation, items: [] })
+  const unseen = receptacles.map((_, index) => index)
+  const left = new Map<string, number>()
+  for (const type of needed) left.set(type, (left.get(type) ?? 0) + 1)
+  let wasted = 0
+  for (const { receptacle, cost } of orderedLooks(situation, unseen, needed)) {
+    let useful = false
+    for (const type of new Set(needed)) {
+      const here = items.filter((item) => item.type === type && item.in.includes(receptacle)).length
+      const open = left.get(type) ?? 0
+      if (here === 0 || open === 0) continue
+      useful = true
+      left.set(type, Math.max(0, open - here))
     }
-    return rest
+    const isTarget = receptacles[receptacle].type === goal.target
+    if (!useful && !isTarget) wasted += cost
+    if ([...left.values()].every((open) => open === 0)) break
   }
-  let spent = 0
-  let remaining = 0
-  for (const { receptacle, cost, chances } of looks) {
-    spent += cost
-    remaining += chances[0] * (spent + restAt(receptacle))
-  }
-  return { remaining, next: commandOfLook(knowledge, situation, looks[0]) }
+  return wasted
 }
 
-/** Looks ahead of which the outcomes are worked out one by one; what lies behind them is estimated. */
-const MOST_LOOKS = 8
-
-/** What follows the second find, roughly; only used behind MOST_LOOKS looks in vain. */
-const AFTER_TWO = 6
-
-/** V over the looks in their order: after each, nothing was found, one object, the other, or both. */
-function searchForTwo(
-  knowledge: Knowledge,
-  situation: Situation,
-  looks: readonly Look[],
-  missing: readonly string[],
-): Outlook {
-  let remaining = 0
-  let inVain = 1
-  let left = [1, 1]
-  let looked = knowledge
-  for (const { receptacle, cost, chances } of looks.slice(0, MOST_LOOKS)) {
-    looked = lookedInto(looked, receptacle)
-    const here = chances.map((chance, k) => Math.min(1, chance / left[k]))
-    left = left.map((share, k) => share - chances[k])
-    remaining += inVain * cost
-    for (const { probability, found } of findsIn(situation, receptacle, missing, here))
-      if (found.length > 0) {
-        const next = found.reduce((known, name) => withItem(known, name, [receptacle]), looked)
-        remaining += inVain * probability * (outlook(next)?.remaining ?? HOPELESS)
-      }
-    inVain *= (1 - here[0]) * (1 - here[1])
-    if (inVain < 1e-6) break
-  }
-  const rest = looks.slice(MOST_LOOKS)
-  const total = rest.reduce((sum, { cost }) => sum + cost, 0)
-  if (rest.length > 0) remaining += inVain * ((2 / 3) * total + AFTER_TWO)
-  return { remaining, next: commandOfLook(knowledge, situation, looks[0]) }
-}
-
-/** Standing before the receptacle, with its contents seen. */
-function lookedInto(knowledge: Knowledge, index: number): Knowledge {
-  const openable = likelyOpenable(knowledge, index)
-  const looked = withReceptacle(knowledge, index, { seen: true, openable, open: openable })
-  return { ...looked, here: looked.receptacles[index].place }
-}
+/** Numbers of objects that are only supposed: above any that a game has. */
+export const UNNAMED = 1_000_001
 
 type Find = { readonly probability: number; readonly found: readonly string[] }
 
 /** What may be found in a receptacle, as made-up names, with probabilities that sum to 1. */
-function findsIn(
+export function findsIn(
   { receptacles, goal }: Situation,
   receptacle: number,
   missing: readonly string[],
@@ -297,83 +141,4 @@ function findsIn(
     { probability: alike ? 0 : b * (1 - a), found: names.slice(1) },
     { probability: a * b, found: both },
   ].filter(({ probability }) => probability > 1e-9)
-}
-
-/** Standing at the find, with the receptacle open. */
-function withFind(situation: Situation, index: number, type: string): Situation {
-  const { receptacles, items } = situation
-  const isObject = type === situation.goal.object
-  const find: Item = {
-    name: `${type} ${UNNAMED}`,
-    type,
-    pickupable: isObject,
-    treatable: true,
-    in: [index],
-    has: { clean: false, hot: false, cool: false },
-    on: false,
-  }
-  const opened = receptacles.slice()
-  opened[index] = { ...opened[index], open: true }
-  return { ...situation, receptacles: opened, items: [...items, find], here: opened[index].place }
-}
-
-/** What can be done with the objects that are known before the missing one is searched: bring the first, or take it along. */
-function carryFirst(
-  situation: Situation,
-  missing: string,
-): { readonly route: Route; readonly situation: Situation } | null {
-  const { goal, items, held, receptacles } = situation
-  const known = items.findIndex(
-    (item, index) => item.type === goal.object && (index === held || item.in.length > 0),
-  )
-  if (known < 0) return null
-  const isLook = goal.type === 'look_at_obj_in_light'
-  if (isLook && (missing === goal.object || items[held]?.type === goal.object)) return null
-  const first = { ...situation, goal: { ...goal, type: 'pick_and_place_simple' as const } }
-  const whole = isLook ? takeRoute(situation) : isReached(first) ? null : bestRoute(first)
-  if (!whole || whole.cost === 0) return null
-  const { receptacle, item } = whole.stops[whole.stops.length - 1]
-  const moved = items.map((other, index) =>
-    index === item ? { ...other, in: isLook ? [] : [receptacle] } : other,
-  )
-  const opened = receptacles.slice()
-  opened[receptacle] = { ...opened[receptacle], open: true }
-  return {
-    route: whole,
-    situation: {
-      ...situation,
-      items: moved,
-      receptacles: opened,
-      held: isLook ? item : -1,
-      here: receptacles[receptacle].place,
-    },
-  }
-}
-
-/** The cheapest way to have an object of the goal in hand: that of a look task whose lamp is lit wherever the object is. */
-function takeRoute(situation: Situation): Route | null {
-  const { items, goal } = situation
-  let best: Route | null = null
-  for (const [index, { type, in: sources }] of items.entries()) {
-    if (type !== goal.object) continue
-    for (const source of sources) {
-      const lamp: Item = { ...items[index], type: goal.target, in: [source], on: true, pickupable: false }
-      const route = bestRoute({
-        ...situation,
-        items: [...items.map((item, i) => (i === index ? { ...item, in: [source] } : item)), lamp],
-      })
-      if (route && (!best || route.cost < best.cost)) best = { ...route, stops: route.stops.slice(0, -1) }
-    }
-  }
-  return best
-}
-
-function commandOfLook(
-  { receptacles: known }: Knowledge,
-  { receptacles, here }: Situation,
-  look: Look,
-): string {
-  const { name, place, openable, open } = receptacles[look.receptacle]
-  if (place !== here) return `go to ${name}`
-  return openable && !open && known[look.receptacle].openable !== false ? `open ${name}` : `examine ${name}`
 }

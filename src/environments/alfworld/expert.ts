@@ -1,6 +1,7 @@
 /** The expert that knows only what it has seen: a teacher whose demonstrations an agent could have made. */
-import { expectedAfter, outlook } from './belief.ts'
+
 import { type Knowledge, parseCommand } from './knowledge.ts'
+import { expectedAfter, outlook } from './outlook.ts'
 
 /** A command counts as sensible when it is expected to save more than this many commands of the way to the goal. */
 export const SENSIBLE = 0.5

@@ -1,7 +1,7 @@
 /**
  * True progress of the steps of an episode, under what the agent can know.
  *
- * The potential V(k) is the expected number of commands from knowledge k to the goal (belief.ts); without anything missing it is the
+ * The potential V(k) is the expected number of commands from knowledge k to the goal (outlook.ts); without anything missing it is the
  * length of the shortest route. A step's progress is V(k) - E[V(k') | k, command]: what the step was worth when it was taken, with the
  * expectation over what it might have revealed. The best step has 1, a useless one 0, one that must be undone less than 0; looking into
  * a likely receptacle is worth about as much as any other good step, into an unlikely one less, into one seen before nothing.

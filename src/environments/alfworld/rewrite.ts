@@ -138,7 +138,7 @@ export function rewrittenGame(original: Game, goal: Goal, sentence: string): Gam
   return gameOf(file, rewrittenName(original.name, goal))
 }
 
-/** The game with the solver's plan as its walkthrough. @throws nothing: a game without a plan keeps none */
+/** The game with the solver's plan as its walkthrough; without a plan it has none, and says that it is not solvable. */
 export function withWalkthrough(game: Game): Game {
   const plan = solveGame(game)
   const walkthrough = 'commands' in plan ? plan.commands : null
