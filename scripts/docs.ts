@@ -2,10 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { configDoc } from './docs/config.ts'
+import { asyncApiDoc, eventsDoc } from './docs/events.ts'
 import type { GeneratedDoc } from './docs/generated.ts'
 import { machineDocs } from './docs/machines.ts'
 
-const docs: readonly GeneratedDoc[] = [...machineDocs(), configDoc()]
+const docs: readonly GeneratedDoc[] = [...machineDocs(), configDoc(), eventsDoc(), asyncApiDoc()]
 
 for (const { path, text } of docs) {
   mkdirSync(dirname(path), { recursive: true })
