@@ -14,9 +14,11 @@ export type Attack = {
   readonly program: string
   /** The verdicts that containment allows; any where absent. */
   readonly verdicts?: readonly Verdict[]
+  /** Whether what it leaves behind could show in a second test of the same program. */
+  readonly twice?: boolean
 }
 
-export const ATTACK_LIMITS: Limits = { ...DEFAULT_LIMITS, cpuMs: 1000, wallMs: 5000, memoryMB: 128 }
+export const ATTACK_LIMITS: Limits = { ...DEFAULT_LIMITS, cpuMs: 500, wallMs: 3000, memoryMB: 128 }
 
 const FAILS: readonly Verdict[] = ['runtime_error', 'timeout', 'memory', 'output_limit', 'compile_error']
 
@@ -81,6 +83,7 @@ export const ATTACKS: readonly Attack[] = [
     what: 'leaves children behind in sessions of their own',
     program:
       "import os, time\nfor _ in range(5):\n    if os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n            time.sleep(600)\n        os._exit(0)\nprint('left')\n",
+    twice: true,
   },
   {
     name: 'network',
@@ -98,8 +101,9 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: 'write-system',
     what: 'writes outside of its folder',
+    // pyodide has no system but its own memory.
     program: attempt(
-      "import os\nassert not os.path.isdir('/home/pyodide')\nfor path in ('/usr/rl-attack', '/etc/rl-attack', '/rl-attack', '/dev/rl-attack', '/root/rl-attack'):\n    try:\n        open(path, 'w').close()\n        break\n    except OSError:\n        pass\nelse:\n    raise OSError('all refused')",
+      "import sys\nassert sys.platform != 'emscripten'\nfor path in ('/usr/rl-attack', '/etc/rl-attack', '/rl-attack', '/dev/rl-attack', '/root/rl-attack'):\n    try:\n        open(path, 'w').close()\n        break\n    except OSError:\n        pass\nelse:\n    raise OSError('all refused')",
     ),
   },
   {
@@ -128,6 +132,7 @@ export const ATTACKS: readonly Attack[] = [
     what: 'kills its parent and everyone else, then goes on',
     program:
       "import os, signal\nfor pid in (os.getppid(), 1, -1):\n    for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM):\n        try:\n            os.kill(pid, number)\n        except OSError:\n            pass\nprint('still here')\n",
+    twice: true,
   },
   {
     name: 'kill-self',
@@ -164,12 +169,14 @@ export const ATTACKS: readonly Attack[] = [
     what: 'leaves a deep tree of folders',
     program:
       "import os\nfor _ in range(300):\n    os.mkdir('d')\n    os.chdir('d')\n    open('f', 'w').close()\nprint('left')\n",
+    twice: true,
   },
   {
     name: 'close-descriptors',
     what: 'closes and overwrites every descriptor',
     program:
       "import os\nfor fd in range(3, 1024):\n    try:\n        os.write(fd, b'R\\x00\\x00\\x00\\x00S-' + bytes(100))\n    except OSError:\n        pass\nos.closerange(0, 1024)\n",
+    twice: true,
   },
   {
     name: 'fake-verdict',
@@ -180,16 +187,19 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     name: 'read-tests',
-    what: 'looks for the other tests in memory and in files',
+    what: 'looks for the other test in memory and in files',
+    // The mark is written backwards, so that the program does not find itself.
     program: attempt(
-      "import gc, glob, os, sys\nfound = False\nfor thing in gc.get_objects():\n    if isinstance(thing, dict):\n        found = found or any(isinstance(value, (str, bytes)) and len(value) < 99 and ('MARK' + 'ER2' in str(value)) for value in list(thing.values()))\nfor path in glob.glob('/tmp/**', recursive=True):\n    if os.path.isfile(path):\n        found = found or ('MARK' + 'ER2') in open(path, errors='replace').read()\nassert found",
+      "import gc, glob, os\nmark = '2REKRAM'\nfound = False\nfor thing in gc.get_objects():\n    if isinstance(thing, dict):\n        found = found or any(isinstance(value, (str, bytes)) and len(value) < 99 and mark in str(value)[::-1] for value in list(thing.values()))\nfor path in glob.glob('/tmp/**', recursive=True):\n    if os.path.isfile(path):\n        found = found or mark in open(path, errors='replace').read()[::-1]\nassert found",
     ),
+    twice: true,
   },
   {
     name: 'leave-a-note',
     what: 'hides a note from one test for the next',
     program:
       "import builtins, json, os, sys\nnote = '/tmp/note'\nif os.path.exists(note) or hasattr(builtins, 'note') or hasattr(json, 'note'):\n    print('ESCAPED')\nopen(note, 'w').close()\nbuiltins.note = json.note = True\nbuiltins.print = None\n",
+    twice: true,
   },
   {
     name: 'trace-parent',
@@ -228,17 +238,16 @@ export type AttackResult = {
 
 export const ATTACK_SECRET = 'RL_ATTACK_SECRET'
 
-/** Runs each attack with two tests: it is contained where neither run got through and the sandbox stood. */
+/** Runs each attack: it is contained where no run got through and the sandbox stood. */
 export async function* runAttacks(executor: Executor, port = 9): AsyncIterable<AttackResult> {
   for (const attack of ATTACKS) {
     const program = attack.program.replaceAll('PORT', String(port)).replaceAll('SECRET_NAME', ATTACK_SECRET)
-    const stdins = ['MARKER1\n', 'MARKER2\n']
+    const stdins = attack.twice ? ['MARKER1\n', 'MARKER2\n'] : ['MARKER1\n']
     const [results] = await runAll(executor, [{ program, stdins, limits: ATTACK_LIMITS }])
-    const [first, second] = results
-    const fine = (result: RunResult) =>
-      result.verdict !== 'sandbox_error' &&
-      !result.stdout.includes('ESCAPED') &&
-      (attack.verdicts?.includes(result.verdict) ?? true)
-    yield { attack, contained: fine(first) && fine(second), result: fine(first) ? second : first }
+    const escaped = results.find((result) => !isContained(attack, result))
+    yield { attack, contained: escaped === undefined, result: escaped ?? results[results.length - 1] }
   }
 }
+
+const isContained = ({ verdicts }: Attack, { verdict, stdout }: RunResult) =>
+  verdict !== 'sandbox_error' && !stdout.includes('ESCAPED') && (verdicts?.includes(verdict) ?? true)

@@ -17,7 +17,7 @@ import {
 
 const RUNNER = readFileSync(new URL('../runner/sandbox_runner.py', import.meta.url), 'utf8')
 /** Changes with every change of the runner that can change a result. */
-const SEMANTICS = 'runner-1'
+const SEMANTICS = 'runner-2'
 /** Where this process is root, sandboxes belong to these otherwise unused users, one for each slot. */
 const FIRST_UID = 61_000
 /** Memory for the runner itself, beside the program's. */

@@ -133,13 +133,14 @@ async function runOnce(
   signal?: AbortSignal,
 ): Promise<RunResult> {
   signal?.throwIfAborted()
-  const wallMs = wallLimitMs(limits) * CPU_STRETCH
+  const cpuMs = limits.cpuMs * CPU_STRETCH
+  const wallMs = wallLimitMs({ ...limits, cpuMs })
   const answer = nextMessage(child, wallMs + GRACE_MS, signal)
   child.send({
     id,
     program,
     stdin,
-    cpuMs: limits.cpuMs * CPU_STRETCH,
+    cpuMs,
     wallMs,
     memoryMB: limits.memoryMB,
     outputBytes: limits.outputBytes,

@@ -5,6 +5,7 @@
  * From the parent: { id, program, stdin, cpuMs, wallMs, memoryMB, outputBytes }
  * To the parent:   { ready: version } once, then { id, outcome, code, stdout, stderrTail, cpuMs, wallMs, peakKB } for each test.
  */
+import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 
 const TICK_MS = 20
@@ -13,13 +14,17 @@ const GRACE_MS = 300
 const INTERRUPT = 2
 const RUNS_PER_WORKER = 500
 
+/** Compiled once for all workers. */
+const compiled = await WebAssembly.compile(
+  await readFile(new URL(import.meta.resolve('pyodide/pyodide.asm.wasm'))),
+)
 let worker = startWorker()
 let runs = 0
 
 function startWorker() {
   const interrupt = new Uint8Array(new SharedArrayBuffer(1))
   const thread = new Worker(new URL('./pyodide_worker.mjs', import.meta.url), {
-    workerData: { interrupt },
+    workerData: { interrupt, compiled },
     env: {},
     stdin: false,
     stdout: true,

@@ -35,10 +35,17 @@ WebAssembly.Memory.prototype.grow = function growWithinLimit(pages) {
   return grow.call(this, pages)
 }
 
+const { instantiate } = WebAssembly
+WebAssembly.instantiate = async (source, imports) =>
+  source instanceof WebAssembly.Module
+    ? instantiate(source, imports)
+    : { module: workerData.compiled, instance: await instantiate(workerData.compiled, imports) }
+
 const pyodide = await loadPyodide({
   jsglobals: Object.create(null),
   env: { HOME: '/tmp', LANG: 'C.UTF-8', PYTHONHASHSEED: '0' },
 })
+WebAssembly.instantiate = instantiate
 const { FS, _module: wasm } = pyodide
 
 let stdin = Buffer.alloc(0)

@@ -10,6 +10,7 @@ processes, file MB), then for each test u32 index, u32 size, standard input.
 Output (descriptor 1): one byte R when ready; for each test the struct RESULT, standard output, tail of standard error.
 A test is read only when the one before is over, so no program finds a later test in its memory.
 """
+import atexit
 import builtins
 import gc
 import io
@@ -251,6 +252,25 @@ def next_child():
             return False
 
 
+def end(status):
+    """Ends the process as the interpreter does: threads are joined, exit handlers run, buffers are flushed."""
+    try:
+        if 'threading' in sys.modules:
+            sys.modules['threading']._shutdown()
+        atexit._run_exitfuncs()
+        if status is None:
+            status = 0
+        elif not isinstance(status, int):
+            print(status, file=sys.stderr)
+            status = 1
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and not stream.closed:
+                stream.flush()
+    except BaseException:
+        status = 120
+    os._exit(status & 255)
+
+
 set_dumpable(0)
 source_fd, result_fd = os.dup(0), os.dup(1)
 null = os.open('/dev/null', os.O_RDWR)
@@ -275,8 +295,11 @@ main.__annotations__ = {}
 gc.collect()
 gc.freeze()
 
-# The program runs in this frame and not in a function, so that it has all but one level of the recursion limit, and
-# the interpreter ends as it always does: threads are joined, exit handlers run, buffers are flushed.
+# Taking the interpreter down object by object is most of the time of a short test. Only a program with destructors
+# can tell that it was not done.
+full_ending = b'__del__' in program or b'weakref' in program
+
+# The program runs in this frame and not in a function, so that it has all but one level of the recursion limit.
 if next_child():
     sys.modules['__main__'] = main
     try:
@@ -288,11 +311,15 @@ if next_child():
     os.write(3, b'S')
     os.close(3)
     sys.setrecursionlimit(sys.getrecursionlimit() + 1)
+    status = 0
     try:
         exec(program, main.__dict__)
-    except SystemExit:
-        raise
+    except SystemExit as error:
+        status = error.code
     except BaseException as error:
         error.__traceback__ = error.__traceback__.tb_next
         sys.excepthook(type(error), error, error.__traceback__)
-        sys.exit(1)
+        status = 1
+    if full_ending:
+        sys.exit(status)
+    end(status)
