@@ -53,8 +53,17 @@ const measure = (name: string, value: number, unit: string, goal: string | null,
   report({ suite: 'cold-start', name, value, unit, goal, n, note })
 async function timed<T>(name: string, goal: string | null, work: () => Promise<T>): Promise<T> {
   const startedMs = performance.now()
+  const before = process.cpuUsage()
   const result = await work()
-  measure(name, (performance.now() - startedMs) / 1000, 's', goal, 1)
+  const { user, system } = process.cpuUsage(before)
+  measure(
+    name,
+    (performance.now() - startedMs) / 1000,
+    's',
+    goal,
+    1,
+    `${((user + system) / 1e6).toFixed(1)} s of CPU`,
+  )
   return result
 }
 

@@ -84,7 +84,7 @@ const environment = section({
 }).describe('Where the tasks come from and how they are played.')
 
 const coldStart = {
-  updates: count.default(300).describe('Optimiser steps.'),
+  updates: count.default(450).describe('Optimiser steps.'),
   batch: positive.default(16).describe('Samples in one optimiser step.'),
   learningRate: z
     .number()
@@ -146,8 +146,8 @@ const endpoint = {
   model: z
     .string()
     .min(1)
-    .default('tiny')
-    .describe('Preset (`tiny`, `small`), Hugging Face folder, or the name that the endpoint knows.'),
+    .default('nano')
+    .describe('Preset (`nano`, `tiny`), Hugging Face folder, or the name that the endpoint knows.'),
   baseUrl: z.url().nullable().default(null).describe('Of the OpenAI-compatible endpoint.'),
   apiKeyEnv: z
     .string()
@@ -173,8 +173,8 @@ const policy = section({
     .default(null)
     .describe('Earlier steps that a prompt shows; null shows all.'),
   coldStart: section({
-    demonstrations: positive.default(800).describe('Expert episodes to imitate.'),
-    expertNoise: share.default(0.25).describe('Share of random commands in them; failures are kept.'),
+    demonstrations: positive.default(1500).describe('Expert episodes to imitate.'),
+    expertNoise: share.default(0.22).describe('Share of random commands in them; failures are kept.'),
     ...coldStart,
   }).describe('Version 0 of a local model, kept in a cache by content.'),
   training: section({
@@ -222,14 +222,14 @@ const rewardModel = section({
     .default(0.6)
     .describe('A warning is printed when process accuracy at the start is lower: such a judge hurts.'),
   coldStart: section({
-    rollouts: positive.default(160).describe('Rollouts of policy version 0, labelled by true progress.'),
-    flippedLabels: share.default(0.2).describe('Share of labels turned round.'),
+    rollouts: positive.default(320).describe('Rollouts of policy version 0, labelled by true progress.'),
+    flippedLabels: share.default(0.1).describe('Share of labels turned round.'),
     ...coldStart,
-    updates: count.default(60).describe('Optimiser steps.'),
+    updates: count.default(100).describe('Optimiser steps.'),
     learningRate: z
       .number()
       .positive()
-      .default(1e-3)
+      .default(5e-3)
       .describe('Highest learning rate; it falls linearly to 0.'),
   }).describe("Version 0 of a local model, from the policy's version 0."),
   training: section({

@@ -9,10 +9,10 @@ export const CAUSES = {
   approach: 'goes towards what the task needs',
   advance: 'brings the task forward',
   repeat: 'repeats what was done before',
-  idle: 'changes nothing',
+  idle: 'has no effect',
   undo: 'undoes what was achieved',
   object: 'handles the wrong object',
-  place: 'looks in the wrong place',
+  place: 'goes to the wrong place',
 } as const
 
 export type Cause = keyof typeof CAUSES
@@ -22,7 +22,7 @@ export const CAUSE_WORDS = Object.keys(CAUSES) as readonly Cause[]
 /** The words of verdicts, good first. */
 export const VERDICT_WORDS = ['good', 'bad'] as const
 
-/** A critique for people and for task adaptation, e.g. `looks in the wrong place: open cabinet 4`. */
+/** A critique for people and for task adaptation, e.g. `goes to the wrong place: open cabinet 4`. */
 export function critiqueText(cause: Cause, action: string): string {
   return `${CAUSES[cause]}: ${action}`
 }

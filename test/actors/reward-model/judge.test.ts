@@ -40,7 +40,7 @@ async function tinyModel() {
 test('every cause and verdict is one token', () => {
   assert.is(new Set([...judge.causes, judge.good, judge.bad, judge.ask]).size, CAUSE_WORDS.length + 3)
   assert.ok(CAUSE_WORDS.every((word) => codec.encode(word).length === 1))
-  assert.is(critiqueText('place', 'open cabinet 4'), 'looks in the wrong place: open cabinet 4')
+  assert.is(critiqueText('place', 'open cabinet 4'), 'goes to the wrong place: open cabinet 4')
 })
 
 test('causes go with their labels', () => {
