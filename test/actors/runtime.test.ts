@@ -1,6 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { redact } from '../../src/actors/redact.ts'
 import { type ActorOptions, type ActorStatus, startActor } from '../../src/actors/runtime.ts'
+import { RlError } from '../../src/errors.ts'
 import { pack, unpack } from '../../src/events/msgpack.ts'
 import { subjectsOf } from '../../src/events/subjects.ts'
 import { startTestHead, type TestHead, until } from '../support/run.ts'
@@ -44,6 +48,125 @@ test('three deciders and their workers go through a run', async () => {
   assert.is(status.state, 'working')
   await Promise.all(actors.map((one) => one.stop()))
   await head.close()
+})
+
+test('a second decider of a role is refused while the first lives, and let in when it has left', async () => {
+  const head = await startTestHead()
+  const options = { role: 'policy', worker: policyWorker, decider: toyPolicy() } as const
+  const first = await actor(head, options)
+  const refused = await actor(head, options).catch((error: unknown) => error)
+  assert.instance(refused, RlError)
+  assert.is((refused as RlError).code, 'actor.second-decider')
+  assert.match((refused as RlError).message, new RegExp(first.name))
+  const worker = await actor(head, { role: 'policy', worker: policyWorker })
+  await first.stop()
+  const second = await actor(head, options)
+  for (const one of [worker, second]) await one.stop()
+  await head.close()
+})
+
+test('a process that goes silent is told as a stall within twice its heartbeat, and its work goes to another', async () => {
+  const head = await startTestHead()
+  head.service.append([runStarted])
+  const child = spawn(process.execPath, ['--import', 'tsx', 'test/actors/silent-process.ts'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NATS_URL: head.address.url, NATS_TOKEN: head.address.token },
+  })
+  const actors = [
+    await actor(head, {
+      role: 'environment',
+      worker: idleWorker,
+      decider: toyEnvironment({ iterations: 1, rollouts: 2 }),
+    }),
+  ]
+  head.service.append([
+    { type: 'IterationStarted', data: { iteration: 1, policyVersion: 0, rewardModelVersion: 0 } },
+  ])
+  await once(child.stdout, 'data')
+  const inHand = () => head.watch.actors().some(({ pid, leases }) => pid === child.pid && leases.length === 2)
+  await until('a heartbeat that names the rollouts', inHand)
+  const silentSince = Date.now()
+  child.kill('SIGSTOP')
+  await until('a stall', () => [...head.log.events({ types: ['StallDetected'] })].length > 0)
+  const [stall] = [...head.log.events({ types: ['StallDetected'] })]
+  if (stall.type !== 'StallDetected') throw new Error('another event')
+  assert.match(stall.data.waitingFor, /heartbeat of environment/)
+  assert.match(stall.data.waitingFor, /Rollout\/1\/slot\/0/)
+  assert.ok(stall.data.deadline - stall.data.since <= 400)
+  assert.ok(stall.data.since <= silentSince + 200)
+  const silent = head.watch.actors().find(({ stalled }) => stalled)
+  assert.is(silent?.pid, child.pid)
+  actors.push(await actor(head, { role: 'environment', worker: environmentWorker() }))
+  await until('the work done by another', () => head.log.countByType().TrajectoryCompleted === 2)
+  child.kill('SIGKILL')
+  for (const one of actors) await one.stop()
+  await head.close()
+})
+
+test('work that fails again and again ends in an event; a job of the decider that does ends the actor', async () => {
+  const head = await startTestHead()
+  const failing = environmentWorker(() => Promise.reject(new Error('no display, Bearer abcdefgh12345678')))
+  const environment = await actor(head, {
+    role: 'environment',
+    worker: failing,
+    decider: toyEnvironment({ iterations: 1, rollouts: 1 }),
+    attempts: 2,
+  })
+  head.service.append([
+    { type: 'IterationStarted', data: { iteration: 1, policyVersion: 0, rewardModelVersion: 0 } },
+  ])
+  await until('given up', () => head.log.byKey('Rollout/1/slot/0') !== null)
+  const failed = head.log.byKey('Rollout/1/slot/0')
+  if (failed?.type !== 'RolloutFailed') throw new Error('expected RolloutFailed')
+  assert.is(failed.data.attempts, 2)
+  assert.match(failed.data.error, /no display/)
+  assert.not(failed.data.error.includes('abcdefgh'))
+  await environment.stop()
+  const policy = await actor(head, { role: 'policy', worker: idleWorker, decider: toyPolicy(), attempts: 2 })
+  head.service.append([
+    { type: 'IterationCompleted', data: { iteration: 1, accuracy: { successes: 0, n: 1 }, metrics: {} } },
+  ])
+  const end = await policy.done.catch((error: unknown) => error)
+  assert.match(String(end), /nobody does train/)
+  const failures = [...head.log.events({ types: ['ActorFailed'] })].filter(
+    ({ actor: name }) => name === policy.name,
+  )
+  assert.equal(
+    failures.map(({ data }) => 'willRetry' in data && data.willRetry),
+    [true, false],
+  )
+  await head.close()
+})
+
+test('jobs that are shared go through the queue to any worker of the role', async () => {
+  const head = await startTestHead()
+  const worker = { ...policyWorker, shared: new Set(['train']) }
+  const decider = await actor(head, { role: 'policy', worker, decider: toyPolicy() })
+  const helper = await actor(head, { role: 'policy', worker })
+  for (let iteration = 1; iteration <= 5; iteration++)
+    head.service.append([
+      { type: 'IterationCompleted', data: { iteration, accuracy: { successes: 0, n: 1 }, metrics: {} } },
+    ])
+  await until('all done', () => head.log.countByType().PolicyUpdated === 5)
+  for (const one of [decider, helper]) await one.stop()
+  await head.close()
+})
+
+test('an actor whose head stays away ends itself', async () => {
+  const head = await startTestHead()
+  const one = await actor(head, { role: 'policy', worker: policyWorker, headGoneMs: 1_500 })
+  await head.service.close()
+  const end = await one.done.catch((error: unknown) => error)
+  assert.is((end as RlError).code, 'actor.head-gone')
+  await head.close()
+})
+
+test('secrets do not leave in error texts', () => {
+  process.env.TEST_SERVICE_API_KEY = 'key-in-the-environment'
+  const text = redact('nats://s3cret@host Bearer abcdefghijk sk-abcdefghijkl key-in-the-environment', [
+    'host',
+  ])
+  assert.is(text, 'nats://***@*** Bearer *** sk-*** ***')
 })
 
 test.run()

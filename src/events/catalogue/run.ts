@@ -7,16 +7,17 @@ const role = z.enum(ROLES)
 export const runEvents = {
   RunStarted: define({
     v: 1,
-    summary: 'A run began, with this effective config (secrets redacted), code version and seed.',
+    summary:
+      'A run began, or a fork left its parent: with this effective config (secrets redacted), code version and seed.',
     schema: z.strictObject({
       config: z.record(z.string(), z.unknown()),
       configDigest: sha256,
       codeVersion: z.string(),
       seed: z.number(),
-      /** Where a fork left its parent. */
+      /** Where a fork left its parent; the config holds from here on. */
       parent: z.strictObject({ run: name, position: count }).nullable(),
     }),
-    key: () => 'RunStarted',
+    key: ({ parent }) => (parent === null ? 'RunStarted' : `RunStarted/${parent.position}`),
     reproducible: true,
   }),
   RunPaused: define({

@@ -1,0 +1,21 @@
+import { RlError } from '../errors.ts'
+import type { LoggedEvent } from './catalogue.ts'
+import type { LogReader } from './log-reader.ts'
+
+export type Starts = {
+  readonly first: LoggedEvent<'RunStarted'>
+  /** That of the youngest fork; else the first. */
+  readonly last: LoggedEvent<'RunStarted'>
+}
+
+/** Where the log of a run begins, and where its latest fork does. Errors: `run.not-started`. */
+export function startsOf(log: Pick<LogReader, 'events' | 'run' | 'path'>): Starts {
+  const starts = [...log.events({ types: ['RunStarted'] })] as LoggedEvent<'RunStarted'>[]
+  const last = starts.at(-1)
+  if (!last)
+    throw new RlError(`the log of run '${log.run}' does not begin with RunStarted`, {
+      code: 'run.not-started',
+      hint: `remove the folder of ${log.path} and start anew`,
+    })
+  return { first: starts[0], last }
+}

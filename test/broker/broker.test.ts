@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { readConnection, runFolder } from '../../src/broker/connection.ts'
+import { startTestHead, temporaryFolder, until } from '../support/run.ts'
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+  } catch {
+    return false
+  }
+}
+
+test('the server dies with a head that is killed, and the next head has it again under the same address', async () => {
+  const root = temporaryFolder()
+  const folder = runFolder('crash', root)
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', 'test/actors/toy-process.ts', 'head', root, '1', '1'],
+    {
+      stdio: 'inherit',
+    },
+  )
+  await until('a connection', () => existsSync(folder.connection))
+  const before = readConnection(folder.connection)
+  const pid = Number(readFileSync(join(folder.broker, 'nats.pid'), 'utf8'))
+  assert.ok(isAlive(pid))
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  await until('the server to be gone', () => !isAlive(pid))
+  const head = await startTestHead({ run: 'crash', root })
+  assert.is(head.address.url, before?.url)
+  assert.is(head.address.token, before?.token)
+  await head.close()
+  assert.not(existsSync(folder.connection))
+})
+
+test('the token stands in files that only their owner reads, and in no command line', async () => {
+  const head = await startTestHead()
+  const token = String(head.address.token)
+  for (const path of [head.folder.connection, join(head.folder.broker, 'nats.conf')])
+    assert.is(statSync(path).mode & 0o777, 0o600, path)
+  const pid = head.broker?.pid()
+  if (existsSync(`/proc/${pid}/cmdline`))
+    assert.not(readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(token))
+  const { port } = new URL(head.address.url)
+  assert.match(
+    readFileSync(join(head.folder.broker, 'nats.conf'), 'utf8'),
+    new RegExp(`host: "127.0.0.1"\nport: ${port}`),
+  )
+  await head.close()
+})
+
+test.run()

@@ -1,0 +1,55 @@
+/** Imports point down: what a folder may know is written here, and nothing else is imported. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+
+/** A folder, or one file of it: a port (types alone), or the loss that trainers compute. Everybody may know errors.ts and random.ts, which know nothing. */
+const COMMON = ['errors', 'random']
+const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
+  errors: [],
+  random: [],
+  events: [],
+  learning: ['models/port', 'environments/port'],
+  models: ['learning/loss'],
+  environments: ['models/port', 'config'],
+  projections: ['events', 'learning'],
+  broker: ['events'],
+}
+
+function imports(file: string): string[] {
+  const source = readFileSync(file, 'utf8')
+  return [...source.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, path]) =>
+    relative('src', join(dirname(file), path)),
+  )
+}
+
+function layerOf(path: string): string {
+  return path.split('/')[0].replace(/\.ts$/, '')
+}
+
+function isKnown(path: string, known: readonly string[]): boolean {
+  return known.includes(layerOf(path)) || known.includes(path.replace(/\.ts$/, ''))
+}
+
+for (const [layer, known] of Object.entries(MAY_KNOW))
+  test(`${layer} knows ${[...known, ...COMMON].join(', ')} and itself alone`, () => {
+    const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
+      (file) => file.endsWith('.ts') && layerOf(file) === layer,
+    )
+    const wrong = files.flatMap((file) =>
+      imports(join('src', file))
+        .filter((path) => !isKnown(path, [layer, ...known, ...COMMON]))
+        .map((path) => `${file} imports ${path}`),
+    )
+    assert.equal(wrong, [])
+  })
+
+test('NATS is spoken by one file', () => {
+  const speakers = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && /from 'nats'/.test(readFileSync(join('src', file), 'utf8')),
+  )
+  assert.equal(speakers, ['events/bus.ts'])
+})
+
+test.run()
