@@ -16,6 +16,7 @@ import type { Executor } from './executor.ts'
 import { type FamilyRecipe, parseRecipe, problemOf, templateOf, whyPoor } from './family/recipe.ts'
 import { rewriteRecipe } from './family/rewrite.ts'
 import { drawRecipes, type FamilySplit, templates } from './family/templates.ts'
+import { writeUnitTest } from './family/unit-test.ts'
 import { type Grade, grade, shareOf } from './grade.ts'
 import { parseProgram } from './parse.ts'
 import { type CodingProblem, isRunnable } from './problem.ts'
@@ -247,10 +248,12 @@ async function problemFiles(paths: readonly string[]): Promise<string[]> {
   return found
 }
 
-/** Every phrase and program text of the generated family: what a word-level tokenizer is made from. */
+/** Problems, programs and unit tests of the generated family: what a word-level tokenizer is made from. */
 export function familyTexts(): string[] {
   const recipes = (['train', 'in-domain', 'ood'] as const).flatMap((split) =>
     drawRecipes({ split, count: templates().length, maxLevel: 99, seed: 0 }),
   )
-  return recipes.map(problemOf).flatMap((of) => [observationOf(of), ...of.solutions])
+  return recipes
+    .map(problemOf)
+    .flatMap((of) => [observationOf(of), ...of.solutions, ...of.tests.map(writeUnitTest)])
 }

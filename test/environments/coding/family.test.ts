@@ -13,6 +13,11 @@ import {
 } from '../../../src/environments/coding/family/recipe.ts'
 import { rewriteRecipe } from '../../../src/environments/coding/family/rewrite.ts'
 import { draw, drawRecipes, templates } from '../../../src/environments/coding/family/templates.ts'
+import {
+  readUnitTest,
+  scriptedUnitTest,
+  writeUnitTest,
+} from '../../../src/environments/coding/family/unit-test.ts'
 import { grade } from '../../../src/environments/coding/grade.ts'
 import { mutate, scriptedProgram } from '../../../src/environments/coding/scripted.ts'
 import { rng, seedOf } from '../../../src/random.ts'
@@ -106,9 +111,23 @@ test('rewriting gives another good problem, harder or easier unless only its con
       const other = rewriteRecipe(recipe, direction, [idOf(rewritten)], seedOf(seed))
       if (typeof other !== 'string') assert.is.not(idOf(other), idOf(rewritten))
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   )
   assert.ok(moved > made / 2, `${moved} of ${made}`)
+})
+
+test('unit tests are read as they are written, whatever the spaces; the scripted writer errs as often as it is told to', () => {
+  const problem = problemOf(pool[0])
+  for (const one of problem.tests) {
+    assert.equal(readUnitTest(writeUnitTest(one)), { test: one })
+    const spaced = writeUnitTest(one).replaceAll('\n', ' ')
+    assert.equal(readUnitTest(`input 1 output ${spaced}`), { test: one })
+  }
+  for (const bad of ['', 'input 1', 'output 1 input 2', 'input output 1', 'input 1 output'])
+    assert.ok('reason' in readUnitTest(bad), bad)
+  const written = Array.from({ length: 200 }, (_, i) => scriptedUnitTest(problem.tests, 0.5, seedOf(i)))
+  const right = written.filter((text) => problem.tests.some((one) => writeUnitTest(one) === text)).length
+  assert.ok(right > 70 && right < 130, `${right}`)
 })
 
 test('what is no recipe is refused', () => {

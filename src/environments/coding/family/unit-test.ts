@@ -1,0 +1,28 @@
+/** How a small model writes a unit test for a generated problem: a line `input`, the input, a line `output`, the output. */
+import { rng, type Seed } from '../../../random.ts'
+import type { ParsedTest } from '../parse.ts'
+import type { TestCase } from '../problem.ts'
+
+export const writeUnitTest = ({ input, output }: TestCase): string =>
+  `input\n${input.trimEnd()}\noutput\n${output.trimEnd()}\n`
+
+/** The last test of a text; white space between words counts for nothing, as a word-level tokenizer keeps none. */
+export function readUnitTest(text: string): ParsedTest {
+  const found = /^[\s\S]*\binput\b([\s\S]*?)\boutput\b([\s\S]*)$/.exec(text)
+  if (!found) return { reason: 'there is no "input" with an "output" after it' }
+  const [input, output] = [found[1].trim(), found[2].trim()]
+  if (input === '') return { reason: 'the input is empty' }
+  if (output === '') return { reason: 'the output is empty' }
+  return { test: { input: `${input}\n`, output: `${output}\n` } }
+}
+
+/** A scripted reward model: one of the problem's tests with probability `skill`, else one with another test's output or none. */
+export function scriptedUnitTest(tests: readonly TestCase[], skill: number, seed: Seed): string {
+  const random = rng(seed)
+  const test = random.pick(tests)
+  if (random.uniform() < skill) return writeUnitTest(test)
+  const others = tests.filter(({ output }) => output !== test.output)
+  return others.length > 0 && random.uniform() < 0.8
+    ? writeUnitTest({ input: test.input, output: random.pick(others).output })
+    : 'input output'
+}
