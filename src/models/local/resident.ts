@@ -59,7 +59,6 @@ export type ResidentModel = {
 /** @throws RlError `model.memory` before any weight is read, where the model cannot fit. */
 export async function openResidentModel(options: WorkerOptions): Promise<ResidentModel> {
   const { source, lora, cacheBytes } = options
-  const backend = await openBackend(options.backend, { blasThreads: options.blasThreads })
   const folder = source.kind === 'folder' ? await readModelFolder(source.folder) : undefined
   const { config, tokenizer: files } = folder ?? (source as Exclude<typeof source, { kind: 'folder' }>)
   const name = folder?.folder ?? 'the model'
@@ -70,6 +69,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       hint: 'the tokenizer and the model must belong together',
     })
 
+  const backend = await openBackend(options.backend, { blasThreads: options.blasThreads })
   const perToken = cacheBytesPerToken(config)
   const cacheTokens = Math.max(2 * config.contextTokens, Math.floor(cacheBytes / perToken))
   const fresh = lora && !folder?.isAdapter ? initLora(config, lora, seedOf(lora.seed, 'lora')) : null

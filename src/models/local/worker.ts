@@ -1,6 +1,5 @@
 /** The thread in which a local model lives: tensors, sampler and trainer; calls come in and results go out as messages. */
 import { parentPort, type Transferable, workerData } from 'node:worker_threads'
-import { explain } from '../../errors.ts'
 import {
   type CallName,
   type Calls,
@@ -65,5 +64,5 @@ try {
   })
   send({ ready: model.ready })
 } catch (error) {
-  send({ id: 0, error: { ...toPlain(error), message: explain(error) } })
+  send({ id: 0, error: toPlain(error) })
 }
