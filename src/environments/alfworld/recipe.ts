@@ -60,8 +60,9 @@ export function recipeOf(task: Task): Recipe {
 }
 
 /** A task of this environment; its id follows from its recipe. */
-export function taskOf(recipe: Recipe, kind: string, goal: string): Task {
-  return { id: idOf(recipe), environment: 'alfworld', kind, goal, recipe }
+export function taskOf(made: Recipe, kind: string, goal: string): Task {
+  const ordered = recipe.parse(made) // the keys in the order of the schema, so that ids do not depend on who wrote them
+  return { id: idOf(ordered), environment: 'alfworld', kind, goal, recipe: ordered }
 }
 
 export function sentenceOfGoal({ sentence, ...goal }: RewrittenGoal): string {
