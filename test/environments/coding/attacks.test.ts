@@ -7,12 +7,30 @@ import { ATTACK_SECRET, ATTACKS, runAttacks } from '../../../src/environments/co
 import { createExecutor } from '../../../src/environments/coding/executor.ts'
 import { openProvider } from './sandboxes.ts'
 
-/** What must be as before: the children of this process, its descriptors, and the folder of temporary files. */
+/** Names that the attacks write, and that the providers use. */
+const OURS = /^(rl-attack|rl-program-.*|rl-coding-.*|file\d+|note|d)$/
+
+/**
+ * What must be as before: the children of this process, its descriptors, the files of the attacks, and its control groups, which
+ * can be removed only when no process is left in them.
+ */
 function traces() {
+  const groups = ['memory', 'pids'].flatMap((controller) => list(`/sys/fs/cgroup/${controller}`, true))
   return {
     children: childrenOf(process.pid),
     descriptors: readdirSync('/proc/self/fd').length,
-    files: readdirSync(tmpdir()).filter((name) => name.startsWith('rl-') || name.startsWith('file')),
+    files: [tmpdir(), '/dev/shm', '/', '/usr', '/root'].flatMap((folder) =>
+      list(folder).filter((name) => OURS.test(name)),
+    ),
+    groups: groups.filter((name) => name.includes(`rl-coding-${process.pid}-`)),
+  }
+}
+
+function list(folder: string, recursive = false): string[] {
+  try {
+    return readdirSync(folder, { recursive, encoding: 'utf8' })
+  } catch {
+    return []
   }
 }
 

@@ -113,8 +113,9 @@ def become_program(stdin, stdout, stderr, started, limits):
     os.dup2(started, 3)
     os.closerange(4, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     set_dumpable(1)
-    with open('/proc/self/oom_score_adj', 'w') as file:
-        file.write('1000')
+    preference = os.open('/proc/self/oom_score_adj', os.O_WRONLY)
+    os.write(preference, b'1000')
+    os.close(preference)
     cpu_seconds = cpu_ms // 1000 + 2
     memory = (memory_mb + 1024) << 20
     for name, limit in ((resource.RLIMIT_CPU, cpu_seconds), (resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0),
