@@ -2,7 +2,7 @@
  * What a run has before its first iteration, and what an iteration's parts cost: cold start of policy and reward model,
  * success on held-out tasks, process accuracy, rollouts, judging, updates. Generated tasks, default model.
  *
- * npm run -s bench -- cold-start [--noise 0.3] [--updates 450] [--demonstrations 1500] [--flipped 0.2] [--judge-updates 60] [--iterations 0]
+ * npm run -s bench -- cold-start [--noise 0.22] [--updates 450] [--demonstrations 1500] [--flipped 0.1] [--judge-updates 100] [--iterations 0]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,13 +31,13 @@ import { report } from './report.ts'
 const { values: flags } = parseArgs({
   args: process.argv.slice(3),
   options: {
-    noise: { type: 'string', default: '0.3' },
+    noise: { type: 'string', default: '0.22' },
     updates: { type: 'string', default: '450' },
     demonstrations: { type: 'string', default: '1500' },
-    flipped: { type: 'string', default: '0.2' },
-    'judge-updates': { type: 'string', default: '60' },
-    'judge-rate': { type: 'string', default: '2e-3' },
-    'judge-rollouts': { type: 'string', default: '160' },
+    flipped: { type: 'string', default: '0.1' },
+    'judge-updates': { type: 'string', default: '100' },
+    'judge-rate': { type: 'string', default: '5e-3' },
+    'judge-rollouts': { type: 'string', default: '320' },
     rate: { type: 'string', default: '6e-4' },
     iterations: { type: 'string', default: '0' },
     seed: { type: 'string', default: '1' },
