@@ -6,7 +6,7 @@ import { judgeWarning } from '../../learning/health.ts'
 import { type JudgeQuality, judgeQuality } from '../../learning/judge-quality.ts'
 import { noisyLabels, progressLabel } from '../../learning/progress-labels.ts'
 import type { TrainableModel, TrainingSample } from '../../models/port.ts'
-import { rng, type Seed, seedOf } from '../../random.ts'
+import type { Seed } from '../../random.ts'
 import { supervise } from '../policy/supervise.ts'
 import { causeOf } from './causes.ts'
 import { type JudgedEpisode, judgeEpisodes } from './judge.ts'
@@ -113,9 +113,4 @@ export async function processQuality(
       })),
     ),
   )
-}
-
-/** Episodes in an order of their own. */
-export function shuffled<T>(episodes: readonly T[], seed: Seed): T[] {
-  return rng(seedOf(seed, 'order')).shuffle(episodes)
 }
