@@ -77,7 +77,7 @@ const MUTATIONS: Readonly<Record<Fault, Mutation>> = {
   silent: (program) => `import os, sys\nsys.stdout = open(os.devnull, 'w')\n${program}`,
 }
 
-const FAULTS = Object.keys(MUTATIONS) as readonly Fault[]
+export const FAULTS = Object.keys(MUTATIONS) as readonly Fault[]
 /** Faults whose programs use up their time limit: rare, so that many mutants stay quick to run. */
 const SLOW: ReadonlySet<Fault> = new Set(['endless'])
 
