@@ -1,0 +1,196 @@
+/** The model port over any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, `rl serve`, a hosted one. */
+import OpenAI from 'openai'
+import { RlError } from '../errors.ts'
+import { type Fault, type FaultKind, faultOf } from './openai/faults.ts'
+import { createLimit, deadline, pause } from './openai/limit.ts'
+import { fromWire, OPTIONAL_FIELDS, toWire } from './openai/wire.ts'
+import type { GenerateRequest, Generation, LanguageModel } from './port.ts'
+
+export type EndpointOptions = {
+  /** The name that the endpoint knows. */
+  readonly model: string
+  /** Null for the one of the `openai` package. */
+  readonly baseUrl: string | null
+  /** Environment variable with the key. */
+  readonly apiKeyEnv: string
+  /** Calls at a time; more wait. */
+  readonly concurrency: number
+  /** Limit of one call, from sending it to the last byte. */
+  readonly callMs: number
+  /** Limit of one generation with all its retries and waits. */
+  readonly budgetMs: number
+  /** Per million tokens, in whatever currency; null where unknown. */
+  readonly promptPrice: number | null
+  readonly completionPrice: number | null
+}
+
+/** What an endpoint was used for since it was opened. */
+export type EndpointUse = {
+  readonly requests: number
+  /** Calls that were made again after a passing fault. */
+  readonly retries: number
+  readonly promptTokens: number
+  readonly cachedTokens: number
+  readonly completionTokens: number
+  /** Null where no price is known. */
+  readonly cost: number | null
+  /** Every fault, also those that a retry made good. */
+  readonly faults: Readonly<Partial<Record<FaultKind, number>>>
+}
+
+export type EndpointModel = LanguageModel & { readonly use: () => EndpointUse }
+
+/**
+ * Opens an endpoint; nothing is sent yet. `generate` tries again after passing faults (408, 409, 429, 5xx, lost connections,
+ * broken answers) as long as the budget lasts, and not before the server's Retry-After.
+ * @throws RlError `config.missing-key` without a key for the default endpoint. Of `generate`: `model.aborted`; `model.deadline` where
+ * the budget ran out; `model.context` where the prompt is too long; `model.endpoint` for what no retry helps.
+ */
+export function openEndpoint(options: EndpointOptions): EndpointModel {
+  const { model, baseUrl, apiKeyEnv, callMs, budgetMs } = options
+  const key = process.env[apiKeyEnv]
+  if (!key && baseUrl === null)
+    throw new RlError(`the environment variable ${apiKeyEnv} is not set`, {
+      code: 'config.missing-key',
+      hint: 'set it to the API key, or set baseUrl to a server that needs none',
+    })
+  const client = new OpenAI({
+    apiKey: key || 'none',
+    baseURL: baseUrl ?? undefined,
+    maxRetries: 0,
+    timeout: callMs,
+    logLevel: 'off',
+  })
+  const limited = createLimit(options.concurrency)
+  const refused = new Set<string>()
+  let lengthField: 'max_tokens' | 'max_completion_tokens' = 'max_tokens'
+  const used = { requests: 0, retries: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0 }
+  const faults: Partial<Record<FaultKind, number>> = {}
+
+  const clean = (text: string) =>
+    (key ? text.replaceAll(key, '***') : text).replace(/(:\/\/)[^\s/@]+@/g, '$1***@').slice(0, 500)
+  const fail = (code: string, text: string, hint?: string) =>
+    new RlError(`${model}: ${clean(text)}`, { code, hint })
+
+  async function call(request: GenerateRequest, budget: AbortSignal): Promise<Generation> {
+    const limit = deadline(callMs, budget)
+    try {
+      const { path, body } = toWire(model, request, refused, lengthField)
+      used.requests++
+      const generation = fromWire(await client.post<unknown>(path, { body, signal: limit.signal }), request)
+      used.promptTokens += generation.usage.promptTokens
+      used.cachedTokens += generation.usage.cachedTokens
+      used.completionTokens += generation.usage.completionTokens
+      return generation
+    } catch (error) {
+      throw budget.aborted ? error : { fault: faultOf(error, limit.expired()), error }
+    } finally {
+      limit.clear()
+    }
+  }
+
+  /** Whether the server named a field that it can be asked without. */
+  function adapts(error: unknown): boolean {
+    if (!(error instanceof OpenAI.APIError) || (error.status !== 400 && error.status !== 422)) return false
+    const said = `${error.param ?? ''} ${error.message}`
+    const names = (field: string) => new RegExp(`\\b${field}\\b`).test(said)
+    if (lengthField === 'max_tokens' && names('max_tokens') && names('max_completion_tokens')) {
+      lengthField = 'max_completion_tokens'
+      return true
+    }
+    const field = OPTIONAL_FIELDS.find((one) => !refused.has(one) && names(one))
+    if (field) refused.add(field)
+    return field !== undefined
+  }
+
+  async function generateOne(request: GenerateRequest, signal: AbortSignal): Promise<Generation> {
+    const budget = deadline(budgetMs, signal)
+    const startedMs = performance.now()
+    let last: Fault | null = null
+    try {
+      for (let attempt = 0; ; attempt++) {
+        let failed: { readonly fault: Fault; readonly error: unknown }
+        try {
+          return await limited(budget.signal, () => call(request, budget.signal))
+        } catch (error) {
+          if (budget.signal.aborted) throw error
+          failed = error as typeof failed
+        }
+        if (adapts(failed.error)) continue
+        last = failed.fault
+        faults[last.kind] = (faults[last.kind] ?? 0) + 1
+        if (!last.passing) throw terminal(last)
+        const waitMs = backoffMs(attempt, last.retryAfterMs)
+        if (performance.now() - startedMs + waitMs >= budgetMs) throw outOfTime(last)
+        used.retries++
+        await pause(waitMs, budget.signal)
+      }
+    } catch (error) {
+      if (error instanceof RlError) throw error
+      if (budget.expired()) throw outOfTime(last)
+      throw fail('model.aborted', 'the call was cancelled')
+    } finally {
+      budget.clear()
+    }
+  }
+
+  function terminal({ kind, message }: Fault): RlError {
+    if (kind === 'context') return fail('model.context', message)
+    const hint =
+      kind === 'unauthorised'
+        ? `check the key in ${apiKeyEnv}`
+        : kind === 'not-found'
+          ? 'check the model name and baseUrl'
+          : 'the endpoint does not take such a request'
+    return fail('model.endpoint', `${kind}: ${message}`, hint)
+  }
+
+  function outOfTime(last: Fault | null): RlError {
+    const why = last ? `the last fault was ${last.kind}: ${last.message}` : 'it waited for other calls'
+    return fail('model.deadline', `no answer within ${budgetMs / 1000} s; ${why}`)
+  }
+
+  function cost(): number | null {
+    const { promptPrice, completionPrice } = options
+    if (promptPrice === null && completionPrice === null) return null
+    return (used.promptTokens * (promptPrice ?? 0) + used.completionTokens * (completionPrice ?? 0)) / 1e6
+  }
+
+  return {
+    describe: () => ({
+      name: model,
+      provider: 'openai',
+      // The endpoint knows, and refuses what is too long.
+      contextTokens: Number.POSITIVE_INFINITY,
+      parameters: null,
+      backend: null,
+    }),
+    async generate(requests, signal) {
+      const together = new AbortController()
+      const stop = () => together.abort(signal?.reason)
+      if (signal?.aborted) stop()
+      signal?.addEventListener('abort', stop, { once: true })
+      try {
+        return await Promise.all(requests.map((request) => generateOne(request, together.signal)))
+      } finally {
+        signal?.removeEventListener('abort', stop)
+        together.abort()
+      }
+    },
+    async score() {
+      throw fail('model.unsupported', 'an endpoint gives no log-probs of given tokens')
+    },
+    use: () => ({ ...used, cost: cost(), faults: { ...faults } }),
+    async close() {},
+  }
+}
+
+const FIRST_WAIT_MS = 250
+const LONGEST_WAIT_MS = 8_000
+
+/** Doubles with each attempt, at half to full length by chance, and never less than the server asks for. */
+function backoffMs(attempt: number, retryAfterMs: number | null): number {
+  const doubled = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt)
+  const jittered = doubled * (0.5 + Math.random() / 2)
+  return retryAfterMs === null ? jittered : retryAfterMs + jittered / 4
+}

@@ -1,0 +1,94 @@
+/** What can go wrong between here and an endpoint, by kind: each is counted, and none is an answer. */
+import OpenAI from 'openai'
+
+/**
+ * - timeout: one call took longer than its limit, or 408
+ * - conflict: 409; rate-limit: 429; server: any 5xx
+ * - connection: refused, reset, or ended in the middle of the answer
+ * - bad-json: the body is not JSON; empty-choices: an answer without a choice; bad-answer: any other shape than the API's
+ * - unauthorised: 401 or 403; not-found: 404, mostly a wrong model name; context: the prompt is too long; refused: any other 4xx
+ */
+export type FaultKind =
+  | 'timeout'
+  | 'conflict'
+  | 'rate-limit'
+  | 'server'
+  | 'connection'
+  | 'bad-json'
+  | 'empty-choices'
+  | 'bad-answer'
+  | 'unauthorised'
+  | 'not-found'
+  | 'context'
+  | 'refused'
+
+export type Fault = {
+  readonly kind: FaultKind
+  readonly message: string
+  /** Whether the same request may be answered at another time. */
+  readonly passing: boolean
+  /** What the server asks to wait, in ms; null where it does not say. */
+  readonly retryAfterMs: number | null
+}
+
+/** An answer that came and cannot be used. */
+export class BadAnswer extends Error {
+  override readonly name = 'BadAnswer'
+  readonly kind: 'empty-choices' | 'bad-answer'
+
+  constructor(kind: 'empty-choices' | 'bad-answer', message: string) {
+    super(message)
+    this.kind = kind
+  }
+}
+
+/** @param timedOut whether the call was ended because it took too long */
+export function faultOf(error: unknown, timedOut: boolean): Fault {
+  const fault = (kind: FaultKind, passing: boolean, message = messageOf(error)): Fault => ({
+    kind,
+    passing,
+    message,
+    retryAfterMs: error instanceof OpenAI.APIError ? retryAfter(error.headers) : null,
+  })
+  if (timedOut || error instanceof OpenAI.APIConnectionTimeoutError)
+    return fault('timeout', true, 'the call took too long')
+  if (error instanceof BadAnswer) return fault(error.kind, true)
+  if (error instanceof SyntaxError) return fault('bad-json', true)
+  if (!(error instanceof OpenAI.APIError) || error.status === undefined) return fault('connection', true)
+  const { status } = error
+  if (status === 408) return fault('timeout', true)
+  if (status === 409) return fault('conflict', true)
+  if (status === 429) return fault('rate-limit', true)
+  if (status >= 500) return fault('server', true)
+  if (status === 401 || status === 403) return fault('unauthorised', false)
+  if (status === 404) return fault('not-found', false)
+  return fault(isTooLong(error) ? 'context' : 'refused', false)
+}
+
+/** OpenAI has a code for it; the others say it in words. */
+function isTooLong({ code, message, status }: InstanceType<typeof OpenAI.APIError>): boolean {
+  if (code === 'context_length_exceeded') return true
+  return (
+    status === 413 ||
+    /(?:maximum|exceeds?|longer than).{0,40}context|context (?:length|size|window).{0,40}exceed/i.test(
+      message,
+    )
+  )
+}
+
+/** The header `retry-after-ms`, or `Retry-After` as seconds or a date. */
+function retryAfter(headers: Headers | undefined): number | null {
+  const ms = Number.parseFloat(headers?.get('retry-after-ms') ?? '')
+  if (Number.isFinite(ms)) return Math.max(0, ms)
+  const text = headers?.get('retry-after')
+  if (!text) return null
+  const seconds = Number(text)
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000)
+  const date = Date.parse(text)
+  return Number.isNaN(date) ? null : Math.max(0, date - Date.now())
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message
+}

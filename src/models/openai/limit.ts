@@ -1,0 +1,81 @@
+/** Bounds of calls: how many at a time, and how long. */
+
+/** Runs tasks in the order of their coming, at most `most` at a time. Rejects with the signal's reason while it waits. */
+export function createLimit(most: number) {
+  let running = 0
+  const waiting = new Set<() => void>()
+
+  const turn = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const gone = () => {
+        waiting.delete(start)
+        reject(signal.reason)
+      }
+      const start = () => {
+        signal.removeEventListener('abort', gone)
+        resolve()
+      }
+      signal.addEventListener('abort', gone, { once: true })
+      waiting.add(start)
+    })
+
+  return async function limited<T>(signal: AbortSignal, task: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted()
+    if (running < most) running++
+    else await turn(signal)
+    try {
+      return await task()
+    } finally {
+      const [next] = waiting
+      if (next) {
+        waiting.delete(next)
+        next()
+      } else running--
+    }
+  }
+}
+
+export type Deadline = {
+  readonly signal: AbortSignal
+  /** Whether it was the time that ended it. */
+  readonly expired: () => boolean
+  /** To be called when what it bounds is over. */
+  readonly clear: () => void
+}
+
+/** A signal that fires with its parent, or after `ms`. */
+export function deadline(ms: number, parent?: AbortSignal): Deadline {
+  const controller = new AbortController()
+  let expired = false
+  const follow = () => controller.abort(parent?.reason)
+  const timer = setTimeout(() => {
+    expired = true
+    controller.abort()
+  }, ms)
+  if (parent?.aborted) follow()
+  else parent?.addEventListener('abort', follow, { once: true })
+  return {
+    signal: controller.signal,
+    expired: () => expired,
+    clear() {
+      clearTimeout(timer)
+      parent?.removeEventListener('abort', follow)
+    },
+  }
+}
+
+/** Resolves after `ms`, rejects with the signal's reason. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted()
+    const gone = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', gone)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', gone, { once: true })
+  })
+}

@@ -1,0 +1,116 @@
+/** Requests and answers of the port as the OpenAI API words them, with the fields that vLLM and `rl serve` add. */
+import { z } from 'zod'
+import type { GenerateRequest, Generation } from '../port.ts'
+import { BadAnswer } from './faults.ts'
+
+/** Fields that only make an answer richer or cheaper: a server that refuses one is asked without it from then on. */
+export const OPTIONAL_FIELDS = [
+  'return_token_ids',
+  'seed_words',
+  'prompt_cache_key',
+  'logprobs',
+  'seed',
+] as const
+
+export type Wire = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
+
+/**
+ * @param without optional fields that the server refused
+ * @param lengthField hosted reasoning models take `max_completion_tokens` only
+ */
+export function toWire(
+  model: string,
+  request: GenerateRequest,
+  without: ReadonlySet<string>,
+  lengthField: 'max_tokens' | 'max_completion_tokens',
+): Wire {
+  const { prompt, seed, topP, stopTexts, stopTokens, choices, cacheKey } = request
+  const chat = 'messages' in prompt
+  const body: Record<string, unknown> = {
+    model,
+    ...(chat
+      ? { messages: prompt.messages }
+      : { prompt: 'text' in prompt ? prompt.text : Array.from(prompt.tokens) }),
+    [chat ? lengthField : 'max_tokens']: request.maxTokens,
+    temperature: request.temperature,
+    ...(topP !== undefined && topP < 1 ? { top_p: topP } : {}),
+    ...(stopTexts && stopTexts.length > 0 ? { stop: stopTexts } : {}),
+    ...(stopTokens && stopTokens.length > 0 ? { stop_token_ids: stopTokens } : {}),
+    ...(choices ? { choice_token_ids: choices } : {}),
+    ...(cacheKey === undefined ? {} : { prompt_cache_key: cacheKey }),
+    // Servers take signed 64 bits at best and 31 at worst; `rl serve` takes the seed as it is.
+    seed: seed[0] >>> 1,
+    seed_words: seed,
+    logprobs: chat ? true : 0,
+    return_token_ids: true,
+  }
+  for (const field of without) delete body[field]
+  return { path: chat ? '/chat/completions' : '/completions', body }
+}
+
+const ids = z.array(z.int().nonnegative()).nullish()
+const logprob = z.number().nullable()
+const choiceSchema = z.object({
+  message: z.object({ content: z.string().nullish() }).optional(),
+  text: z.string().optional(),
+  finish_reason: z.string().nullish(),
+  token_ids: ids,
+  prompt_token_ids: ids,
+  logprobs: z
+    .object({
+      content: z.array(z.object({ logprob })).nullish(),
+      token_logprobs: z.array(logprob).nullish(),
+    })
+    .nullish(),
+})
+const answerSchema = z.object({
+  choices: z.array(choiceSchema),
+  prompt_token_ids: ids,
+  usage: z
+    .object({
+      prompt_tokens: z.int().nonnegative(),
+      completion_tokens: z.int().nonnegative(),
+      prompt_tokens_details: z.object({ cached_tokens: z.int().nonnegative().nullish() }).nullish(),
+    })
+    .nullish(),
+})
+
+/**
+ * The generation that an answer holds. Token ids and log-probs are kept where both have one entry a token.
+ * @throws BadAnswer
+ */
+export function fromWire(answer: unknown, { choices }: GenerateRequest): Generation {
+  const parsed = answerSchema.safeParse(answer)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new BadAnswer('bad-answer', `${issue.path.join('.') || 'the answer'}: ${issue.message}`)
+  }
+  const { usage, prompt_token_ids } = parsed.data
+  const [choice] = parsed.data.choices
+  if (!choice) throw new BadAnswer('empty-choices', 'the answer has no choices')
+  if (!choice.message && choice.text === undefined)
+    throw new BadAnswer('bad-answer', 'the choice has neither a message nor a text')
+  const tokens = choice.token_ids ? Int32Array.from(choice.token_ids) : null
+  if (choices && !choices.some((one) => same(one, tokens ?? [])))
+    throw new BadAnswer('bad-answer', 'the server did not keep to the choices')
+  const prompt = prompt_token_ids ?? choice.prompt_token_ids
+  const told =
+    choice.logprobs?.content?.map((entry) => entry.logprob) ?? choice.logprobs?.token_logprobs ?? null
+  const known = tokens && told?.length === tokens.length && told.every((value) => value !== null)
+  return {
+    text: choice.message?.content ?? choice.text ?? '',
+    finish: choice.finish_reason === 'length' ? 'length' : 'stop',
+    tokens,
+    logprobs: known ? Float32Array.from(told as number[]) : null,
+    promptTokens: prompt ? Int32Array.from(prompt) : null,
+    usage: {
+      promptTokens: usage?.prompt_tokens ?? prompt?.length ?? 0,
+      cachedTokens: usage?.prompt_tokens_details?.cached_tokens ?? 0,
+      completionTokens: usage?.completion_tokens ?? tokens?.length ?? 0,
+    },
+  }
+}
+
+function same(a: readonly number[], b: ArrayLike<number>): boolean {
+  return a.length === b.length && a.every((token, i) => token === b[i])
+}
