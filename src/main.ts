@@ -6,7 +6,7 @@ import { ROLES, type Role } from './events/envelope.ts'
 
 const HELP = `
 npm start -- --role head [options]      runs the closed loop: policy, reward model and tasks improve one another
-npm start -- --role ROLE --nats URL --run ID   takes up one role of a run, on this or any other host
+npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --nats from any other host
 
   --role ROLE       head | policy | reward-model | environment | adapter
   --config FILE     the run's configuration                            (config/default.yaml)

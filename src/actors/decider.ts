@@ -2,8 +2,9 @@
  * A decider is the pure half of a role: an XState machine whose only inputs are events in log order and whose only
  * outputs are new events and requests for work. No clock, no randomness, no I/O: the same log gives the same outputs.
  */
-import { type AnyStateMachine, createActor } from 'xstate'
-import type { EventType, LoggedEvent, NewEvent } from '../events/catalogue.ts'
+import { type AnyStateMachine, createActor, type InspectionEvent } from 'xstate'
+import { type Config, parseConfig } from '../config.ts'
+import type { EventData, EventType, LoggedEvent, NewEvent } from '../events/catalogue.ts'
 import type { Role } from '../events/envelope.ts'
 
 /**
@@ -35,6 +36,8 @@ export type Decider = {
   readonly absorb?: (context: unknown, event: LoggedEvent) => boolean
   /** Raised when the machine's context or rules change: snapshots of another version are discarded. */
   readonly version: number
+  /** The same decider under another config: a log tells by RunStarted which one holds from there on. */
+  readonly under?: (config: Config) => Decider
 }
 
 export type RunningDecider = {
@@ -44,27 +47,50 @@ export type RunningDecider = {
   /** What a person would call the present state, e.g. `collecting`. */
   readonly state: () => string
   readonly context: () => unknown
+  /** Hears of every transition from now on. */
+  readonly inspect: (observer: (event: InspectionEvent) => void) => void
 }
 
-/** Starts a decider at the beginning of a log. */
+/**
+ * Starts a decider at the beginning of a log. A RunStarted in the middle is where a fork left its parent: state and context
+ * stay, and from there on the config of the fork decides.
+ */
 export function startDecider(decider: Decider): RunningDecider {
   let outputs: Output[] = []
-  const actor = createActor(decider.machine)
-  actor.on('*', (emitted: unknown) => {
-    outputs.push(emitted as Output)
-  })
-  actor.start()
+  let rules = decider
+  let actor = start(decider.machine)
+
+  function start(machine: AnyStateMachine, from?: { value: unknown; context: unknown }) {
+    const started = createActor(machine, {
+      snapshot: from && machine.resolveState({ value: from.value as string, context: from.context }),
+    })
+    started.on('*', (emitted: unknown) => {
+      outputs.push(emitted as Output)
+    })
+    return started.start()
+  }
+
+  function adopt({ parent, config }: EventData<'RunStarted'>): void {
+    if (parent === null || !decider.under) return
+    rules = decider.under(parseConfig(config))
+    const { value, context } = actor.getSnapshot()
+    actor.stop()
+    actor = start(rules.machine, { value, context })
+  }
+
   return {
     decider,
     handle(event) {
-      if (!decider.interests.has(event.type)) return []
-      if (decider.absorb?.(actor.getSnapshot().context, event)) return []
+      if (!rules.interests.has(event.type)) return []
+      if (rules.absorb?.(actor.getSnapshot().context, event)) return []
       outputs = []
+      if (event.type === 'RunStarted') adopt(event.data)
       actor.send(event)
       return outputs
     },
     state: () => stateName(actor.getSnapshot().value),
     context: () => actor.getSnapshot().context,
+    inspect: (observer) => void actor.system.inspect(observer),
   }
 }
 

@@ -16,13 +16,13 @@ export type Leases = {
   readonly begin: (wait: { waitingFor: string; from: string; deadlineMs: number }) => () => void
   /** What is awaited now, the oldest first. */
   readonly list: () => readonly Lease[]
-  /** Those whose deadline passed since the last call. */
-  readonly newlyOverdue: (now: number) => readonly Lease[]
+  /** Those, and of `others`, whose deadline passed since the last call. */
+  readonly newlyOverdue: (now: number, others?: readonly Lease[]) => readonly Lease[]
 }
 
 export function openLeases(owner: string): Leases {
   const open = new Set<Lease>()
-  const told = new WeakSet<Lease>()
+  const told = new Set<string>()
   return {
     begin({ waitingFor, from, deadlineMs }) {
       const since = Date.now()
@@ -33,10 +33,15 @@ export function openLeases(owner: string): Leases {
       }
     },
     list: () => [...open],
-    newlyOverdue(now) {
-      const overdue = [...open].filter((lease) => lease.deadline < now && !told.has(lease))
-      for (const lease of overdue) told.add(lease)
+    newlyOverdue(now, others = []) {
+      const overdue = [...open, ...others].filter((lease) => lease.deadline < now && !told.has(nameOf(lease)))
+      for (const lease of overdue) told.add(nameOf(lease))
       return overdue
     },
   }
+}
+
+/** Without the count that a wait may begin with, e.g. `12 of 128 rollouts`: it falls while the wait goes on. */
+function nameOf({ waitingFor, since }: Lease): string {
+  return `${since} ${waitingFor.replace(/^\d+( of \d+)? /, '')}`
 }

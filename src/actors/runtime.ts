@@ -32,6 +32,8 @@ export type ActorOptions = {
   readonly attempts?: number
   /** Stands in ActorStarted, e.g. the model and its backend. */
   readonly note?: string
+  /** What the decider waits for without any worker of this process having it in hand. */
+  readonly waits?: (context: unknown) => readonly Lease[]
 }
 
 /** What an actor tells with each heartbeat and on `call.status.<role>`. */
@@ -107,11 +109,15 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       state: host ? (host.caughtUp() ? host.running.state() : 'catching up') : 'working',
       position: host?.position() ?? null,
       heartbeatMs,
-      leases: leases.list(),
+      leases: [...leases.list(), ...decidersWaits()],
       startedAt,
       rssMb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
       leaving,
     }
+  }
+
+  function decidersWaits(): readonly Lease[] {
+    return host?.caughtUp() && options.waits ? options.waits(host.running.context()) : []
   }
 
   function say(text: unknown): string {
@@ -260,7 +266,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   }
 
   function beat(): void {
-    for (const lease of leases.newlyOverdue(Date.now())) {
+    for (const lease of leases.newlyOverdue(Date.now(), decidersWaits())) {
       const { owner, waitingFor, from, since, deadline } = lease
       void tell({ type: 'StallDetected', data: { owner, waitingFor, from, since, deadline } })
     }

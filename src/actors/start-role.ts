@@ -1,7 +1,8 @@
 /** One process of a role: takes its config from the run's log, opens its worker, and works until it is stopped. */
+import { readConnection, runFolder } from '../broker/connection.ts'
 import { type Config, parseConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
-import { connectBus } from '../events/bus.ts'
+import { type BusAddress, connectBus } from '../events/bus.ts'
 import type { Role } from '../events/envelope.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
 import type { StartOptions } from '../main.ts'
@@ -18,16 +19,13 @@ export type OpenedWorker = {
 }
 
 export async function startRole({ role, run, nats, worker: further }: StartOptions): Promise<number> {
-  if (run === null || nats === null)
-    throw new RlError(`--role ${role} needs --run and --nats`, {
-      code: 'cli.usage',
-      hint: 'the head prints both when it starts',
-    })
+  if (run === null)
+    throw new RlError(`--role ${role} needs --run`, { code: 'cli.usage', hint: 'rl runs lists them' })
   const stopped = parentGone()
-  const address = { url: nats, token: process.env.NATS_TOKEN }
+  const address = addressOf(run, nats)
   const bus = await connectBus({ ...address, name: `${role}-worker` })
   const log = connectLog({ bus, run, actor: role })
-  const config = await configOf(log)
+  const { first, config } = await configsOf(log)
   const { worker, note } = await openWorker(role, config, log)
   const actor = await startActor({
     role,
@@ -35,7 +33,7 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
     address,
     worker,
     note,
-    decider: further ? undefined : await openDecider(role, config),
+    decider: further ? undefined : await openDecider(role, first),
     heartbeatMs: config.run.heartbeatSeconds * 1000,
     attempts: config.run.attempts,
   })
@@ -49,14 +47,16 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
   }
 }
 
-async function configOf(log: LogClient): Promise<Config> {
+/** The config that the log begins with, and the one that holds now: in a fork they differ. */
+async function configsOf(log: LogClient): Promise<{ readonly first: Config; readonly config: Config }> {
   const { events } = await readEvents(log, 1, ['RunStarted'])
-  if (events.length === 0)
+  const last = events.at(-1)
+  if (!last)
     throw new RlError(`the log of run '${log.run}' does not begin with RunStarted`, {
       code: 'run.not-started',
       hint: 'start its head first',
     })
-  return parseConfig(events[0].data.config)
+  return { first: parseConfig(events[0].data.config), config: parseConfig(last.data.config) }
 }
 
 /** Resolves when this process should end: on a signal, or when the head that started it is gone. */

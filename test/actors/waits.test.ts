@@ -18,7 +18,7 @@ test('at every moment before the end the head can say what it waits for, from wh
     const own =
       head.state() === 'open.playing' || event.type === 'RunCompleted' || head.state() === 'finished'
     assert.ok(waits.length > 0 || own, `${event.type} at ${event.position}: ${head.state()}`)
-    for (const { sinceMs, untilMs } of waits) assert.ok(sinceMs >= 1000 && untilMs > sinceMs)
+    for (const { since, deadline } of waits) assert.ok(since >= 1000 && deadline > since)
   }
   assert.equal(awaitedBy(head.context() as HeadContext, config), [])
 })

@@ -211,5 +211,6 @@ export function environmentDecider(config: Config): Decider {
       'RunCompleted',
     ] as const),
     version: 1,
+    under: environmentDecider,
   }
 }

@@ -5,6 +5,7 @@ import { type Config, redact } from '../../config.ts'
 import { openEnvironment } from '../../environments/open.ts'
 import type { StartOptions } from '../../main.ts'
 import { seedOf } from '../../random.ts'
+import { backendLine } from './backend-line.ts'
 import { planLines } from './plan.ts'
 
 const PROMPTS = 3
@@ -12,7 +13,9 @@ const PROMPTS = 3
 export async function dryRun(run: string, config: Config, options: StartOptions): Promise<number> {
   const print = (text: string) => process.stdout.write(`${text}\n`)
   print(stringify(redact(config)))
-  for (const line of planLines({ run, folder: runFolder(run), config, resumed: false, options })) print(line)
+  const backend = await backendLine(config, print)
+  for (const line of planLines({ run, folder: runFolder(run), config, resumed: false, options, backend }))
+    print(line)
   if (config.environment.name === 'simulated') {
     print('  prompts      none: the learner is simulated')
     return 0

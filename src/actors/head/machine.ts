@@ -205,5 +205,6 @@ export function headDecider(config: Config): Decider {
       'EvaluationCompleted',
     ] as const),
     version: 1,
+    under: headDecider,
   }
 }

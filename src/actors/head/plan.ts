@@ -10,9 +10,11 @@ export type Plan = {
   readonly config: Config
   readonly resumed: boolean
   readonly options: StartOptions
+  /** The tensor backend and why; null where no local model is used. */
+  readonly backend: string | null
 }
 
-export function planLines({ run, folder, config, resumed, options }: Plan): readonly string[] {
+export function planLines({ run, folder, config, resumed, options, backend }: Plan): readonly string[] {
   const { environment, policy, rewardModel, adaptation, learning, evaluation } = config
   const rows: readonly (readonly [string, string])[] = [
     ['run', `${run}${resumed ? ' (goes on where its log ends)' : ''}, seed ${config.run.seed}`],
@@ -33,6 +35,7 @@ export function planLines({ run, folder, config, resumed, options }: Plan): read
         ? 'off'
         : `${modelText(rewardModel)}, ${rewardModel.mode}, ${rewardModel.samples} judgements a step`,
     ],
+    ['backend', backend ?? 'none: no local model'],
     ['learning', `${learning.reward} reward, lambda ${learning.lambda}, ${learning.advantage} advantages`],
     [
       'adaptation',

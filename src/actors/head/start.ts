@@ -1,25 +1,29 @@
 /** The head of a run: takes the log, starts what the run needs, shows how it goes, and ends all of it in good order. */
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { relative } from 'node:path'
 import { type RunFolder, runFolder } from '../../broker/connection.ts'
 import { type Config, configDigest, loadConfig, parseConfig, redact } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import { ROLES } from '../../events/envelope.ts'
 import { openLogReader } from '../../events/log-reader.ts'
+import { startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
 import type { StartOptions } from '../../main.ts'
 import { startActor } from '../runtime.ts'
 import { ROLLOUT_WORK } from '../work.ts'
+import { backendLine } from './backend-line.ts'
 import { type Children, type ChildSpec, startChildren } from './children.ts'
 import { codeVersion } from './code-version.ts'
 import { openDisplay } from './display.ts'
 import { dryRun } from './dry-run.ts'
 import { startHeadCore } from './head-core.ts'
+import type { HeadContext } from './iterations.ts'
 import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
 import { planLines } from './plan.ts'
 import { summaryLines } from './summary.ts'
+import { awaitedBy } from './waits.ts'
 
 /** Why the head stops waiting: the run is over, it failed, or a person wants it to pause. */
 type End =
@@ -31,14 +35,13 @@ export async function startHead(options: StartOptions): Promise<number> {
   const run = options.run ?? newRunId()
   const folder = runFolder(run)
   const resumed = existsSync(folder.log)
-  const config = resumed
-    ? resumedConfig(folder, options)
-    : loadConfig({ file: options.config, set: options.set, env: process.env })
+  const { first, config } = resumed ? resumedConfigs(folder, options) : newConfig(options)
   if (options.dryRun) return dryRun(run, config, options)
 
   const interrupted = interrupt()
   const display = openDisplay(config.run.iterations)
-  for (const line of planLines({ run, folder, config, resumed, options })) display.say(line)
+  const backend = await backendLine(config, display.say)
+  for (const line of planLines({ run, folder, config, resumed, options, backend })) display.say(line)
   const core = await startHeadCore({
     folder,
     nats: options.nats === null ? undefined : { url: options.nats, token: process.env.NATS_TOKEN },
@@ -50,6 +53,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   let children: Children | null = null
   const projections = openLiveProjections(folder.projections, core.log)
   try {
+    for (const line of elsewhereLines(options, run, core.address.url, folder)) display.say(line)
     core.service.append([firstEvent(config, resumed)])
     const over = runOver()
     const view = await subscribe({ bus: core.bus, run }, (event) => {
@@ -61,9 +65,10 @@ export async function startHead(options: StartOptions): Promise<number> {
       role: 'head',
       run,
       address: core.address,
-      decider: headDecider(config),
+      decider: headDecider(first),
       worker: { perform: async (job) => Promise.reject(new TypeError(`the head does no job '${job.kind}'`)) },
       heartbeatMs: config.run.heartbeatSeconds * 1000,
+      waits: (context) => awaitedBy(context as HeadContext, config),
     })
     children = startChildren({
       run,
@@ -105,8 +110,16 @@ function newRunId(): string {
   return `r${new Date().toISOString().replace(/[-:]/g, '').slice(0, 15).toLowerCase()}`
 }
 
+/** The config that a log begins with, and the one that holds now: in a fork they differ. */
+type Configs = { readonly first: Config; readonly config: Config }
+
+function newConfig({ config: file, set }: StartOptions): Configs {
+  const config = loadConfig({ file, set, env: process.env })
+  return { first: config, config }
+}
+
 /** A run goes on with the config that it began with. */
-function resumedConfig(folder: RunFolder, { set, run }: StartOptions): Config {
+function resumedConfigs(folder: RunFolder, { set, run }: StartOptions): Configs {
   if (set.length > 0)
     throw new RlError(`the run '${run}' exists, and a run's config never changes`, {
       code: 'run.config-fixed',
@@ -114,15 +127,11 @@ function resumedConfig(folder: RunFolder, { set, run }: StartOptions): Config {
     })
   const log = openLogReader(folder.log)
   try {
-    for (const event of log.events({ types: ['RunStarted'] }))
-      if (event.type === 'RunStarted') return parseConfig(event.data.config)
+    const { first, last } = startsOf(log)
+    return { first: parseConfig(first.data.config), config: parseConfig(last.data.config) }
   } finally {
     log.close()
   }
-  throw new RlError(`the log of run '${run}' does not begin with RunStarted`, {
-    code: 'run.not-started',
-    hint: `remove ${relative('', folder.folder)} and start anew`,
-  })
 }
 
 function firstEvent(config: Config, resumed: boolean): NewEvent {
@@ -137,6 +146,21 @@ function firstEvent(config: Config, resumed: boolean): NewEvent {
       parent: null,
     },
   }
+}
+
+/** How to start the roles that this head was told not to start. */
+function elsewhereLines(
+  { roles }: StartOptions,
+  run: string,
+  url: string,
+  { connection }: RunFolder,
+): readonly string[] {
+  const missing = ROLES.filter((role) => role !== 'head' && !roles.includes(role))
+  if (missing.length === 0) return []
+  return [
+    `  waiting for ${missing.join(', ')}; start each with (from other hosts: the token of ${relative('', connection)} in NATS_TOKEN)`,
+    `    npm start -- --role ${missing[0]} --run ${run} --nats ${url}`,
+  ]
 }
 
 function childSpecs({ run }: Config, { roles }: StartOptions): ChildSpec[] {

@@ -10,8 +10,9 @@ export type Wait = {
   readonly waitingFor: string
   /** The role from which it is to come. */
   readonly from: 'environment' | 'policy' | 'reward-model' | 'adapter'
-  readonly sinceMs: number
-  readonly untilMs: number
+  /** Milliseconds since 1970. */
+  readonly since: number
+  readonly deadline: number
 }
 
 /** What the head waits for now, each with its deadline. */
@@ -19,7 +20,7 @@ export function awaitedBy(context: HeadContext, config: Config): readonly Wait[]
   const { deadlines, iterations } = config.run
   const waits: Wait[] = []
   const add = (waitingFor: string, from: Wait['from'], sinceMs: number, seconds: number) =>
-    waits.push({ owner: 'head', waitingFor, from, sinceMs, untilMs: sinceMs + seconds * 1000 })
+    waits.push({ owner: 'head', waitingFor, from, since: sinceMs, deadline: sinceMs + seconds * 1000 })
   if (context.startedMs === 0 || context.completed === iterations) return waits
   if (!allTasksThere(context.census, config))
     add('the tasks', 'environment', context.startedMs, deadlines.loadTasksSeconds)

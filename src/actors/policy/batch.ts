@@ -1,7 +1,12 @@
 /** From an iteration's trajectories and verdicts to what the policy is trained on: rewards, filters, advantages, samples. */
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
-import { type AdvantageOptions, advantages, type RewardedRollout } from '../../learning/advantage.ts'
+import {
+  type AdvantageOptions,
+  type Advantages,
+  advantages,
+  type RewardedRollout,
+} from '../../learning/advantage.ts'
 import { filterByTask } from '../../learning/filters.ts'
 import { policyHealth } from '../../learning/health.ts'
 import { outcomeOf, stepScore } from '../../learning/reward.ts'
@@ -10,8 +15,22 @@ import type { LearnableGroup } from '../jobs.ts'
 import { segmentSample } from './samples.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
-type Scored = EventData<'StepScored'>
+type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps'>
+type Verdict = { readonly score: -1 | 0 | 1 }
+/** Of a judged step what enters its reward. */
+export type Scored = Pick<EventData<'StepScored'>, 'rollout' | 'step' | 'probability' | 'progress'> & {
+  readonly judgements: readonly Verdict[]
+}
 type Rules = Pick<Config, 'learning' | 'rewardModel'>
+
+export type PolicyAdvantages = {
+  /** Every rollout with an outcome, with what enters its step rewards. */
+  readonly rewarded: readonly RewardedRollout[]
+  /** Those of the tasks that are trained on. */
+  readonly kept: readonly RewardedRollout[]
+  readonly trained: Advantages
+  readonly health: Readonly<Record<string, number>>
+}
 
 export type PolicyBatch = {
   readonly samples: readonly TrainingSample[]
@@ -33,17 +52,7 @@ export function policyBatch(
   rules: Rules,
 ): PolicyBatch {
   const byId = new Map(trajectories.map((trajectory) => [trajectory.rollout, trajectory]))
-  const scores = stepScores(scored, rules)
-  const rewarded = groups.flatMap(({ task, rollouts }) =>
-    rollouts.flatMap((rollout) => rewardedRollout(byId.get(rollout), task, scores.get(rollout))),
-  )
-  const { learning } = rules
-  const filtered = filterByTask(rewarded, {
-    accuracy: learning.policyAccuracyRange,
-    mixedOutcomes: learning.mixedOutcomes,
-  })
-  const options = advantageOptions(rules)
-  const trained = advantages(filtered.kept, options)
+  const { trained, health } = policyAdvantages(groups, trajectories, scored, rules)
   const samples: TrainingSample[] = []
   const rollouts = new Set<string>()
   for (const [rollout, values] of trained.byRollout) {
@@ -56,10 +65,32 @@ export function policyBatch(
       rollouts.add(rollout)
     }
   }
+  return { samples, rollouts: [...rollouts], advantages: trained.byRollout, health }
+}
+
+/** Rewards, filter and advantages of an iteration: all of an update that needs no tokens. Arguments as of `policyBatch`. */
+export function policyAdvantages(
+  groups: readonly Pick<LearnableGroup, 'task' | 'rollouts'>[],
+  trajectories: readonly Outcome[],
+  scored: readonly Scored[],
+  rules: Rules,
+): PolicyAdvantages {
+  const byId = new Map(trajectories.map((trajectory) => [trajectory.rollout, trajectory]))
+  const scores = stepScores(scored, rules)
+  const rewarded = groups.flatMap(({ task, rollouts }) =>
+    rollouts.flatMap((rollout) => rewardedRollout(byId.get(rollout), task, scores.get(rollout))),
+  )
+  const { learning } = rules
+  const filtered = filterByTask(rewarded, {
+    accuracy: learning.policyAccuracyRange,
+    mixedOutcomes: learning.mixedOutcomes,
+  })
+  const options = advantageOptions(rules)
+  const trained = advantages(filtered.kept, options)
   return {
-    samples,
-    rollouts: [...rollouts],
-    advantages: trained.byRollout,
+    rewarded,
+    kept: filtered.kept,
+    trained,
     health: {
       ...policyHealth(advantages(rewarded, options), trained),
       tasksTrained: filtered.tasks.kept,
@@ -97,7 +128,7 @@ function stepScores(scored: readonly Scored[], { learning, rewardModel }: Rules)
 }
 
 function rewardedRollout(
-  trajectory: Trajectory | undefined,
+  trajectory: Outcome | undefined,
   task: string,
   scores: readonly number[] | undefined,
 ): RewardedRollout[] {

@@ -114,5 +114,6 @@ export function policyDecider(config: Config): Decider {
     machine,
     interests: new Set([...BOOK_EVENTS, 'RunStarted', 'PolicyUpdated', 'RunCompleted'] as const),
     version: 1,
+    under: policyDecider,
   }
 }

@@ -14,6 +14,7 @@ import { chainSample, type JudgeCodec, type JudgedStep } from './judging.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 type Scored = EventData<'StepScored'>
+type Rules = Pick<Config, 'learning' | 'rewardModel'>
 
 /** What was said of one rollout. */
 type Judged = JudgedRollout & {
@@ -35,8 +36,26 @@ export function judgeBatch(
   scored: readonly Scored[],
   goals: ReadonlyMap<string, string>,
   judge: JudgeCodec,
-  { learning, rewardModel }: Pick<Config, 'learning' | 'rewardModel'>,
+  rules: Rules,
 ): JudgeBatch {
+  const { kept, advantages, health } = judgementAdvantages(groups, trajectories, scored, rules)
+  const samples = kept.flatMap((rollout) =>
+    chains(rollout, goals.get(rollout.task) ?? '', judge, advantages.byRollout.get(rollout.id) ?? []),
+  )
+  return {
+    samples,
+    rollouts: [...new Set(samples.map(({ id }) => id.slice(0, id.lastIndexOf('#'))))],
+    health,
+  }
+}
+
+/** Rewards, filter and advantages of the judgements: all of an update that needs no tokens. Arguments as of `judgeBatch`. */
+export function judgementAdvantages(
+  groups: readonly LearnableGroup[],
+  trajectories: readonly Trajectory[],
+  scored: readonly Scored[],
+  { learning, rewardModel }: Rules,
+) {
   const judged = judgedRollouts(groups, trajectories, scored, rewardModel.expected)
   const { kept } = filterByTask(judged, { accuracy: rewardModel.accuracyRange, mixedOutcomes: false })
   const advantages = judgeAdvantages(kept, {
@@ -45,14 +64,7 @@ export function judgeBatch(
     invalidReward: rewardModel.invalidReward,
     balanceVerdicts: rewardModel.balanceVerdicts,
   })
-  const samples = kept.flatMap((rollout) =>
-    chains(rollout, goals.get(rollout.task) ?? '', judge, advantages.byRollout.get(rollout.id) ?? []),
-  )
-  return {
-    samples,
-    rollouts: [...new Set(samples.map(({ id }) => id.slice(0, id.lastIndexOf('#'))))],
-    health: judgeHealth(advantages, outcomeQuality(judged), processQuality(judged)),
-  }
+  return { kept, advantages, health: judgeHealth(advantages, outcomeQuality(judged), processQuality(judged)) }
 }
 
 function judgedRollouts(

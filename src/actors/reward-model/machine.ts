@@ -246,5 +246,6 @@ export function rewardModelDecider(config: Config): Decider {
       return true
     },
     version: 1,
+    under: rewardModelDecider,
   }
 }

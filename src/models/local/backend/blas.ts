@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { RlError } from '../../../errors.ts'
 import type { Gemm, Heap } from '../kernels/heap.ts'
 
@@ -21,6 +21,7 @@ export async function openBlas(heap: Heap, threads: number): Promise<Blas> {
   for (const path of libraryPaths()) {
     let library: ReturnType<typeof koffi.load>
     try {
+      for (const runtime of runtimesBeside(path)) koffi.load(runtime, { global: true })
       library = koffi.load(path)
     } catch (error) {
       tried.push(`${path} (${error instanceof Error ? error.message : error})`)
@@ -63,6 +64,12 @@ function libraryPaths(): string[] {
     'libopenblas.so.0',
     'libopenblas.so',
   ]
+}
+
+/** The Fortran runtime that set-up keeps beside a library of the cache: what it needs, in this order. */
+function runtimesBeside(path: string): string[] {
+  if (!path.includes('/')) return []
+  return ['libquadmath.so.0', 'libgfortran.so.5'].map((name) => join(dirname(path), name)).filter(existsSync)
 }
 
 /** libopenblas*.so* in the cache folder or one level below. */
