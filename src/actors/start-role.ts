@@ -59,6 +59,19 @@ async function configsOf(log: LogClient): Promise<{ readonly first: Config; read
   return { first: parseConfig(events[0].data.config), config: parseConfig(last.data.config) }
 }
 
+/** What the command line and NATS_TOKEN say; on the head's own machine the run's connection file knows the rest. */
+function addressOf(run: string, nats: string | null): BusAddress {
+  const known = readConnection(runFolder(run).connection)
+  const url = nats ?? known?.url
+  if (url === undefined)
+    throw new RlError(`no head of run '${run}' was found on this machine`, {
+      code: 'cli.usage',
+      hint: 'give its --nats address, and the token in NATS_TOKEN; both stand in its connection.json',
+    })
+  const token = process.env.NATS_TOKEN ?? (known?.url === url ? known.token : null)
+  return { url, token: token ?? undefined }
+}
+
 /** Resolves when this process should end: on a signal, or when the head that started it is gone. */
 function parentGone(): Promise<void> {
   return new Promise((resolve) => {

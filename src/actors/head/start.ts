@@ -1,6 +1,7 @@
 /** The head of a run: takes the log, starts what the run needs, shows how it goes, and ends all of it in good order. */
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { relative } from 'node:path'
 import { type RunFolder, runFolder } from '../../broker/connection.ts'
 import { type Config, configDigest, loadConfig, parseConfig, redact } from '../../config.ts'
 import { RlError } from '../../errors.ts'
