@@ -27,13 +27,25 @@ export function loadConfig({ file, set = [], env = {} }: ConfigSources): Config 
   const origins: Origins = new Map()
   const values = file === undefined ? {} : readYaml(file, origins)
   for (const [path, text, origin] of variables(env)) assign(values, path, text, origin, origins)
+  assignWords(values, set, origins)
+  return parseConfig(values, (path) => originOf(path, origins) ?? file ?? 'config')
+}
+
+/** A config with some keys changed by `a.b=value` words as of `--set`. */
+export function changeConfig(config: Config, set: readonly string[]): Config {
+  const origins: Origins = new Map()
+  const values: Record<string, unknown> = structuredClone(config)
+  assignWords(values, set, origins)
+  return parseConfig(values, (path) => originOf(path, origins) ?? 'config')
+}
+
+function assignWords(values: Record<string, unknown>, set: readonly string[], origins: Origins): void {
   for (const word of set) {
     const [, path, text] = /^([^=]+)=(.*)$/s.exec(word) ?? []
     if (path === undefined)
       throw new RlError(`--set ${word} has no '='`, { code: 'config.usage', hint: 'write --set run.seed=3' })
     assign(values, path.split('.'), text, `--set ${path}`, origins)
   }
-  return parseConfig(values, (path) => originOf(path, origins) ?? file ?? 'config')
 }
 
 /** Checks an object that came from elsewhere, e.g. from the event RunStarted. */

@@ -12,6 +12,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   alfworld: () => import('./cli/alfworld.ts'),
   model: () => import('./cli/model.ts'),
   serve: () => import('./cli/serve.ts'),
+  replay: () => import('./cli/replay.ts'),
+  fork: () => import('./cli/fork.ts'),
 }
 
 async function main([name, ...argv]: readonly string[]): Promise<number> {

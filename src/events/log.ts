@@ -85,6 +85,9 @@ CREATE TABLE IF NOT EXISTS dead_letters (
 ) STRICT;
 `
 
+const INSERT =
+  'INSERT INTO events (position, id, key, type, stream, time, cause, hash, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'
+
 /** Opens the log of a run for writing, and makes it where there is none. Errors: `log.locked`, `log.other-run`. */
 export function openLog(path: string, options: LogOptions): EventLog {
   checkRunId(options.run)
@@ -102,6 +105,10 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
   const { run, minFreeBytes = MIN_FREE_BYTES, synchronous = 'FULL' } = options
   const freeBytes = options.freeBytes ?? (() => freeBytesOf(dirname(path)))
   const db = new Database(path, { timeout: 5000 })
+  if (Number(db.pragma('page_size', { simple: true })) === FORK_PAGE_BYTES) {
+    db.pragma(`page_size = ${PAGE_BYTES}`)
+    db.exec('VACUUM')
+  }
   db.pragma('journal_mode = WAL')
   db.pragma(`synchronous = ${synchronous}`)
   db.exec(SCHEMA)
@@ -112,10 +119,7 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
     throw new RlError(`${path} is the log of run '${reader.run}', not of '${run}'`, { code: 'log.other-run' })
   }
 
-  const insert = db.prepare(
-    `INSERT INTO events (position, id, key, type, stream, time, cause, hash, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT DO NOTHING`,
-  )
+  const insert = db.prepare(`${INSERT} ON CONFLICT DO NOTHING`)
   const upsertMeta = db.prepare(
     'INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   )
@@ -196,10 +200,17 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
   }
 }
 
-/** Makes an empty log that begins with the events 1 to `position` of another, without copying them. */
+/** A fork that nobody has gone on with is small: its tables stand on small pages until a writer opens it. */
+const FORK_PAGE_BYTES = 512
+const PAGE_BYTES = 4096
+
+/**
+ * Makes a log that begins with the events 1 to `position` of another, without copying them; `first` is the encoded event
+ * that follows them.
+ */
 export function forkLog(
   path: string,
-  { run, parent, position }: { run: string; parent: string; position: number },
+  { run, parent, position, first }: { run: string; parent: string; position: number; first?: Uint8Array },
 ): void {
   checkRunId(run)
   const reader = openLogReader(parent)
@@ -212,12 +223,13 @@ export function forkLog(
           code: 'log.no-position',
         },
       )
+    const own = first && checkEvent(first, run)
     const folder = dirname(resolve(path))
     mkdirSync(folder, { recursive: true })
     const release = takeWriterLock(join(folder, 'writer.lock'))
     const db = new Database(path)
     try {
-      db.pragma('journal_mode = WAL')
+      db.pragma(`page_size = ${FORK_PAGE_BYTES}`)
       db.exec(SCHEMA)
       const link: ParentLink = {
         run: reader.run,
@@ -229,6 +241,8 @@ export function forkLog(
       db.transaction(() => {
         insert.run('run', run)
         insert.run('parent', JSON.stringify(link))
+        if (own)
+          insertRow(db, own, { position: position + 1, hash: chainHash(row.hash, position + 1, own.body) })
       })()
     } catch (cause) {
       throw new RlError(`${path} exists already`, {
@@ -243,6 +257,15 @@ export function forkLog(
   } finally {
     reader.close()
   }
+}
+
+function insertRow(
+  db: Database.Database,
+  { envelope, key, stream, body }: CheckedEvent,
+  { position, hash }: { position: number; hash: Buffer },
+): void {
+  const { id, type, time, cause } = envelope
+  db.prepare(INSERT).run(position, id, key, type, stream, time, cause, hash, body)
 }
 
 /** The hash before position 1. */

@@ -1,0 +1,60 @@
+import { runFolder } from '../broker/connection.ts'
+import { RlError } from '../errors.ts'
+import { openLogReader } from '../events/log-reader.ts'
+import { forkRun } from '../replay/fork.ts'
+import { type Command, parseCommandLine, printJson } from './command.ts'
+
+export const command: Command = {
+  summary: 'a new run that goes on from any position of another, with some config changed',
+  help: `
+rl fork RUN --at POSITION|KEY [--set KEY=VALUE...] [--as ID] [--json]   e.g. --at IterationCompleted/4
+
+The fork shares the events of RUN up to the position, without copying them, and uses its checkpoints; RUN itself is never
+changed and must stay where it is. The changed config decides whatever follows from later events. Then go on with
+npm start -- --role head --run ID. To prolong a run, fork it before its end is decided: the message tells the position.
+`,
+  async run(argv) {
+    const { values, positionals } = parseCommandLine(
+      {
+        options: {
+          at: { type: 'string' },
+          set: { type: 'string', multiple: true, default: [] },
+          as: { type: 'string' },
+          json: { type: 'boolean', default: false },
+        },
+        allowPositionals: true,
+      },
+      argv,
+    )
+    const [run] = positionals
+    if (run === undefined || values.at === undefined)
+      throw new RlError('expected a run and --at', { code: 'cli.usage', hint: 'rl fork --help' })
+    const started = performance.now()
+    const parent = runFolder(run)
+    const at = positionOf(parent.log, values.at)
+    const child = runFolder(values.as ?? `${run.slice(0, 20)}-at-${at}`)
+    const fork = forkRun(parent, child, { at, set: values.set ?? [] })
+    const ms = performance.now() - started
+    if (values.json) printJson({ run: fork.run, parent: fork.parent, position: fork.position, ms })
+    else
+      process.stdout.write(
+        `${fork.run} shares ${fork.position} events of ${fork.parent}; go on: npm start -- --role head --run ${fork.run}\n`,
+      )
+    return 0
+  },
+}
+
+function positionOf(path: string, at: string): number {
+  if (/^\d+$/.test(at)) return Number(at)
+  const log = openLogReader(path)
+  try {
+    const position = log.positionOf('key', at)
+    if (position !== null) return position
+    throw new RlError(`run '${log.run}' has no event '${at}'`, {
+      code: 'log.no-event',
+      hint: 'give a position or a natural key such as IterationCompleted/4',
+    })
+  } finally {
+    log.close()
+  }
+}

@@ -1,0 +1,58 @@
+/** Comparing what was decided with what stands in the log: everything but measured times must be the same. */
+import type { NewEvent } from '../events/catalogue.ts'
+import { packCanonical } from '../events/msgpack.ts'
+
+/** Bytes that are equal for equal facts. */
+export function factOf({ type, data }: NewEvent): Uint8Array {
+  return packCanonical([type, withoutTiming(data)])
+}
+
+export function sameFact(a: NewEvent, b: NewEvent): boolean {
+  return Buffer.compare(factOf(a), factOf(b)) === 0
+}
+
+/** Where two facts differ first, e.g. `data.accuracy.n: 7, not 8`; null where they are the same. */
+export function differenceOf(expected: NewEvent, found: NewEvent): string | null {
+  if (expected.type !== found.type) return `type: ${found.type}, not ${expected.type}`
+  return difference(withoutTiming(expected.data), withoutTiming(found.data), 'data')
+}
+
+function withoutTiming(data: object): object {
+  if (!('timing' in data)) return data
+  const { timing: _, ...rest } = data
+  return rest
+}
+
+function difference(expected: unknown, found: unknown, path: string): string | null {
+  if (expected instanceof Uint8Array && found instanceof Uint8Array)
+    return Buffer.compare(expected, found) === 0 ? null : `${path}: other bytes`
+  if (isParts(expected) && isParts(found)) {
+    for (const name of new Set([...Object.keys(expected), ...Object.keys(found)])) {
+      const inner = difference(expected[name], found[name], `${path}.${name}`)
+      if (inner !== null) return inner
+    }
+    return null
+  }
+  return Object.is(expected, found) ? null : `${path}: ${short(found)}, not ${short(expected)}`
+}
+
+function isParts(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+function short(value: unknown): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value)
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text
+}
+
+/** Where a result contradicts what was asked for: fields that both name must agree. Null where nothing does. */
+export function contradictionOf(input: unknown, { data }: NewEvent): string | null {
+  if (!isParts(input)) return null
+  const given = data as Readonly<Record<string, unknown>>
+  for (const name of Object.keys(input))
+    if (Object.hasOwn(given, name)) {
+      const inner = difference(input[name], given[name], `data.${name}`)
+      if (inner !== null) return inner
+    }
+  return null
+}

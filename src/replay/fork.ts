@@ -1,0 +1,79 @@
+/** A new run that shares another's events up to a position, and goes on from there under a config of its own. */
+import { uuidv7 } from 'uuidv7'
+import { codeVersion } from '../actors/head/code-version.ts'
+import type { RunFolder } from '../broker/connection.ts'
+import { type Config, changeConfig, configDigest, parseConfig, redact } from '../config.ts'
+import { RlError } from '../errors.ts'
+import { CATALOGUE, type EventData, type LoggedEvent } from '../events/catalogue.ts'
+import { encodeEnvelope } from '../events/codec.ts'
+import { forkLog } from '../events/log.ts'
+import { type LogReader, openLogReader } from '../events/log-reader.ts'
+
+export type Fork = {
+  readonly run: string
+  readonly parent: string
+  readonly position: number
+  readonly config: Config
+}
+
+/**
+ * Makes the log of a fork: nothing of the parent's is copied, and the parent's files are only read. Its own first event is
+ * a RunStarted with the changed config, which decides whatever follows from later events; what was decided before, and is
+ * not in the log up to the position, is carried out as decided.
+ */
+export function forkRun(
+  parent: RunFolder,
+  child: RunFolder,
+  { at, set, now = Date.now() }: { at: number; set: readonly string[]; now?: number },
+): Fork {
+  const log = openLogReader(parent.log)
+  const config = (() => {
+    try {
+      checkOpen(log, at)
+      return changeConfig(configAt(log, at), set)
+    } finally {
+      log.close()
+    }
+  })()
+  const data: EventData<'RunStarted'> = {
+    config: redact(config),
+    configDigest: configDigest(config),
+    codeVersion: codeVersion(),
+    seed: config.run.seed,
+    parent: { run: parent.run, position: at },
+  }
+  const first = encodeEnvelope({
+    id: uuidv7(),
+    type: 'RunStarted',
+    v: CATALOGUE.RunStarted.v,
+    run: child.run,
+    actor: 'head',
+    time: now,
+    cause: null,
+    data,
+  })
+  forkLog(child.log, { run: child.run, parent: parent.log, position: at, first })
+  return { run: child.run, parent: parent.run, position: at, config }
+}
+
+/** Once its end is decided, a run cannot go on. */
+function checkOpen(log: LogReader, at: number): void {
+  const over = log.byKey('RunCompleted')
+  const decided = over?.cause ? log.positionOf('id', over.cause) : null
+  if (decided !== null && at >= decided)
+    throw new RlError(`the end of run '${log.run}' is decided at position ${decided}`, {
+      code: 'fork.too-late',
+      hint: `fork it before: --at ${decided - 1} at most`,
+    })
+}
+
+function configAt(log: LogReader, at: number): Config {
+  const starts = [...log.events({ types: ['RunStarted'], until: at })] as LoggedEvent<'RunStarted'>[]
+  const last = starts.at(-1)
+  if (!last)
+    throw new RlError(`run '${log.run}' had not started at position ${at}`, {
+      code: 'fork.too-early',
+      hint: 'positions begin at 1, with RunStarted',
+    })
+  return parseConfig(last.data.config)
+}

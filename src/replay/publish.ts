@@ -1,0 +1,93 @@
+/** An old run's events sent again under another run id, so that a tool can be tried on them as on a live run. */
+import type { Bus } from '../events/bus.ts'
+import { encodeEnvelope } from '../events/codec.ts'
+import type { Envelope } from '../events/envelope.ts'
+import { parseRequest, type ReadReply, readRequest } from '../events/log-protocol.ts'
+import type { LogReader, RawEvent } from '../events/log-reader.ts'
+import { pack, unpack } from '../events/msgpack.ts'
+import { POSITION_HEADER, subjectsOf } from '../events/subjects.ts'
+
+export type PublishOptions = {
+  /** Run id under which the events appear. */
+  readonly run: string
+  /** Times faster than it happened; Infinity for as fast as possible. */
+  readonly speed: number
+  readonly until?: number
+  /** Answers readers of the log until the signal, also when all is sent. */
+  readonly stay?: boolean
+  readonly signal?: AbortSignal
+}
+
+const READ_BYTES = 700 * 1024
+const PAGE = 500
+/** Longest silence: nobody wants to wait for a night between two events. */
+const LONGEST_WAIT_MS = 10_000
+
+/** Serves reading up to what was sent so far, and sends one event after the other. Resolves to how many were sent. */
+export async function publishAgain(log: LogReader, bus: Bus, options: PublishOptions): Promise<number> {
+  const { run, speed, until = Infinity, signal } = options
+  const subjects = subjectsOf(run)
+  let sent = 0
+
+  function serveRead(body: Uint8Array): Uint8Array {
+    const request = parseRequest(readRequest, body)
+    const page = log.page({ ...request, until: Math.min(request.until ?? sent, sent), maxBytes: READ_BYTES })
+    const reply: ReadReply = {
+      events: page.events.map((raw) => [raw.position, renamed(raw, run).body] as const),
+      next: page.next,
+      head: sent,
+    }
+    return pack(reply)
+  }
+
+  const leave = [bus.serve(subjects.log('read'), null, serveRead)]
+  try {
+    let before: number | null = null
+    for (let next = 1; next <= until && !signal?.aborted; ) {
+      const page = log.page({ from: next, until, limit: PAGE })
+      if (page.events.length === 0) break
+      for (const raw of page.events) {
+        const { body, envelope } = renamed(raw, run)
+        if (before !== null && speed < Infinity) await pause((envelope.time - before) / speed, signal)
+        if (signal?.aborted) break
+        before = envelope.time
+        sent = raw.position
+        bus.publish(subjects.evt(envelope.type), body, { [POSITION_HEADER]: String(raw.position) })
+      }
+      await bus.flush()
+      bus.publish(subjects.tap('head'), pack({ position: sent, time: Date.now() }))
+      next = page.next
+    }
+    await bus.flush()
+    if (options.stay) await aborted(signal)
+    return sent
+  } finally {
+    for (const stop of leave) stop()
+  }
+}
+
+function renamed(
+  { body }: RawEvent,
+  run: string,
+): { readonly body: Uint8Array; readonly envelope: Envelope } {
+  const envelope = { ...(unpack(body) as Envelope), run }
+  return { body: encodeEnvelope(envelope), envelope }
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (ms < 1) return Promise.resolve()
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, Math.min(ms, LONGEST_WAIT_MS))
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) resolve()
+    signal?.addEventListener('abort', () => resolve())
+  })
+}

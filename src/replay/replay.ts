@@ -1,0 +1,219 @@
+/**
+ * Replays a run: feeds its log to every decider and compares what each would emit with what the log holds. Workers' results
+ * are taken as they are; what of them follows from the log alone (the rewards behind an update) is computed again.
+ */
+import { createHash } from 'node:crypto'
+import { type Job, type Output, type RunningDecider, startDecider } from '../actors/decider.ts'
+import type { Train } from '../actors/jobs.ts'
+import { type Config, parseConfig } from '../config.ts'
+import { type EventType, keyOf, type LoggedEvent, type NewEvent } from '../events/catalogue.ts'
+import { openDigest } from '../events/digest.ts'
+import type { Role } from '../events/envelope.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { packCanonical } from '../events/msgpack.ts'
+import { startsOf } from '../events/starts.ts'
+import { decidersOf } from './deciders.ts'
+import { contradictionOf, differenceOf, factOf, sameFact } from './facts.ts'
+import { openUpdates } from './updates.ts'
+
+/** Where log and deciders disagree for the first time. */
+export type Difference = {
+  /** Of the event that is other than decided, or was not decided; of the last event where one is missing. */
+  readonly position: number
+  readonly kind: 'other' | 'not-decided' | 'missing' | 'contradiction'
+  readonly role: Role
+  /** Natural key of the event in question. */
+  readonly key: string
+  /** One sentence: what is different. */
+  readonly what: string
+  /** The event that led to the decision; null where there was no decision. */
+  readonly cause: { readonly position: number; readonly type: EventType } | null
+  /** State of the decider after that event; where there was none, at `position`. */
+  readonly state: string
+  readonly decided: NewEvent | Job | null
+  readonly found: LoggedEvent | null
+}
+
+export type ReplayOptions = {
+  /** First position that is compared; what is before is only fed. */
+  readonly from?: number
+  /** Last position that is read. */
+  readonly until?: number
+  /** Events that are read at a time. */
+  readonly batch?: number
+  /** Called with the events as they are read. */
+  readonly onBatch?: (events: readonly LoggedEvent[]) => void
+}
+
+export type Replay = {
+  readonly run: string
+  /** Last position that was read. */
+  readonly position: number
+  readonly completed: boolean
+  /** Decisions and requests that were compared with the log. */
+  readonly compared: number
+  /** Decisions and requests that the log does not answer yet. */
+  readonly open: number
+  readonly difference: Difference | null
+  /** SHA-256 over all that the deciders gave, in order: requests for work included. */
+  readonly decisions: string
+  /** Event digest (events/digest.ts) of all decided events: as logged, and as they are decided now. */
+  readonly digests: { readonly logged: string; readonly replayed: string }
+}
+
+type Expected = {
+  readonly running: RunningDecider
+  readonly output: Output
+  readonly cause: LoggedEvent
+  readonly state: string
+}
+
+/** Who alone may bring an event of a type about. Of the others anything may come from workers and people. */
+const DECIDED: { readonly [T in EventType]?: Role } = {
+  IterationStarted: 'head',
+  IterationCompleted: 'head',
+  RunCompleted: 'head',
+  IterationPlanned: 'environment',
+  RolloutRequested: 'environment',
+  EvaluationCompleted: 'environment',
+  TaskAccepted: 'environment',
+  TaskRejected: 'environment',
+  TaskProposed: 'adapter',
+  TrajectoryJudged: 'reward-model',
+  RewardModelUpdated: 'reward-model',
+  PolicyUpdated: 'policy',
+}
+
+export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
+  const { from = 1, until = Infinity, batch = 1_000, onBatch } = options
+  let config: Config = parseConfig(startsOf(log).first.data.config)
+  const deciders = decidersOf(config).map(startDecider)
+  const byRole = new Map(deciders.map((running) => [running.decider.role, running]))
+  const interested = byType(deciders)
+  const expected = new Map<string, Expected>()
+  const updates = openUpdates()
+  const logged = openDigest()
+  const replayed = openDigest()
+  const decisions = createHash('sha256')
+  let difference: Difference | null = null
+  let compared = 0
+  let completed = false
+  let last: LoggedEvent | null = null
+
+  /** Notes the first difference only: what follows from it is no news. */
+  function differ(found: Omit<Difference, 'cause' | 'state' | 'decided'>, by: Expected | null): void {
+    difference ??= {
+      ...found,
+      cause: by && { position: by.cause.position, type: by.cause.type },
+      state: by ? by.state : (byRole.get(found.role)?.state() ?? ''),
+      decided: by && (by.output.type === 'event' ? by.output.event : by.output.job),
+    }
+  }
+
+  function compare(event: LoggedEvent): void {
+    if (event.type === 'TaskAdded') expected.delete(keyOf(event) ?? '')
+    const role = deciderOf(event)
+    const key = role && keyOf(event)
+    if (!role || !key) return
+    const by = expected.get(key) ?? null
+    expected.delete(key)
+    if (event.position >= from) {
+      compared++
+      const found = { position: event.position, role, key, found: event }
+      if (!by) differ({ ...found, kind: 'not-decided', what: 'nobody decided or asked for this event' }, null)
+      else {
+        const what = disagreement(by, event)
+        if (what) differ({ ...found, ...what }, by)
+      }
+    }
+    logged.add(event)
+    replayed.add(by?.output.type === 'event' ? by.output.event : event)
+  }
+
+  function disagreement({ output, cause }: Expected, event: LoggedEvent) {
+    if (output.type === 'event') {
+      if (!sameFact(output.event, event))
+        return { kind: 'other', what: differenceOf(output.event, event) ?? 'other content' } as const
+      if (event.cause !== cause.id) return { kind: 'other', what: 'it names another cause' } as const
+      return null
+    }
+    const { kind, input } = output.job
+    const what =
+      contradictionOf(input, event) ??
+      (kind === 'train' ? updates.contradiction(event, input as Train, config) : null)
+    return what === null ? null : ({ kind: 'contradiction', what } as const)
+  }
+
+  function feed(event: LoggedEvent): void {
+    for (const running of interested.get(event.type) ?? []) {
+      const outputs = running.handle(event)
+      if (outputs.length === 0) continue
+      const state = running.state()
+      for (const output of outputs) {
+        const key = output.type === 'event' ? keyOf(output.event) : output.job.done
+        decisions.update(running.decider.role)
+        decisions.update(output.type === 'event' ? factOf(output.event) : packCanonical(output.job))
+        if (key !== null) expected.set(key, { running, output, cause: event, state })
+      }
+    }
+  }
+
+  function take(event: LoggedEvent): void {
+    compare(event)
+    if (event.type === 'RunStarted') config = parseConfig(event.data.config)
+    if (event.type === 'RunCompleted') completed = true
+    updates.see(event)
+    feed(event)
+    last = event
+  }
+
+  for (let next = 1; ; ) {
+    const events = batchOf(log, next, until, batch)
+    if (events.length === 0) break
+    for (const event of events) take(event)
+    onBatch?.(events)
+    next = events[events.length - 1].position + 1
+  }
+  for (const [key, by] of expected)
+    if (completed && last && by.cause.position >= from)
+      differ(
+        {
+          position: (last as LoggedEvent).position,
+          kind: 'missing',
+          role: by.running.decider.role,
+          key,
+          what: 'the run is over, and the log holds no such event',
+          found: null,
+        },
+        by,
+      )
+  return {
+    run: log.run,
+    position: (last as LoggedEvent | null)?.position ?? 0,
+    completed,
+    compared,
+    open: expected.size,
+    difference,
+    decisions: decisions.digest('hex'),
+    digests: { logged: logged.value(), replayed: replayed.value() },
+  }
+}
+
+function batchOf(log: LogReader, from: number, until: number, limit: number): LoggedEvent[] {
+  const events: LoggedEvent[] = []
+  if (from > until) return events
+  for (const event of log.events({ from, until: Math.min(until, from + limit - 1) })) events.push(event)
+  return events
+}
+
+function byType(deciders: readonly RunningDecider[]): Map<EventType, RunningDecider[]> {
+  const map = new Map<EventType, RunningDecider[]>()
+  for (const running of deciders)
+    for (const type of running.decider.interests) map.set(type, [...(map.get(type) ?? []), running])
+  return map
+}
+
+function deciderOf(event: LoggedEvent): Role | null {
+  if (event.type === 'RunFailed') return event.data.iteration === undefined ? null : 'head'
+  return DECIDED[event.type] ?? null
+}

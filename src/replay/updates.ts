@@ -1,0 +1,67 @@
+/** What of a model's update follows from the log alone: the rollouts it was trained on and the figures of their rewards. */
+import type { LearnableGroup, Train } from '../actors/jobs.ts'
+import { policyBatch } from '../actors/policy/batch.ts'
+import { judgementAdvantages } from '../actors/reward-model/batch.ts'
+import type { Config } from '../config.ts'
+import type { EventData, LoggedEvent, NewEvent } from '../events/catalogue.ts'
+
+type Trajectory = EventData<'TrajectoryCompleted'>
+type Scored = EventData<'StepScored'>
+type Iteration = { readonly trajectories: Trajectory[]; readonly scored: Scored[] }
+
+export type Updates = {
+  readonly see: (event: LoggedEvent) => void
+  /** Where an update contradicts the rewards that the config gives its rollouts; null where nothing does. */
+  readonly contradiction: (update: LoggedEvent, job: Train, config: Config) => string | null
+}
+
+/** Keeps the trajectories and verdicts of the iterations that are not completed. */
+export function openUpdates(): Updates {
+  const iterations = new Map<number, Iteration>()
+
+  function iterationOf(iteration: number): Iteration {
+    const known = iterations.get(iteration)
+    if (known) return known
+    const made: Iteration = { trajectories: [], scored: [] }
+    iterations.set(iteration, made)
+    return made
+  }
+
+  return {
+    see(event) {
+      if (event.type === 'TrajectoryCompleted' && event.data.purpose !== 'evaluation')
+        iterationOf(event.data.iteration).trajectories.push(event.data)
+      else if (event.type === 'StepScored') iterationOf(event.data.iteration).scored.push(event.data)
+      else if (event.type === 'IterationCompleted') iterations.delete(event.data.iteration)
+    },
+    contradiction(update, { iteration, groups }, config) {
+      if (update.type !== 'PolicyUpdated' && update.type !== 'RewardModelUpdated') return null
+      const { trainedOn, metrics } = update.data
+      if (metrics.simulated === 1) return null
+      const { trajectories, scored } = iterationOf(iteration)
+      const rules = forUpdate(update.type, groups, trajectories, scored, config)
+      if (rules.rollouts && rules.rollouts.join('\n') !== trainedOn.join('\n'))
+        return `data.trainedOn: ${trainedOn.length} rollouts, where the rewards give ${rules.rollouts.length}${firstOther(trainedOn, rules.rollouts)}`
+      for (const [name, value] of Object.entries(rules.health))
+        if (!Object.is(metrics[name], value))
+          return `data.metrics.${name}: ${metrics[name]}, where the rewards give ${value}`
+      return null
+    },
+  }
+}
+
+function forUpdate(
+  type: NewEvent['type'],
+  groups: readonly LearnableGroup[],
+  trajectories: readonly Trajectory[],
+  scored: readonly Scored[],
+  config: Config,
+): { readonly rollouts: readonly string[] | null; readonly health: Readonly<Record<string, number>> } {
+  if (type === 'PolicyUpdated') return policyBatch(groups, trajectories, scored, config)
+  return { rollouts: null, health: judgementAdvantages(groups, trajectories, scored, config).health }
+}
+
+function firstOther(found: readonly string[], expected: readonly string[]): string {
+  const at = expected.findIndex((rollout, i) => rollout !== found[i])
+  return at < 0 ? '' : `, the first other one ${expected[at]}`
+}

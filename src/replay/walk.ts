@@ -1,0 +1,39 @@
+/** A log event by event, with what each does to the deciders. */
+import { type Output, startDecider } from '../actors/decider.ts'
+import { parseConfig } from '../config.ts'
+import type { LoggedEvent } from '../events/catalogue.ts'
+import type { Role } from '../events/envelope.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { startsOf } from '../events/starts.ts'
+import { decidersOf } from './deciders.ts'
+
+export type Reaction = {
+  readonly role: Role
+  readonly before: string
+  readonly after: string
+  readonly outputs: readonly Output[]
+}
+
+export type Step = {
+  readonly event: LoggedEvent
+  /** Of the deciders that read this type of event. */
+  readonly reactions: readonly Reaction[]
+}
+
+/** Yields from position `from` on; what is before is fed silently. */
+export function* walk(
+  log: LogReader,
+  { from = 1, until = Infinity }: { readonly from?: number; readonly until?: number } = {},
+): Generator<Step> {
+  const deciders = decidersOf(parseConfig(startsOf(log).first.data.config)).map(startDecider)
+  for (const event of log.events({ until })) {
+    const reactions = deciders
+      .filter(({ decider }) => decider.interests.has(event.type))
+      .map((running): Reaction => {
+        const before = running.state()
+        const outputs = [...running.handle(event)]
+        return { role: running.decider.role, before, after: running.state(), outputs }
+      })
+    if (event.position >= from) yield { event, reactions }
+  }
+}
