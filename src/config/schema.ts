@@ -123,7 +123,7 @@ const training = {
     .describe('Mean k3 above which the rest of an update is left out; null for none.'),
   aggregate: z
     .enum(['sample', 'batch'])
-    .default('sample')
+    .default('batch')
     .describe('Token mean within each sample, or over all tokens of the batch.'),
   clipNorm: z
     .number()
@@ -154,6 +154,19 @@ const endpoint = {
     .min(1)
     .default('OPENAI_API_KEY')
     .describe('Environment variable that holds the API key; keys never stand in a config.'),
+  concurrency: positive.default(32).describe('Calls of the endpoint at a time; more wait.'),
+  promptPrice: z
+    .number()
+    .nonnegative()
+    .nullable()
+    .default(null)
+    .describe('Of a million prompt tokens of the endpoint, for counting cost; null where unknown.'),
+  completionPrice: z
+    .number()
+    .nonnegative()
+    .nullable()
+    .default(null)
+    .describe('Of a million completion tokens.'),
 }
 
 const policy = section({
@@ -251,7 +264,7 @@ const learning = section({
   lambda: z.number().nonnegative().default(1).describe('Weight of the step part.'),
   advantage: z
     .enum(['step-index', 'task', 'leave-one-out', 'separate'])
-    .default('step-index')
+    .default('task')
     .describe(
       'Standardised over the rollouts at the same step (as published), over all steps of the task, against the other rollouts, or outcome and step parts apart.',
     ),
@@ -267,7 +280,7 @@ const learning = section({
     .describe('Only tasks whose accuracy lies in this range train the policy; null takes all.'),
   mixedOutcomes: z
     .boolean()
-    .default(false)
+    .default(true)
     .describe('Only tasks with both successes and failures train the policy.'),
 }).describe('From outcomes and verdicts to advantages.')
 
@@ -292,17 +305,15 @@ const adaptation = section({
     .enum(['symbolic', 'language-model'])
     .default('symbolic')
     .describe("The environment's own rules, or a language model."),
+  ...endpoint,
   provider: z
     .enum(['local', 'openai', 'simulated'])
     .default('openai')
     .describe('Of the language model that rewrites.'),
   model: z.string().min(1).default('gpt-4o-mini').describe('The language model that rewrites.'),
-  baseUrl: z.url().nullable().default(null).describe('Of its OpenAI-compatible endpoint.'),
-  apiKeyEnv: z
-    .string()
-    .min(1)
-    .default('OPENAI_API_KEY')
-    .describe('Environment variable that holds its API key.'),
+  samples: positive.default(8).describe('Most answers of the language model that are tried for a candidate.'),
+  temperature: z.number().nonnegative().default(1).describe('Of the language model that rewrites.'),
+  maxTokens: positive.default(2048).describe('Most tokens of one of its answers.'),
   critiques: positive.default(8).describe('Most distinct critiques that a rewriter is shown.'),
 }).describe('Tasks become harder or easier.')
 

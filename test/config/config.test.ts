@@ -33,7 +33,7 @@ test('without any source every key has its default, and config/default.yaml says
 })
 
 test('every file under config/ is valid once it has its data', () => {
-  for (const file of readdirSync('config'))
+  for (const file of readdirSync('config').filter((file) => file.endsWith('.yaml')))
     loadConfig({ file: `config/${file}`, set: ['environment.data=somewhere'] })
 })
 
@@ -148,7 +148,7 @@ test('whatever a file holds, it is taken or refused with an RlError', () => {
 })
 
 test('the ready files hold no key twice', () => {
-  for (const file of readdirSync('config'))
+  for (const file of readdirSync('config').filter((file) => file.endsWith('.yaml')))
     parse(readFileSync(`config/${file}`, 'utf8'), { uniqueKeys: true })
 })
 

@@ -29,6 +29,7 @@ type Live = {
   readonly invalid: Record<string, number>
   readonly usage: { promptTokens: number; cachedTokens: number; completionTokens: number }
   trainable: boolean
+  promptSha256: string | undefined
   readonly startedMs: number
   readonly finish: (trajectory: Trajectory) => void
   readonly fail: (error: RlError) => void
@@ -68,6 +69,7 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
         invalid: {},
         usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
         trainable: true,
+        promptSha256: undefined,
         startedMs,
         finish,
         fail,
@@ -95,10 +97,14 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
       for (const one of batch) end(one, () => one.fail(fault('infra', 'the policy did not answer', cause)))
       return
     }
-    for (const [i, one] of batch.entries()) advance(one, replies[i])
+    for (const [i, one] of batch.entries()) void advance(one, replies[i])
   }
 
-  function advance(one: Live, reply: ActReply): void {
+  async function advance(one: Live, reply: ActReply): Promise<void> {
+    if (reply.fault !== undefined) {
+      end(one, () => one.fail(fault('infra', 'the policy did not answer', reply.fault)))
+      return
+    }
     if (!reply.fits) {
       end(one, () => one.finish(trajectory(one, 'context')))
       return
@@ -113,7 +119,15 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
     one.actions.push(reply.action)
     one.observations.push(one.episode.turn.observation)
     const { done, ended } = one.episode.turn
-    if (done) end(one, () => one.finish(trajectory(one, ended ?? 'step-limit')))
+    if (!done) return
+    // Out of the tick: a program that is still running must not hold up the others.
+    live.delete(one)
+    try {
+      one.episode = (await environment.settle?.(one.episode)) ?? one.episode
+      one.finish(trajectory(one, ended ?? 'step-limit'))
+    } catch (cause) {
+      one.fail(fault('infra', `the outcome of task '${one.task.id}' could not be found`, cause))
+    }
   }
 
   function end(one: Live, settle: () => void): void {
@@ -144,6 +158,7 @@ function record(one: Live, reply: ActReply): void {
   if (reply.tokens) one.segments.add(one.actions.length, reply.tokens, reply.continues)
   else one.trainable = false
   if (reply.invalid !== null) one.invalid[reply.invalid] = (one.invalid[reply.invalid] ?? 0) + 1
+  one.promptSha256 = reply.promptSha256
   one.usage.promptTokens += reply.usage.promptTokens
   one.usage.cachedTokens += reply.usage.cachedTokens
   one.usage.completionTokens += reply.usage.completionTokens
@@ -169,7 +184,8 @@ function trajectory(one: Live, ended: Trajectory['ended']): Trajectory {
     actions: one.actions,
     invalid: one.invalid,
     trainable: one.trainable,
-    segments: one.segments.build(),
+    segments: one.trainable ? one.segments.build() : [],
+    ...(one.promptSha256 === undefined ? {} : { promptSha256: one.promptSha256 }),
     usage: one.usage,
     timing: { durationMs: Math.round(performance.now() - one.startedMs) },
   }
