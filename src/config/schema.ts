@@ -193,10 +193,6 @@ const policy = section({
   training: section({
     enabled: z.boolean().default(true).describe('Off: the policy stays at version 0.'),
     ...training,
-    overlongBuffer: positive
-      .nullable()
-      .default(null)
-      .describe('Tokens before the longest answer over which a penalty grows to 1; null for none.'),
   }).describe('The update of an iteration.'),
 }).describe('The model that acts.')
 
@@ -231,9 +227,6 @@ const rewardModel = section({
     .tuple([share, share])
     .default([0.2, 0.8])
     .describe('Only tasks whose accuracy lies in this range train the reward model.'),
-  leastAccuracy: share
-    .default(0.6)
-    .describe('A warning is printed when process accuracy at the start is lower: such a judge hurts.'),
   coldStart: section({
     rollouts: positive.default(320).describe('Rollouts of policy version 0, labelled by true progress.'),
     flippedLabels: share.default(0.1).describe('Share of labels turned round.'),
@@ -340,7 +333,6 @@ const evaluation = section({
 }).describe('Measuring the policy on fixed tasks and seeds.')
 
 const log = section({
-  blobBytes: positive.default(262_144).describe('Payloads above this go to a blob beside the log.'),
   keepFreeMegabytes: count.default(512).describe('The run pauses when less disk space is left.'),
 }).describe('The event log.')
 

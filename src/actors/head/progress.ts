@@ -1,6 +1,7 @@
 /** What a run looks like while it goes on: a fold of its events, and the lines that a person reads. */
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import { type Estimate, wilson } from '../../learning/interval.ts'
+import { progressLabel } from '../../learning/progress-labels.ts'
 
 export type Progress = {
   readonly iterations: number
@@ -159,7 +160,7 @@ function rolloutEnded(progress: Progress, { data }: LoggedEvent<'TrajectoryCompl
 function stepScored(progress: Progress, { data }: LoggedEvent<'StepScored'>): void {
   const verdict = data.judgements.reduce((sum, judgement) => sum + judgement.score, 0)
   if (verdict === 0) return
-  if (data.progress !== null) count(progress.process, verdict > 0 === data.progress > 0)
+  if (data.progress !== null) count(progress.process, verdict > 0 === (progressLabel(data.progress) === 1))
   const success = progress.success.get(data.rollout)
   if (success !== undefined) count(progress.outcome, verdict > 0 === success)
 }
