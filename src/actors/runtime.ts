@@ -53,6 +53,8 @@ export type ActorStatus = {
   readonly leases: readonly Lease[]
   readonly startedAt: number
   readonly rssMb: number
+  /** What its worker counts, by name. */
+  readonly counters: Readonly<Record<string, number>>
   /** True in the last heartbeat of an actor that ends of its own accord. */
   readonly leaving: boolean
 }
@@ -112,6 +114,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       leases: [...leases.list(), ...decidersWaits()],
       startedAt,
       rssMb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
+      counters: worker.counters?.() ?? {},
       leaving,
     }
   }

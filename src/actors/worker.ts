@@ -43,5 +43,7 @@ export type Worker = {
   readonly queues?: readonly QueueWork[]
   /** Answers requests on `call.<name>`, shared among all workers that serve the name. */
   readonly services?: Readonly<Record<string, Serve>>
+  /** What it counts since it began, by name, for `rl status`: faults of an endpoint, tokens, unreadable answers. */
+  readonly counters?: () => Readonly<Record<string, number>>
   readonly close?: () => Promise<void>
 }

@@ -56,11 +56,17 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
       const at = actor.position === null ? '' : `, at position ${actor.position}`
       return [
         `${actor.worker.padEnd(22)} ${silence}${kind}${at}  process ${actor.pid} on ${actor.host}, ${actor.rssMb} MB`,
+        ...counterLine(actor.counters),
         ...actor.leases.slice(0, 8).map(leaseLine),
         ...(actor.leases.length > 8 ? [`    and ${actor.leases.length - 8} more`] : []),
       ]
     }),
   ]
+}
+
+function counterLine(counters: Readonly<Record<string, number>> | undefined): string[] {
+  const counted = Object.entries(counters ?? {}).filter(([, count]) => count > 0)
+  return counted.length === 0 ? [] : [`    ${counted.map(([name, count]) => `${name} ${count}`).join(', ')}`]
 }
 
 function leaseLine({ waitingFor, from, owner, since, deadline }: Lease): string {

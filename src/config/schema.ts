@@ -304,7 +304,11 @@ const adaptation = section({
     .default('openai')
     .describe('Of the language model that rewrites.'),
   model: z.string().min(1).default('gpt-4o-mini').describe('The language model that rewrites.'),
-  samples: positive.default(8).describe('Most answers of the language model that are tried for a candidate.'),
+  samples: positive
+    .default(8)
+    .describe(
+      'Answers of the language model for a candidate; the first that the environment takes is proposed.',
+    ),
   temperature: z.number().nonnegative().default(1).describe('Of the language model that rewrites.'),
   maxTokens: positive.default(2048).describe('Most tokens of one of its answers.'),
   critiques: positive.default(8).describe('Most distinct critiques that a rewriter is shown.'),

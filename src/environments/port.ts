@@ -69,6 +69,10 @@ export interface Environment {
   describe(task: Task): Promise<string>
   /** A changed task by the environment's own symbolic rules; proven valid. */
   rewrite(request: RewriteRequest): Promise<Rewrite>
+  /** What a language model is to know for changing a task, by the placeholders of the environment's prompt; absent where it has none. */
+  briefing?(request: RewriteRequest): Promise<Readonly<Record<string, string>>>
+  /** The task that a language model's answer names, proven as one of `rewrite` is, or why it is refused. */
+  rewriteAs?(request: RewriteRequest, answer: string): Promise<Rewrite>
   /** Whether the task can be solved and is not solved at its start. */
   validate(task: Task): Promise<Validation>
   /** True progress of each step of a recorded episode (the environment's definition), where the environment can tell; else null. */

@@ -14,7 +14,8 @@ export function parseScore(text: string): Score {
   return verdicts.length === 1 ? (verdicts[0] as Score) : 0
 }
 
-function lastBox(text: string): string | undefined {
+/** The content of the last `\boxed{...}` with balanced braces. */
+export function lastBox(text: string): string | undefined {
   const marker = '\\boxed{'
   for (let start = text.lastIndexOf(marker); start >= 0; start = text.lastIndexOf(marker, start - 1)) {
     const open = start + marker.length

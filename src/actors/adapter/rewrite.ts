@@ -1,31 +1,57 @@
 import type { Environment, Task } from '../../environments/port.ts'
-import type { NewEvent } from '../../events/catalogue.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { RewriteTask } from '../jobs.ts'
 
-type Thresholds = { readonly low: number; readonly high: number }
+export type Thresholds = { readonly low: number; readonly high: number }
+type Rewriter = EventData<'TaskProposed'>['rewriter']
 
 /** A candidate by the environment's own symbolic rules as TaskProposed, or TaskRejected (task null) with the reason why there is none. */
 export async function rewriteTask(
   environment: Environment,
   parent: Task,
-  { iteration, slot, direction, parentAccuracy, critique, taken, seed }: RewriteTask,
+  job: RewriteTask,
   thresholds: Thresholds,
 ): Promise<NewEvent> {
-  const accuracy = parentAccuracy.successes / Math.max(1, parentAccuracy.n)
-  const rewrite = await environment.rewrite({ task: parent, direction, accuracy, critique, taken, seed })
-  const known = { iteration, slot, parent: parent.id, direction, parentAccuracy }
-  if ('refused' in rewrite)
-    return {
-      type: 'TaskRejected',
-      data: { ...known, task: null, accuracy: { successes: 0, n: 0 }, thresholds, reason: rewrite.refused },
-    }
+  const { direction, critique, taken, seed } = job
+  const rewrite = await environment.rewrite({
+    task: parent,
+    direction,
+    accuracy: accuracyOf(job),
+    critique,
+    taken,
+    seed,
+  })
+  if ('refused' in rewrite) return rejected(job, parent, thresholds, rewrite.refused)
+  const rewriter = { kind: 'symbolic', name: environment.name, promptSha256: null } as const
+  return proposed(job, parent, { critique, rewriter, task: rewrite.task })
+}
+
+export function accuracyOf({ parentAccuracy }: RewriteTask): number {
+  return parentAccuracy.successes / Math.max(1, parentAccuracy.n)
+}
+
+export function proposed(
+  { iteration, slot, direction, parentAccuracy }: RewriteTask,
+  parent: Task,
+  candidate: { readonly critique: string; readonly rewriter: Rewriter; readonly task: Task },
+): NewEvent {
   return {
     type: 'TaskProposed',
+    data: { iteration, slot, parent: parent.id, direction, parentAccuracy, ...candidate },
+  }
+}
+
+export function rejected(
+  { iteration, slot, direction, parentAccuracy }: RewriteTask,
+  parent: Task,
+  thresholds: Thresholds,
+  reason: string,
+): NewEvent {
+  return {
+    type: 'TaskRejected',
     data: {
-      ...known,
-      critique,
-      rewriter: { kind: 'symbolic', name: environment.name, promptSha256: null },
-      task: rewrite.task,
+      ...{ iteration, slot, parent: parent.id, direction, parentAccuracy },
+      ...{ task: null, accuracy: { successes: 0, n: 0 }, thresholds, reason },
     },
   }
 }

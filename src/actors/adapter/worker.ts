@@ -1,21 +1,30 @@
-/** The adapter's worker: rewrites tasks. */
+/** The adapter's worker: rewrites tasks, by the environment's rules or with a language model. */
 import type { Config } from '../../config.ts'
 import type { Environment } from '../../environments/port.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { RewriteTask } from '../jobs.ts'
 import { openTaskBook } from '../recall.ts'
 import type { Worker } from '../worker.ts'
+import { openLanguageRewriter } from './language-rewrite.ts'
 import { rewriteTask } from './rewrite.ts'
 
-export function adapterWorker({ adaptation }: Config, environment: Environment, log: LogClient): Worker {
+export function adapterWorker(config: Config, environment: Environment, log: LogClient): Worker {
+  const { enabled, rewriter, low, high } = config.adaptation
   const tasks = openTaskBook(log)
+  const language =
+    enabled && rewriter === 'language-model' ? openLanguageRewriter(config, environment, log) : null
   return {
     shared: new Set(['rewrite']),
     concurrency: 4,
-    async perform(job) {
+    async perform(job, { signal }) {
       const input = job.input as RewriteTask
       const parent = await tasks.find(input.parent)
-      return [await rewriteTask(environment, parent, input, { low: adaptation.low, high: adaptation.high })]
+      return [
+        language
+          ? await language.rewrite(parent, input, signal)
+          : await rewriteTask(environment, parent, input, { low, high }),
+      ]
     },
+    ...(language ? { counters: language.counters } : {}),
   }
 }

@@ -24,10 +24,14 @@ export type ActReply = {
   readonly invalid: string | null
   /** False where the context is full: the episode ends here without an action. */
   readonly fits: boolean
+  /** A fault of the infrastructure instead of an answer: the rollout fails and is tried again, whatever else stands here. */
+  readonly fault?: string
   /** Whether this step's tokens go on in the episode's one packed sequence; if not they are a segment of their own. */
   readonly continues: boolean
   /** New prompt tokens followed by the generated ones, and per token: mask, log-prob, allowed tokens. Null where token ids are unknown. */
   readonly tokens: PackedTokens | null
+  /** Of the prompt file that was used; absent where there is none. */
+  readonly promptSha256?: string
   readonly usage: {
     readonly promptTokens: number
     readonly cachedTokens: number

@@ -17,6 +17,7 @@ import {
   type Shares,
 } from './generator/generate.ts'
 import { type Difficulty, larger, type RoomSize, SIZES } from './generator/size.ts'
+import { briefing, rewriteByAnswer } from './language-rewrite.ts'
 import { progressOf } from './progress.ts'
 import { type Recipe, recipeOf, sentenceOfGoal, taskOf } from './recipe.ts'
 import { rewriteGoal, rewrittenGame } from './rewrite.ts'
@@ -106,6 +107,9 @@ export function alfworldEnvironment({
         ...rewrite,
         allow: allowedFor(request.task),
       }),
+    briefing: async (request) => briefing(await gameFor(originalOf(request.task)), request),
+    rewriteAs: async (request, answer) =>
+      rewriteByAnswer(await gameFor(originalOf(request.task)), request, answer, allowedFor(request.task)),
     validate: async (task) => {
       const start = initialState(await gameFor(task))
       if (start.won) return { ok: false, reason: 'the goal holds at the start' }

@@ -153,12 +153,13 @@ function rewrittenName(name: string, goal: Goal): string {
   return parts.with(at, folderOf(goal, parts[at].slice(parts[at].lastIndexOf('-') + 1))).join('/')
 }
 
-function goalOfTask(original: Game, task: Task): Goal | null {
+/** The goal of a task in the room of `original`; null where it has none of the six shapes. */
+export function goalOfTask(original: Game, task: Task): Goal | null {
   return recipeOf(task).goal ?? goalOfProblem(original.file.pddl_problem)
 }
 
 /** The ids under which a goal may have been a task of this room before. */
-function candidateIds(original: Game, task: Task, goal: Goal): string[] {
+export function candidateIds(original: Game, task: Task, goal: Goal): string[] {
   const recipe = recipeOf(task)
   const id = taskOf({ ...recipe, goal: { ...goal, sentence: 0 } }, goal.type, '').id
   const first = goalOfProblem(original.file.pddl_problem)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { column, count, define, name, seed, share, timing } from './definition.ts'
+import { column, count, define, name, seed, sha256, share, timing } from './definition.ts'
 import { purpose } from './iteration.ts'
 
 /** Who is to blame for a rollout without an outcome; only an agent's own failure may earn a reward. */
@@ -51,6 +51,8 @@ export const experienceEvents = {
       /** False where token ids or log-probs are unknown: such a trajectory is judged, but no exact policy gradient exists. */
       trainable: z.boolean(),
       segments: z.array(segment),
+      /** Of the prompt file that the policy was asked with; absent where it takes no prompt. */
+      promptSha256: sha256.optional(),
       usage: z.strictObject({ promptTokens: count, cachedTokens: count, completionTokens: count }),
       timing,
     }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { column, count, define, name, share, timing } from './definition.ts'
+import { column, count, define, name, sha256, share, timing } from './definition.ts'
 import { purpose } from './iteration.ts'
 
 export const judgement = z.strictObject({
@@ -27,6 +27,8 @@ export const rewardEvents = {
       probability: share.nullable(),
       /** True progress of the step by the environment's own definition, where it can tell: for measuring, never for training. */
       progress: z.number().nullable(),
+      /** Of the prompt file that the judge was asked with; absent where it takes no prompt. */
+      promptSha256: sha256.optional(),
       timing,
     }),
     key: (data) => `StepScored/${data.rollout}/${data.step}`,

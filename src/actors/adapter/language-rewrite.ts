@@ -1,0 +1,120 @@
+/** Rewriting by a language model: it reads why rollouts failed and what the environment says of the task, and names a new one. */
+import type { Config } from '../../config.ts'
+import type { Environment, RewriteRequest, Task } from '../../environments/port.ts'
+import { RlError } from '../../errors.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import { seedOf } from '../../random.ts'
+import { createTally, endpointCounters, endpointOf } from '../endpoint.ts'
+import type { RewriteTask } from '../jobs.ts'
+import { readPrompt } from '../prompts.ts'
+import { readIteration } from '../recall.ts'
+import { failureRequest, readSummary } from './failures.ts'
+import { accuracyOf, proposed, rejected } from './rewrite.ts'
+
+/** What the environment says of an answer that names no pair. */
+const NO_PAIR = 'the answer has no two words in a box'
+
+export type LanguageRewriter = {
+  readonly rewrite: (parent: Task, job: RewriteTask, signal: AbortSignal) => Promise<NewEvent>
+  readonly counters: () => Readonly<Record<string, number>>
+}
+
+/** @throws RlError `config.invalid` where the environment has no way to take a language model's answer. */
+export function openLanguageRewriter(
+  config: Config,
+  environment: Environment,
+  log: LogClient,
+): LanguageRewriter {
+  const { adaptation, run } = config
+  if (adaptation.provider !== 'openai' || !environment.briefing || !environment.rewriteAs)
+    throw new RlError(
+      `adaptation.provider ${adaptation.provider} cannot rewrite tasks of the environment ${environment.name}`,
+      {
+        code: 'config.invalid',
+        hint: 'use rewriter symbolic, or provider openai with the environment alfworld',
+      },
+    )
+  const { briefing, rewriteAs } = environment
+  const { temperature, maxTokens, low, high } = adaptation
+  // Two questions in a row: what went wrong, and what to ask instead.
+  const model = endpointOf(adaptation, config, run.deadlines.rewriteSeconds / 2)
+  const prompts = { failure: readPrompt('alfworld-failure'), rewrite: readPrompt('alfworld-rewrite') }
+  const counts = createTally()
+
+  /** One line a failed rollout; the judge's own complaints where nothing can be read. */
+  async function failuresOf(parent: Task, job: RewriteTask, signal: AbortSignal): Promise<string> {
+    const events = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
+    const scored = events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : []))
+    const failed = events
+      .flatMap((event) => (event.type === 'TrajectoryCompleted' ? [event.data] : []))
+      .filter(
+        ({ iteration, slot, purpose }) =>
+          iteration === job.iteration && slot === job.slot && purpose === 'train',
+      )
+      .filter(({ outcome }) => outcome.kind === 'scored' && !outcome.success)
+      .sort((a, b) => a.index - b.index)
+    const settings = { prompt: prompts.failure, seed: job.seed, maxTokens, temperature }
+    const answers = await model.generate(
+      failed.map((trajectory) => failureRequest(trajectory, scored, parent.goal, settings)),
+      signal,
+    )
+    const summaries = answers.flatMap(({ text }) => {
+      const summary = readSummary(text)
+      if (summary === null) counts.add('invalid: summary without a box')
+      return summary ?? []
+    })
+    return summaries.length > 0 ? summaries.join('\n') : job.critique
+  }
+
+  /** The first of the answers that the environment takes. */
+  async function rewrite(parent: Task, job: RewriteTask, signal: AbortSignal): Promise<NewEvent> {
+    const { direction, taken, seed, parentAccuracy } = job
+    const critique = await failuresOf(parent, job, signal)
+    const request: RewriteRequest = {
+      task: parent,
+      direction,
+      accuracy: accuracyOf(job),
+      critique,
+      taken,
+      seed,
+    }
+    const messages = prompts.rewrite.render({
+      ...(await briefing(request)),
+      direction,
+      accuracy: `${parentAccuracy.successes} of ${parentAccuracy.n}`,
+      goal: parent.goal,
+      failures: critique === '' ? 'nothing is known of failures' : critique,
+    })
+    const refused = createTally()
+    const answers = await model.generate(
+      Array.from({ length: adaptation.samples }, (_, attempt) => ({
+        ...{ prompt: { messages }, maxTokens, temperature },
+        seed: seedOf(seed, 'rewrite', attempt),
+      })),
+      signal,
+    )
+    for (const { text } of answers) {
+      const answer = await rewriteAs(request, text)
+      if ('task' in answer) {
+        const { sha256 } = prompts.rewrite
+        const rewriter = { kind: 'language-model', name: adaptation.model, promptSha256: sha256 } as const
+        return proposed(job, parent, { critique, rewriter, task: answer.task })
+      }
+      refused.add(answer.refused)
+      counts.add(answer.refused === NO_PAIR ? `invalid: ${NO_PAIR}` : 'refused tasks')
+    }
+    const reasons = Object.entries(refused.counts()).map(([reason, count]) => `${count}x ${reason}`)
+    return rejected(
+      job,
+      parent,
+      { low, high },
+      `none of ${adaptation.samples} answers of the language model can be used: ${reasons.join('; ')}`,
+    )
+  }
+
+  return {
+    rewrite,
+    counters: () => ({ ...endpointCounters(model.use()), ...counts.counts() }),
+  }
+}

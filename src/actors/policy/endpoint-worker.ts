@@ -1,0 +1,98 @@
+/** The policy behind an endpoint: it acts by prompts. Its weights live there, so nothing is trained here. */
+import type { Config } from '../../config.ts'
+import { explain, RlError } from '../../errors.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import { updatedEvents } from '../checkpoints.ts'
+import { createTally, endpointCounters, endpointOf, tryOut } from '../endpoint.ts'
+import type { Train } from '../jobs.ts'
+import { readPrompt } from '../prompts.ts'
+import { readIteration } from '../recall.ts'
+import type { OpenedWorker } from '../start-role.ts'
+import type { ActReply, ActRequest } from './act.ts'
+import { ACT_SERVICE, serveAct } from './act-service.ts'
+import { policyBatch } from './batch.ts'
+import { free, numbered, promptedActing } from './prompted-acting.ts'
+import { samplingOf } from './sampling.ts'
+
+const PROMPTS = { numbered: 'alfworld-policy', free: 'alfworld-policy-free' } as const
+
+export function openEndpointPolicy(config: Config, log: LogClient): OpenedWorker {
+  const { policy, run, environment } = config
+  if (environment.name !== 'alfworld')
+    throw new RlError(`there is no prompt for policies of the environment ${environment.name}`, {
+      code: 'config.invalid',
+      hint: 'use environment.name alfworld',
+    })
+  const model = endpointOf(policy, config, run.deadlines.stepSeconds)
+  const form = policy.acting === 'free' ? 'free' : 'numbered'
+  const acting = promptedActing(readPrompt(PROMPTS[form]), { free, numbered }[form], policy.historySteps)
+  const invalid = createTally()
+
+  /** A fault is of its own rollout alone: the others of the batch get their answers. */
+  async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {
+    return Promise.all(requests.map((request) => actOne(request, signal)))
+  }
+
+  async function actOne(request: ActRequest, signal: AbortSignal): Promise<ActReply> {
+    const turn = acting(request, samplingOf(config, request.evaluation))
+    try {
+      const [generation] = turn.request ? await model.generate([turn.request], signal) : [null]
+      const reply = turn.reply(generation)
+      if (reply.invalid !== null) invalid.add(`invalid: ${reply.invalid}`)
+      return reply
+    } catch (error) {
+      const full = error instanceof RlError && error.code === 'model.context'
+      return { ...NO_ANSWER, ...(full ? {} : { fault: explain(error) }) }
+    }
+  }
+
+  async function firstVersion(): Promise<NewEvent[]> {
+    await tryOut(model)
+    return updatedEvents('policy', { ...UNCHANGED, iteration: 0, version: 0, parentVersion: null })
+  }
+
+  /** What an update would have been made of is told all the same. */
+  async function train({ groups, iteration, version, parentVersion }: Train): Promise<NewEvent[]> {
+    const events = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
+    const trajectories = events.flatMap((event) => (event.type === 'TrajectoryCompleted' ? [event.data] : []))
+    const scored = events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : []))
+    const { samples, health } = policyBatch(groups, trajectories, scored, config)
+    return updatedEvents('policy', {
+      ...UNCHANGED,
+      iteration,
+      version,
+      parentVersion,
+      metrics: { ...health, trainableSamples: samples.length },
+      stopped: trajectories.some(({ trainable }) => trainable)
+        ? 'the weights live at the endpoint'
+        : 'the endpoint tells no token ids and log-probs',
+    })
+  }
+
+  return {
+    note: `${policy.model} behind an endpoint, acting ${form}`,
+    worker: {
+      services: { [ACT_SERVICE]: serveAct(act) },
+      async perform({ kind, input }) {
+        return kind === 'cold-start' ? firstVersion() : train(input as Train)
+      },
+      counters: () => ({ ...endpointCounters(model.use()), ...invalid.counts() }),
+      close: () => model.close(),
+    },
+  }
+}
+
+const NO_ANSWER: ActReply = {
+  action: '',
+  invalid: null,
+  fits: false,
+  continues: false,
+  tokens: null,
+  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+}
+
+const UNCHANGED: Pick<
+  EventData<'PolicyUpdated'>,
+  'checkpoint' | 'trainedOn' | 'samples' | 'metrics' | 'stopped'
+> = { checkpoint: null, trainedOn: [], samples: 0, metrics: {}, stopped: null }

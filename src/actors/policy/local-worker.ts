@@ -1,0 +1,205 @@
+/** The policy as a local model: makes its first version, answers which action to take, and trains it. */
+import { join } from 'node:path'
+import { CACHE } from '../../broker/find.ts'
+import type { Config } from '../../config.ts'
+import { openEnvironment } from '../../environments/open.ts'
+import type { Environment } from '../../environments/port.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
+import { isPreset } from '../../models/local/presets.ts'
+import {
+  adoptFolder,
+  type Checkpoint,
+  checkpointFolder,
+  checkpointOf,
+  saveCheckpoint,
+  updatedEvents,
+  updateFigures,
+} from '../checkpoints.ts'
+import type { ColdStart, Train } from '../jobs.ts'
+import { readIteration } from '../recall.ts'
+import type { OpenedWorker } from '../start-role.ts'
+import { updateOptions } from '../update-options.ts'
+import type { ActReply, ActRequest } from './act.ts'
+import { ACT_SERVICE, serveAct } from './act-service.ts'
+import { type Acting, choiceActing } from './acting.ts'
+import { policyBatch } from './batch.ts'
+import { coldStartPolicy } from './cold-start.ts'
+import { codecOf } from './packing.ts'
+import { samplingOf } from './sampling.ts'
+
+/** A local model that holds the weights of one version at a time. */
+type Resident = {
+  readonly model: LocalModelFace
+  readonly acting: Acting
+  version: number
+}
+
+export function openLocalPolicy(config: Config, environment: Environment, log: LogClient): OpenedWorker {
+  const { policy } = config
+  let resident: Promise<Resident> | null = null
+
+  /** The model with a version's weights; opened or loaded where it has others. */
+  function withVersion(version: number): Promise<Resident> {
+    const before = resident
+    resident = (async () => {
+      const held = await before?.catch(() => null)
+      if (held?.version === version) return held
+      const { folder } = await checkpointOf(log, 'policy', version)
+      if (!held) return open(folder, version)
+      await held.model.load(folder)
+      held.version = version
+      return held
+    })()
+    return resident
+  }
+
+  async function open(folder: string, version: number): Promise<Resident> {
+    const model = await openLocalModel({ folder, backend: config.backend })
+    return { model, acting: choiceActing(codecOf(model.encode), model.describe().contextTokens), version }
+  }
+
+  async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {
+    const version = requests[0]?.policyVersion ?? 0
+    const { model, acting } = await withVersion(version)
+    const turns = requests.map((request) => acting(request, samplingOf(config, request.evaluation)))
+    const asked = turns.flatMap(({ request }) => request ?? [])
+    const generations = (await model.generate(asked, signal)).values()
+    return turns.map(({ request, reply }) => reply(request ? (generations.next().value ?? null) : null))
+  }
+
+  async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
+    const startedMs = performance.now()
+    const { coldStart, training } = policy
+    if (!isPreset(policy.model))
+      return firstVersion(await adoptFolder(policy.model, log.run, 'policy', 0), { startedMs })
+    const demonstrated = await demonstrationTasks(config, environment)
+    const start = await coldStartPolicy(
+      {
+        preset: policy.model,
+        contextTokens: policy.contextTokens,
+        expertNoise: coldStart.expertNoise,
+        maxSteps: config.environment.maxSteps,
+        updates: coldStart.updates,
+        batch: coldStart.batch,
+        learningRate: coldStart.learningRate,
+        tokenBudget: training.tokenBudget,
+        seed,
+      },
+      {
+        ...demonstrated,
+        cache: join(CACHE, 'cold-start'),
+        backend: config.backend,
+        report: (message) => process.stdout.write(`${message}\n`),
+      },
+    )
+    const checkpoint = await adoptFolder(start.folder, log.run, 'policy', 0)
+    const { loss, expertSuccess, cached } = start
+    return firstVersion(checkpoint, {
+      startedMs,
+      timing: {
+        fromCache: cached ? 1 : 0,
+        ...(loss === null ? {} : { loss }),
+        ...(expertSuccess === null ? {} : { expertSuccess }),
+      },
+    })
+  }
+
+  /** What depends on whether the model was in the cache goes into `timing`: equal runs have equal events. */
+  async function firstVersion(
+    checkpoint: Checkpoint,
+    { startedMs, timing = {} }: { startedMs: number; timing?: Record<string, number> },
+  ): Promise<NewEvent[]> {
+    resident = open(checkpointFolder(log.run, checkpoint), 0)
+    const { model } = await resident
+    const { parameters, backend } = model.describe()
+    return updatedEvents('policy', {
+      iteration: 0,
+      version: 0,
+      parentVersion: null,
+      checkpoint,
+      trainedOn: [],
+      samples: 0,
+      metrics: { parameters: parameters ?? 0 },
+      stopped: null,
+      timing: { ...timing, durationMs: Math.round(performance.now() - startedMs), backend: backend ?? '' },
+    })
+  }
+
+  async function train(job: Train): Promise<NewEvent[]> {
+    const startedMs = performance.now()
+    const events = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
+    const trajectories = events.flatMap((event) => (event.type === 'TrajectoryCompleted' ? [event.data] : []))
+    const scored = events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : []))
+    const batch = policyBatch(job.groups, trajectories, scored, config)
+    const data: EventData<'PolicyUpdated'> = {
+      iteration: job.iteration,
+      version: job.version,
+      parentVersion: job.parentVersion,
+      checkpoint: null,
+      trainedOn: [...batch.rollouts],
+      samples: batch.samples.length,
+      metrics: { ...batch.health },
+      stopped: 'no step has an advantage',
+    }
+    if (batch.samples.length === 0) return updatedEvents('policy', data)
+    const held = await withVersion(job.parentVersion)
+    const preparedMs = performance.now()
+    const { metrics, stopped } = updateFigures(
+      await held.model.update(batch.samples, updateOptions(policy.training, job.seed)),
+    )
+    held.version = job.version
+    const updatedMs = performance.now()
+    const checkpoint = await saveCheckpoint(held.model, log.run, 'policy', job.version)
+    return updatedEvents('policy', {
+      ...data,
+      checkpoint,
+      metrics: { ...data.metrics, ...metrics },
+      stopped,
+      timing: {
+        prepareMs: Math.round(preparedMs - startedMs),
+        updateMs: Math.round(updatedMs - preparedMs),
+        saveMs: Math.round(performance.now() - updatedMs),
+        durationMs: Math.round(performance.now() - startedMs),
+      },
+    })
+  }
+
+  return {
+    note: `${policy.provider} ${policy.model}`,
+    worker: {
+      services: { [ACT_SERVICE]: serveAct(act) },
+      async perform({ kind, input }) {
+        return kind === 'cold-start' ? coldStart(input as ColdStart) : train(input as Train)
+      },
+      async close() {
+        await (await resident?.catch(() => null))?.model.close()
+      },
+    },
+  }
+}
+
+/** What the cold start imitates the expert on: rooms of its own where rooms are generated, else the training games. */
+async function demonstrationTasks(config: Config, environment: Environment) {
+  const { demonstrations } = config.policy.coldStart
+  if (config.environment.source === 'data') {
+    const tasks = await environment.tasks('train')
+    return {
+      environment,
+      tasks: Array.from({ length: demonstrations }, (_, index) => tasks[index % tasks.length]),
+    }
+  }
+  const own = await openEnvironment({
+    ...config,
+    environment: {
+      ...config.environment,
+      seed: config.environment.seed + DEMONSTRATION_SEED,
+      tasks: demonstrations,
+    },
+  })
+  return { environment: own, tasks: await own.tasks('train') }
+}
+
+/** Far from any seed that a person would choose. */
+const DEMONSTRATION_SEED = 1_000_000_007

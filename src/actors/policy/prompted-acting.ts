@@ -1,0 +1,93 @@
+/** For models that read prompts: the whole episode in words; the answer is the number of an option, or a command. */
+import { parsePlain } from '../../environments/alfworld/views/plain.ts'
+import { parseRlanything } from '../../environments/alfworld/views/rlanything.ts'
+import { float32Column, int32Column } from '../../events/columns.ts'
+import type { Generation } from '../../models/port.ts'
+import { episodeText, type PromptFile } from '../prompts.ts'
+import type { ActRequest, PackedTokens } from './act.ts'
+import type { Acting } from './acting.ts'
+
+export type Answered = {
+  readonly action: string
+  /** The kind of what is wrong with the answer, so that fallbacks can be counted; null where nothing is. */
+  readonly invalid: string | null
+}
+
+/** How options are shown, and how an answer is read. */
+export type Form = {
+  readonly options: (admissible: readonly string[]) => string
+  readonly read: (answer: string, admissible: readonly string[]) => Answered
+}
+
+/** The published form: the last box's first whole number; nothing there means option 0, beyond the last the nearest. */
+export const numbered: Form = {
+  options: (admissible) => admissible.map((command, index) => `${index}) ${command}`).join('\n'),
+  read(answer, admissible) {
+    const { command, problem } = parseRlanything(answer, admissible)
+    const invalid = problem?.startsWith('option ') ? 'the option does not exist' : problem
+    return { action: command, invalid }
+  },
+}
+
+/** The last line that is an admissible command; else the first admissible one. */
+export const free: Form = {
+  options: (admissible) => admissible.join('\n'),
+  read(answer, admissible) {
+    const { command, problem } = parsePlain(answer, admissible)
+    const invalid = problem === null || answer.trim() === '' ? problem : 'not an admissible command'
+    return { action: command, invalid }
+  },
+}
+
+/** @param historySteps earlier steps that the prompt shows; null for all */
+export function promptedActing(prompt: PromptFile, form: Form, historySteps: number | null): Acting {
+  return (act, sampling) => ({
+    request: {
+      prompt: { messages: prompt.render(valuesOf(act, form, historySteps)) },
+      maxTokens: sampling.maxTokens,
+      temperature: sampling.temperature,
+      topP: sampling.topP,
+      seed: act.seed,
+      cacheKey: act.rollout,
+    },
+    reply(generation) {
+      if (generation === null) throw new TypeError('every turn has a request')
+      const { action, invalid } = form.read(generation.text, act.admissible)
+      const cut = invalid !== null && generation.finish === 'length'
+      return {
+        action,
+        invalid: cut ? 'the answer was cut off' : invalid,
+        fits: true,
+        continues: false,
+        tokens: packAnswer(generation),
+        promptSha256: prompt.sha256,
+        usage: generation.usage,
+      }
+    },
+  })
+}
+
+function valuesOf({ goal, observations, actions, admissible }: ActRequest, form: Form, steps: number | null) {
+  return {
+    goal,
+    history: episodeText({ observations, actions }, { steps }),
+    options: form.options(admissible),
+  }
+}
+
+/** A prompt with its answer as one segment; null where the endpoint does not tell ids and log-probs. */
+function packAnswer({ promptTokens, tokens, logprobs }: Generation): PackedTokens | null {
+  if (!promptTokens || !tokens || !logprobs) return null
+  const length = promptTokens.length + tokens.length
+  const whole = new Int32Array(length)
+  whole.set(promptTokens)
+  whole.set(tokens, promptTokens.length)
+  const sampled = new Float32Array(length)
+  sampled.set(logprobs, promptTokens.length)
+  return {
+    promptLength: promptTokens.length,
+    tokensI32: int32Column(whole),
+    maskU8: new Uint8Array(length).fill(1, promptTokens.length),
+    logprobsF32: float32Column(sampled),
+  }
+}

@@ -1,0 +1,131 @@
+/** The reward model behind an endpoint: it judges by prompts. Its weights live there, so nothing is trained here. */
+import type { Config } from '../../config.ts'
+import type { Environment } from '../../environments/port.ts'
+import { RlError } from '../../errors.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import { float32Column, int32Column } from '../../events/columns.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import { updatedEvents } from '../checkpoints.ts'
+import { createTally, endpointCounters, endpointOf, tryOut } from '../endpoint.ts'
+import type { Judge, Train } from '../jobs.ts'
+import { readPrompt } from '../prompts.ts'
+import { openTaskBook, readIteration, trajectoryBook } from '../recall.ts'
+import type { OpenedWorker } from '../start-role.ts'
+import type { JobContext } from '../worker.ts'
+import { judgementAdvantages } from './batch.ts'
+import { type Judged, judgeRequests, type PromptedJudging, readJudgement } from './prompted-judge.ts'
+
+/** Trajectories that are judged at a time; the endpoint's own bound is that of its calls. */
+const JOBS_AT_A_TIME = 64
+
+export function openEndpointJudge(config: Config, environment: Environment, log: LogClient): OpenedWorker {
+  const { rewardModel, run, policy } = config
+  if (config.environment.name !== 'alfworld')
+    throw new RlError(`there is no prompt for judges of the environment ${config.environment.name}`, {
+      code: 'config.invalid',
+      hint: 'use environment.name alfworld',
+    })
+  const model = endpointOf(rewardModel, config, run.deadlines.scoringSeconds)
+  const prompt = readPrompt('alfworld-judge')
+  const { samples, temperature, topP, maxTokens } = rewardModel
+  const judging: PromptedJudging = {
+    ...{ prompt, samples, temperature, topP, maxTokens },
+    historySteps: policy.historySteps,
+  }
+  const tasks = openTaskBook(log)
+  const trajectories = trajectoryBook(log)
+  const invalid = createTally()
+
+  async function judge(job: Judge, signal: AbortSignal): Promise<NewEvent[]> {
+    const startedMs = performance.now()
+    const task = await tasks.find(job.task)
+    const seeds = new Map(job.rollouts.map(({ rollout, seed }) => [rollout, seed]))
+    const judged = await trajectories.find(job.iteration, [...seeds.keys()])
+    const events = await Promise.all(
+      judged.map(async (trajectory) => {
+        const { rollout, iteration, seed, observations, actions } = trajectory
+        const requests = judgeRequests(
+          { goal: task.goal, observations, actions },
+          seeds.get(rollout)!,
+          judging,
+        )
+        const judgements = (await model.generate(requests, signal)).map(readJudgement)
+        const progress = await environment.progress(task, seed, actions)
+        const judgeMs = Math.round(performance.now() - startedMs)
+        return actions.map(
+          (_, step): NewEvent => ({
+            type: 'StepScored',
+            data: {
+              rollout,
+              iteration,
+              step,
+              task: task.id,
+              rewardModelVersion: job.rewardModelVersion,
+              judgements: judgements.slice(step * samples, (step + 1) * samples).map(entered),
+              probability: null,
+              progress: progress ? progress[step] : null,
+              promptSha256: prompt.sha256,
+              ...(step === 0 ? { timing: { judgeMs } } : {}),
+            },
+          }),
+        )
+      }),
+    )
+    return events.flat()
+  }
+
+  function entered({ critique, score, invalid: kind, tokens, logprobs }: Judged) {
+    if (kind !== null) invalid.add(`invalid: ${kind}`)
+    const known = tokens && logprobs
+    return {
+      critique,
+      score,
+      tokensI32: known ? int32Column(tokens) : NOTHING,
+      logprobsF32: known ? float32Column(logprobs) : NOTHING,
+    }
+  }
+
+  async function firstVersion(): Promise<NewEvent[]> {
+    await tryOut(model)
+    return updatedEvents('reward-model', { ...UNCHANGED, iteration: 0, version: 0, parentVersion: null })
+  }
+
+  /** What an update would have been made of is told all the same: it measures the judge. */
+  async function train({ groups, iteration, version, parentVersion }: Train): Promise<NewEvent[]> {
+    const events = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
+    const { health } = judgementAdvantages(
+      groups,
+      events.flatMap((event) => (event.type === 'TrajectoryCompleted' ? [event.data] : [])),
+      events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : [])),
+      config,
+    )
+    return updatedEvents('reward-model', {
+      ...UNCHANGED,
+      iteration,
+      version,
+      parentVersion,
+      metrics: { ...health },
+      stopped: 'the weights live at the endpoint',
+    })
+  }
+
+  return {
+    note: `${rewardModel.model} behind an endpoint`,
+    worker: {
+      shared: new Set(['judge']),
+      concurrency: JOBS_AT_A_TIME,
+      async perform({ kind, input }, { signal }: JobContext) {
+        if (kind === 'cold-start') return firstVersion()
+        return kind === 'judge' ? judge(input as Judge, signal) : train(input as Train)
+      },
+      counters: () => ({ ...endpointCounters(model.use()), ...invalid.counts() }),
+      close: () => model.close(),
+    },
+  }
+}
+
+const NOTHING = new Uint8Array()
+const UNCHANGED: Pick<
+  EventData<'RewardModelUpdated'>,
+  'checkpoint' | 'trainedOn' | 'samples' | 'metrics' | 'stopped'
+> = { checkpoint: null, trainedOn: [], samples: 0, metrics: {}, stopped: null }

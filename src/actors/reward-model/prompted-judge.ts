@@ -1,0 +1,75 @@
+/** Judging by prompt: one question a step and judgement, the verdict in a box at the end of what is said. */
+import { lastBox, parseScore } from '../../learning/parse-score.ts'
+import type { Score } from '../../learning/reward.ts'
+import type { GenerateRequest, Generation } from '../../models/port.ts'
+import { type Seed, seedOf } from '../../random.ts'
+import type { EpisodeText } from '../policy/packing.ts'
+import { episodeText, type PromptFile } from '../prompts.ts'
+
+export type PromptedJudging = {
+  readonly prompt: PromptFile
+  /** Judgements of each step. */
+  readonly samples: number
+  readonly temperature: number
+  readonly topP: number
+  readonly maxTokens: number
+  /** Earlier steps that are shown; null for all. */
+  readonly historySteps: number | null
+}
+
+export type Judged = {
+  /** What was said before the verdict. */
+  readonly critique: string
+  readonly score: Score
+  /** The kind of what is wrong with the answer; null where it has a verdict. */
+  readonly invalid: string | null
+  readonly tokens: Int32Array | null
+  readonly logprobs: Float32Array | null
+}
+
+/** [steps * samples], judgements of a step side by side. What is asked of a step depends on the episode and its seed alone. */
+export function judgeRequests(
+  { goal, observations, actions }: EpisodeText,
+  seed: Seed,
+  { prompt, samples, temperature, topP, maxTokens, historySteps }: PromptedJudging,
+): GenerateRequest[] {
+  return actions.flatMap((action, step) => {
+    const messages = prompt.render({
+      goal,
+      history: episodeText(
+        { observations: observations.slice(0, step + 1), actions: actions.slice(0, step) },
+        { steps: historySteps },
+      ),
+      action,
+      observation: observations[step + 1],
+    })
+    return Array.from({ length: samples }, (_, index) => ({
+      prompt: { messages },
+      maxTokens,
+      temperature,
+      topP,
+      seed: seedOf(seed, 'judge', step, index),
+    }))
+  })
+}
+
+/** Most characters of a critique; its end is kept, where conclusions stand. */
+const CRITIQUE_LENGTH = 4_000
+
+export function readJudgement({ text, finish, tokens, logprobs }: Generation): Judged {
+  const score = parseScore(text)
+  const box = text.lastIndexOf('\\boxed{')
+  const critique = (box < 0 ? text : text.slice(0, box)).trim()
+  return {
+    critique: critique.slice(-CRITIQUE_LENGTH),
+    score,
+    invalid: score === 0 ? whyUnreadable(text, finish) : null,
+    tokens,
+    logprobs,
+  }
+}
+
+function whyUnreadable(text: string, finish: Generation['finish']): string {
+  if (lastBox(text) !== undefined) return 'the box holds no verdict'
+  return finish === 'length' ? 'the answer was cut off' : 'there is no box'
+}
