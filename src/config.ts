@@ -31,6 +31,21 @@ export function loadConfig({ file, set = [], env = {} }: ConfigSources): Config 
   return parseConfig(values, (path) => originOf(path, origins) ?? file ?? 'config')
 }
 
+/** The config in a RunStarted of any age: keys that have gone since then are dropped. */
+export function loggedConfig(values: unknown): Config {
+  const current: unknown = structuredClone(values)
+  const known = configSchema.safeParse(current)
+  for (const issue of known.error?.issues ?? []) {
+    if (issue.code !== 'unrecognized_keys') continue
+    const parent = issue.path.reduce(
+      (part: unknown, name) => (isRecord(part) ? part[String(name)] : null),
+      current,
+    )
+    if (isRecord(parent)) for (const key of issue.keys) delete parent[key]
+  }
+  return parseConfig(current)
+}
+
 /** A config with some keys changed by `a.b=value` words as of `--set`. */
 export function changeConfig(config: Config, set: readonly string[]): Config {
   const origins: Origins = new Map()

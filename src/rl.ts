@@ -14,6 +14,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   serve: () => import('./cli/serve.ts'),
   replay: () => import('./cli/replay.ts'),
   fork: () => import('./cli/fork.ts'),
+  diff: () => import('./cli/diff.ts'),
+  why: () => import('./cli/why.ts'),
 }
 
 async function main([name, ...argv]: readonly string[]): Promise<number> {

@@ -3,7 +3,7 @@
  * outputs are new events and requests for work. No clock, no randomness, no I/O: the same log gives the same outputs.
  */
 import { type AnyStateMachine, createActor, type InspectionEvent } from 'xstate'
-import { type Config, parseConfig } from '../config.ts'
+import { type Config, loggedConfig } from '../config.ts'
 import type { EventData, EventType, LoggedEvent, NewEvent } from '../events/catalogue.ts'
 import type { Role } from '../events/envelope.ts'
 
@@ -72,7 +72,7 @@ export function startDecider(decider: Decider): RunningDecider {
 
   function adopt({ parent, config }: EventData<'RunStarted'>): void {
     if (parent === null || !decider.under) return
-    rules = decider.under(parseConfig(config))
+    rules = decider.under(loggedConfig(config))
     const { value, context } = actor.getSnapshot()
     actor.stop()
     actor = start(rules.machine, { value, context })

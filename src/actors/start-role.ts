@@ -1,6 +1,6 @@
 /** One process of a role: takes its config from the run's log, opens its worker, and works until it is stopped. */
 import { readConnection, runFolder } from '../broker/connection.ts'
-import { type Config, parseConfig } from '../config.ts'
+import { type Config, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { type BusAddress, connectBus } from '../events/bus.ts'
 import type { Role } from '../events/envelope.ts'
@@ -56,7 +56,7 @@ async function configsOf(log: LogClient): Promise<{ readonly first: Config; read
       code: 'run.not-started',
       hint: 'start its head first',
     })
-  return { first: parseConfig(events[0].data.config), config: parseConfig(last.data.config) }
+  return { first: loggedConfig(events[0].data.config), config: loggedConfig(last.data.config) }
 }
 
 /** What the command line and NATS_TOKEN say; on the head's own machine the run's connection file knows the rest. */

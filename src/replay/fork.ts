@@ -2,7 +2,7 @@
 import { uuidv7 } from 'uuidv7'
 import { codeVersion } from '../actors/head/code-version.ts'
 import type { RunFolder } from '../broker/connection.ts'
-import { type Config, changeConfig, configDigest, parseConfig, redact } from '../config.ts'
+import { type Config, changeConfig, configDigest, loggedConfig, redact } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { CATALOGUE, type EventData, type LoggedEvent } from '../events/catalogue.ts'
 import { encodeEnvelope } from '../events/codec.ts'
@@ -75,5 +75,5 @@ function configAt(log: LogReader, at: number): Config {
       code: 'fork.too-early',
       hint: 'positions begin at 1, with RunStarted',
     })
-  return parseConfig(last.data.config)
+  return loggedConfig(last.data.config)
 }

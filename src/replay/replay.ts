@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { type Job, type Output, type RunningDecider, startDecider } from '../actors/decider.ts'
 import type { Train } from '../actors/jobs.ts'
-import { type Config, parseConfig } from '../config.ts'
+import { type Config, loggedConfig } from '../config.ts'
 import { type EventType, keyOf, type LoggedEvent, type NewEvent } from '../events/catalogue.ts'
 import { openDigest } from '../events/digest.ts'
 import type { Role } from '../events/envelope.ts'
@@ -86,7 +86,7 @@ const DECIDED: { readonly [T in EventType]?: Role } = {
 
 export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
   const { from = 1, until = Infinity, batch = 1_000, onBatch } = options
-  let config: Config = parseConfig(startsOf(log).first.data.config)
+  let config: Config = loggedConfig(startsOf(log).first.data.config)
   const deciders = decidersOf(config).map(startDecider)
   const byRole = new Map(deciders.map((running) => [running.decider.role, running]))
   const interested = byType(deciders)
@@ -160,7 +160,7 @@ export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
 
   function take(event: LoggedEvent): void {
     compare(event)
-    if (event.type === 'RunStarted') config = parseConfig(event.data.config)
+    if (event.type === 'RunStarted') config = loggedConfig(event.data.config)
     if (event.type === 'RunCompleted') completed = true
     updates.see(event)
     feed(event)

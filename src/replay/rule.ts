@@ -1,7 +1,7 @@
 /** By which rule of its machine a decider came to a decision: the transitions that one event led to. */
 import type { AnyTransitionDefinition } from 'xstate'
 import { startDecider } from '../actors/decider.ts'
-import { parseConfig } from '../config.ts'
+import { loggedConfig } from '../config.ts'
 import type { Role } from '../events/envelope.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
@@ -18,7 +18,7 @@ export type Ruling = {
 
 /** Feeds one decider up to a position and tells what the event there did to it. */
 export function rulingAt(log: LogReader, role: Role, position: number): Ruling {
-  const config = parseConfig(startsOf(log).first.data.config)
+  const config = loggedConfig(startsOf(log).first.data.config)
   const running = startDecider(decidersOf(config).filter((decider) => decider.role === role)[0])
   const { interests } = running.decider
   for (const event of log.events({ until: position - 1, types: [...interests] })) running.handle(event)

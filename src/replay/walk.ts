@@ -1,6 +1,6 @@
 /** A log event by event, with what each does to the deciders. */
 import { type Output, startDecider } from '../actors/decider.ts'
-import { parseConfig } from '../config.ts'
+import { loggedConfig } from '../config.ts'
 import type { LoggedEvent } from '../events/catalogue.ts'
 import type { Role } from '../events/envelope.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -25,7 +25,7 @@ export function* walk(
   log: LogReader,
   { from = 1, until = Infinity }: { readonly from?: number; readonly until?: number } = {},
 ): Generator<Step> {
-  const deciders = decidersOf(parseConfig(startsOf(log).first.data.config)).map(startDecider)
+  const deciders = decidersOf(loggedConfig(startsOf(log).first.data.config)).map(startDecider)
   for (const event of log.events({ until })) {
     const reactions = deciders
       .filter(({ decider }) => decider.interests.has(event.type))

@@ -4,7 +4,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startDecider } from '../../src/actors/decider.ts'
 import { runFolder } from '../../src/broker/connection.ts'
-import { parseConfig } from '../../src/config.ts'
+import { loggedConfig } from '../../src/config.ts'
 import { RlError } from '../../src/errors.ts'
 import { openLog } from '../../src/events/log.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
@@ -37,13 +37,13 @@ test('a fork shares its parent, is small, has a config of its own, and leaves th
   assert.is(fork.head().position, at + 1)
   const { first, last } = startsOf(fork)
   assert.equal(last.data.parent, { run: 'run', position: at })
-  assert.is(parseConfig(first.data.config).run.iterations, 2)
-  assert.is(parseConfig(last.data.config).run.iterations, 5)
+  assert.is(loggedConfig(first.data.config).run.iterations, 2)
+  assert.is(loggedConfig(last.data.config).run.iterations, 5)
   assert.ok(verifyLog(fork).ok)
   assert.is(fork.byKey('PolicyUpdated/1')?.run, 'run')
   assert.is(fork.byKey('PolicyUpdated/2'), null)
 
-  const deciders = decidersOf(parseConfig(first.data.config)).map(startDecider)
+  const deciders = decidersOf(loggedConfig(first.data.config)).map(startDecider)
   const outputs = [...fork.events()].flatMap((event) =>
     deciders.flatMap((decider) => [...decider.handle(event)]),
   )
@@ -68,7 +68,7 @@ test('after its fork a run is decided by the new config, with the state that it 
   const child = runFolder('wider', root)
   forkRun(parent, child, { at, set: ['environment.tasksPerIteration=3'] })
   const fork = openLogReader(child.log)
-  const environment = decidersOf(parseConfig(startsOf(fork).first.data.config))
+  const environment = decidersOf(loggedConfig(startsOf(fork).first.data.config))
     .filter(({ role }) => role === 'environment')
     .map(startDecider)[0]
   for (const event of fork.events()) environment.handle(event)
@@ -78,6 +78,18 @@ test('after its fork a run is decided by the new config, with the state that it 
   if (planned.type === 'event' && planned.event.type === 'IterationPlanned')
     assert.is(planned.event.data.groups.filter(({ purpose }) => purpose === 'train').length, 3)
   fork.close()
+  log.close()
+})
+
+test('a config of an older version is read without the keys that have gone since', () => {
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  const { config } = startsOf(log).first.data
+  const policy = { ...(config.policy as object), longGone: { a: 1 } }
+  assert.equal(loggedConfig({ ...config, policy, gone: 2 }), loggedConfig(config))
+  assert.is(
+    codeOf(() => loggedConfig({ ...config, policy: 3 })),
+    'config.invalid',
+  )
   log.close()
 })
 

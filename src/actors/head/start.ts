@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { relative } from 'node:path'
 import { type RunFolder, runFolder } from '../../broker/connection.ts'
-import { type Config, configDigest, loadConfig, parseConfig, redact } from '../../config.ts'
+import { type Config, configDigest, loadConfig, loggedConfig, redact } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
@@ -129,7 +129,7 @@ function resumedConfigs(folder: RunFolder, { set, run }: StartOptions): Configs 
   const log = openLogReader(folder.log)
   try {
     const { first, last } = startsOf(log)
-    return { first: parseConfig(first.data.config), config: parseConfig(last.data.config) }
+    return { first: loggedConfig(first.data.config), config: loggedConfig(last.data.config) }
   } finally {
     log.close()
   }

@@ -1,0 +1,55 @@
+import { runFolder } from '../broker/connection.ts'
+import { RlError } from '../errors.ts'
+import { openLogReader } from '../events/log-reader.ts'
+import type { Estimate } from '../learning/interval.ts'
+import { diffRuns, type RunDiff } from '../replay/diff.ts'
+import { type Command, parseCommandLine, printJson } from './command.ts'
+
+export const command: Command = {
+  summary: 'where two runs part, and how their figures differ',
+  help: `
+rl diff A B [--json]
+
+Prints the keys of the config that differ, the first fact that is not in both, and success and steps of all rollouts that
+both runs played with the same task and seed, paired: n counts tasks, intervals are 95 % (Student's t over the pairs).
+`,
+  async run(argv) {
+    const { values, positionals } = parseCommandLine(
+      { options: { json: { type: 'boolean', default: false } }, allowPositionals: true },
+      argv,
+    )
+    const [first, second] = positionals
+    if (first === undefined || second === undefined)
+      throw new RlError('expected two runs', { code: 'cli.usage', hint: 'rl diff --help' })
+    const a = openLogReader(runFolder(first).log)
+    const b = openLogReader(runFolder(second).log)
+    try {
+      const diff = diffRuns(a, b)
+      if (values.json) printJson({ a: first, b: second, ...diff })
+      else for (const line of lines(diff, first, second)) process.stdout.write(`${line}\n`)
+    } finally {
+      a.close()
+      b.close()
+    }
+    return 0
+  },
+}
+
+function lines({ shared, config, divergence, figures }: RunDiff, a: string, b: string): string[] {
+  const parted = divergence
+    ? `they part at ${divergence.key} (position ${divergence.a ?? '-'} and ${divergence.b ?? '-'}): ${divergence.what}`
+    : 'they hold the same facts'
+  return [
+    `${a} and ${b} share ${shared} events; ${parted}`,
+    ...config.map((entry) => `config ${entry.key}: ${JSON.stringify(entry.a)} | ${JSON.stringify(entry.b)}`),
+    ...figures.map(
+      (figure) =>
+        `${figure.group.padEnd(26)} ${figure.metric.padEnd(8)} ${figure.a.value.toFixed(3)} | ${figure.b.value.toFixed(3)}  difference ${interval(figure.difference)} n ${figure.difference.n}`,
+    ),
+  ]
+}
+
+function interval({ value, low, high, n }: Estimate): string {
+  const text = `${value >= 0 ? '+' : ''}${value.toFixed(3)}`
+  return n < 2 ? text : `${text} [${low.toFixed(3)}, ${high.toFixed(3)}]`
+}

@@ -1,0 +1,152 @@
+/** Two runs side by side: where they part, and how their figures differ over the tasks that both played. */
+import { loggedConfig } from '../config.ts'
+import { CATALOGUE, keyOf, type LoggedEvent } from '../events/catalogue.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { startsOf } from '../events/starts.ts'
+import { type Estimate, meanT, pairedDifference } from '../learning/interval.ts'
+import { differenceOf } from './facts.ts'
+
+export type Divergence = {
+  readonly key: string
+  /** Positions; null where a run does not have the event. */
+  readonly a: number | null
+  readonly b: number | null
+  readonly what: string
+}
+
+export type PairedFigure = {
+  /** `evaluation in-domain 5`, `train 3`: purpose, split of an evaluation, iteration. */
+  readonly group: string
+  readonly metric: 'success' | 'steps'
+  /** Unit of n: tasks (slots) that both runs played with the same task; each is the mean over its rollouts. */
+  readonly a: Estimate
+  readonly b: Estimate
+  /** b - a, paired by task and seed. */
+  readonly difference: Estimate
+}
+
+export type RunDiff = {
+  /** Positions 1 to this are the same events; 0 where the runs share none. */
+  readonly shared: number
+  readonly config: readonly { readonly key: string; readonly a: unknown; readonly b: unknown }[]
+  readonly divergence: Divergence | null
+  readonly figures: readonly PairedFigure[]
+}
+
+export function diffRuns(a: LogReader, b: LogReader): RunDiff {
+  const shared = sharedPositions(a, b)
+  return {
+    shared,
+    config: configDifferences(a, b),
+    divergence: firstDivergence(a, b, shared),
+    figures: pairedFigures(a, b, shared),
+  }
+}
+
+/** Two runs share what both inherit from the same log. */
+function sharedPositions(a: LogReader, b: LogReader): number {
+  const ofA = stretches(a)
+  return Math.max(
+    0,
+    ...stretches(b).flatMap(({ path, until }) =>
+      ofA.filter((own) => own.path === path).map((own) => Math.min(own.until, until)),
+    ),
+  )
+}
+
+function stretches(log: LogReader): { readonly path: string; readonly until: number }[] {
+  const found = [{ path: log.path, until: log.head().position }]
+  for (let reader: LogReader | null = log; reader?.parent && reader.parentLog; reader = reader.parentLog)
+    found.push({
+      path: reader.parentLog.path,
+      until: Math.min(reader.parent.position, found[found.length - 1].until),
+    })
+  return found
+}
+
+/** In the order of a's log, then of b's: the first fact that the other run does not have, or has otherwise. */
+function firstDivergence(a: LogReader, b: LogReader, shared: number): Divergence | null {
+  for (const event of facts(a, shared)) {
+    const key = keyOf(event)
+    if (key === null) continue
+    const other = b.byKey(key)
+    const what = other ? differenceOf(event, other) : 'only the first run has it'
+    if (what !== null) return { key, a: event.position, b: other?.position ?? null, what }
+  }
+  for (const event of facts(b, shared)) {
+    const key = keyOf(event)
+    if (key !== null && a.positionOf('key', key) === null)
+      return { key, a: null, b: event.position, what: 'only the second run has it' }
+  }
+  return null
+}
+
+function* facts(log: LogReader, after: number): Generator<LoggedEvent> {
+  for (const event of log.events({ from: after + 1 }))
+    if (CATALOGUE[event.type].reproducible && event.type !== 'RunStarted') yield event
+}
+
+function configDifferences(a: LogReader, b: LogReader): RunDiff['config'] {
+  const [ofA, ofB] = [a, b].map((log) => new Map(leaves(loggedConfig(startsOf(log).last.data.config), '')))
+  return [...new Set([...ofA.keys(), ...ofB.keys()])]
+    .map((key) => ({ key, a: ofA.get(key), b: ofB.get(key) }))
+    .filter((entry) => JSON.stringify(entry.a) !== JSON.stringify(entry.b))
+}
+
+function leaves(value: unknown, path: string): [string, unknown][] {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return [[path, value]]
+  return Object.entries(value).flatMap(([name, inner]) =>
+    leaves(inner, path === '' ? name : `${path}.${name}`),
+  )
+}
+
+type Played = {
+  readonly task: string
+  readonly seed: string
+  readonly success: number
+  readonly steps: number
+}
+
+function pairedFigures(a: LogReader, b: LogReader, shared: number): PairedFigure[] {
+  const ofB = new Map<string, Played>()
+  for (const [, rollout, played] of outcomes(b, shared)) ofB.set(rollout, played)
+  const groups = new Map<string, Map<string, { a: Played[]; b: Played[] }>>()
+  for (const [group, rollout, played] of outcomes(a, shared)) {
+    const other = ofB.get(rollout)
+    if (!other || other.task !== played.task || other.seed !== played.seed) continue
+    const slots = groups.get(group) ?? new Map<string, { a: Played[]; b: Played[] }>()
+    const slot = rollout.slice(0, rollout.lastIndexOf('/'))
+    const pair = slots.get(slot) ?? { a: [], b: [] }
+    pair.a.push(played)
+    pair.b.push(other)
+    groups.set(group, slots.set(slot, pair))
+  }
+  return [...groups].flatMap(([group, slots]) =>
+    (['success', 'steps'] as const).map((metric) => {
+      const pairs = [...slots.values()].map((pair): [number, number] => [
+        mean(pair.a, metric),
+        mean(pair.b, metric),
+      ])
+      return {
+        group,
+        metric,
+        a: meanT(pairs.map(([first]) => first)),
+        b: meanT(pairs.map(([, second]) => second)),
+        difference: pairedDifference(pairs),
+      }
+    }),
+  )
+}
+
+function* outcomes(log: LogReader, after: number): Generator<[group: string, rollout: string, Played]> {
+  for (const event of log.events({ from: after + 1, types: ['TrajectoryCompleted'] })) {
+    if (event.type !== 'TrajectoryCompleted' || event.data.outcome.kind !== 'scored') continue
+    const { purpose, split, iteration, rollout, task, seed, steps, outcome } = event.data
+    const group = purpose === 'evaluation' ? `evaluation ${split} ${iteration}` : `${purpose} ${iteration}`
+    yield [group, rollout, { task, seed: seed.join('/'), success: outcome.success ? 1 : 0, steps }]
+  }
+}
+
+function mean(played: readonly Played[], metric: 'success' | 'steps'): number {
+  return played.reduce((sum, one) => sum + one[metric], 0) / played.length
+}

@@ -1,0 +1,121 @@
+/** Why a step was rewarded as it was: outcome, votes, the group it was compared with, and the update that used it. */
+import { policyAdvantages, type Scored } from '../actors/policy/batch.ts'
+import { type Config, loggedConfig } from '../config.ts'
+import type { LoggedEvent } from '../events/catalogue.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { type Node, node } from './tree.ts'
+import { groupOf, ofType, placed, trajectoryOf, unknown } from './why.ts'
+
+/** `rollout` as in `3/train-00012/5`; `step` counts from 0. */
+export function whyStep(log: LogReader, rollout: string, step: number): Node {
+  const trajectory = trajectoryOf(log, rollout)
+  if (!trajectory) throw unknown(`run '${log.run}' has no trajectory '${rollout}'`)
+  const { steps, outcome, actions, observations, iteration, task, purpose, policyVersion, ended } =
+    trajectory.data
+  if (step >= steps) throw unknown(`trajectory '${rollout}' has only ${steps} steps, 0 to ${steps - 1}`)
+  const result = outcome.kind === 'scored' ? (outcome.success ? 'success' : 'failure') : outcome.reason
+  return node(
+    `step ${rollout}#${step}: ${actions[step]}`,
+    {
+      after: observations[step],
+      'and then': observations[step + 1],
+      task,
+      purpose,
+      'policy version': policyVersion,
+      outcome: `${result}, ended by ${ended} after ${steps} steps`,
+      ...placed(trajectory),
+    },
+    [
+      ...verdictNode(log, rollout, step),
+      ...advantageNodes(log, trajectory, step),
+      ...updateNode(log, rollout, iteration),
+    ],
+  )
+}
+
+function verdictNode(log: LogReader, rollout: string, step: number): Node[] {
+  const scored = scoredOf(log, rollout, step)
+  if (!scored) return []
+  const { judgements, probability, progress, rewardModelVersion } = scored.data
+  return [
+    node(
+      `judged by reward model version ${rewardModelVersion}`,
+      { 'probability of good': probability, 'true progress': progress, ...placed(scored) },
+      judgements.map(({ score, critique }, i) =>
+        node(`vote ${i + 1}: ${VOTES[score]}`, { critique: critique === '' ? null : critique }),
+      ),
+    ),
+  ]
+}
+
+const VOTES = { [-1]: 'bad', 0: 'unreadable', 1: 'good' } as const
+
+/** The advantage that the config gives it among the rollouts of its task; evaluations have none. */
+function advantageNodes(
+  log: LogReader,
+  { data, position }: LoggedEvent<'TrajectoryCompleted'>,
+  step: number,
+): Node[] {
+  if (data.purpose === 'evaluation') return []
+  const config = configAt(log, position)
+  const rollouts = groupOf(log, data.iteration, data.slot)
+  const played = rollouts.flatMap((rollout) => trajectoryOf(log, rollout)?.data ?? [])
+  const scored = played.flatMap(({ rollout }) =>
+    log
+      .byStream(`rollout/${rollout}`)
+      .flatMap((event): Scored[] => (event.type === 'StepScored' ? [event.data] : [])),
+  )
+  const { rewarded, kept, trained } = policyAdvantages(
+    [{ task: data.task, rollouts }],
+    played,
+    scored,
+    config,
+  )
+  const own = rewarded.find(({ id }) => id === data.rollout)
+  if (!own) return []
+  const { reward, lambda, advantage, stdFloor } = config.learning
+  return [
+    node(
+      `advantage ${trained.byRollout.get(data.rollout)?.[step] ?? 0}`,
+      {
+        'outcome O': own.outcome,
+        'score S': own.scores[step],
+        rule: `${reward}, lambda ${lambda}, ${advantage}, std floor ${stdFloor}`,
+        filtered: kept.length === 0 ? 'the task is not trained on' : null,
+      },
+      rewarded.map(({ id, outcome, scores }) =>
+        node(`in its group: ${id}`, {
+          outcome,
+          'score at this step': scores[step] ?? null,
+          'advantage at this step': trained.byRollout.get(id)?.[step] ?? null,
+        }),
+      ),
+    ),
+  ]
+}
+
+function updateNode(log: LogReader, rollout: string, iteration: number): Node[] {
+  const update = log.byKey(`PolicyUpdated/${iteration}`)
+  if (update?.type !== 'PolicyUpdated') return []
+  const used = update.data.trainedOn.includes(rollout)
+  return [
+    node(`${used ? 'used' : 'not used'} by policy version ${iteration}`, {
+      samples: update.data.samples,
+      stopped: update.data.stopped,
+      ...placed(update),
+    }),
+  ]
+}
+
+function scoredOf(log: LogReader, rollout: string, step: number): LoggedEvent<'StepScored'> | null {
+  const event = log.byKey(`StepScored/${rollout}/${step}`)
+  return event?.type === 'StepScored' ? event : null
+}
+
+function configAt(log: LogReader, position: number): Config {
+  const last = ofType(log, 'RunStarted')
+    .filter((event) => event.position <= position)
+    .at(-1)
+  if (!last) throw unknown(`run '${log.run}' had not started at position ${position}`)
+  return loggedConfig(last.data.config)
+}
