@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   fork: () => import('./cli/fork.ts'),
   diff: () => import('./cli/diff.ts'),
   why: () => import('./cli/why.ts'),
+  rescore: () => import('./cli/rescore.ts'),
 }
 
 async function main([name, ...argv]: readonly string[]): Promise<number> {

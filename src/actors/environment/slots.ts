@@ -2,6 +2,7 @@
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { decideAcceptance } from '../../learning/acceptance.ts'
+import type { Tally } from '../../learning/filters.ts'
 import { selectSlots } from '../../learning/selection.ts'
 import { seedOf } from '../../random.ts'
 import { emitEvent } from '../fold.ts'
@@ -60,24 +61,33 @@ export function closeGroup(slots: Slots, book: IterationBook, group: Group, conf
   return null
 }
 
+/** The rule by which a measured candidate takes its slot. `asked`: rollouts that its group was to have. */
+export function decisionOn(
+  { task, parent, direction, parentAccuracy }: Candidate,
+  accuracy: Tally,
+  asked: number,
+  { adaptation, environment }: Pick<Config, 'adaptation' | 'environment'>,
+): { readonly accepted: boolean; readonly reason: string } {
+  if (accuracy.n < environment.leastGroup)
+    return { accepted: false, reason: `only ${accuracy.n} of ${asked} rollouts had an outcome` }
+  return decideAcceptance(
+    { direction, accuracy, parentAccuracy, equalsParent: task === parent },
+    {
+      low: adaptation.low,
+      high: adaptation.high,
+      strict: adaptation.rule === 'strict',
+      evidence: adaptation.evidence,
+      confidence: adaptation.confidence,
+      prior: adaptation.prior,
+    },
+  )
+}
+
 function decideCandidate(slot: Slot, book: IterationBook, group: Group, config: Config) {
   const { task, parent, direction, parentAccuracy } = slot.candidate!
-  const { adaptation, environment } = config
+  const { adaptation } = config
   const accuracy = tallyOf(group)
-  const decision =
-    accuracy.n < environment.leastGroup
-      ? { accepted: false, reason: `only ${accuracy.n} of ${book.rolloutsPerTask} rollouts had an outcome` }
-      : decideAcceptance(
-          { direction, accuracy, parentAccuracy, equalsParent: task === parent },
-          {
-            low: adaptation.low,
-            high: adaptation.high,
-            strict: adaptation.rule === 'strict',
-            evidence: adaptation.evidence,
-            confidence: adaptation.confidence,
-            prior: adaptation.prior,
-          },
-        )
+  const decision = decisionOn(slot.candidate!, accuracy, book.rolloutsPerTask, config)
   slot.candidate = null
   if (decision.accepted) {
     slot.active = task

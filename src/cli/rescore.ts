@@ -1,0 +1,73 @@
+import { runFolder } from '../broker/connection.ts'
+import { RlError } from '../errors.ts'
+import { openLogReader } from '../events/log-reader.ts'
+import { type Rescore, rescore } from '../replay/rescore.ts'
+import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+
+export const command: Command = {
+  summary: 'rewards, advantages and acceptance of a run under other rules',
+  help: `
+rl rescore RUN --set KEY=VALUE... [-n N] [--json]   e.g. --set learning.lambda=0.5 --set adaptation.evidence=bayes
+
+From the stored votes, without any model: groups with steps whose advantage turned its sign (or was switched on or off),
+and candidates that would have been decided otherwise. -n limits what is listed of each (20); --json lists all.
+What would have followed from another decision is not played: rl fork does that.
+`,
+  async run(argv) {
+    const { values, positionals } = parseCommandLine(
+      {
+        options: {
+          set: { type: 'string', multiple: true },
+          lines: { type: 'string', short: 'n', default: '20' },
+          json: { type: 'boolean', default: false },
+        },
+        allowPositionals: true,
+      },
+      argv,
+    )
+    const [run] = positionals
+    if (run === undefined || !values.set)
+      throw new RlError('expected a run and --set', { code: 'cli.usage', hint: 'rl rescore --help' })
+    const limit = wholeNumber('--lines', values.lines ?? '20')
+    const log = openLogReader(runFolder(run).log)
+    try {
+      const started = performance.now()
+      const result = rescore(log, values.set)
+      const seconds = (performance.now() - started) / 1000
+      if (values.json) printJson({ run, set: values.set, seconds, ...result })
+      else for (const line of lines(result, seconds, limit)) process.stdout.write(`${line}\n`)
+    } finally {
+      log.close()
+    }
+    return 0
+  },
+}
+
+function lines(result: Rescore, seconds: number, limit: number): string[] {
+  const { iterations, trajectories, steps, decisions, before, after, changed, flipped } = result
+  const turned = changed.filter((group) => group.turned > 0)
+  return [
+    `${iterations} iterations, ${trajectories} trajectories, ${steps} steps, ${decisions} decisions in ${seconds.toFixed(2)} s`,
+    `tasks trained  ${before.tasksTrained} | ${after.tasksTrained}`,
+    `trained steps  ${before.trainedSteps} | ${after.trainedSteps}`,
+    `accepted       ${before.accepted} | ${after.accepted}`,
+    `${turned.length} groups have steps whose advantage turned its sign, ${changed.length - turned.length} more have steps switched on or off`,
+    ...turned
+      .slice(0, limit)
+      .map(
+        ({ iteration, slot, task, turned, steps }) =>
+          `  ${iteration}/${slot} ${task}: ${turned} of ${steps} steps turned`,
+      ),
+    `${flipped.length} candidates are decided otherwise`,
+    ...flipped
+      .slice(0, limit)
+      .map(
+        ({ iteration, slot, task, before, after }) =>
+          `  ${iteration}/${slot} ${task}: ${word(before.accepted)} (${before.reason}), now ${word(after.accepted)} (${after.reason})`,
+      ),
+  ]
+}
+
+function word(accepted: boolean): string {
+  return accepted ? 'accepted' : 'rejected'
+}

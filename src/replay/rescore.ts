@@ -1,0 +1,196 @@
+/** Rewards, advantages, filters and acceptance of a whole run under other rules, from its stored votes: no model is asked. */
+import { decisionOn } from '../actors/environment/slots.ts'
+import { policyAdvantages, type Scored } from '../actors/policy/batch.ts'
+import { type Config, changeConfig, loggedConfig } from '../config.ts'
+import { RlError } from '../errors.ts'
+import type { EventData, LoggedEvent } from '../events/catalogue.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { startsOf } from '../events/starts.ts'
+
+/** A task's rollouts of an iteration with steps whose advantage has another sign. */
+export type ChangedGroup = {
+  readonly iteration: number
+  readonly slot: string
+  readonly task: string
+  readonly steps: number
+  /** Steps that were pushed up and are now pushed down, or the other way round. */
+  readonly turned: number
+  /** Steps that were trained and are not now, or the other way round. */
+  readonly switched: number
+}
+
+export type FlippedTask = {
+  readonly iteration: number
+  readonly slot: string
+  readonly task: string
+  readonly before: { readonly accepted: boolean; readonly reason: string }
+  readonly after: { readonly accepted: boolean; readonly reason: string }
+}
+
+/** Sums over the run, under one set of rules. */
+export type Totals = {
+  tasksTrained: number
+  trainedSteps: number
+  accepted: number
+}
+
+export type Rescore = {
+  readonly iterations: number
+  readonly trajectories: number
+  readonly steps: number
+  readonly decisions: number
+  readonly before: Readonly<Totals>
+  readonly after: Readonly<Totals>
+  /** Groups in which at least one advantage turned its sign or was switched on or off. */
+  readonly changed: readonly ChangedGroup[]
+  readonly flipped: readonly FlippedTask[]
+}
+
+type Group = {
+  readonly slot: string
+  readonly task: string
+  readonly candidate: boolean
+  readonly rollouts: Played[]
+}
+type Played = Pick<EventData<'TrajectoryCompleted'>, 'rollout' | 'index' | 'outcome' | 'steps'>
+
+type Iteration = {
+  readonly groups: Map<string, Group>
+  readonly scored: Scored[]
+  readonly asked: number
+  /** Of candidates, by slot: what became of them, before and after. */
+  readonly accepted: Map<string, { before: boolean; after: boolean }>
+}
+
+const READ = [
+  'RunStarted',
+  'IterationPlanned',
+  'TrajectoryCompleted',
+  'StepScored',
+  'TaskAccepted',
+  'TaskRejected',
+  'IterationCompleted',
+] as const
+
+/** The sections of a config that a rescore can tell anything about. */
+const SECTIONS = ['learning', 'adaptation', 'rewardModel']
+
+/** `set`: words as of `--set`. Errors: `rescore.no-effect`. */
+export function rescore(log: LogReader, set: readonly string[]): Rescore {
+  for (const word of set)
+    if (!SECTIONS.some((section) => word.startsWith(`${section}.`)))
+      throw new RlError(`${word} changes nothing that votes could tell`, {
+        code: 'rescore.no-effect',
+        hint: `set keys of ${SECTIONS.join(', ')}`,
+      })
+  let rules = bothRules(startsOf(log).first, set)
+  const iterations = new Map<number, Iteration>()
+  const before: Totals = { tasksTrained: 0, trainedSteps: 0, accepted: 0 }
+  const after: Totals = { tasksTrained: 0, trainedSteps: 0, accepted: 0 }
+  const changed: ChangedGroup[] = []
+  const flipped: FlippedTask[] = []
+  const counts = { iterations: 0, trajectories: 0, steps: 0, decisions: 0 }
+
+  function decide({ data, type }: LoggedEvent<'TaskAccepted'> | LoggedEvent<'TaskRejected'>): void {
+    const { task, slot, iteration, accuracy, reason } = data
+    const open = iterations.get(iteration)
+    if (task === null || !open) return
+    counts.decisions++
+    const was = { accepted: type === 'TaskAccepted', reason }
+    const { accepted, reason: because } = decisionOn({ ...data, task }, accuracy, open.asked, rules.after)
+    if (was.accepted) before.accepted++
+    if (accepted) after.accepted++
+    open.accepted.set(slot, { before: was.accepted, after: accepted })
+    if (was.accepted !== accepted)
+      flipped.push({ iteration, slot, task, before: was, after: { accepted, reason: because } })
+  }
+
+  function close(iteration: number): void {
+    const open = iterations.get(iteration)
+    if (!open) return
+    iterations.delete(iteration)
+    counts.iterations++
+    const was = advantagesOf(open, 'before', rules.before)
+    const now = advantagesOf(open, 'after', rules.after)
+    for (const [totals, { trained, health }] of [
+      [before, was],
+      [after, now],
+    ] as const) {
+      totals.tasksTrained += health.tasksTrained
+      totals.trainedSteps += trained.trainedSteps
+    }
+    for (const { slot, task, rollouts } of open.groups.values()) {
+      let [steps, turned, switched] = [0, 0, 0]
+      for (const { rollout, steps: length } of rollouts) {
+        const old = was.trained.byRollout.get(rollout)
+        const other = now.trained.byRollout.get(rollout)
+        steps += length
+        for (let step = 0; step < length; step++) {
+          const [a, b] = [Math.sign(old?.[step] ?? 0), Math.sign(other?.[step] ?? 0)]
+          if (a * b < 0) turned++
+          else if (a !== b) switched++
+        }
+      }
+      if (turned + switched > 0) changed.push({ iteration, slot, task, steps, turned, switched })
+    }
+  }
+
+  for (const event of log.events({ types: [...READ] })) {
+    if (event.type === 'RunStarted') rules = bothRules(event, set)
+    else if (event.type === 'IterationPlanned')
+      iterations.set(event.data.iteration, openIteration(event.data))
+    else if (event.type === 'TrajectoryCompleted') {
+      const { rollout, index, outcome, steps, iteration, slot, purpose } = event.data
+      const group = purpose === 'evaluation' ? undefined : iterations.get(iteration)?.groups.get(slot)
+      if (!group || outcome.kind !== 'scored') continue
+      counts.trajectories++
+      counts.steps += steps
+      group.rollouts.push({ rollout, index, outcome, steps })
+    } else if (event.type === 'StepScored') {
+      const { rollout, step, judgements, probability, progress, iteration } = event.data
+      const scores = judgements.map(({ score }) => ({ score }))
+      iterations.get(iteration)?.scored.push({ rollout, step, probability, progress, judgements: scores })
+    } else if (event.type === 'TaskAccepted' || event.type === 'TaskRejected') decide(event)
+    else if (event.type === 'IterationCompleted') close(event.data.iteration)
+  }
+  return { ...counts, before, after, changed, flipped }
+}
+
+function bothRules(started: LoggedEvent<'RunStarted'>, set: readonly string[]) {
+  const before = loggedConfig(started.data.config)
+  return { before, after: changeConfig(before, set) }
+}
+
+function openIteration({ groups, rolloutsPerTask }: EventData<'IterationPlanned'>): Iteration {
+  return {
+    groups: new Map(
+      groups.map(({ slot, task, purpose }) => [
+        slot,
+        { slot, task, candidate: purpose === 'candidate', rollouts: [] },
+      ]),
+    ),
+    scored: [],
+    asked: rolloutsPerTask,
+    accepted: new Map(),
+  }
+}
+
+/** Of the groups that may be learned from under these rules: active tasks, and candidates that they accept. */
+function advantagesOf({ groups, scored, accepted }: Iteration, when: 'before' | 'after', config: Config) {
+  const learnable = [...groups.values()]
+    .filter(
+      ({ slot, candidate, rollouts }) =>
+        rollouts.length >= config.environment.leastGroup &&
+        (!candidate || accepted.get(slot)?.[when] === true),
+    )
+    .map(({ task, rollouts }) => {
+      const inOrder = [...rollouts].sort((a, b) => a.index - b.index)
+      return { task, rollouts: inOrder.map(({ rollout }) => rollout) }
+    })
+  return policyAdvantages(
+    learnable,
+    [...groups.values()].flatMap(({ rollouts }) => rollouts),
+    scored,
+    config,
+  )
+}

@@ -1,0 +1,60 @@
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { RlError } from '../../src/errors.ts'
+import { openLogReader } from '../../src/events/log-reader.ts'
+import { rescore } from '../../src/replay/rescore.ts'
+import { ofType } from '../../src/replay/why.ts'
+import { smallConfig } from '../actors/loop.ts'
+import { temporaryFolder } from '../support/run.ts'
+import { unpackFixture } from './fixture.ts'
+import { recordLoop } from './record.ts'
+
+test('under its own rules a run is what it was', () => {
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  const result = rescore(log, ['learning.lambda=1'])
+  assert.equal(result.changed, [])
+  assert.equal(result.flipped, [])
+  assert.equal(result.before, result.after)
+  const logged = ofType(log, 'PolicyUpdated').reduce(
+    (sum, { data }) => sum + (data.metrics.tasksTrained ?? 0),
+    0,
+  )
+  assert.is(result.before.tasksTrained, logged)
+  assert.is(result.before.accepted, ofType(log, 'TaskAccepted').length)
+  log.close()
+})
+
+test('another weight of the verdicts turns advantages; none of them leaves outcomes alone', () => {
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  const turned = rescore(log, ['learning.lambda=3']).changed.reduce((sum, group) => sum + group.turned, 0)
+  assert.ok(turned > 0)
+  const outcomes = rescore(log, ['learning.reward=outcome'])
+  assert.ok(
+    outcomes.after.trainedSteps < outcomes.before.trainedSteps,
+    'groups that ended alike teach nothing',
+  )
+  log.close()
+})
+
+test('other thresholds flip decisions, each with both reasons', () => {
+  const config = smallConfig({ run: { iterations: 8, evaluateEvery: 8 } })
+  const log = recordLoop(temporaryFolder(), 'flips', config)
+  const same = rescore(log, ['adaptation.confidence=0.5'])
+  assert.equal(same.flipped, [])
+  const accepted = ofType(log, 'TaskAccepted').length
+  assert.ok(accepted > 0)
+  const { flipped, after } = rescore(log, ['adaptation.evidence=bayes', 'adaptation.confidence=1'])
+  assert.is(flipped.length, accepted)
+  assert.is(after.accepted, 0)
+  for (const { before, after } of flipped) {
+    assert.is(before.accepted, true)
+    assert.is(after.reason, 'too little evidence')
+  }
+  assert.throws(
+    () => rescore(log, ['run.seed=3']),
+    (error: unknown) => error instanceof RlError && error.code === 'rescore.no-effect',
+  )
+  log.close()
+})
+
+test.run()
