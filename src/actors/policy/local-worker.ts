@@ -18,6 +18,7 @@ import {
   updateFigures,
 } from '../checkpoints.ts'
 import type { ColdStart, Train } from '../jobs.ts'
+import { withReference } from '../kl-reference.ts'
 import { readIteration } from '../recall.ts'
 import type { OpenedWorker } from '../start-role.ts'
 import { updateOptions } from '../update-options.ts'
@@ -144,10 +145,16 @@ export function openLocalPolicy(config: Config, environment: Environment, log: L
       stopped: 'no step has an advantage',
     }
     if (batch.samples.length === 0) return updatedEvents('policy', data)
+    const { klReference } = policy.training
+    const samples = await withReference(batch.samples, klReference, {
+      log,
+      role: 'policy',
+      backend: config.backend,
+    })
     const held = await withVersion(job.parentVersion)
     const preparedMs = performance.now()
     const { metrics, stopped } = updateFigures(
-      await held.model.update(batch.samples, updateOptions(policy.training, job.seed)),
+      await held.model.update(samples, updateOptions(policy.training, job.seed)),
     )
     held.version = job.version
     const updatedMs = performance.now()

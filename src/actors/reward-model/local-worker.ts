@@ -13,6 +13,7 @@ import { stableMean } from '../../learning/moments.ts'
 import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { adoptFolder, checkpointOf, saveCheckpoint, updatedEvents, updateFigures } from '../checkpoints.ts'
 import type { ColdStart, Judge, Train } from '../jobs.ts'
+import { withReference } from '../kl-reference.ts'
 import { codecOf } from '../policy/packing.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../recall.ts'
 import type { OpenedWorker } from '../start-role.ts'
@@ -188,8 +189,14 @@ export function openLocalJudge(config: Config, environment: Environment, log: Lo
       stopped: 'no judgement has an advantage',
     }
     if (batch.samples.length === 0) return updatedEvents('reward-model', data)
+    const { klReference } = rewardModel.training
+    const samples = await withReference(batch.samples, klReference, {
+      log,
+      role: 'reward-model',
+      backend: config.backend,
+    })
     const { metrics, stopped } = updateFigures(
-      await held.model.update(batch.samples, updateOptions(rewardModel.training, job.seed)),
+      await held.model.update(samples, updateOptions(rewardModel.training, job.seed)),
     )
     held.version = job.version
     const checkpoint = await saveCheckpoint(held.model, log.run, 'reward-model', job.version)

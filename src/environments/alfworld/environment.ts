@@ -4,7 +4,6 @@ import { RlError } from '../../errors.ts'
 import { seedOf } from '../../random.ts'
 import type { Environment, Episode, Task, Turn } from '../port.ts'
 import { type Dataset, type GameEntry, openDataset } from './dataset.ts'
-import { type Demonstration, type DemonstrationOptions, demonstrate } from './demonstrate.ts'
 import { initialState, type State, step } from './engine.ts'
 import { type Game, loadGame } from './game.ts'
 import { parseGameFile, splitTask } from './game-file.ts'
@@ -59,18 +58,8 @@ export type AlfworldOptions = {
 export const SPLITS = ['train', 'in-domain', 'ood'] as const
 export type Split = (typeof SPLITS)[number]
 
-/** The port, and the teacher that the game's engine allows. */
-export type AlfworldEnvironment = Environment & {
-  /** An episode of the expert that knows only what it has seen, with a share of random commands; failures are kept. */
-  readonly demonstrate: (task: Task, options: DemonstrationOptions) => Promise<Demonstration>
-}
-
 /** The environment of text games. Deterministic: tasks follow from the options, episodes from the commands. */
-export function alfworldEnvironment({
-  source,
-  cachedGames = 256,
-  rewrite,
-}: AlfworldOptions): AlfworldEnvironment {
+export function alfworldEnvironment({ source, cachedGames = 256, rewrite }: AlfworldOptions): Environment {
   const dataset = source.kind === 'folder' ? openOnce(source.path) : null
   const games = new Map<string, Promise<Game>>()
 
@@ -117,7 +106,6 @@ export function alfworldEnvironment({
       return 'commands' in plan ? { ok: true } : { ok: false, reason: plan.unsolvable }
     },
     progress: async (task, _seed, actions) => progressOf(await gameFor(task), actions),
-    demonstrate: async (task, options) => demonstrate(await gameFor(task), options),
   }
 }
 

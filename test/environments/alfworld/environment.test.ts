@@ -79,22 +79,6 @@ test('an episode is a value, ends at its goal or its limit, and then stays', asy
   assert.equal(episode.step('look').turn, episode.turn)
 })
 
-test('demonstrations: all won without random commands, fewer with many, the same for the same seed', async () => {
-  const environment = generated()
-  const tasks = await environment.tasks('train')
-  const outcomes = async (epsilon: number) => {
-    const all = await Promise.all(
-      tasks.map((task, i) => environment.demonstrate(task, { seed: seedOf(i), epsilon, maxSteps: 15 })),
-    )
-    for (const { history, progress } of all) assert.is(progress.length, history.steps.length)
-    return all.reduce((sum, { outcome }) => sum + outcome, 0) / tasks.length
-  }
-  assert.ok((await outcomes(0)) > 0.95)
-  const noisy = await outcomes(0.6)
-  assert.ok(noisy > 0.05 && noisy < 0.9, String(noisy))
-  assert.is(await outcomes(0.6), noisy)
-})
-
 test('no rewrite of a training task has a pair that is kept for ood', async () => {
   const environment = alfworldEnvironment({
     source: { kind: 'generated', seed: 5, counts: { train: 40, 'in-domain': 0, ood: 0 }, size: 'medium' },

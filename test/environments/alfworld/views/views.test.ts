@@ -1,13 +1,5 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  compactChoices,
-  compactCommand,
-  compactObservation,
-  compactPieces,
-  compactVocabulary,
-  MOST_OF_A_TYPE,
-} from '../../../../src/environments/alfworld/views/compact.ts'
 import { parsePlain, plainPrompt } from '../../../../src/environments/alfworld/views/plain.ts'
 import {
   parseReact,
@@ -16,84 +8,7 @@ import {
 } from '../../../../src/environments/alfworld/views/react.ts'
 import { parseRlanything, rlanythingPrompt } from '../../../../src/environments/alfworld/views/rlanything.ts'
 import { parseVerl, verlPrompt } from '../../../../src/environments/alfworld/views/verl.ts'
-import { fixtureGames, playExpert, roomOf, wander } from '../play.ts'
-
-const episodes = () => [
-  ...Array.from({ length: 20 }, (_, seed) => playExpert(roomOf(seed, seed % 2 === 0 ? 'easy' : 'hard'))),
-  ...Array.from({ length: 20 }, (_, seed) => wander(roomOf(seed, 'medium'), seed, 30)),
-  ...fixtureGames().flatMap((game) => [playExpert(game), wander(game, 3, 60)]),
-]
-
-test('compact: every word of every text and choice is in the vocabulary', () => {
-  const vocabulary = new Set(compactVocabulary())
-  assert.is(vocabulary.size, compactVocabulary().length)
-  assert.ok(vocabulary.has(String(MOST_OF_A_TYPE)))
-  for (const { history } of episodes()) {
-    const text = compactPieces(history)
-      .map((piece) => piece.text)
-      .join(' ')
-    for (const word of text.split(' ')) assert.ok(vocabulary.has(word), `'${word}' in ${text}`)
-    for (const moment of [history.first, ...history.steps.map(({ after }) => after)])
-      for (const choice of compactChoices(moment, { all: true }))
-        for (const word of choice.text.split(' ')) assert.ok(vocabulary.has(word), choice.text)
-  }
-})
-
-test("compact: an episode's text is a prefix of its later texts, and short", () => {
-  for (const { history } of episodes().slice(0, 20)) {
-    const pieces = compactPieces(history)
-    for (let steps = 0; steps < history.steps.length; steps++) {
-      const part = compactPieces({ first: history.first, steps: history.steps.slice(0, steps) })
-      assert.equal(part, pieces.slice(0, part.length))
-    }
-    const words = pieces.slice(1).flatMap(({ text }) => text.split(' ')).length
-    assert.ok(words / history.steps.length < 20)
-  }
-  const long = wander(fixtureGames()[0], 8, 50).history
-  assert.ok(compactPieces(long).flatMap(({ text }) => text.split(' ')).length <= 1_024)
-})
-
-test('compact: the choices are the commands that can bring a goal nearer, each text for one command', () => {
-  for (const { history, commands } of episodes().slice(0, 20)) {
-    const moments = [history.first, ...history.steps.map(({ after }) => after)]
-    for (const [i, command] of commands.entries()) {
-      const choices = compactChoices(moments[i])
-      assert.ok(
-        choices.some((choice) => choice.command === command),
-        command,
-      )
-      assert.is(new Set(choices.map(({ text }) => text)).size, choices.length)
-      for (const choice of choices) assert.not.ok(/^(help|look|inventory|close)\b/.test(choice.text))
-    }
-  }
-})
-
-test('compact: the words of commands and answers', () => {
-  assert.is(compactCommand('go to cabinet 3'), 'go cabinet 3')
-  assert.is(compactCommand('move mug 1 to coffeemachine 1'), 'put coffeemachine 1')
-  assert.is(compactCommand('put mug 1 in/on coffeemachine 1'), 'put coffeemachine 1')
-  assert.is(compactCommand('heat egg 2 with microwave 1'), 'heat egg 2')
-  assert.is(compactCommand('take egg 2 from fridge 1'), 'take egg 2')
-  assert.is(compactCommand('slice apple 1 with knife 2'), 'slice apple 1')
-  assert.is(compactCommand('dance with me'), 'other')
-  const observation = (text: string) => compactObservation(text)
-  assert.is(observation('You arrive at fridge 1. The fridge 1 is closed.'), '; closed .')
-  assert.is(
-    observation('You open the fridge 1. The fridge 1 is open. In it, you see a egg 2, and a mug 1.'),
-    '; see egg 2 mug 1 .',
-  )
-  assert.is(observation('You arrive at loc 3. On the shelf 1, you see nothing.'), '; see nothing .')
-  assert.is(observation('You close the fridge 1.'), '; ok .')
-  assert.is(observation('Nothing happens.'), '; no .')
-  assert.is(observation('You are carrying: a egg 2.'), '; carry egg 2 .')
-  assert.is(observation('You are not carrying anything.'), '; carry nothing .')
-  assert.is(observation('This is a hot and clean egg 1.'), '; hot clean .')
-  assert.is(observation('This is a cold egg 1.'), '; cold .')
-  assert.is(observation('This is a cool and clean sliced egg 1.'), '; cool clean sliced .')
-  assert.is(observation('This is a normal mug 1. In it, you see nothing.'), '; normal .')
-  assert.is(observation("There's nothing special about pen 1."), '; plain .')
-  assert.is(observation('This desklamp 1 is on.'), '; on .')
-})
+import { playExpert, roomOf } from '../play.ts'
 
 test('rlanything: history, numbered options, and an answer in a box', () => {
   const { history } = playExpert(roomOf(1))
