@@ -17,6 +17,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   diff: () => import('./cli/diff.ts'),
   why: () => import('./cli/why.ts'),
   rescore: () => import('./cli/rescore.ts'),
+  attest: () => import('./cli/attest.ts'),
+  verify: () => import('./cli/verify.ts'),
 }
 
 async function main([name, ...argv]: readonly string[]): Promise<number> {

@@ -87,12 +87,13 @@ export function policyAdvantages(
   })
   const options = advantageOptions(rules)
   const trained = advantages(filtered.kept, options)
+  const all = filtered.kept.length === rewarded.length ? trained : advantages(rewarded, options)
   return {
     rewarded,
     kept: filtered.kept,
     trained,
     health: {
-      ...policyHealth(advantages(rewarded, options), trained),
+      ...policyHealth(all, trained),
       tasksTrained: filtered.tasks.kept,
       tasksOutOfRange: filtered.tasks.outOfRange,
       tasksFlat: filtered.tasks.flat,
