@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   diff: () => import('./cli/diff.ts'),
   why: () => import('./cli/why.ts'),
   rescore: () => import('./cli/rescore.ts'),
+  export: () => import('./cli/export.ts'),
   attest: () => import('./cli/attest.ts'),
   verify: () => import('./cli/verify.ts'),
 }
