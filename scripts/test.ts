@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
-const DEADLINE_MS = Number(process.env.RL_TEST_DEADLINE_MS ?? 300_000)
+const DEADLINE_MS = Number(process.env.RL_TEST_DEADLINE_MS ?? 600_000)
 
 type FileResult = {
   readonly file: string

@@ -1,4 +1,5 @@
 /** Checkpoints of a run: one Hugging Face folder a version, and which of them holds a version's weights. */
+import { existsSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runFolder } from '../broker/connection.ts'
@@ -64,6 +65,13 @@ export async function checkpointOf(
     })
   const { checkpoint } = found.data
   return { folder: checkpointFolder(found.run, checkpoint), sha256: checkpoint.sha256 }
+}
+
+/** The folder with a version's weights; that of a version 0 which this run has just made and not told yet. */
+export async function weightsFolder(log: LogClient, role: ModelRole, version: number): Promise<string> {
+  const own = checkpointFolder(log.run, { path: checkpointPath(role, version) })
+  if (version === 0 && existsSync(own)) return own
+  return (await checkpointOf(log, role, version)).folder
 }
 
 /** The two events that make a new version known: its files are complete, and it may be used. */

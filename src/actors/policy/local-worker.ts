@@ -6,68 +6,51 @@ import { openEnvironment } from '../../environments/open.ts'
 import type { Environment } from '../../environments/port.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
+import { openLocalModel } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import {
   adoptFolder,
   type Checkpoint,
-  checkpointFolder,
-  checkpointOf,
   saveCheckpoint,
   updatedEvents,
   updateFigures,
+  weightsFolder,
 } from '../checkpoints.ts'
 import type { ColdStart, Train } from '../jobs.ts'
 import { withReference } from '../kl-reference.ts'
 import { readIteration } from '../recall.ts'
+import { residentModel } from '../resident-model.ts'
 import type { OpenedWorker } from '../start-role.ts'
 import { updateOptions } from '../update-options.ts'
 import type { ActReply, ActRequest } from './act.ts'
 import { ACT_SERVICE, serveAct } from './act-service.ts'
-import { type Acting, choiceActing } from './acting.ts'
+import { choiceActing } from './acting.ts'
 import { policyBatch } from './batch.ts'
 import { coldStartPolicy } from './cold-start.ts'
 import { codecOf } from './packing.ts'
 import { samplingOf } from './sampling.ts'
 
-/** A local model that holds the weights of one version at a time. */
-type Resident = {
-  readonly model: LocalModelFace
-  readonly acting: Acting
-  version: number
-}
-
 export function openLocalPolicy(config: Config, environment: Environment, log: LogClient): OpenedWorker {
   const { policy } = config
-  let resident: Promise<Resident> | null = null
-
-  /** The model with a version's weights; opened or loaded where it has others. */
-  function withVersion(version: number): Promise<Resident> {
-    const before = resident
-    resident = (async () => {
-      const held = await before?.catch(() => null)
-      if (held?.version === version) return held
-      const { folder } = await checkpointOf(log, 'policy', version)
-      if (!held) return open(folder, version)
-      await held.model.load(folder)
-      held.version = version
-      return held
-    })()
-    return resident
-  }
-
-  async function open(folder: string, version: number): Promise<Resident> {
-    const model = await openLocalModel({ folder, backend: config.backend })
-    return { model, acting: choiceActing(codecOf(model.encode), model.describe().contextTokens), version }
-  }
+  const resident = residentModel({
+    folderOf: (version) => weightsFolder(log, 'policy', version),
+    async open(folder) {
+      const model = await openLocalModel({ folder, backend: config.backend })
+      return { model, acting: choiceActing(codecOf(model.encode), model.describe().contextTokens) }
+    },
+  })
 
   async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {
-    const version = requests[0]?.policyVersion ?? 0
-    const { model, acting } = await withVersion(version)
-    const turns = requests.map((request) => acting(request, samplingOf(config, request.evaluation)))
-    const asked = turns.flatMap(({ request }) => request ?? [])
-    const generations = (await model.generate(asked, signal)).values()
-    return turns.map(({ request, reply }) => reply(request ? (generations.next().value ?? null) : null))
+    const replies = new Map<ActRequest, ActReply>()
+    for (const [version, own] of byVersion(requests))
+      await resident.use(version, async ({ model, acting }) => {
+        const turns = own.map((request) => acting(request, samplingOf(config, request.evaluation)))
+        const asked = turns.flatMap(({ request }) => request ?? [])
+        const generations = (await model.generate(asked, signal)).values()
+        for (const [i, { request, reply }] of turns.entries())
+          replies.set(own[i], reply(request ? (generations.next().value ?? null) : null))
+      })
+    return requests.map((request) => replies.get(request)!)
   }
 
   async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
@@ -112,9 +95,7 @@ export function openLocalPolicy(config: Config, environment: Environment, log: L
     checkpoint: Checkpoint,
     { startedMs, timing = {} }: { startedMs: number; timing?: Record<string, number> },
   ): Promise<NewEvent[]> {
-    resident = open(checkpointFolder(log.run, checkpoint), 0)
-    const { model } = await resident
-    const { parameters, backend } = model.describe()
+    const { parameters, backend } = await resident.use(0, async ({ model }) => model.describe())
     return updatedEvents('policy', {
       iteration: 0,
       version: 0,
@@ -151,19 +132,21 @@ export function openLocalPolicy(config: Config, environment: Environment, log: L
       role: 'policy',
       backend: config.backend,
     })
-    const held = await withVersion(job.parentVersion)
     const preparedMs = performance.now()
-    const { metrics, stopped } = updateFigures(
-      await held.model.update(samples, updateOptions(policy.training, job.seed)),
+    const { figures, checkpoint, updatedMs } = await resident.change(
+      job.parentVersion,
+      job.version,
+      async ({ model }) => {
+        const figures = updateFigures(await model.update(samples, updateOptions(policy.training, job.seed)))
+        const updatedMs = performance.now()
+        return { figures, updatedMs, checkpoint: await saveCheckpoint(model, log.run, 'policy', job.version) }
+      },
     )
-    held.version = job.version
-    const updatedMs = performance.now()
-    const checkpoint = await saveCheckpoint(held.model, log.run, 'policy', job.version)
     return updatedEvents('policy', {
       ...data,
       checkpoint,
-      metrics: { ...data.metrics, ...metrics },
-      stopped,
+      metrics: { ...data.metrics, ...figures.metrics },
+      stopped: figures.stopped,
       timing: {
         prepareMs: Math.round(preparedMs - startedMs),
         updateMs: Math.round(updatedMs - preparedMs),
@@ -181,10 +164,18 @@ export function openLocalPolicy(config: Config, environment: Environment, log: L
         return kind === 'cold-start' ? coldStart(input as ColdStart) : train(input as Train)
       },
       async close() {
-        await (await resident?.catch(() => null))?.model.close()
+        await resident.close()
       },
     },
   }
+}
+
+/** With `maxStaleness` a tick may hold episodes of two versions. */
+function byVersion(requests: readonly ActRequest[]): Map<number, ActRequest[]> {
+  const groups = new Map<number, ActRequest[]>()
+  for (const request of requests)
+    groups.set(request.policyVersion, [...(groups.get(request.policyVersion) ?? []), request])
+  return groups
 }
 
 /** What the cold start imitates the expert on: rooms of its own where rooms are generated, else the training games. */

@@ -1,7 +1,7 @@
 /** The reward model as a local model: makes its first version, judges trajectories, and trains on its own judgements. */
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { existsSync, readFileSync } from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CACHE } from '../../broker/find.ts'
 import type { Config } from '../../config.ts'
@@ -11,21 +11,29 @@ import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { stableMean } from '../../learning/moments.ts'
 import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
-import { adoptFolder, checkpointOf, saveCheckpoint, updatedEvents, updateFigures } from '../checkpoints.ts'
+import type { Seed } from '../../random.ts'
+import {
+  adoptFolder,
+  checkpointOf,
+  saveCheckpoint,
+  updatedEvents,
+  updateFigures,
+  weightsFolder,
+} from '../checkpoints.ts'
 import type { ColdStart, Judge, Train } from '../jobs.ts'
 import { withReference } from '../kl-reference.ts'
 import { codecOf } from '../policy/packing.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../recall.ts'
+import { residentModel } from '../resident-model.ts'
 import type { OpenedWorker } from '../start-role.ts'
 import { updateOptions } from '../update-options.ts'
 import { judgeBatch } from './batch.ts'
 import { critiqueText } from './causes.ts'
 import { coldStartRewardModel } from './cold-start.ts'
 import { type Judgements, judgeEpisodes } from './judge.ts'
-import { goodProbability, type JudgeCodec, judgeCodecOf } from './judging.ts'
+import { goodProbability, judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
 
-type Resident = { readonly model: LocalModelFace; readonly judge: JudgeCodec; version: number }
 type Trajectory = EventData<'TrajectoryCompleted'>
 
 /** Trajectories that are judged at a time. */
@@ -35,26 +43,11 @@ export function openLocalJudge(config: Config, environment: Environment, log: Lo
   const { rewardModel } = config
   const tasks = openTaskBook(log)
   const trajectories: TrajectoryBook = trajectoryBook(log)
-  let resident: Promise<Resident> | null = null
+  const resident = residentModel({ folderOf: (version) => weightsFolder(log, 'reward-model', version), open })
 
-  /** The model with a version's weights; opened or loaded where it has others. */
-  function withVersion(version: number): Promise<Resident> {
-    const before = resident
-    resident = (async () => {
-      const held = await before?.catch(() => null)
-      if (held?.version === version) return held
-      const { folder } = await checkpointOf(log, 'reward-model', version)
-      if (!held) return open(folder, version)
-      await held.model.load(folder)
-      held.version = version
-      return held
-    })()
-    return resident
-  }
-
-  async function open(folder: string, version: number): Promise<Resident> {
+  async function open(folder: string) {
     const model = await openLocalModel({ folder, backend: config.backend })
-    return { model, judge: judgeCodecOf(codecOf(model.encode)), version }
+    return { model, judge: judgeCodecOf(codecOf(model.encode)) }
   }
 
   async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
@@ -66,25 +59,8 @@ export function openLocalJudge(config: Config, environment: Environment, log: Lo
       'cold-start',
       `reward-model-${digestOf({ VERSION, policy: policy.sha256, settings })}`,
     )
-    const held = await open(existsSync(cached) ? cached : policy.folder, 0)
-    resident = Promise.resolve(held)
-    const timing: Record<string, number> = { fromCache: existsSync(cached) ? 1 : 0 }
-    if (!existsSync(cached)) {
-      const episodes = await labelledRollouts(config, environment, log, seed)
-      const start = await coldStartRewardModel(held.model, held.judge, episodes, {
-        ...settings,
-        tokenBudget: rewardModel.training.tokenBudget,
-        contextTokens: held.model.describe().contextTokens,
-      })
-      if (start.warning) process.stdout.write(`${start.warning}\n`)
-      Object.assign(timing, {
-        loss: start.loss,
-        processAccuracy: start.quality.single.accuracy,
-        processBalanced: start.quality.single.balanced,
-        meanVerdict: start.quality.meanVerdict,
-      })
-      await keep(held.model, cached)
-    }
+    const fromCache = existsSync(cached)
+    if (!fromCache) await teach(policy.folder, cached, settings)
     const checkpoint = await adoptFolder(cached, log.run, 'reward-model', 0)
     return updatedEvents('reward-model', {
       iteration: 0,
@@ -93,37 +69,62 @@ export function openLocalJudge(config: Config, environment: Environment, log: Lo
       checkpoint,
       trainedOn: [],
       samples: 0,
-      metrics: { parameters: held.model.describe().parameters ?? 0 },
+      metrics: figuresIn(cached),
       stopped: null,
-      timing: { ...timing, durationMs: Math.round(performance.now() - startedMs) },
+      timing: { fromCache: fromCache ? 1 : 0, durationMs: Math.round(performance.now() - startedMs) },
     })
+  }
+
+  /** Makes the first version from the policy's weights, and keeps it with its figures under `folder`. */
+  async function teach(
+    policyFolder: string,
+    folder: string,
+    settings: Config['rewardModel']['coldStart'] & { readonly seed: Seed },
+  ): Promise<void> {
+    const { model, judge } = await open(policyFolder)
+    try {
+      const episodes = await labelledRollouts(config, environment, log, settings.seed)
+      const { loss, quality, warning } = await coldStartRewardModel(model, judge, episodes, {
+        ...settings,
+        tokenBudget: rewardModel.training.tokenBudget,
+        contextTokens: model.describe().contextTokens,
+      })
+      if (warning) process.stdout.write(`${warning}\n`)
+      const { single, meanVerdict } = quality
+      await keep(model, folder, {
+        loss,
+        processAccuracy: single.accuracy,
+        processBalanced: single.balanced,
+        meanVerdict,
+      })
+    } finally {
+      await model.close()
+    }
   }
 
   async function judge(job: Judge): Promise<NewEvent[]> {
     const startedMs = performance.now()
-    const { model, judge } = await withVersion(job.rewardModelVersion)
     const { goal } = await tasks.find(job.task)
     const judged = await trajectories.find(
       job.iteration,
       job.rollouts.map(({ rollout }) => rollout),
     )
     const seeds = new Map(job.rollouts.map(({ rollout, seed }) => [rollout, seed]))
-    const judgements = await judgeEpisodes(
-      model,
-      judge,
-      judged.map((trajectory) => ({
-        id: trajectory.rollout,
-        goal,
-        observations: trajectory.observations,
-        actions: trajectory.actions,
-        seed: seeds.get(trajectory.rollout)!,
-      })),
-      {
-        samples: rewardModel.samples,
-        temperature: rewardModel.temperature,
-        topP: rewardModel.topP,
+    const episodes = judged.map(({ rollout, observations, actions }) => ({
+      id: rollout,
+      goal,
+      observations,
+      actions,
+      seed: seeds.get(rollout)!,
+    }))
+    const { samples, temperature, topP } = rewardModel
+    const judgements = await resident.use(job.rewardModelVersion, ({ model, judge }) =>
+      judgeEpisodes(model, judge, episodes, {
+        samples,
+        temperature,
+        topP,
         contextTokens: model.describe().contextTokens,
-      },
+      }),
     )
     const durationMs = Math.round(performance.now() - startedMs)
     const events: NewEvent[] = []
@@ -169,13 +170,13 @@ export function openLocalJudge(config: Config, environment: Environment, log: Lo
     const events = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
     const goals = new Map<string, string>()
     for (const { task } of job.groups) goals.set(task, (await tasks.find(task)).goal)
-    const held = await withVersion(job.parentVersion)
+    const judge = await resident.use(job.parentVersion, async ({ judge }) => judge)
     const batch = judgeBatch(
       job.groups,
       events.flatMap((event) => (event.type === 'TrajectoryCompleted' ? [event.data] : [])),
       events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : [])),
       goals,
-      held.judge,
+      judge,
       config,
     )
     const data: EventData<'RewardModelUpdated'> = {
@@ -195,16 +196,19 @@ export function openLocalJudge(config: Config, environment: Environment, log: Lo
       role: 'reward-model',
       backend: config.backend,
     })
-    const { metrics, stopped } = updateFigures(
-      await held.model.update(samples, updateOptions(rewardModel.training, job.seed)),
+    const { figures, checkpoint } = await resident.change(
+      job.parentVersion,
+      job.version,
+      async ({ model }) => ({
+        figures: updateFigures(await model.update(samples, updateOptions(rewardModel.training, job.seed))),
+        checkpoint: await saveCheckpoint(model, log.run, 'reward-model', job.version),
+      }),
     )
-    held.version = job.version
-    const checkpoint = await saveCheckpoint(held.model, log.run, 'reward-model', job.version)
     return updatedEvents('reward-model', {
       ...data,
       checkpoint,
-      metrics: { ...data.metrics, ...metrics },
-      stopped,
+      metrics: { ...data.metrics, ...figures.metrics },
+      stopped: figures.stopped,
       timing: { durationMs: Math.round(performance.now() - startedMs) },
     })
   }
@@ -219,14 +223,14 @@ export function openLocalJudge(config: Config, environment: Environment, log: Lo
         return kind === 'judge' ? judge(input as Judge) : train(input as Train)
       },
       async close() {
-        await (await resident?.catch(() => null))?.model.close()
+        await resident.close()
       },
     },
   }
 }
 
 /** Raised when the same settings would give another model. */
-const VERSION = 1
+const VERSION = 2
 const NOTHING = new Uint8Array()
 
 /** Mean over the judgements of the probability of a good verdict, each behind the cause that was written; null without any. */
@@ -235,13 +239,20 @@ function probabilityOf(verdicts: Judgements[number]): number | null {
   return known.length === 0 ? null : Math.min(1, Math.max(0, stableMean(known)))
 }
 
-/** Keeps a finished model in the cache, without the moments of imitation. */
-async function keep(model: LocalModelFace, folder: string): Promise<void> {
+/** Keeps a finished model in the cache with its figures, without the moments of imitation. */
+async function keep(model: LocalModelFace, folder: string, figures: Record<string, number>): Promise<void> {
   const partial = `${folder}.${process.pid}.partial`
   await model.save(partial)
   await rm(join(partial, 'optimizer.safetensors'), { force: true })
+  await writeFile(join(partial, FIGURES), JSON.stringify(figures))
   await rm(folder, { recursive: true, force: true })
   await rename(partial, folder)
+}
+
+const FIGURES = 'cold-start.json'
+
+function figuresIn(folder: string): Record<string, number> {
+  return JSON.parse(readFileSync(join(folder, FIGURES), 'utf8'))
 }
 
 function digestOf(value: unknown): string {
