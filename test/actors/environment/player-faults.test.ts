@@ -1,0 +1,67 @@
+/** Faults of the policy's model: of one rollout alone, never an outcome; and what lacks token ids cannot be trained. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createPlayer } from '../../../src/actors/environment/player.ts'
+import type { ActReply, ActRequest } from '../../../src/actors/policy/act.ts'
+import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
+import { RlError } from '../../../src/errors.ts'
+import type { EventData } from '../../../src/events/catalogue.ts'
+
+const environment = alfworldEnvironment({
+  source: { kind: 'generated', seed: 9, counts: { train: 2, 'in-domain': 0, ood: 0 }, size: 'easy' },
+})
+const [task] = await environment.tasks('train')
+const digest = 'a'.repeat(64)
+
+const request = (index: number): EventData<'RolloutRequested'> => ({
+  rollout: `1/train-00000/${index}`,
+  iteration: 1,
+  purpose: 'train',
+  split: 'train',
+  slot: 'train-00000',
+  task: task.id,
+  index,
+  policyVersion: 0,
+  maxSteps: 2,
+  seed: [1, index],
+})
+
+/** A policy behind an endpoint that tells no token ids; the rollout with this index meets a fault at its second step. */
+const policy =
+  (faulty: number) =>
+  async (requests: readonly ActRequest[]): Promise<ActReply[]> =>
+    requests.map(({ rollout, admissible, actions }) => ({
+      action: admissible[0],
+      invalid: 'there is no box',
+      fits: true,
+      continues: false,
+      tokens: null,
+      promptSha256: digest,
+      usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1 },
+      ...(rollout.endsWith(`/${faulty}`) && actions.length === 1 ? { fault: 'rate-limit' } : {}),
+    }))
+
+test('a fault fails its own rollout with infra; the others of the batch go on', async () => {
+  const player = createPlayer({ environment, act: policy(1), actDeadlineMs: 10_000 })
+  const results = await Promise.allSettled([0, 1, 2].map((index) => player.play(request(index), task)))
+  assert.equal(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  const [, failed] = results
+  assert.ok(failed.status === 'rejected' && failed.reason instanceof RlError)
+  assert.is(failed.reason.code, 'rollout.infra')
+  assert.match(failed.reason.message, /rate-limit/)
+})
+
+test('without token ids a trajectory is scored and told untrainable, with the prompt and the invalid answers', async () => {
+  const player = createPlayer({ environment, act: policy(-1), actDeadlineMs: 10_000 })
+  const trajectory = await player.play(request(0), task)
+  assert.is(trajectory.outcome.kind, 'scored')
+  assert.is(trajectory.trainable, false)
+  assert.equal(trajectory.segments, [])
+  assert.is(trajectory.promptSha256, digest)
+  assert.equal(trajectory.invalid, { 'there is no box': 2 })
+})
+
+test.run()
