@@ -1,0 +1,223 @@
+/** The loop with all three roles behind HTTP: `rl serve` of a tiny local model, directly and through a proxy that spoils answers. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { askHead } from '../src/actors/liveness.ts'
+import { readPrompt } from '../src/actors/prompts.ts'
+import { runFolder } from '../src/broker/connection.ts'
+import { RlError } from '../src/errors.ts'
+import type { EventType, LoggedEvent } from '../src/events/catalogue.ts'
+import { digestOf } from '../src/events/digest.ts'
+import { type LogReader, openLogReader } from '../src/events/log-reader.ts'
+import { type Spoil, startFaultProxy } from './support/fault-proxy.ts'
+import { temporaryFolder, until } from './support/run.ts'
+import { writeTinyChatModel } from './support/tiny-chat-model.ts'
+
+const root = temporaryFolder()
+const secret = randomBytes(18).toString('base64url')
+const children = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+type Child = {
+  readonly process: ChildProcess
+  readonly output: () => string
+  readonly status: Promise<number | null>
+}
+
+function start(words: readonly string[], env: Readonly<Record<string, string>>): Child {
+  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, RL_RUNS: root, ...env },
+  })
+  children.add(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const status = new Promise<number | null>((resolve) =>
+    child.once('exit', (code) => {
+      children.delete(child)
+      resolve(code)
+    }),
+  )
+  return { process: child, output: () => output, status }
+}
+
+let server: Child
+let address = ''
+
+test.before(async () => {
+  const folder = join(root, 'model')
+  await writeTinyChatModel(folder, 60)
+  const words = ['src/rl.ts', 'serve', '--model', folder, '--name', 'tiny', '--port', '0']
+  server = start(words, { RL_SERVE_TOKEN: secret })
+  await until('served', () => /http:\S+/.test(server.output()), 60_000)
+  address = /http:\S+/.exec(server.output())![0]
+})
+
+test.after(async () => {
+  server.process.kill('SIGTERM')
+  await server.status
+})
+
+/** What differs from an ordinary run is config alone. */
+function startLoop(run: string, baseUrl: string, settings: readonly string[] = []): Child {
+  const endpoint = (section: string) => [
+    `${section}.provider=openai`,
+    `${section}.model=tiny`,
+    `${section}.baseUrl=${baseUrl}`,
+    `${section}.apiKeyEnv=RL_TEST_WORD`,
+  ]
+  const all = [
+    ...['policy', 'rewardModel', 'adaptation'].flatMap(endpoint),
+    ...['policy.acting=numbered', 'policy.maxTokens=12', 'rewardModel.samples=2', 'rewardModel.maxTokens=12'],
+    ...['adaptation.rewriter=language-model', 'adaptation.samples=4', 'adaptation.maxTokens=24'],
+    ...['environment.tasks=4', 'environment.tasksPerIteration=2', 'environment.rolloutsPerTask=2'],
+    ...['environment.leastGroup=2', 'environment.maxSteps=3', 'evaluation.splits=[]'],
+    ...['run.iterations=2', 'run.heartbeatSeconds=0.5', 'run.deadlines.llmCallSeconds=15'],
+    ...settings,
+  ].flatMap((setting) => ['--set', setting])
+  return start(['src/main.ts', '--role', 'head', '--run', run, ...all], { RL_TEST_WORD: secret })
+}
+
+function eventsOf<T extends EventType>(run: string, types: readonly T[]): LoggedEvent<T>[] {
+  const { log: path } = runFolder(run, root)
+  const log = readableLog(path)
+  if (log === null) return []
+  try {
+    return [...log.events({ types: [...types] })] as LoggedEvent<T>[]
+  } finally {
+    log.close()
+  }
+}
+
+/** Null as long as the head has not made its tables. */
+function readableLog(path: string): LogReader | null {
+  if (!existsSync(path)) return null
+  try {
+    return openLogReader(path)
+  } catch (error) {
+    if (error instanceof RlError && error.code === 'log.not-a-log') return null
+    throw error
+  }
+}
+
+function withoutCache(event: LoggedEvent): LoggedEvent {
+  if (event.type !== 'TrajectoryCompleted') return event
+  return { ...event, data: { ...event.data, usage: { ...event.data.usage, cachedTokens: 0 } } }
+}
+
+/** How much of a prompt was cached depends on what was asked before; all else must be equal. */
+function digest(run: string): string {
+  const log = openLogReader(runFolder(run, root).log)
+  try {
+    const events = [...log.events({})].filter(({ type }) => type !== 'RunStarted')
+    return digestOf(events.map(withoutCache))
+  } finally {
+    log.close()
+  }
+}
+
+test('the loop closes with policy, judge and rewriter behind one endpoint', async () => {
+  const head = startLoop('served', address)
+  assert.is(await head.status, 0, head.output())
+  const played = eventsOf('served', ['TrajectoryCompleted'])
+  assert.ok(played.length >= 8)
+  for (const { data } of played) {
+    assert.is(data.outcome.kind, 'scored')
+    assert.is(data.trainable, true)
+    assert.is(data.segments.length, data.steps)
+    assert.is(data.promptSha256, readPrompt('alfworld-policy').sha256)
+  }
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+  const invalid = sum(played.flatMap(({ data }) => Object.values(data.invalid)))
+  assert.ok(invalid < sum(played.map(({ data }) => data.steps)), `${invalid} answers cannot be read`)
+  const scored = eventsOf('served', ['StepScored'])
+  assert.is(scored.length, sum(played.map(({ data }) => data.steps)))
+  for (const { data } of scored) {
+    assert.is(data.judgements.length, 2)
+    assert.is(data.promptSha256, readPrompt('alfworld-judge').sha256)
+  }
+  assert.ok(scored.some(({ data }) => data.judgements.some(({ score }) => score !== 0)))
+  const updates = eventsOf('served', ['PolicyUpdated'])
+  assert.equal(
+    updates.map(({ data }) => data.stopped),
+    [null, 'the weights live at the endpoint', 'the weights live at the endpoint'],
+  )
+  const proposals = eventsOf('served', ['TaskProposed'])
+  const refusals = eventsOf('served', ['TaskRejected']).filter(({ data }) => data.task === null)
+  assert.ok(proposals.length + refusals.length > 0, 'tasks were to be rewritten')
+  for (const { data } of proposals)
+    assert.equal(data.rewriter, {
+      kind: 'language-model',
+      name: 'tiny',
+      promptSha256: readPrompt('alfworld-rewrite').sha256,
+    })
+  for (const { data } of refusals) assert.match(data.reason, /none of 4 answers/)
+  assert.not.match(head.output(), secret)
+})
+
+const SPOILS: readonly Spoil[] = [
+  ...[{ status: 429 }, { status: 429, retryAfter: 0.2 }, { status: 500 }, { status: 500 }, { status: 503 }],
+  ...(['reset', 'truncated', 'empty-choices'] as const),
+]
+
+test('spoiled answers lose no rollout and change none: the events are those of the undisturbed run', async () => {
+  const slow: Readonly<Record<number, Spoil>> = { 6: 'hang', 9: 'drip' }
+  const proxy = await startFaultProxy(
+    address,
+    (index) => slow[index] ?? (index % 3 === 1 ? SPOILS[Math.floor(index / 3) % SPOILS.length] : null),
+  )
+  try {
+    const head = startLoop('spoiled', proxy.url, ['run.deadlines.llmCallSeconds=10'])
+    const counted = new Set<string>()
+    let over = false
+    void head.status.then(() => {
+      over = true
+    })
+    await until(
+      'over',
+      async () => {
+        const live = await askHead(runFolder('spoiled', root))
+        if ('unreachable' in live) return over
+        for (const { role, counters } of live.actors)
+          for (const name of Object.keys(counters))
+            if (name.startsWith('fault ')) counted.add(`${role}: ${name.slice(6)}`)
+        return over
+      },
+      120_000,
+    )
+    assert.is(await head.status, 0, head.output())
+    assert.equal(eventsOf('spoiled', ['RolloutFailed']), [])
+    assert.is(digest('spoiled'), digest('served'))
+    for (const kind of ['policy: rate-limit', 'policy: server', 'reward-model: server'])
+      assert.ok(counted.has(kind), `${kind} is not among ${[...counted].sort().join(', ')}`)
+    assert.not.match(head.output(), secret)
+  } finally {
+    await proxy.close()
+  }
+})
+
+test('a wrong model name ends the run before any rollout, and says so', async () => {
+  const head = startLoop('misnamed', address, ['policy.model=huge', 'run.attempts=1'])
+  await until('told', () => eventsOf('misnamed', ['ActorFailed']).length > 0, 60_000)
+  const [{ data }] = eventsOf('misnamed', ['ActorFailed'])
+  assert.is(data.code, 'model.endpoint')
+  assert.match(data.error, /not-found.*'huge' does not exist/)
+  head.process.kill('SIGINT')
+  await head.status
+  assert.equal(eventsOf('misnamed', ['RolloutRequested']), [])
+})
+
+test('the key stands in no file of any run', () => {
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(root, name))
+    .filter((path) => statSync(path).isFile() && !path.startsWith(join(root, 'model')))
+  assert.ok(files.length > 3)
+  for (const path of files) assert.not.ok(readFileSync(path).includes(secret), path)
+})
+
+test.run()
