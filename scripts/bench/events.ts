@@ -12,6 +12,7 @@ import { runFolder } from '../../src/broker/connection.ts'
 import { connectBus } from '../../src/events/bus.ts'
 import { connectLog } from '../../src/events/log-client.ts'
 import { subscribe } from '../../src/events/subscription.ts'
+import { benchFolds } from './events/folds.ts'
 import { dataBytes, makeEvent, type Size } from './events/load.ts'
 import { median, percentile, report } from './report.ts'
 
@@ -36,6 +37,7 @@ try {
   await core.close()
   rmSync(root, { recursive: true, force: true })
 }
+benchFolds()
 
 /** `count` events from each of 4 processes, each append answered when it is on disk. */
 async function appendRate(size: Size, count: number, goal: number): Promise<void> {
