@@ -192,7 +192,7 @@ export function createBwrapProvider({
             }),
         ),
       )
-      for (const group of groups.values()) group?.remove()
+      await Promise.all([...groups.values()].map((group) => group?.remove()))
       groups.clear()
     },
   }

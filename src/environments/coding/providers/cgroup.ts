@@ -1,6 +1,7 @@
 /** Memory and process limits over a whole sandbox, where this process may make control groups (as root, or delegated). */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A reusable group: one sandbox after another, one at a time. */
 export type ControlGroup = {
@@ -8,7 +9,8 @@ export type ControlGroup = {
   readonly enter: (pid: number, limits: { readonly memoryMB: number; readonly processes: number }) => void
   /** How often the kernel has ended a process of this group for its memory. */
   readonly oomKills: () => number
-  readonly remove: () => void
+  /** Ends what is still in the group and removes it; a group that has not emptied after some seconds is left to the next start. */
+  readonly remove: () => Promise<void>
 }
 
 type Files = {
@@ -19,6 +21,9 @@ type Files = {
 }
 
 const PREFIX = 'rl-coding-'
+
+/** Waits double from 1 ms to this: about 4 s in all. */
+const LONGEST_WAIT_MS = 2048
 
 /** A new group, or null where control groups cannot be had. */
 export function createControlGroup(slot: number): ControlGroup | null {
@@ -33,7 +38,13 @@ export function createControlGroup(slot: number): ControlGroup | null {
         for (const folder of files.folders) writeFileSync(join(folder, 'cgroup.procs'), String(member))
     },
     oomKills: () => Number(/^oom_kill (\d+)$/m.exec(readFileSync(files.oomEvents, 'utf8'))?.[1] ?? 0),
-    remove: () => files.folders.forEach(removeFolder),
+    async remove() {
+      for (let wait = 1; wait <= LONGEST_WAIT_MS; wait *= 2) {
+        for (const pid of files.folders.flatMap(membersOf)) endProcess(pid)
+        if (files.folders.filter((folder) => !removeFolder(folder)).length === 0) return
+        await sleep(wait)
+      }
+    },
   }
 }
 
@@ -107,11 +118,29 @@ function sweep(parent: string): void {
   }
 }
 
-function removeFolder(folder: string): void {
+/** Whether the folder is gone: it cannot go while a process is in it, or is still leaving it. */
+function removeFolder(folder: string): boolean {
   try {
     rmdirSync(folder)
+    return true
   } catch {
-    return // gone, or a process is still leaving it: the next start sweeps it
+    return !existsSync(folder)
+  }
+}
+
+function membersOf(folder: string): number[] {
+  try {
+    return readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n').map(Number).filter((pid) => pid > 0)
+  } catch {
+    return [] // the folder is gone
+  }
+}
+
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    return // it has ended by itself
   }
 }
 
