@@ -130,7 +130,10 @@ function removeFolder(folder: string): boolean {
 
 function membersOf(folder: string): number[] {
   try {
-    return readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n').map(Number).filter((pid) => pid > 0)
+    return readFileSync(join(folder, 'cgroup.procs'), 'utf8')
+      .split('\n')
+      .map(Number)
+      .filter((pid) => pid > 0)
   } catch {
     return [] // the folder is gone
   }
