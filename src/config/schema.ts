@@ -281,6 +281,12 @@ const adaptation = section({
   enabled: z.boolean().default(true).describe('Off: the tasks stay as they are.'),
   low: share.default(0.2).describe('A task at or below this accuracy is to become easier.'),
   high: share.default(0.8).describe('A task at or above this accuracy is to become harder.'),
+  candidates: z
+    .enum(['beside', 'within'])
+    .default('beside')
+    .describe(
+      'Candidates are played beside `tasksPerIteration` training tasks, or within that number: then an iteration plays as many rollouts with adaptation as without.',
+    ),
   rule: z
     .enum(['strict', 'inclusive'])
     .default('strict')

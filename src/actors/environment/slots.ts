@@ -31,7 +31,11 @@ type Planned = EventData<'IterationPlanned'>['groups'][number]
  * The groups of an iteration: every waiting candidate, and training tasks drawn by seed among the slots that have none, are
  * not still played by an earlier iteration and are not set aside. In order of their slots.
  */
-export function planIteration(slots: Slots, iteration: number, { run, environment }: Config): Planned[] {
+export function planIteration(
+  slots: Slots,
+  iteration: number,
+  { run, environment, adaptation }: Config,
+): Planned[] {
   const candidates: Planned[] = []
   const closed = new Set<string>()
   for (const [slot, { candidate, strikes, busy }] of slots) {
@@ -41,7 +45,10 @@ export function planIteration(slots: Slots, iteration: number, { run, environmen
   }
   const chosen = selectSlots([...slots.keys()], {
     pending: closed,
-    count: environment.tasksPerIteration,
+    count: Math.max(
+      0,
+      environment.tasksPerIteration - (adaptation.candidates === 'within' ? candidates.length : 0),
+    ),
     seed: seedOf(run.seed, 'select', iteration),
   })
   const groups = [
