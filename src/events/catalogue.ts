@@ -1,6 +1,7 @@
 /** Every type of event, by name. The one place from which schemas, types, docs and asyncapi.yaml come. */
 import type { z } from 'zod'
 import { experienceEvents } from './catalogue/experience.ts'
+import { gatewayEvents } from './catalogue/gateway.ts'
 import { iterationEvents } from './catalogue/iteration.ts'
 import { modelEvents } from './catalogue/model.ts'
 import { rewardEvents } from './catalogue/reward.ts'
@@ -15,6 +16,7 @@ export const FAMILIES = {
   reward: rewardEvents,
   task: taskEvents,
   model: modelEvents,
+  gateway: gatewayEvents,
 } as const
 
 export const CATALOGUE = {
@@ -24,6 +26,7 @@ export const CATALOGUE = {
   ...rewardEvents,
   ...taskEvents,
   ...modelEvents,
+  ...gatewayEvents,
 } as const
 
 type Catalogue = typeof CATALOGUE

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, define, metrics, name, sha256, timing } from './definition.ts'
+import { blob, count, define, metrics, name, seed, sha256, timing } from './definition.ts'
 
 const update = z.strictObject({
   iteration: count,
@@ -15,6 +15,15 @@ const update = z.strictObject({
   /** Why no or only part of the update was made, else null. */
   stopped: z.string().nullable(),
   timing,
+})
+
+/** What became of a version at one server of it. */
+const replica = z.strictObject({
+  /** Base URL, without credentials. */
+  url: z.string(),
+  state: z.enum(['done', 'refused', 'timed-out']),
+  /** Why it is not done. */
+  error: z.string().nullable(),
 })
 
 export const modelEvents = {
@@ -43,5 +52,65 @@ export const modelEvents = {
     }),
     key: (data) => `CheckpointSealed/${data.role}/${data.version}`,
     reproducible: true,
+  }),
+  BatchReady: define({
+    v: 1,
+    summary:
+      'The batch of an update was made, for a trainer outside; whoever appends PolicyUpdated of this version first has answered.',
+    schema: z.strictObject({
+      iteration: count,
+      /** The version to be made. */
+      version: count,
+      parentVersion: count,
+      /** The parent's weights where they lie in a run's folder: whose run, and the path within it. */
+      parent: z.strictObject({ run: name, sha256, path: z.string() }).nullable(),
+      /** Layout of the file: docs/external-trainers.md. */
+      format: z.literal('rl-batch/1'),
+      /** The batch, to be had by `blob.get` or from the run's folder. */
+      file: blob,
+      samples: count,
+      /** Of all samples, and those of them that are trained. */
+      tokens: count,
+      trainedTokens: count,
+      /** To be repeated in PolicyUpdated where the batch was trained on. */
+      trainedOn: z.array(name),
+      metrics,
+      /** `policy.training` of the config: how an update in this run is made. */
+      options: z.record(z.string(), z.unknown()),
+      seed,
+      /** How long the run waits before it goes on with the version that it has. */
+      deadlineSeconds: z.number().positive(),
+    }),
+    key: (data) => `BatchReady/${data.version}`,
+    reproducible: true,
+  }),
+  PolicyPublished: define({
+    v: 1,
+    summary: 'A policy version was brought to its servers; where none took it the version before goes on.',
+    schema: z.strictObject({
+      version: count,
+      /** Under which the servers know it; no name is ever used twice. */
+      name,
+      kind: z.enum(['lora', 'model']),
+      checkpoint: z.strictObject({ sha256, path: z.string() }),
+      replicas: z.array(replica).min(1),
+      /** The version whose weights answer from now on: this one, or an earlier one. */
+      serving: count,
+      timing,
+    }),
+    key: (data) => `PolicyPublished/${data.version}`,
+    reproducible: false,
+  }),
+  PolicyRetired: define({
+    v: 1,
+    summary: 'A policy version was taken from its servers, after its last call had been answered.',
+    schema: z.strictObject({
+      version: count,
+      name,
+      replicas: z.array(replica).min(1),
+      timing,
+    }),
+    key: (data) => `PolicyRetired/${data.version}`,
+    reproducible: false,
   }),
 }
