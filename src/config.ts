@@ -96,10 +96,26 @@ function checkDeadlines({ run: { deadlines } }: Config, refuse: Refuse): void {
 }
 
 function checkSense(config: Config, refuse: Refuse): void {
-  const { environment, adaptation, learning, rewardModel, evaluation, run } = config
+  const { environment, adaptation, learning, rewardModel, evaluation, run, policy } = config
   if (environment.source === 'data' && environment.data === null)
     refuse('environment.data', 'is missing for source data', 'add --set environment.data=<folder>')
   if (!Object.hasOwn(environment.splits, 'train'))
+  if (environment.name === 'agents' && environment.player !== 'gateway')
+    refuse('environment.player', 'tasks of agents can only be played by agents', 'use player gateway')
+  if (environment.name === 'agents' && environment.source !== 'data')
+    refuse(
+      'environment.source',
+      'there is no generator of tasks for agents',
+      'use source data and a JSONL file',
+    )
+  if (policy.publish.as !== 'none' && (policy.provider !== 'openai' || policy.trainer !== 'external'))
+    refuse(
+      'policy.publish.as',
+      `'${policy.publish.as}' needs servers and a trainer outside`,
+      'use policy.provider openai and policy.trainer external, or publish.as none',
+    )
+  if (policy.publish.as !== 'none' && policy.publish.replicas.length === 0 && policy.baseUrl === null)
+    refuse('policy.publish.replicas', 'there is no server to publish to', 'name them, or policy.baseUrl')
     refuse('environment.splits', "has no 'train'", 'add e.g. `train: train`')
   for (const split of evaluation.splits)
     if (split === 'train' || !Object.hasOwn(environment.splits, split))

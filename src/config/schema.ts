@@ -43,7 +43,14 @@ const run = section({
 }).describe('The run as a whole.')
 
 const environment = section({
-  name: z.enum(['alfworld', 'coding', 'simulated']).default('alfworld').describe('Which environment.'),
+  name: z
+    .enum(['alfworld', 'coding', 'agents', 'simulated'])
+    .default('alfworld')
+    .describe('Which environment; `agents` has tasks that only agents outside can play.'),
+  player: z
+    .enum(['own', 'gateway'])
+    .default('own')
+    .describe('Who plays rollouts: this run itself, or agents outside through `rl gateway`.'),
   source: z
     .enum(['generated', 'data'])
     .default('generated')
@@ -190,6 +197,29 @@ const policy = section({
     expertNoise: share.default(0.22).describe('Share of random commands in them; failures are kept.'),
     ...coldStart,
   }).describe('Version 0 of a local model, kept in a cache by content.'),
+  trainer: z
+    .enum(['own', 'external'])
+    .default('own')
+    .describe(
+      'Who makes new versions: the policy worker, or a trainer outside that answers BatchReady within `run.deadlines.trainingSeconds`.',
+    ),
+  publish: section({
+    as: z
+      .enum(['none', 'lora', 'model'])
+      .default('none')
+      .describe('Whether new versions are loaded into the servers at `baseUrl`, as adapter or whole folder.'),
+    replicas: z
+      .array(z.url())
+      .default([])
+      .describe('Base URLs of all servers of the policy; none is `baseUrl` alone.'),
+    ackSeconds: seconds
+      .default(120)
+      .describe('A server that has not loaded a version by then is left out of it.'),
+    drainSeconds: seconds
+      .default(120)
+      .describe('How long an old version is kept for calls under way before it is unloaded.'),
+    keep: positive.default(2).describe('Versions that stay loaded, the newest included.'),
+  }).describe('Bringing versions to servers that know /v1/load_lora_adapter.'),
   training: section({
     enabled: z.boolean().default(true).describe('Off: the policy stays at version 0.'),
     ...training,

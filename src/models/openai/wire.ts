@@ -79,7 +79,7 @@ const answerSchema = z.object({
  * The generation that an answer holds. Token ids and log-probs are kept where both have one entry a token.
  * @throws BadAnswer
  */
-export function fromWire(answer: unknown, { choices }: GenerateRequest): Generation {
+export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'choices'>): Generation {
   const parsed = answerSchema.safeParse(answer)
   if (!parsed.success) {
     const [issue] = parsed.error.issues

@@ -1,0 +1,175 @@
+/** An answer of the model, whole or put together from the pieces of a stream, and what of it a trajectory keeps. */
+import { z } from 'zod'
+import { BadAnswer } from '../models/openai/faults.ts'
+import { fromWire } from '../models/openai/wire.ts'
+import type { Generation } from '../models/port.ts'
+
+export type ToolCall = {
+  readonly id?: string
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+
+export type Answer = {
+  /** The assistant's message as the model gave it, with content, tool calls, reasoning and whatever else. */
+  readonly message: Readonly<Record<string, unknown>>
+  readonly content: string
+  readonly toolCalls: readonly ToolCall[]
+  /** As the endpoint words it, e.g. `stop`, `length` or `tool_calls`. */
+  readonly finish: string
+  readonly generation: Generation
+}
+
+const toolCall = z.object({
+  id: z.string().optional(),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+})
+const messageSchema = z.looseObject({
+  content: z.string().nullish(),
+  tool_calls: z.array(toolCall).nullish(),
+})
+const outline = z.object({
+  choices: z.array(z.object({ message: messageSchema, finish_reason: z.string().nullish() })).min(1),
+})
+
+/** @throws BadAnswer where it is not what the API promises */
+export function readAnswer(json: unknown): Answer {
+  const generation = fromWire(json, {})
+  const parsed = outline.safeParse(json)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new BadAnswer('bad-answer', `${issue.path.join('.')}: ${issue.message}`)
+  }
+  const { message, finish_reason } = parsed.data.choices[0]
+  return {
+    message,
+    content: message.content ?? '',
+    toolCalls: message.tool_calls ?? [],
+    finish: finish_reason ?? '',
+    generation,
+  }
+}
+
+const deltaSchema = z.looseObject({
+  role: z.string().nullish(),
+  content: z.string().nullish(),
+  tool_calls: z
+    .array(
+      z.object({
+        index: z.int().min(0).max(1023).optional(),
+        id: z.string().nullish(),
+        function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }).nullish(),
+      }),
+    )
+    .nullish(),
+})
+const ids = z.array(z.int()).nullish()
+const chunkSchema = z.object({
+  choices: z.array(
+    z.object({
+      index: z.int().optional(),
+      delta: deltaSchema,
+      finish_reason: z.string().nullish(),
+      logprobs: z.object({ content: z.array(z.unknown()).nullish() }).nullish(),
+      token_ids: ids,
+    }),
+  ),
+  prompt_token_ids: ids,
+  usage: z.unknown(),
+})
+
+export type AnswerStream = {
+  /** Takes the bytes as they come. Throws BadAnswer where an event is no chunk of a completion. */
+  readonly push: (bytes: Uint8Array) => void
+  /** The answer, once the stream is over. Throws BadAnswer where its end is missing. */
+  readonly end: () => Answer
+}
+
+/** Reads server-sent events (`data: {...}` up to `data: [DONE]`) and joins them into one answer. */
+export function answerStream(): AnswerStream {
+  const decoder = new TextDecoder()
+  let rest = ''
+  let done = false
+  let content = ''
+  let said = false
+  let finish: string | null = null
+  let promptIds: number[] | null = null
+  let usage: unknown
+  const tokenIds: number[] = []
+  const logprobs: unknown[] = []
+  const others: Record<string, unknown> = {}
+  const calls: { id?: string; name: string; arguments: string }[] = []
+
+  function take(line: string): void {
+    if (!line.startsWith('data:')) return
+    const text = line.slice(5).trim()
+    if (text === '[DONE]') {
+      done = true
+      return
+    }
+    const parsed = chunkSchema.safeParse(JSON.parse(text))
+    if (!parsed.success)
+      throw new BadAnswer('bad-answer', 'an event of the stream is no chunk of a completion')
+    const { choices, prompt_token_ids } = parsed.data
+    if (prompt_token_ids) promptIds = prompt_token_ids
+    if (parsed.data.usage) usage = parsed.data.usage
+    for (const choice of choices) {
+      if ((choice.index ?? 0) !== 0) continue
+      said = true
+      const { role: _, content: piece, tool_calls, ...more } = choice.delta
+      content += piece ?? ''
+      for (const [name, value] of Object.entries(more))
+        others[name] =
+          typeof value === 'string' && typeof others[name] === 'string' ? others[name] + value : value
+      for (const call of tool_calls ?? []) takeCall(call)
+      if (choice.finish_reason) finish = choice.finish_reason
+      tokenIds.push(...(choice.token_ids ?? []))
+      logprobs.push(...(choice.logprobs?.content ?? []))
+    }
+  }
+
+  function takeCall(call: {
+    index?: number
+    id?: string | null
+    function?: { name?: string | null; arguments?: string | null } | null
+  }): void {
+    const at = call.index ?? calls.length
+    calls[at] ??= { name: '', arguments: '' }
+    if (call.id) calls[at].id = call.id
+    calls[at].name += call.function?.name ?? ''
+    calls[at].arguments += call.function?.arguments ?? ''
+  }
+
+  return {
+    push(bytes) {
+      rest += decoder.decode(bytes, { stream: true })
+      const lines = rest.split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) take(line.trimEnd())
+    },
+    end() {
+      if (rest !== '') take(rest.trimEnd())
+      if (!said) throw new BadAnswer('empty-choices', 'the stream has no choices')
+      if (!done && finish === null) throw new BadAnswer('bad-answer', 'the stream ended before its end')
+      const tool_calls = calls.flatMap(({ id, name, arguments: text }) => [
+        { ...(id === undefined ? {} : { id }), type: 'function', function: { name, arguments: text } },
+      ])
+      return readAnswer({
+        choices: [
+          {
+            message: {
+              role: 'assistant',
+              content: content === '' && tool_calls.length > 0 ? null : content,
+              ...others,
+              ...(tool_calls.length > 0 ? { tool_calls } : {}),
+            },
+            finish_reason: finish,
+            ...(logprobs.length > 0 ? { logprobs: { content: logprobs } } : {}),
+            ...(tokenIds.length > 0 ? { token_ids: tokenIds } : {}),
+          },
+        ],
+        prompt_token_ids: promptIds,
+        ...(usage ? { usage } : {}),
+      })
+    },
+  }
+}

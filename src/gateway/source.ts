@@ -1,0 +1,169 @@
+/** Where rollouts for agents come from: a run's queue, or the agents themselves. */
+
+import { rolloutName, slotName } from '../actors/names.ts'
+import type { Task } from '../environments/port.ts'
+import { RlError } from '../errors.ts'
+import type { EventData } from '../events/catalogue.ts'
+import type { LogClient } from '../events/log-client.ts'
+import { apiError } from '../models/local/server/errors.ts'
+import { seedOf } from '../random.ts'
+import type { Assignment } from './rollouts.ts'
+
+export type Wish = {
+  /** Id of a task, or a task of the agent's own; any where absent. */
+  readonly task?: string | { readonly id: string; readonly goal: string; readonly kind: string }
+  readonly waitMs: number
+  readonly signal: AbortSignal
+}
+
+export type RolloutSource = {
+  /** A rollout for an agent; null where none came in time. Errors: ApiError 400 where the wish cannot be met here. */
+  readonly take: (wish: Wish) => Promise<Assignment | null>
+  /** For an agent that left before it was told. */
+  readonly giveBack: (assignment: Assignment) => void
+}
+
+export type Offers = RolloutSource & {
+  /** Puts a rollout out for agents; what is returned takes it away again. */
+  readonly offer: (assignment: Assignment) => () => void
+}
+
+type Waiting = { readonly wish: Wish; readonly give: (assignment: Assignment) => void }
+
+/** Rollouts that a run asks for, in the order in which it does. */
+export function openOffers(): Offers {
+  const offered = new Set<Assignment>()
+  const waiting = new Set<Waiting>()
+  const suits = ({ task }: Wish, assignment: Assignment) => task === undefined || task === assignment.task.id
+
+  function put(assignment: Assignment): void {
+    for (const one of waiting)
+      if (suits(one.wish, assignment)) {
+        waiting.delete(one)
+        one.give(assignment)
+        return
+      }
+    offered.add(assignment)
+  }
+
+  return {
+    offer(assignment) {
+      put(assignment)
+      return () => void offered.delete(assignment)
+    },
+    giveBack: put,
+    async take(wish) {
+      if (typeof wish.task === 'object')
+        throw apiError(400, 'this gateway serves a run, which has tasks of its own: name one by its id', {
+          param: 'task',
+        })
+      for (const assignment of offered)
+        if (suits(wish, assignment)) {
+          offered.delete(assignment)
+          return assignment
+        }
+      if (wish.waitMs === 0 || wish.signal.aborted) return null
+      return new Promise((resolve) => {
+        const one: Waiting = {
+          wish,
+          give: (assignment) => {
+            clear()
+            resolve(assignment)
+          },
+        }
+        const leave = () => {
+          waiting.delete(one)
+          clear()
+          resolve(null)
+        }
+        const timer = setTimeout(leave, wish.waitMs)
+        const clear = () => {
+          clearTimeout(timer)
+          wish.signal.removeEventListener('abort', leave)
+        }
+        wish.signal.addEventListener('abort', leave, { once: true })
+        waiting.add(one)
+      })
+    },
+  }
+}
+
+export type AgentsOwnOptions = {
+  readonly log: LogClient
+  readonly seed: number
+  readonly deadlineMs: number
+  readonly maxCalls: number
+  /** TaskAdded and RolloutRequested that the log holds already. */
+  readonly tasks: readonly EventData<'TaskAdded'>[]
+  readonly requests: readonly EventData<'RolloutRequested'>[]
+}
+
+/** Rollouts of tasks that agents bring: for recording an agent in a run of its own, without any loop. */
+export function agentsOwn({
+  log,
+  seed,
+  deadlineMs,
+  maxCalls,
+  tasks,
+  requests,
+}: AgentsOwnOptions): RolloutSource {
+  const known = new Map(tasks.map(({ slot, task }) => [task.id, { slot, task }]))
+  const played = new Map<string, number>()
+  for (const { task, index } of requests) played.set(task, Math.max(played.get(task) ?? 0, index + 1))
+
+  async function taskOf(wish: Wish['task']): Promise<{ readonly slot: string; readonly task: Task }> {
+    const id = typeof wish === 'object' ? wish.id : wish
+    if (id === undefined)
+      throw apiError(400, 'say which task this is: {"task": {"id": "...", "goal": "..."}}', { param: 'task' })
+    const old = known.get(id)
+    if (old) return old
+    if (typeof wish !== 'object')
+      throw apiError(404, `no agent has brought a task '${id}' yet`, { param: 'task' })
+    const index = known.size
+    const slot = slotName('train', index)
+    const task: Task = { id, environment: 'agents', kind: wish.kind, goal: wish.goal, recipe: {} }
+    known.set(id, { slot, task })
+    await log.append([{ type: 'TaskAdded', data: { slot, split: 'train', index, total: index + 1, task } }])
+    return { slot, task }
+  }
+
+  return {
+    giveBack() {},
+    async take(wish) {
+      const { slot, task } = await taskOf(wish.task)
+      const index = played.get(task.id) ?? 0
+      played.set(task.id, index + 1)
+      const request: EventData<'RolloutRequested'> = {
+        rollout: rolloutName(1, slot, index),
+        iteration: 1,
+        purpose: 'train',
+        split: 'train',
+        slot,
+        task: task.id,
+        index,
+        policyVersion: 0,
+        seed: [...seedOf(seed, 'rollout', 1, slot, index)],
+        maxSteps: maxCalls,
+      }
+      return {
+        request,
+        task,
+        deadlineMs,
+        claimed(agent) {
+          const claim = { rollout: request.rollout, task: task.id, agent, deadlineSeconds: deadlineMs / 1000 }
+          void log
+            .append([
+              { type: 'RolloutRequested', data: request },
+              { type: 'RolloutClaimed', data: claim },
+            ])
+            .catch(() => {})
+        },
+        async finish(events) {
+          const appended = await log.append(events)
+          if (appended.at(-1)?.duplicate)
+            throw new RlError(`rollout ${request.rollout} has ended before`, { code: 'rollout.over' })
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,160 @@
+/** From an agent's calls to the trajectory that the loop knows: one call is one step. */
+import { type SegmentBuilder, segmentBuilder } from '../actors/environment/segments.ts'
+import type { EventData } from '../events/catalogue.ts'
+import { float32Column, int32Column } from '../events/columns.ts'
+import type { Generation } from '../models/port.ts'
+import type { Answer } from './answer.ts'
+
+type Request = EventData<'RolloutRequested'>
+type Trajectory = EventData<'TrajectoryCompleted'>
+type RecordedCall = EventData<'CallsRecorded'>['calls'][number]
+
+/** What an agent says of how it went. */
+export type Outcome = {
+  readonly outcome: Trajectory['outcome']
+  readonly ended: Trajectory['ended']
+  /** What the agent saw last. */
+  readonly observation: string
+}
+
+export type CallRecorder = {
+  /** Enters a call that was answered. */
+  readonly add: (call: {
+    readonly messages: readonly unknown[]
+    readonly tools: unknown
+    readonly model: string
+    readonly answer: Answer
+  }) => void
+  readonly steps: () => number
+  readonly trajectory: (request: Request, outcome: Outcome, durationMs: number) => Trajectory
+  readonly calls: (request: Request) => EventData<'CallsRecorded'>
+}
+
+/** Keeps the calls of one rollout, in the order of their answers. */
+export function callRecorder(): CallRecorder {
+  const calls: RecordedCall[] = []
+  const observations: string[] = []
+  const actions: string[] = []
+  const segments: SegmentBuilder = segmentBuilder()
+  const usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 }
+  let trainable = true
+  /** Of the last call, each as JSON. */
+  let shown: readonly string[] = []
+  let offered: string | null = null
+  let packed: number[] = []
+
+  /** Token ids go on in the open segment where the prompt begins with all of it; nothing is ever tokenised again. */
+  function pack({ promptTokens, tokens, logprobs }: Generation): void {
+    if (!promptTokens || !tokens || !logprobs || tokens.length === 0) {
+      trainable = false
+      return
+    }
+    const continues = packed.length > 0 && startsWith(promptTokens, packed)
+    const prompt = continues ? promptTokens.subarray(packed.length) : promptTokens
+    const length = prompt.length + tokens.length
+    const all = new Int32Array(length)
+    all.set(prompt)
+    all.set(tokens, prompt.length)
+    const mask = new Uint8Array(length)
+    mask.fill(1, prompt.length)
+    const behaviour = new Float32Array(length)
+    behaviour.set(logprobs, prompt.length)
+    segments.add(
+      actions.length,
+      {
+        promptLength: prompt.length,
+        tokensI32: int32Column(all),
+        maskU8: mask,
+        logprobsF32: float32Column(behaviour),
+      },
+      continues,
+    )
+    packed = continues ? packed.concat(Array.from(all)) : Array.from(all)
+  }
+
+  return {
+    add({ messages, tools, model, answer }) {
+      const texts = messages.map((message) => JSON.stringify(message))
+      const kept = commonPrefix(shown, texts)
+      const offer = tools === undefined || tools === null ? null : JSON.stringify(tools)
+      pack(answer.generation)
+      observations.push(observationText(messages.slice(kept), kept > 0))
+      actions.push(actionText(answer))
+      calls.push({
+        kept,
+        messages: `[${texts.slice(kept).join(',')}]`,
+        tools: offer === offered ? null : offer,
+        answer: JSON.stringify(answer.message),
+        model: model.slice(0, 256),
+        finish: answer.finish,
+      })
+      usage.promptTokens += answer.generation.usage.promptTokens
+      usage.cachedTokens += answer.generation.usage.cachedTokens
+      usage.completionTokens += answer.generation.usage.completionTokens
+      shown = texts
+      offered = offer
+    },
+    steps: () => actions.length,
+    trajectory: (request, { outcome, ended, observation }, durationMs) => ({
+      rollout: request.rollout,
+      iteration: request.iteration,
+      purpose: request.purpose,
+      split: request.split,
+      slot: request.slot,
+      task: request.task,
+      index: request.index,
+      policyVersion: request.policyVersion,
+      seed: request.seed,
+      outcome,
+      ended,
+      steps: actions.length,
+      observations: [...observations, observation],
+      actions: [...actions],
+      invalid: {},
+      trainable,
+      segments: trainable ? segments.build() : [],
+      usage: { ...usage },
+      timing: { durationMs: Math.round(durationMs) },
+    }),
+    calls: ({ rollout }) => ({ rollout, calls: [...calls] }),
+  }
+}
+
+function startsWith(tokens: Int32Array, prefix: readonly number[]): boolean {
+  return tokens.length >= prefix.length && prefix.every((token, i) => token === tokens[i])
+}
+
+function commonPrefix(a: readonly string[], b: readonly string[]): number {
+  let length = 0
+  while (length < a.length && length < b.length && a[length] === b[length]) length++
+  return length
+}
+
+/** What the agent put before the model since its last call; the answer of that call, which it repeats, is no news. */
+function observationText(messages: readonly unknown[], goesOn: boolean): string {
+  const news = messages
+    .map((message) => message as { role?: unknown; content?: unknown })
+    .filter(({ role }, index) => !(goesOn && index === 0 && role === 'assistant'))
+  const parts = news.map(({ role, content }) =>
+    news.length === 1 ? contentText(content) : `${String(role)}: ${contentText(content)}`,
+  )
+  return parts.join('\n')
+}
+
+function contentText(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .map((part: { type?: unknown; text?: unknown }) =>
+      typeof part?.text === 'string' ? part.text : `[${String(part?.type ?? 'part')}]`,
+    )
+    .join('')
+}
+
+function actionText({ content, toolCalls }: Answer): string {
+  const calls = toolCalls.map(
+    ({ function: { name, arguments: text } }) =>
+      `<tool_call>${JSON.stringify({ name, arguments: text })}</tool_call>`,
+  )
+  return [...(content === '' ? [] : [content]), ...calls].join('\n')
+}

@@ -1,0 +1,127 @@
+/** One call of the model behind the gateway, over connections that are kept. */
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { apiError } from '../models/local/server/errors.ts'
+
+export type Target = {
+  /** Base URL of an OpenAI-compatible endpoint, e.g. `http://127.0.0.1:8000/v1`. */
+  readonly baseUrl: string
+  /** The name that it knows. */
+  readonly model: string
+}
+
+export type Upstream = {
+  /**
+   * Sends a body and resolves with the head of the answer. Errors: ApiError 502 where no connection could be had, 504 after
+   * `callMs`; the same errors end the answer's stream.
+   */
+  readonly post: (target: Target, path: string, body: Buffer, signal: AbortSignal) => Promise<IncomingMessage>
+  readonly close: () => void
+}
+
+export type UpstreamOptions = {
+  /** API key of the endpoint; null for none. */
+  readonly key: string | null
+  /** Limit of one call, to its last byte. */
+  readonly callMs: number
+}
+
+export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
+  const pool = { keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 4096, timeout: 0 }
+  const plain = new HttpAgent(pool)
+  const secure = new HttpsAgent(pool)
+  const authorization = key === null ? {} : { authorization: `Bearer ${key}` }
+  const urls = new Map<string, URL>()
+
+  function urlOf({ baseUrl }: Target, path: string): URL {
+    const whole = `${baseUrl.replace(/\/$/, '')}${path}`
+    const known = urls.get(whole)
+    if (known) return known
+    const url = new URL(whole)
+    urls.set(whole, url)
+    return url
+  }
+
+  function post(target: Target, path: string, body: Buffer, signal: AbortSignal): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const url = urlOf(target, path)
+      const https = url.protocol === 'https:'
+      const options = {
+        method: 'POST',
+        agent: https ? secure : plain,
+        headers: { 'content-type': 'application/json', 'content-length': body.byteLength, ...authorization },
+      }
+      let answer: IncomingMessage | null = null
+      const sent: ClientRequest = (https ? httpsRequest : httpRequest)(url, options)
+      const late = setTimeout(
+        () => give(apiError(504, `the model gave no answer within ${callMs / 1000} s`, { code: 'timeout' })),
+        callMs,
+      )
+      const gone = () => give(apiError(503, 'the call was given up', { code: 'cancelled' }))
+      const clear = () => {
+        clearTimeout(late)
+        signal.removeEventListener('abort', gone)
+      }
+      function give(error: Error): void {
+        clear()
+        reject(error)
+        answer?.destroy(error)
+        sent.destroy()
+      }
+      signal.addEventListener('abort', gone, { once: true })
+      sent.on('response', (incoming) => {
+        answer = incoming
+        incoming.once('close', clear)
+        resolve(incoming)
+      })
+      sent.on('error', (cause: NodeJS.ErrnoException) =>
+        give(
+          apiError(502, `the model cannot be reached: ${cause.code ?? 'connection lost'}`, {
+            code: 'connection',
+          }),
+        ),
+      )
+      if (signal.aborted) gone()
+      else sent.end(body)
+    })
+  }
+
+  return {
+    post,
+    close() {
+      plain.destroy()
+      secure.destroy()
+    },
+  }
+}
+
+/** The whole of a body. Rejects where it breaks off, or is longer than `most` bytes. */
+export function readAll(message: IncomingMessage, most: number, onTooLong: () => Error): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = []
+    let bytes = 0
+    message.on('data', (part: Buffer) => {
+      bytes += part.byteLength
+      if (bytes > most) {
+        message.removeAllListeners('data')
+        message.resume()
+        reject(onTooLong())
+      } else parts.push(part)
+    })
+    message.on('end', () => {
+      if (message.complete) resolve(parts.length === 1 ? parts[0] : Buffer.concat(parts, bytes))
+      else reject(brokenOff())
+    })
+    message.on('error', reject)
+    message.on('close', () => reject(brokenOff()))
+  })
+}
+
+function brokenOff(): Error {
+  return apiError(502, 'the answer of the model broke off', { code: 'connection' })
+}
