@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   rescore: () => import('./cli/rescore.ts'),
   export: () => import('./cli/export.ts'),
   attest: () => import('./cli/attest.ts'),
+  ablate: () => import('./cli/ablate.ts'),
   verify: () => import('./cli/verify.ts'),
 }
 

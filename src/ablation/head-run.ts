@@ -1,0 +1,93 @@
+/** One run of an ablation: an ordinary head in a process of its own, begun or gone on with, and its row at the end. */
+import { spawn } from 'node:child_process'
+import { createWriteStream, existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { runFolder } from '../broker/connection.ts'
+import { configKeys, variableOf } from '../config/keys.ts'
+import { RlError } from '../errors.ts'
+import { openLogReader } from '../events/log-reader.ts'
+import { type Row, rowOf } from './row.ts'
+import { SETTINGS, type Setting, wordsOf } from './settings.ts'
+
+const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
+
+export type HeadRun = {
+  readonly setting: Setting
+  readonly seed: number
+}
+
+export type HeadRunOptions = {
+  /** Names the ablation. */
+  readonly key: string
+  /** YAML file with the config before the setting's changes. */
+  readonly configFile: string
+  /** Lines that the head prints. */
+  readonly onLine: (line: string) => void
+  /** Ends the run in good order; it can be gone on with. */
+  readonly signal: AbortSignal
+}
+
+export function runId({ setting, seed }: HeadRun, key: string): string {
+  return `ablate-${key}-${SETTINGS[setting].short}-s${seed}`
+}
+
+/** The row of a run that an earlier call has completed, else null. */
+export function completedRow(run: HeadRun, key: string): Row | null {
+  const { log: path } = runFolder(runId(run, key))
+  if (!existsSync(path)) return null
+  const log = openLogReader(path)
+  try {
+    return rowOf(log, run.setting, run.seed)
+  } finally {
+    log.close()
+  }
+}
+
+/** Plays a run to its end. Null where it was interrupted. Error: `ablate.run-failed`. */
+export async function playRun(run: HeadRun, options: HeadRunOptions): Promise<Row | null> {
+  const { key, configFile, onLine, signal } = options
+  const id = runId(run, key)
+  const { folder, log } = runFolder(id)
+  mkdirSync(join(folder, 'logs'), { recursive: true })
+  const begun = existsSync(log)
+  const words = begun ? [] : wordsOf(run.setting, run.seed).flatMap((word) => ['--set', word])
+  const head = spawn(
+    process.execPath,
+    ['--import', 'tsx', MAIN, '--role', 'head', '--run', id, '--config', configFile, ...words],
+    // A group of its own: a Ctrl-C at the terminal reaches the heads through this process alone, once.
+    { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: withoutConfig(process.env) },
+  )
+  const stop = () => head.kill('SIGINT')
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  const file = createWriteStream(join(folder, 'logs', 'head.log'), { flags: 'a' })
+  let last = ''
+  for (const stream of [head.stdout, head.stderr])
+    createInterface({ input: stream }).on('line', (line) => {
+      file.write(`${line}\n`)
+      if (line.trim() !== '') last = line
+      onLine(line)
+    })
+  const status = await new Promise<number | null>((resolve, reject) => {
+    head.once('error', reject)
+    head.once('close', resolve)
+  })
+  signal.removeEventListener('abort', stop)
+  file.end()
+  if (signal.aborted) return null
+  const row = status === 0 ? completedRow(run, key) : null
+  if (row === null)
+    throw new RlError(`run ${id} ended with status ${status}: ${last}`, {
+      code: 'ablate.run-failed',
+      hint: `see ${join(folder, 'logs', 'head.log')}; --resume goes on with it`,
+    })
+  return row
+}
+
+/** Config variables are in the config already, and must not change a run that is gone on with elsewhere. */
+function withoutConfig(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const taken = new Set(configKeys().map(({ path }) => variableOf(path)))
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !taken.has(name)))
+}

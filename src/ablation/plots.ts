@@ -1,0 +1,127 @@
+/** The curves of an ablation as SVG files. */
+import * as Plot from '@observablehq/plot'
+import { parseHTML } from 'linkedom'
+import type { Row } from './row.ts'
+import { SETTING_NAMES, type Setting } from './settings.ts'
+import { curve, ofSetting, settingsIn } from './summary.ts'
+
+/** Okabe and Ito's colours: told apart also by the colour-blind, and in print. */
+const COLOURS: Readonly<Record<Setting, string>> = {
+  before: '#000000',
+  'outcome-only': '#E69F00',
+  policy: '#56B4E9',
+  'policy+reward': '#009E73',
+  'policy+reward+environment': '#D55E00',
+  'true-progress': '#0072B2',
+  'reward-model-only': '#CC79A7',
+}
+
+type Point = {
+  readonly x: number
+  readonly y: number
+  readonly low: number
+  readonly high: number
+  readonly setting: Setting
+}
+
+type Chart = {
+  readonly title: string
+  readonly x: string
+  readonly y: string
+  readonly lines: readonly Point[]
+  /** Drawn with their intervals, beside the lines. */
+  readonly dots?: readonly Point[]
+  /** The greatest y; null for that of the data. */
+  readonly top?: number
+}
+
+/** Success on training tasks after each iteration, and on held-out tasks where it was evaluated (dots with intervals). */
+export function learningCurves(rows: readonly Row[], split: string): string {
+  const settings = settingsIn(rows).filter((setting) => setting !== 'before')
+  return draw({
+    title: `Success: lines on training tasks, dots on held-out tasks (${split}), means over seeds`,
+    x: 'iteration',
+    y: 'success',
+    top: 1,
+    lines: settings.flatMap((setting) =>
+      points(
+        setting,
+        ofSetting(rows, setting).flatMap(({ accuracy }) =>
+          accuracy.flatMap(({ iteration, successes, n }) =>
+            n === 0 ? [] : [[iteration, successes / n] as const],
+          ),
+        ),
+      ),
+    ),
+    dots: settings.flatMap((setting) =>
+      points(
+        setting,
+        ofSetting(rows, setting).flatMap(({ evaluations }) =>
+          evaluations.flatMap(({ iteration, split: own, successes, n }) =>
+            own === split && n > 0 ? [[iteration, successes / n] as const] : [],
+          ),
+        ),
+      ),
+    ),
+  })
+}
+
+/** Accepted tasks after each iteration, one line a seed. */
+export function growthCurve(rows: readonly Row[]): string {
+  const setting = 'policy+reward+environment'
+  return draw({
+    title: 'Accepted tasks: mean over seeds (line), their interval (band)',
+    x: 'iteration',
+    y: 'tasks accepted so far',
+    lines: points(
+      setting,
+      ofSetting(rows, setting).flatMap(({ accepted }) =>
+        [0, ...accepted].map((count, iteration) => [iteration, count] as const),
+      ),
+    ),
+  })
+}
+
+function points(setting: Setting, values: readonly (readonly [number, number])[]): Point[] {
+  return curve(values).map(({ x, mean }) => ({ x, y: mean.value, low: mean.low, high: mean.high, setting }))
+}
+
+function draw({ title, x, y, lines, dots = [], top }: Chart): string {
+  const { document } = parseHTML('<!doctype html><html><body></body></html>')
+  const shown = SETTING_NAMES.filter((setting) => lines.some((point) => point.setting === setting))
+  const band = dots.length === 0
+  const svg = Plot.plot({
+    document,
+    width: 860,
+    height: 440,
+    marginTop: 48,
+    marginRight: 200,
+    style: { background: 'white', fontSize: '12px' },
+    x: { label: x, ticks: 8, tickFormat: 'd' },
+    y: { label: y, grid: true, domain: [0, top ?? Math.max(1, ...lines.map(({ high }) => high))] },
+    color: { domain: shown, range: shown.map((setting) => COLOURS[setting]) },
+    marks: [
+      Plot.ruleY([0]),
+      ...(band
+        ? [Plot.areaY(lines, { x: 'x', y1: 'low', y2: 'high', fill: 'setting', fillOpacity: 0.15 })]
+        : []),
+      Plot.lineY(lines, { x: 'x', y: 'y', stroke: 'setting', strokeWidth: 1.5 }),
+      Plot.ruleX(dots, { x: 'x', y1: 'low', y2: 'high', stroke: 'setting' }),
+      Plot.dot(dots, { x: 'x', y: 'y', fill: 'setting', r: 4 }),
+      ...shown.flatMap((setting, index) => [
+        Plot.text([setting], {
+          text: [setting],
+          frameAnchor: 'top-right',
+          textAnchor: 'start',
+          dx: 24,
+          dy: 18 * index,
+          fill: COLOURS[setting],
+          fontWeight: 'bold',
+        }),
+      ]),
+      Plot.text([title], { frameAnchor: 'top-left', dy: -36, fontSize: 13, fontWeight: 'bold' }),
+    ],
+  })
+  svg.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
+  return `${svg.outerHTML}\n`
+}

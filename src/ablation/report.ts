@@ -1,0 +1,219 @@
+/** The report of an ablation: tables in Markdown, curves as SVG. */
+import { cpus } from 'node:os'
+import type { Estimate } from '../learning/interval.ts'
+import { growthCurve, learningCurves } from './plots.ts'
+import { ablationKey, baseConfig, type Results } from './results.ts'
+import type { Row } from './row.ts'
+import { SETTING_NAMES, type Setting } from './settings.ts'
+import {
+  difference,
+  type Figure,
+  firstSuccess,
+  growthFit,
+  growthSlope,
+  judgeFigure,
+  lastSuccess,
+  meanOf,
+  ofSetting,
+  rise,
+  settingsIn,
+  splitsIn,
+  verdictOn,
+} from './summary.ts'
+
+/** The paper's claims, and what the two isolated signals are compared with. */
+const COMPARISONS: readonly (readonly [Setting, Setting])[] = [
+  ['outcome-only', 'policy'],
+  ['policy', 'policy+reward'],
+  ['outcome-only', 'policy+reward'],
+  ['policy+reward', 'policy+reward+environment'],
+  ['outcome-only', 'policy+reward+environment'],
+  ['outcome-only', 'true-progress'],
+  ['outcome-only', 'reward-model-only'],
+]
+
+const ADAPTING = 'policy+reward+environment'
+
+/** Files by name: ablation.md and the curves that it shows. */
+export function reportFiles(results: Results): Readonly<Record<string, string>> {
+  const { rows } = results
+  const [split] = splitsIn(rows)
+  if (split === undefined) return { 'ablation.md': page(results, []) }
+  const growth = ofSetting(rows, ADAPTING).length > 0
+  return {
+    'ablation.md': page(results, [
+      '## Learning curves',
+      `![success by iteration](ablation-learning.svg)`,
+      ...(growth ? ['![accepted tasks by iteration](ablation-growth.svg)'] : []),
+    ]),
+    'ablation-learning.svg': learningCurves(rows, split),
+    ...(growth ? { 'ablation-growth.svg': growthCurve(rows) } : {}),
+  }
+}
+
+function page(results: Results, curves: readonly string[]): string {
+  const { rows } = results
+  return `${[
+    '# Ablation: what each part of the loop is worth',
+    '<!-- Written by rl ablate from ablation.json. -->',
+    introduction(rows),
+    '## Held-out success',
+    successTable(rows),
+    '## Paired differences',
+    'Success at the end, second setting minus first, over the seeds that both have. "Holds": the whole interval lies above 0.',
+    differenceTable(rows),
+    ...curves,
+    ...judgeSection(rows),
+    ...growthSection(rows),
+    '## How it was made',
+    provenance(results),
+  ].join('\n\n')}\n`
+}
+
+function introduction(rows: readonly Row[]): string {
+  const seeds = new Set(rows.map(({ seed }) => seed))
+  return [
+    `${rows.length} runs, seeds ${[...seeds].sort((a, b) => a - b).join(', ') || 'none'}. Of a seed all settings share training and test tasks, cold starts and random draws,`,
+    'and every iteration plays the same number of rollouts (candidates take the place of training tasks). The last evaluation counts, not the',
+    'best. Every interval is the 95 % one of Student over seeds; n counts seeds. With one seed there is no interval.',
+  ].join('\n')
+}
+
+function successTable(rows: readonly Row[]): string {
+  const splits = splitsIn(rows)
+  return table(
+    [
+      'setting',
+      'n',
+      ...splits.flatMap((split) => [`${split}, start`, `${split}, end`]),
+      'rollouts',
+      'seconds',
+    ],
+    settingsIn(rows).map((setting) => {
+      const own = ofSetting(rows, setting)
+      return [
+        setting,
+        own.length,
+        ...splits.flatMap((split) => [
+          text(meanOf(own, firstSuccess(split))),
+          text(meanOf(own, lastSuccess(split))),
+        ]),
+        meanOf(own, ({ rollouts }) => rollouts)?.value.toFixed(0) ?? '-',
+        meanOf(own, ({ seconds }) => seconds)?.value.toFixed(0) ?? '-',
+      ]
+    }),
+  )
+}
+
+function differenceTable(rows: readonly Row[]): string {
+  const lines = COMPARISONS.flatMap(([first, second]) =>
+    splitsIn(rows).flatMap((split) => {
+      const found = difference(rows, first, second, lastSuccess(split))
+      return found === null
+        ? []
+        : [[`${first} < ${second}`, split, signed(found), found.n, verdictOn(found)] as const]
+    }),
+  )
+  return table(['claim', 'split', 'difference', 'n', 'verdict'], lines)
+}
+
+function judgeSection(rows: readonly Row[]): readonly string[] {
+  const judging = settingsIn(rows).filter((setting) =>
+    ofSetting(rows, setting).some(({ judge }) => judge.length > 0),
+  )
+  if (judging.length === 0) return []
+  const figures: readonly (readonly [string, Figure, (estimate: Estimate | null) => string])[] = [
+    ['process, start', judgeFigure('process', 'first'), text],
+    ['process, end', judgeFigure('process', 'last'), text],
+    ['process, rise', rise(judgeFigure('process', 'first'), judgeFigure('process', 'last')), signed],
+    ['outcome, start', judgeFigure('outcome', 'first'), text],
+    ['outcome, end', judgeFigure('outcome', 'last'), text],
+    ['mean verdict, end', judgeFigure('meanVerdict', 'last'), signed],
+  ]
+  return [
+    '## Reward model',
+    'Balanced accuracy of single verdicts on held-out rollouts: "process" against true progress of the step, "outcome" against the result\nof its rollout. The rollouts are those of the policy of the time, so the fixed judge of `policy` shows what a change of rollouts alone does.',
+    table(
+      ['setting', 'n', ...figures.map(([name]) => name)],
+      judging.map((setting) => {
+        const own = ofSetting(rows, setting)
+        return [setting, own.length, ...figures.map(([, figure, shown]) => shown(meanOf(own, figure)))]
+      }),
+    ),
+  ]
+}
+
+function growthSection(rows: readonly Row[]): readonly string[] {
+  const own = ofSetting(rows, ADAPTING)
+  if (own.length === 0) return []
+  const measured = own.flatMap(({ confirmed }) => confirmed ?? [])
+  const sum = (pick: (one: (typeof measured)[number]) => number) =>
+    measured.reduce((total, one) => total + pick(one), 0)
+  return [
+    '## Task adaptation',
+    table(
+      ['seed', 'accepted', 'an iteration', 'R² of the line', 'confirmed'],
+      own.map((row) => [
+        row.seed,
+        row.accepted.at(-1) ?? 0,
+        growthSlope(row)?.toFixed(2) ?? '-',
+        growthFit(row)?.toFixed(3) ?? '-',
+        row.confirmed === null ? '-' : `${row.confirmed.confirmed} of ${row.confirmed.accepted}`,
+      ]),
+    ),
+    measured.length === 0
+      ? 'Acceptances were not measured again; `rl eval --accepted RUN` does it.'
+      : [
+          `Measured again with ${measured[0].rollouts} rollouts of parent and candidate, each by the policy that measured it first, ${sum(({ confirmed }) => confirmed)} of`,
+          `${sum(({ accepted }) => accepted)} acceptances hold (${percent(
+            sum(({ confirmed }) => confirmed),
+            sum(({ accepted }) => accepted),
+          )}). Of those that evidence-based acceptance (\`adaptation.evidence: bayes\`) would have made too,`,
+          `${sum(({ evidentConfirmed }) => evidentConfirmed)} of ${sum(({ evident }) => evident)} hold (${percent(
+            sum(({ evidentConfirmed }) => evidentConfirmed),
+            sum(({ evident }) => evident),
+          )}).`,
+        ].join('\n'),
+  ]
+}
+
+function provenance(results: Results): string {
+  const { rows, command } = results
+  const config = baseConfig(results)
+  const versions = [...new Set(rows.map(({ codeVersion }) => codeVersion))]
+  const seconds = rows.reduce((sum, row) => sum + row.seconds, 0)
+  return [
+    `- command: \`${command}\``,
+    `- config before a setting's changes: ablation ${ablationKey(results)}, in ablation.json; ${config.run.iterations} iterations of ${config.environment.tasksPerIteration} tasks x ${config.environment.rolloutsPerTask} rollouts, ${config.evaluation.tasks ?? 'all'} test tasks a split`,
+    `- code: ${versions.join('; ') || '-'}`,
+    `- time: ${(seconds / 60).toFixed(0)} minutes of runs, several at a time, on ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'})`,
+    `- digests of the runs' configs: ${SETTING_NAMES.flatMap((setting) =>
+      ofSetting(rows, setting)
+        .slice(0, 1)
+        .map(({ seed, configDigest }) => `${setting} (seed ${seed}) ${configDigest.slice(0, 12)}`),
+    ).join(', ')}`,
+  ].join('\n')
+}
+
+function table(head: readonly string[], lines: readonly (readonly (string | number)[])[]): string {
+  if (lines.length === 0) return 'No rows yet.'
+  const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`
+  return [row(head), row(head.map(() => '---')), ...lines.map(row)].join('\n')
+}
+
+function text(estimate: Estimate | null): string {
+  if (estimate === null) return '-'
+  const { value, low, high, n } = estimate
+  return n < 2 ? value.toFixed(3) : `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`
+}
+
+function signed(estimate: Estimate | null): string {
+  if (estimate === null) return '-'
+  const sign = (value: number) => `${value < 0 ? '-' : '+'}${Math.abs(value).toFixed(3)}`
+  const { value, low, high, n } = estimate
+  return n < 2 ? sign(value) : `${sign(value)} [${sign(low)}, ${sign(high)}]`
+}
+
+function percent(part: number, whole: number): string {
+  return whole === 0 ? '-' : `${Math.round((100 * part) / whole)} %`
+}

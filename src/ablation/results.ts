@@ -1,0 +1,55 @@
+/** The file in which an ablation keeps its config and its rows: with it anybody can go on where it stopped. */
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { z } from 'zod'
+import { type Config, loggedConfig, redact } from '../config.ts'
+import { RlError } from '../errors.ts'
+import { rowSchema } from './row.ts'
+
+const schema = z.strictObject({
+  /** The command that began it. */
+  command: z.string(),
+  /** Before any setting's changes. */
+  config: z.record(z.string(), z.unknown()),
+  /** By run, in order of their ends. */
+  rows: z.array(rowSchema),
+})
+
+export type Results = z.infer<typeof schema>
+
+export function newResults(command: string, config: Config): Results {
+  return { command, config: redact(config), rows: [] }
+}
+
+export function readResults(path: string): Results {
+  if (!existsSync(path))
+    throw new RlError(`there is nothing to resume at ${path}`, {
+      code: 'ablate.nothing',
+      hint: 'leave --resume away to begin',
+    })
+  const parsed = schema.safeParse(JSON.parse(readFileSync(path, 'utf8')))
+  if (!parsed.success)
+    throw new RlError(`${path} holds no ablation: ${z.prettifyError(parsed.error)}`, {
+      code: 'ablate.bad-file',
+      hint: 'begin anew with --out FOLDER',
+    })
+  return parsed.data
+}
+
+/** Whole or not at all. */
+export function writeResults(path: string, results: Results): void {
+  mkdirSync(dirname(path), { recursive: true })
+  const part = `${path}.${process.pid}.part`
+  writeFileSync(part, `${JSON.stringify(results, null, 1)}\n`)
+  renameSync(part, path)
+}
+
+export function baseConfig({ config }: Results): Config {
+  return loggedConfig(config)
+}
+
+/** Names the ablation in its runs' ids: another config is another ablation. */
+export function ablationKey({ config }: Results): string {
+  return createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, 6)
+}

@@ -1,0 +1,127 @@
+/** What an ablation keeps of one run, read from its log: enough for every table and curve. */
+import { z } from 'zod'
+import type { EventData } from '../events/catalogue.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { startsOf } from '../events/starts.ts'
+import { judgeQuality, type LabelledStep } from '../learning/judge-quality.ts'
+import { progressLabel } from '../learning/progress-labels.ts'
+import { SETTING_NAMES, type Setting } from './settings.ts'
+
+const count = z.int().nonnegative()
+const tally = z.strictObject({ successes: count, n: count })
+
+export const rowSchema = z.strictObject({
+  setting: z.enum(SETTING_NAMES as [Setting, ...Setting[]]),
+  seed: count,
+  run: z.string(),
+  configDigest: z.string(),
+  codeVersion: z.string(),
+  /** From the start of the first iteration to the end of the run. */
+  seconds: z.number(),
+  /** Of training tasks and candidates. */
+  rollouts: count,
+  evaluations: z.array(
+    z.strictObject({ iteration: count, split: z.string(), ...tally.shape, steps: z.number() }),
+  ),
+  /** Of the training tasks that an iteration played. */
+  accuracy: z.array(z.strictObject({ iteration: count, ...tally.shape })),
+  /** [iterations] tasks accepted so far; empty without adaptation. */
+  accepted: z.array(count),
+  /** Of the judge on evaluation rollouts: balanced accuracy of single verdicts against true progress and against outcomes. */
+  judge: z.array(
+    z.strictObject({
+      iteration: count,
+      process: z.number().nullable(),
+      outcome: z.number(),
+      meanVerdict: z.number(),
+    }),
+  ),
+  /** Acceptances played again with many rollouts; null where that was not done. */
+  confirmed: z
+    .strictObject({
+      rollouts: count,
+      accepted: count,
+      confirmed: count,
+      /** Of these such as evidence-based acceptance would have accepted. */
+      evident: count,
+      evidentConfirmed: count,
+    })
+    .nullable(),
+})
+
+export type Row = z.infer<typeof rowSchema>
+
+/** The row of a run that is complete; null of one that is not. */
+export function rowOf(log: LogReader, setting: Setting, seed: number): Row | null {
+  const { data: started } = startsOf(log).first
+  const row: Row = {
+    setting,
+    seed,
+    run: log.run,
+    configDigest: started.configDigest,
+    codeVersion: started.codeVersion,
+    seconds: 0,
+    rollouts: 0,
+    evaluations: [],
+    accuracy: [],
+    accepted: [],
+    judge: [],
+    confirmed: null,
+  }
+  let accepted = 0
+  let beganMs = 0
+  let endedMs = 0
+  for (const { type, data, time } of log.events({
+    types: ['IterationStarted', 'IterationCompleted', 'EvaluationCompleted', 'TaskAccepted', 'RunCompleted'],
+  })) {
+    if (type === 'IterationStarted' && data.iteration === 1) beganMs = time
+    if (type === 'EvaluationCompleted') {
+      const { iteration, split, rollouts, meanSteps } = data
+      row.evaluations.push({ iteration, split, ...rollouts, steps: meanSteps })
+    }
+    if (type === 'TaskAccepted') accepted++
+    if (type === 'IterationCompleted' && data.iteration > 0) {
+      row.accuracy.push({ iteration: data.iteration, ...data.accuracy })
+      row.accepted.push(accepted)
+    }
+    if (type === 'RunCompleted') endedMs = time
+  }
+  if (endedMs === 0) return null
+  if (setting !== 'policy+reward+environment') row.accepted = []
+  row.seconds = (endedMs - beganMs) / 1000
+  Object.assign(row, measuredByTrajectories(log))
+  return row
+}
+
+/** Rollouts beside evaluation, and how well evaluation rollouts are judged. */
+function measuredByTrajectories(log: LogReader): Pick<Row, 'rollouts' | 'judge'> {
+  let rollouts = 0
+  const outcomes = new Map<string, 1 | -1>()
+  const judged = new Map<number, { process: LabelledStep[]; outcome: LabelledStep[] }>()
+  for (const { type, data } of log.events({ types: ['TrajectoryCompleted', 'StepScored'] })) {
+    if (type === 'TrajectoryCompleted') {
+      if (data.purpose !== 'evaluation') rollouts++
+      else if (data.outcome.kind === 'scored') outcomes.set(data.rollout, data.outcome.success ? 1 : -1)
+    } else if (type === 'StepScored') enter(data)
+  }
+
+  function enter({ rollout, iteration, judgements, progress }: EventData<'StepScored'>): void {
+    const label = outcomes.get(rollout)
+    if (label === undefined) return
+    const of = judged.get(iteration) ?? { process: [], outcome: [] }
+    judged.set(iteration, of)
+    const scores = judgements.map(({ score }) => score)
+    of.outcome.push({ scores, label })
+    if (progress !== null) of.process.push({ scores, label: progressLabel(progress) })
+  }
+
+  return {
+    rollouts,
+    judge: [...judged].map(([iteration, { process, outcome }]) => ({
+      iteration,
+      process: process.length === 0 ? null : judgeQuality(process).single.balanced,
+      outcome: judgeQuality(outcome).single.balanced,
+      meanVerdict: judgeQuality(outcome).meanVerdict,
+    })),
+  }
+}

@@ -1,0 +1,98 @@
+/** From rows to estimates: means over seeds and paired differences, each with its interval and n. The unit of n is the seed. */
+import { type Estimate, meanT, pairedDifference } from '../learning/interval.ts'
+import { linearFit } from '../learning/linear-fit.ts'
+import type { Row } from './row.ts'
+import { SETTING_NAMES, type Setting } from './settings.ts'
+
+/** One figure of a run, or null where the run has none. */
+export type Figure = (row: Row) => number | null
+
+export const firstSuccess =
+  (split: string): Figure =>
+  ({ evaluations }) =>
+    share(evaluations.filter((one) => one.split === split).at(0))
+
+export const lastSuccess =
+  (split: string): Figure =>
+  ({ evaluations }) =>
+    share(evaluations.filter((one) => one.split === split).at(-1))
+
+function share(tally: { readonly successes: number; readonly n: number } | undefined): number | null {
+  return tally === undefined || tally.n === 0 ? null : tally.successes / tally.n
+}
+
+export const judgeFigure =
+  (which: 'process' | 'outcome' | 'meanVerdict', when: 'first' | 'last'): Figure =>
+  ({ judge }) =>
+    judge.at(when === 'first' ? 0 : -1)?.[which] ?? null
+
+/** Last minus first. */
+export const rise =
+  (first: Figure, last: Figure): Figure =>
+  (row) => {
+    const [from, to] = [first(row), last(row)]
+    return from === null || to === null ? null : to - from
+  }
+
+/** R^2 of accepted tasks against iterations. */
+export const growthFit: Figure = ({ accepted }) =>
+  accepted.length < 3 ? null : (linearFit(accepted.map((count, index) => [index + 1, count]))?.r2 ?? null)
+
+export const growthSlope: Figure = ({ accepted }) =>
+  linearFit(accepted.map((count, index) => [index + 1, count]))?.slope.value ?? null
+
+export function ofSetting(rows: readonly Row[], setting: Setting): readonly Row[] {
+  return rows.filter((row) => row.setting === setting).sort((a, b) => a.seed - b.seed)
+}
+
+/** Settings that have rows. */
+export function settingsIn(rows: readonly Row[]): readonly Setting[] {
+  return SETTING_NAMES.filter((setting) => rows.some((row) => row.setting === setting))
+}
+
+/** Splits in the order in which they were evaluated. */
+export function splitsIn(rows: readonly Row[]): readonly string[] {
+  return [...new Set(rows.flatMap(({ evaluations }) => evaluations.map(({ split }) => split)))]
+}
+
+/** Over the seeds that have the figure; null for none. */
+export function meanOf(rows: readonly Row[], figure: Figure): Estimate | null {
+  const values = rows.flatMap((row) => figure(row) ?? [])
+  return values.length === 0 ? null : meanT(values)
+}
+
+/** `second` minus `first` over the seeds that both settings have; null for none. */
+export function difference(
+  rows: readonly Row[],
+  first: Setting,
+  second: Setting,
+  figure: Figure,
+): Estimate | null {
+  const others = new Map(ofSetting(rows, second).map((row) => [row.seed, figure(row)]))
+  const pairs = ofSetting(rows, first).flatMap((row) => {
+    const [one, other] = [figure(row), others.get(row.seed) ?? null]
+    return one === null || other === null ? [] : [[one, other] as const]
+  })
+  return pairs.length === 0 ? null : pairedDifference(pairs)
+}
+
+/** What an interval of a difference says of `first < second`. */
+export function verdictOn({ value, low, high, n }: Estimate): string {
+  if (n < 2) return `not to be told from ${n} pair`
+  if (low > 0) return 'holds'
+  if (high < 0) return 'reversed'
+  return value > 0
+    ? 'undecided, points that way'
+    : value < 0
+      ? 'undecided, points the other way'
+      : 'undecided'
+}
+
+/** Mean over seeds of y at each x, for curves. */
+export function curve(
+  points: readonly (readonly [x: number, y: number])[],
+): { readonly x: number; readonly mean: Estimate }[] {
+  const byX = new Map<number, number[]>()
+  for (const [x, y] of points) byX.set(x, [...(byX.get(x) ?? []), y])
+  return [...byX].sort(([a], [b]) => a - b).map(([x, values]) => ({ x, mean: meanT(values) }))
+}

@@ -1,0 +1,216 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { completedRow, type HeadRun, playRun, runId } from '../ablation/head-run.ts'
+import { reportFiles } from '../ablation/report.ts'
+import {
+  ablationKey,
+  baseConfig,
+  newResults,
+  type Results,
+  readResults,
+  writeResults,
+} from '../ablation/results.ts'
+import type { Row } from '../ablation/row.ts'
+import { plannedRuns, playAll } from '../ablation/schedule.ts'
+import { SETTING_NAMES, type Setting, settingsOf } from '../ablation/settings.ts'
+import { duration } from '../actors/head/progress.ts'
+import { runsFolder } from '../broker/connection.ts'
+import { loadConfig, redact } from '../config.ts'
+import { RlError } from '../errors.ts'
+import { wilson } from '../learning/interval.ts'
+import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+
+const CONFIG = 'config/ablation.yaml'
+
+export const command: Command = {
+  summary: 'what each part of the loop is worth: paired runs of seven settings, with intervals',
+  help: `
+rl ablate [--seeds N] [--settings LIST] [--budget MINUTES] [--resume] [options]
+
+Plays every setting with every seed as an ordinary run with its own log, and writes tables, curves and rows to docs/results.
+Of a seed all settings share tasks, cold starts and random draws; an iteration plays equally many rollouts in all of them.
+
+  --seeds N         seeds 1 to N                                                       (5)
+  --settings LIST   of ${SETTING_NAMES.slice(0, 4).join(', ')},
+                    ${SETTING_NAMES.slice(4).join(', ')}   (all)
+  --budget MINUTES  begins no run that would probably end later
+  --resume          goes on where the rows in OUT end, with the config that they began with
+  --config FILE     what the settings change                                           (${CONFIG})
+  --set KEY=VALUE   changes one key of it; may be repeated
+  --parallel N      runs at a time                                                     (one a core)
+  --out FOLDER      of ablation.md, ablation.json and the curves                       (docs/results)
+  --json            the rows on standard output, one a line, as they come
+
+Ctrl-C pauses the runs in good order; --resume goes on with them.
+`,
+  async run(argv) {
+    const { values } = parseCommandLine(
+      {
+        options: {
+          seeds: { type: 'string', default: '5' },
+          settings: { type: 'string' },
+          budget: { type: 'string' },
+          resume: { type: 'boolean', default: false },
+          config: { type: 'string' },
+          set: { type: 'string', multiple: true },
+          parallel: { type: 'string' },
+          out: { type: 'string', default: 'docs/results' },
+          json: { type: 'boolean', default: false },
+        },
+      },
+      argv,
+    )
+    const seeds = wholeNumber('--seeds', values.seeds ?? '5', 1)
+    const parallel =
+      values.parallel === undefined ? availableParallelism() : wholeNumber('--parallel', values.parallel, 1)
+    const budgetMs =
+      values.budget === undefined
+        ? Number.POSITIVE_INFINITY
+        : wholeNumber('--budget', values.budget, 1) * 60_000
+    const settings = settingsOf(values.settings)
+    const out = values.out ?? 'docs/results'
+    const file = join(out, 'ablation.json')
+    const commandText = ['npm run -s rl -- ablate', ...argv.filter((word) => word !== '--resume')].join(' ')
+    const results = values.resume ? resumed(file, values) : begun(file, commandText, values)
+    return ablate(results, { file, out, settings, seeds, parallel, budgetMs, json: values.json ?? false })
+  },
+}
+
+type Words = { readonly config?: string; readonly set?: string[] }
+
+function begun(file: string, command: string, { config = CONFIG, set }: Words): Results {
+  if (existsSync(file))
+    throw new RlError(`${file} holds an ablation already`, {
+      code: 'ablate.exists',
+      hint: '--resume goes on with it; --out FOLDER begins another',
+    })
+  return newResults(command, loadConfig({ file: config, set, env: process.env }))
+}
+
+function resumed(file: string, { config, set }: Words): Results {
+  if (config !== undefined || set !== undefined)
+    throw new RlError('an ablation goes on with the config that it began with', {
+      code: 'cli.usage',
+      hint: 'leave --config and --set away, or begin another with --out FOLDER',
+    })
+  return readResults(file)
+}
+
+type Options = {
+  readonly file: string
+  readonly out: string
+  readonly settings: readonly Setting[]
+  readonly seeds: number
+  readonly parallel: number
+  readonly budgetMs: number
+  readonly json: boolean
+}
+
+async function ablate(results: Results, options: Options): Promise<number> {
+  const { file, out, settings, seeds, parallel, budgetMs, json } = options
+  const say = (line: string) => void process.stderr.write(`${line}\n`)
+  const key = ablationKey(results)
+  const startedMs = performance.now()
+  const configFile = join(runsFolder(), `ablate-${key}.yaml`)
+  mkdirSync(runsFolder(), { recursive: true })
+  writeFileSync(configFile, stringify(redact(baseConfig(results))))
+  const runs = plannedRuns(settings, seeds, results.rows)
+  const stop = interruption()
+  const lasted: number[] = []
+  let ended = 0
+
+  const keep = (row: Row) => {
+    results.rows.push(row)
+    writeResults(file, results)
+    writeReport(out, results)
+    if (json) printJson(row)
+  }
+
+  async function play(run: HeadRun): Promise<void> {
+    const name = `${run.setting} seed ${run.seed}`
+    const there = completedRow(run, key)
+    if (there !== null) {
+      ended++
+      keep(there)
+      say(`${name}: complete already`)
+      return
+    }
+    say(`${name}: ${runId(run, key)} begins`)
+    const beganMs = performance.now()
+    const row = await playRun(run, {
+      key,
+      configFile,
+      signal: stop.signal,
+      onLine: (line) => {
+        if (/^(evaluation|stalled|failed|iteration \d*[05]\/)/.test(line)) say(`${name}: ${line}`)
+      },
+    })
+    if (row === null) return
+    ended++
+    keep(row)
+    const tookMs = performance.now() - beganMs
+    if (run.setting !== 'before') lasted.push(tookMs)
+    const left = ((runs.length - ended) * mean(lasted)) / parallel
+    say(
+      `${name}: ${gainText(row)}, ${duration(tookMs)}; ${ended} of ${runs.length} runs, left ${duration(left)}`,
+    )
+  }
+
+  say(
+    `${runs.length} runs are to be played (${results.rows.length} rows are there), ${parallel} at a time; results in ${out}`,
+  )
+  try {
+    await playAll(runs, {
+      parallel,
+      mayBegin: () => !stop.signal.aborted && performance.now() - startedMs + mean(lasted) < budgetMs,
+      play,
+    })
+  } finally {
+    stop.close()
+    writeReport(out, results)
+  }
+  const missing = plannedRuns(settings, seeds, results.rows).length
+  say(
+    missing === 0
+      ? `complete: ${join(out, 'ablation.md')}`
+      : `${missing} runs are missing; go on with: npm run -s rl -- ablate --resume --seeds ${seeds}`,
+  )
+  return stop.signal.aborted ? 130 : 0
+}
+
+function writeReport(out: string, results: Results): void {
+  mkdirSync(out, { recursive: true })
+  for (const [name, text] of Object.entries(reportFiles(results))) writeFileSync(join(out, name), text)
+}
+
+function gainText({ evaluations }: Row): string {
+  const own = evaluations.filter(({ split }) => split === evaluations[0]?.split)
+  const shown = [own.at(0), own.at(-1)].map((one) =>
+    one === undefined ? '-' : wilson(one.successes, one.n).value.toFixed(3),
+  )
+  return `${own[0]?.split ?? 'no evaluation'} ${shown.join(' -> ')}`
+}
+
+function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** The first Ctrl-C pauses the runs, the second leaves them to end on their own. */
+function interruption(): { readonly signal: AbortSignal; readonly close: () => void } {
+  const controller = new AbortController()
+  const stop = () => {
+    if (controller.signal.aborted) process.exit(130)
+    controller.abort()
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+  return {
+    signal: controller.signal,
+    close: () => {
+      process.off('SIGINT', stop)
+      process.off('SIGTERM', stop)
+    },
+  }
+}

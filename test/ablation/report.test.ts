@@ -1,0 +1,50 @@
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { reportFiles } from '../../src/ablation/report.ts'
+import { newResults } from '../../src/ablation/results.ts'
+import { loadConfig } from '../../src/config.ts'
+import { rowWith } from './rows.ts'
+
+const empty = newResults('npm run -s rl -- ablate --seeds 2', loadConfig({}))
+const results = {
+  ...empty,
+  rows: [1, 2].flatMap((seed) => [
+    rowWith('before', seed, 40 + seed, 40 + seed),
+    rowWith('outcome-only', seed, 40, 50 + seed),
+    rowWith('policy+reward+environment', seed, 40, 60 + seed, {
+      accepted: [3, 6],
+      confirmed: { rollouts: 64, accepted: 6, confirmed: 4, evident: 3, evidentConfirmed: 3 },
+      judge: [{ iteration: 0, process: 0.6, outcome: 0.5, meanVerdict: 0.1 }],
+    }),
+  ]),
+}
+
+test('the report says what was measured, with n, and how', () => {
+  const page = reportFiles(results)['ablation.md']
+  assert.match(page, /\| before \| 2 \| 0\.415 \[/)
+  assert.match(
+    page,
+    /outcome-only < policy\+reward\+environment \| in-domain \| \+0\.100 \[\+0\.100, \+0\.100\] \| 2 \| holds/,
+  )
+  assert.match(page, /8 of\n12 acceptances hold \(67 %\)/)
+  assert.match(page, /6 of 6 hold \(100 %\)/)
+  assert.match(page, /command: `npm run -s rl -- ablate --seeds 2`/)
+})
+
+test('curves are SVG, whole, and show every setting that learned', () => {
+  const files = reportFiles(results)
+  for (const name of ['ablation-learning.svg', 'ablation-growth.svg']) {
+    assert.match(files[name], /^<svg [^>]*xmlns="http:\/\/www\.w3\.org\/2000\/svg"/)
+    assert.match(files[name], /<\/svg>\s*$/)
+    assert.not.match(files[name], /NaN|undefined/)
+    assert.match(files['ablation.md'], new RegExp(name))
+  }
+  assert.match(files['ablation-learning.svg'], /outcome-only/)
+  assert.match(files['ablation-learning.svg'], /policy\+reward\+environment/)
+})
+
+test('without rows there is a page and nothing to draw', () => {
+  assert.equal(Object.keys(reportFiles(empty)), ['ablation.md'])
+})
+
+test.run()
