@@ -76,6 +76,7 @@ export function parseConfig(
   }
   checkDeadlines(config, refuse)
   checkSense(config, refuse)
+  checkCoding(config, refuse)
   return deepFreeze(config)
 }
 
@@ -99,7 +100,6 @@ function checkSense(config: Config, refuse: Refuse): void {
   const { environment, adaptation, learning, rewardModel, evaluation, run, policy } = config
   if (environment.source === 'data' && environment.data === null)
     refuse('environment.data', 'is missing for source data', 'add --set environment.data=<folder>')
-  if (!Object.hasOwn(environment.splits, 'train'))
   if (environment.name === 'agents' && environment.player !== 'gateway')
     refuse('environment.player', 'tasks of agents can only be played by agents', 'use player gateway')
   if (environment.name === 'agents' && environment.source !== 'data')
@@ -116,6 +116,7 @@ function checkSense(config: Config, refuse: Refuse): void {
     )
   if (policy.publish.as !== 'none' && policy.publish.replicas.length === 0 && policy.baseUrl === null)
     refuse('policy.publish.replicas', 'there is no server to publish to', 'name them, or policy.baseUrl')
+  if (!Object.hasOwn(environment.splits, 'train'))
     refuse('environment.splits', "has no 'train'", 'add e.g. `train: train`')
   for (const split of evaluation.splits)
     if (split === 'train' || !Object.hasOwn(environment.splits, split))
@@ -157,6 +158,19 @@ function checkSense(config: Config, refuse: Refuse): void {
       `'${learning.reward}' needs verdicts, and rewardModel.mode is off`,
       'use reward outcome or progress, or mode fixed or co-trained',
     )
+}
+
+/** Programs are judged by unit tests, all of a task's at once; nobody knows how far a program is from right. */
+function checkCoding({ environment, rewardModel, learning }: Config, refuse: Refuse): void {
+  if (environment.name !== 'coding') return
+  if (rewardModel.mode !== 'off' && rewardModel.judging !== 'group')
+    refuse(
+      'rewardModel.judging',
+      `'${rewardModel.judging}' is not for the environment coding`,
+      'use group: unit tests are run on all programs of a task',
+    )
+  if (learning.reward === 'progress')
+    refuse('learning.reward', "'progress' is not known of programs", 'use outcome or integrated')
 }
 
 /** The config as it may be shown and logged: no passwords in addresses. API keys stand in no config. */

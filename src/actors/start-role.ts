@@ -1,6 +1,7 @@
 /** One process of a role: takes its config from the run's log, opens its worker, and works until it is stopped. */
 import { readConnection, runFolder } from '../broker/connection.ts'
 import { type Config, loggedConfig } from '../config.ts'
+import type { Environment } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
 import { type BusAddress, connectBus } from '../events/bus.ts'
 import type { Role } from '../events/envelope.ts'
@@ -109,6 +110,25 @@ async function openWorker(role: Role, config: Config, log: LogClient): Promise<O
   }
   const { openEnvironment } = await import('../environments/open.ts')
   const environment = await openEnvironment(config)
+  const { worker, note } = await openWorkerOn(environment, role, config, log)
+  return {
+    note,
+    worker: {
+      ...worker,
+      async close() {
+        await worker.close?.()
+        await environment.close?.()
+      },
+    },
+  }
+}
+
+async function openWorkerOn(
+  environment: Environment,
+  role: Role,
+  config: Config,
+  log: LogClient,
+): Promise<OpenedWorker> {
   switch (role) {
     case 'environment': {
       const { environmentWorker } = await import('./environment/worker.ts')

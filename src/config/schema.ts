@@ -377,8 +377,13 @@ const log = section({
 }).describe('The event log.')
 
 const simulation = section({
+  policyAccuracy: share
+    .default(0.5)
+    .describe('Coding: share of right programs; the others are reference solutions with one fault.'),
   learningRate: z.number().nonnegative().default(0.03).describe('How fast success grows with training.'),
-  judgeAccuracy: share.default(0.7).describe('Process accuracy of the simulated judge at the start.'),
+  judgeAccuracy: share
+    .default(0.7)
+    .describe('Process accuracy of the simulated judge at the start; coding: share of right unit tests.'),
   failureShare: share.default(0).describe('Share of rollouts that fail for no fault of the policy.'),
   steps: positive.default(8).describe('Mean steps of an episode.'),
 }).describe('Only read where a provider is `simulated`.')

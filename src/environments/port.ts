@@ -33,6 +33,8 @@ export interface Episode {
   step(action: string): Episode
   /** In [0, 1]; 1 is success. */
   outcome(): number
+  /** Of a settled episode that is graded by tests: which of them it passes, and how each run ended. */
+  readonly tested?: { readonly passed: readonly boolean[]; readonly verdicts: readonly string[] }
 }
 
 export type Direction = 'harder' | 'easier'
@@ -77,4 +79,6 @@ export interface Environment {
   validate(task: Task): Promise<Validation>
   /** True progress of each step of a recorded episode (the environment's definition), where the environment can tell; else null. */
   progress(task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
+  /** Ends what it has started, e.g. sandboxes. */
+  close?(): Promise<void>
 }

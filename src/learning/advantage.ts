@@ -32,6 +32,8 @@ export type RewardedRollout = {
   /** Version of the task: rollouts with the same one are a group. */
   readonly task: string
   readonly outcome: Outcome
+  /** What the outcome is worth in [-1, 1] where it is graded (the share of tests passed); its sign where absent. */
+  readonly graded?: number
   /** [steps] mean judge score of each step, in [-1, 1]. */
   readonly scores: readonly number[]
 }
@@ -196,14 +198,14 @@ function separate(
     const [rewards] = rewardsOf(group, options)
     return [options.single === 'raw' ? rewards : new Float64Array(rewards.length)]
   }
-  const outcomes = moments(group.map(({ outcome }) => outcome))
+  const outcomes = moments(group.map(worthOf))
   const scores = moments(group.flatMap((rollout) => rollout.scores))
   if (isFlat(outcomes) && (isFlat(scores) || options.lambda === 0)) tally.flat++
   return group.map((rollout) =>
     Float64Array.from(
       rollout.scores,
       (score) =>
-        (options.outcomeWeight ?? 1) * zScore(rollout.outcome, outcomes, options.stdFloor) +
+        (options.outcomeWeight ?? 1) * zScore(worthOf(rollout), outcomes, options.stdFloor) +
         options.lambda * zScore(score, scores, options.stdFloor),
     ),
   )
@@ -213,9 +215,13 @@ function rewardsOf(
   group: readonly RewardedRollout[],
   { lambda, outcomeWeight = 1 }: AdvantageOptions,
 ): Float64Array[] {
-  return group.map(({ outcome, scores }) =>
-    Float64Array.from(scores, (score) => stepReward(outcomeWeight * outcome, score, lambda)),
+  return group.map((rollout) =>
+    Float64Array.from(rollout.scores, (score) => stepReward(outcomeWeight * worthOf(rollout), score, lambda)),
   )
+}
+
+function worthOf({ outcome, graded }: RewardedRollout): number {
+  return graded ?? outcome
 }
 
 /** The function that standardises a member of a group. `rollouts`: how many rollouts the values are of. */

@@ -127,5 +127,16 @@ export function bestOfN({ generated, valid }: Pick<TestedTask, 'generated' | 'va
   return scores.indexOf(Math.max(...scores))
 }
 
+/**
+ * Share of tasks whose program with the most passed generated tests is right, over tasks with programs and a valid test;
+ * null without such tasks (rlanything 6.4).
+ */
+export function bestOfNAccuracy(tasks: readonly TestedTask[]): number | null {
+  const chosen = tasks
+    .filter(({ dataset, valid }) => dataset.length > 0 && valid.includes(true))
+    .map((task) => groundTruth(task.dataset)[bestOfN(task)])
+  return chosen.length === 0 ? null : shareOfTrue(chosen)
+}
+
 const shareOfTrue = (values: readonly boolean[]) =>
   values.length === 0 ? 0 : values.filter(Boolean).length / values.length

@@ -2,6 +2,7 @@
 import type { LearnableGroup, Train } from '../actors/jobs.ts'
 import { policyBatch } from '../actors/policy/batch.ts'
 import { judgementAdvantages } from '../actors/reward-model/batch.ts'
+import { testAdvantages } from '../actors/reward-model/test-batch.ts'
 import type { Config } from '../config.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../events/catalogue.ts'
 
@@ -58,7 +59,8 @@ function forUpdate(
   config: Config,
 ): { readonly rollouts: readonly string[] | null; readonly health: Readonly<Record<string, number>> } {
   if (type === 'PolicyUpdated') return policyBatch(groups, trajectories, scored, config)
-  return { rollouts: null, health: judgementAdvantages(groups, trajectories, scored, config).health }
+  const rewards = config.environment.name === 'coding' ? testAdvantages : judgementAdvantages
+  return { rollouts: null, health: rewards(groups, trajectories, scored, config).health }
 }
 
 function firstOther(found: readonly string[], expected: readonly string[]): string {

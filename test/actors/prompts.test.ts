@@ -22,6 +22,7 @@ const generation = (text: string, changes: Partial<Generation> = {}): Generation
 
 const turn: ActRequest = {
   rollout: '1/train-00000/0',
+  task: 't',
   kind: 'pick_and_place_simple',
   goal: 'put a mug in desk.',
   observations: ['-= Welcome =-\n\nYou are in a room.', 'The drawer 1 is closed.', 'Nothing happens.'],

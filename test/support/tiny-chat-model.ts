@@ -79,7 +79,8 @@ async function exampleChats(): Promise<Chat[]> {
     for (let step = 0; step < 3; step++) {
       const { admissible } = episode.turn
       const option = random.below(Math.min(10, admissible.length))
-      const act = { rollout: '', kind: task.kind, goal: task.goal, packedTokens: 0, policyVersion: 0 }
+      const { id, kind, goal } = task
+      const act = { rollout: '', task: id, kind, goal, packedTokens: 0, policyVersion: 0 }
       const { request } = acting(
         { ...act, observations, actions, admissible, seed: [0, 0], evaluation: false },
         { temperature: 1, topP: 1, maxTokens: 8 },

@@ -12,11 +12,29 @@ import { type SegmentBuilder, segmentBuilder } from './segments.ts'
 type Request = EventData<'RolloutRequested'>
 type Trajectory = EventData<'TrajectoryCompleted'>
 
+export type Played = {
+  readonly trajectory: Trajectory
+  /** What its program made of the task's own tests; null where there are none. */
+  readonly tested: EventData<'ProgramTested'> | null
+}
+
 export type Player = {
-  /** Plays one rollout to its end. Rejects with code `rollout.env` or `rollout.infra`; such a fault is never an outcome. */
-  readonly play: (request: Request, task: Task) => Promise<Trajectory>
+  /**
+   * Plays one rollout to its end, from a start of its own or from where another has come to. Rejects with code `rollout.env`
+   * or `rollout.infra`; such a fault is never an outcome.
+   */
+  readonly play: (request: Request, task: Task, from?: OpenEpisode) => Promise<Trajectory>
+  /** As `play`, with what the tests of a program say. */
+  readonly playTested: (request: Request, task: Task, from?: OpenEpisode) => Promise<Played>
   /** Ends all that is being played. */
   readonly stop: () => void
+}
+
+/** An episode that is not over, with what was seen [actions + 1] and done in it. */
+export type OpenEpisode = {
+  readonly episode: Episode
+  readonly observations: readonly string[]
+  readonly actions: readonly string[]
 }
 
 type Live = {
@@ -31,7 +49,7 @@ type Live = {
   trainable: boolean
   promptSha256: string | undefined
   readonly startedMs: number
-  readonly finish: (trajectory: Trajectory) => void
+  readonly finish: (played: Played) => void
   readonly fail: (error: RlError) => void
 }
 
@@ -47,24 +65,28 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
   const stopped = new AbortController()
   let ticking = false
 
-  async function play(request: Request, task: Task): Promise<Trajectory> {
-    const startedMs = performance.now()
-    let episode: Episode
+  async function start(request: Request, task: Task): Promise<OpenEpisode> {
     try {
-      episode = await environment.reset(task, {
+      const episode = await environment.reset(task, {
         seed: seedOf(request.seed, 'reset'),
         maxSteps: request.maxSteps,
       })
+      return { episode, observations: [episode.turn.observation], actions: [] }
     } catch (cause) {
       throw fault('env', `task '${task.id}' cannot be started`, cause)
     }
+  }
+
+  async function playTested(request: Request, task: Task, from?: OpenEpisode): Promise<Played> {
+    const startedMs = performance.now()
+    const { episode, observations, actions } = from ?? (await start(request, task))
     return new Promise((finish, fail) => {
       live.add({
         request,
         task,
         episode,
-        observations: [episode.turn.observation],
-        actions: [],
+        observations: [...observations],
+        actions: [...actions],
         segments: segmentBuilder(),
         invalid: {},
         usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
@@ -106,7 +128,7 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
       return
     }
     if (!reply.fits) {
-      end(one, () => one.finish(trajectory(one, 'context')))
+      end(one, () => one.finish({ trajectory: trajectory(one, 'context'), tested: null }))
       return
     }
     record(one, reply)
@@ -124,7 +146,10 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
     live.delete(one)
     try {
       one.episode = (await environment.settle?.(one.episode)) ?? one.episode
-      one.finish(trajectory(one, ended ?? 'step-limit'))
+      one.finish({
+        trajectory: trajectory(one, one.episode.turn.ended ?? ended ?? 'step-limit'),
+        tested: tested(one),
+      })
     } catch (cause) {
       one.fail(fault('infra', `the outcome of task '${one.task.id}' could not be found`, cause))
     }
@@ -135,13 +160,18 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
     settle()
   }
 
-  return { play, stop: () => stopped.abort(new RlError('the player was stopped', { code: 'rollout.infra' })) }
+  return {
+    play: async (request, task, from) => (await playTested(request, task, from)).trajectory,
+    playTested,
+    stop: () => stopped.abort(new RlError('the player was stopped', { code: 'rollout.infra' })),
+  }
 }
 
 function toRequest(one: Live): ActRequest {
   const { request, task, episode, observations, actions, segments } = one
   return {
     rollout: request.rollout,
+    task: task.id,
     kind: task.kind,
     goal: task.goal,
     observations,
@@ -189,6 +219,14 @@ function trajectory(one: Live, ended: Trajectory['ended']): Trajectory {
     usage: one.usage,
     timing: { durationMs: Math.round(performance.now() - one.startedMs) },
   }
+}
+
+function tested({ request, episode }: Live): EventData<'ProgramTested'> | null {
+  if (!episode.tested) return null
+  const { rollout, iteration, purpose, slot, task } = request
+  const { passed, verdicts } = episode.tested
+  const passedU8 = Uint8Array.from(passed, (pass) => (pass ? 1 : 0))
+  return { rollout, iteration, purpose, slot, task, passedU8, verdicts: [...verdicts] }
 }
 
 function fault(cause: 'env' | 'infra', message: string, error: unknown): RlError {

@@ -27,13 +27,15 @@ export function environmentWorker(config: Config, environment: Environment, log:
     actDeadlineMs: deadlines.stepSeconds * 1000,
   })
 
-  async function play(request: Request, { lease }: JobContext): Promise<NewEvent> {
+  async function play(request: Request, { lease }: JobContext): Promise<NewEvent[]> {
     const endLease = lease(`actions of ${request.rollout}`, 'policy', deadlines.rolloutSeconds * 1000)
     try {
-      return { type: 'TrajectoryCompleted', data: await player.play(request, await tasks.find(request.task)) }
+      const { trajectory, tested } = await player.playTested(request, await tasks.find(request.task))
+      const ended: NewEvent = { type: 'TrajectoryCompleted', data: trajectory }
+      return tested ? [{ type: 'ProgramTested', data: tested }, ended] : [ended]
     } catch (error) {
       if (error instanceof RlError && error.code === 'rollout.env')
-        return { type: 'RolloutFailed', data: failure(request, 'env', explain(error), 1) }
+        return [{ type: 'RolloutFailed', data: failure(request, 'env', explain(error), 1) }]
       throw error
     } finally {
       endLease()
@@ -43,7 +45,7 @@ export function environmentWorker(config: Config, environment: Environment, log:
   return {
     async perform(job, context) {
       if (job.kind === 'load-tasks') return loadTasks(environment, job.input as LoadTasks)
-      return [await play(job.input as Request, context)]
+      return play(job.input as Request, context)
     },
     queues: [rolloutQueue(deadlines.rolloutSeconds * 1000)],
     async close() {

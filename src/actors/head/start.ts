@@ -37,11 +37,6 @@ export async function startHead(options: StartOptions): Promise<number> {
   const folder = runFolder(run)
   const resumed = existsSync(folder.log)
   const { first, config } = resumed ? resumedConfigs(folder, options) : newConfig(options)
-  if (config.environment.name === 'coding')
-    throw new RlError('the loop does not play the coding setting yet', {
-      code: 'config.invalid',
-      hint: 'its parts can be used alone: npm run -s rl -- coding --help',
-    })
   if (options.dryRun) return dryRun(run, config, options)
 
   const interrupted = interrupt()

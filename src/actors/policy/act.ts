@@ -3,6 +3,8 @@ import type { Seed } from '../../random.ts'
 
 export type ActRequest = {
   readonly rollout: string
+  /** Id of the task, whose recipe is in the log. */
+  readonly task: string
   readonly kind: string
   readonly goal: string
   /** [actions + 1] */

@@ -139,6 +139,7 @@ function rewardedRollout(
       id: trajectory.rollout,
       task,
       outcome: outcomeOf(trajectory.outcome.value),
+      graded: 2 * trajectory.outcome.value - 1,
       scores: Array.from({ length: trajectory.steps }, (_, step) => scores?.[step] ?? 0),
     },
   ]

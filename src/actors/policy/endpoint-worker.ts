@@ -11,7 +11,9 @@ import { readIteration } from '../recall.ts'
 import type { OpenedWorker } from '../start-role.ts'
 import type { ActReply, ActRequest } from './act.ts'
 import { ACT_SERVICE, serveAct } from './act-service.ts'
+import type { Acting } from './acting.ts'
 import { policyBatch } from './batch.ts'
+import { promptedPrograms } from './program-acting.ts'
 import { free, numbered, promptedActing } from './prompted-acting.ts'
 import { samplingOf } from './sampling.ts'
 
@@ -19,14 +21,8 @@ const PROMPTS = { numbered: 'alfworld-policy', free: 'alfworld-policy-free' } as
 
 export function openEndpointPolicy(config: Config, log: LogClient): OpenedWorker {
   const { policy, run, environment } = config
-  if (environment.name !== 'alfworld')
-    throw new RlError(`there is no prompt for policies of the environment ${environment.name}`, {
-      code: 'config.invalid',
-      hint: 'use environment.name alfworld',
-    })
   const model = endpointOf(policy, config, run.deadlines.stepSeconds)
-  const form = policy.acting === 'free' ? 'free' : 'numbered'
-  const acting = promptedActing(readPrompt(PROMPTS[form]), { free, numbered }[form], policy.historySteps)
+  const acting = actingOf(environment.name, policy)
   const invalid = createTally()
 
   /** A fault is of its own rollout alone: the others of the batch get their answers. */
@@ -71,7 +67,7 @@ export function openEndpointPolicy(config: Config, log: LogClient): OpenedWorker
   }
 
   return {
-    note: `${policy.model} behind an endpoint, acting ${form}`,
+    note: `${policy.model} behind an endpoint, acting ${policy.acting}`,
     worker: {
       services: { [ACT_SERVICE]: serveAct(act) },
       async perform({ kind, input }) {
@@ -81,6 +77,16 @@ export function openEndpointPolicy(config: Config, log: LogClient): OpenedWorker
       close: () => model.close(),
     },
   }
+}
+
+/** How the model is asked: for a program, the number of a command, or a command. */
+function actingOf(
+  environment: Config['environment']['name'],
+  { acting, historySteps }: Config['policy'],
+): Acting {
+  if (environment === 'coding') return promptedPrograms(readPrompt('coding-policy'))
+  const form = acting === 'free' ? 'free' : 'numbered'
+  return promptedActing(readPrompt(PROMPTS[form]), { free, numbered }[form], historySteps)
 }
 
 const NO_ANSWER: ActReply = {

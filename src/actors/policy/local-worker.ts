@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { CACHE } from '../../broker/find.ts'
 import type { Config } from '../../config.ts'
-import { openEnvironment } from '../../environments/open.ts'
+import { codingOf } from '../../environments/coding/environment.ts'
 import type { Environment } from '../../environments/port.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
@@ -27,16 +27,25 @@ import { ACT_SERVICE, serveAct } from './act-service.ts'
 import { choiceActing } from './acting.ts'
 import { policyBatch } from './batch.ts'
 import { coldStartPolicy } from './cold-start.ts'
+import { demonstrationTasks } from './demonstration-tasks.ts'
 import { codecOf } from './packing.ts'
+import { sampledPrograms } from './program-acting.ts'
+import { coldStartPrograms } from './program-cold-start.ts'
+import { programCodec } from './program-packing.ts'
 import { samplingOf } from './sampling.ts'
 
 export function openLocalPolicy(config: Config, environment: Environment, log: LogClient): OpenedWorker {
   const { policy } = config
+  const writesPrograms = config.environment.name === 'coding'
   const resident = residentModel({
     folderOf: (version) => weightsFolder(log, 'policy', version),
     async open(folder) {
       const model = await openLocalModel({ folder, backend: config.backend })
-      return { model, acting: choiceActing(codecOf(model.encode), model.describe().contextTokens) }
+      const { contextTokens } = model.describe()
+      const acting = writesPrograms
+        ? sampledPrograms(programCodec(model), contextTokens)
+        : choiceActing(codecOf(model.encode), contextTokens)
+      return { model, acting }
     },
   })
 
@@ -55,28 +64,42 @@ export function openLocalPolicy(config: Config, environment: Environment, log: L
 
   async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
     const startedMs = performance.now()
-    const { coldStart, training } = policy
-    if (!isPreset(policy.model))
-      return firstVersion(await adoptFolder(policy.model, log.run, 'policy', 0), { startedMs })
-    const demonstrated = await demonstrationTasks(config, environment)
+    const { demonstrations, expertNoise, ...learning } = policy.coldStart
+    const preset = policy.model
+    if (!isPreset(preset)) return firstVersion(await adoptFolder(preset, log.run, 'policy', 0), { startedMs })
+    const demonstrated = await demonstrationTasks(config, environment, demonstrations)
+    const { contextTokens, training } = policy
+    const settings = { ...learning, contextTokens, tokenBudget: training.tokenBudget, seed }
+    const resources = {
+      cache: join(CACHE, 'cold-start'),
+      backend: config.backend,
+      report: (message: string) => void process.stdout.write(`${message}\n`),
+    }
+    if (writesPrograms) {
+      const { tasks } = demonstrated
+      const { folder, loss, cached } = await coldStartPrograms(
+        preset,
+        { ...settings, noise: expertNoise },
+        { ...resources, coding: codingOf(environment), tasks },
+      )
+      const timing = { fromCache: cached ? 1 : 0, loss }
+      return firstVersion(await adoptFolder(folder, log.run, 'policy', 0), { startedMs, timing })
+    }
+    const { maxSteps } = config.environment
     const start = await coldStartPolicy(
+      // Written out: the order of the keys is a part of the digest under which models are kept.
       {
-        preset: policy.model,
-        contextTokens: policy.contextTokens,
-        expertNoise: coldStart.expertNoise,
-        maxSteps: config.environment.maxSteps,
-        updates: coldStart.updates,
-        batch: coldStart.batch,
-        learningRate: coldStart.learningRate,
-        tokenBudget: training.tokenBudget,
+        preset,
+        contextTokens,
+        expertNoise,
+        maxSteps,
+        updates: settings.updates,
+        batch: settings.batch,
+        learningRate: settings.learningRate,
+        tokenBudget: settings.tokenBudget,
         seed,
       },
-      {
-        ...demonstrated,
-        cache: join(CACHE, 'cold-start'),
-        backend: config.backend,
-        report: (message) => process.stdout.write(`${message}\n`),
-      },
+      { ...demonstrated, ...resources },
     )
     const checkpoint = await adoptFolder(start.folder, log.run, 'policy', 0)
     const { loss, expertSuccess, cached } = start
@@ -177,27 +200,3 @@ function byVersion(requests: readonly ActRequest[]): Map<number, ActRequest[]> {
     groups.set(request.policyVersion, [...(groups.get(request.policyVersion) ?? []), request])
   return groups
 }
-
-/** What the cold start imitates the expert on: rooms of its own where rooms are generated, else the training games. */
-async function demonstrationTasks(config: Config, environment: Environment) {
-  const { demonstrations } = config.policy.coldStart
-  if (config.environment.source === 'data') {
-    const tasks = await environment.tasks('train')
-    return {
-      environment,
-      tasks: Array.from({ length: demonstrations }, (_, index) => tasks[index % tasks.length]),
-    }
-  }
-  const own = await openEnvironment({
-    ...config,
-    environment: {
-      ...config.environment,
-      seed: config.environment.seed + DEMONSTRATION_SEED,
-      tasks: demonstrations,
-    },
-  })
-  return { environment: own, tasks: await own.tasks('train') }
-}
-
-/** Far from any seed that a person would choose. */
-const DEMONSTRATION_SEED = 1_000_000_007

@@ -76,7 +76,7 @@ function valuesOf({ goal, observations, actions, admissible }: ActRequest, form:
 }
 
 /** A prompt with its answer as one segment; null where the endpoint does not tell ids and log-probs. */
-function packAnswer({ promptTokens, tokens, logprobs }: Generation): PackedTokens | null {
+export function packAnswer({ promptTokens, tokens, logprobs }: Generation): PackedTokens | null {
   if (!promptTokens || !tokens || !logprobs) return null
   const length = promptTokens.length + tokens.length
   const whole = new Int32Array(length)

@@ -12,12 +12,17 @@ export async function openPolicyWorker(
   log: LogClient,
 ): Promise<OpenedWorker> {
   const { provider, acting } = config.policy
-  if (provider === 'local' && acting === 'choices')
+  const writes = environment.name === 'coding'
+  if (provider === 'simulated' && writes)
+    return (await import('./scripted-worker.ts')).openScriptedPolicy(config, environment, log)
+  if (provider === 'local' && acting === (writes ? 'free' : 'choices'))
     return (await import('./local-worker.ts')).openLocalPolicy(config, environment, log)
   if (provider === 'openai' && acting !== 'choices')
     return (await import('./endpoint-worker.ts')).openEndpointPolicy(config, log)
   throw new RlError(`policy.provider ${provider} with acting ${acting} is not available`, {
     code: 'config.invalid',
-    hint: 'use provider local with acting choices, or openai with acting numbered or free',
+    hint: writes
+      ? 'use provider local, openai or simulated with acting free'
+      : 'use provider local with acting choices, or openai with acting numbered or free',
   })
 }

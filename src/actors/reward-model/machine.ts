@@ -31,6 +31,15 @@ export type RewardModelContext = {
   readonly batches: Batches
   /** Evaluation trajectories that wait for the reward model of their iteration. */
   held: EventData<'TrajectoryCompleted'>[]
+  /** Evaluation tasks that are judged as a group and wait for their last rollout or for that reward model, by iteration and slot. */
+  readonly evaluated: Map<string, EvaluatedGroup>
+}
+
+type EvaluatedGroup = {
+  readonly iteration: number
+  readonly rollouts: number
+  ended: number
+  readonly scored: EventData<'TrajectoryCompleted'>[]
 }
 
 type Context = RewardModelContext
@@ -84,6 +93,33 @@ export function rewardModelDecider(config: Config): Decider {
     return judge(context, addToBatch(context.batches, rollout, trajectory, iteration))
   }
 
+  /** One more ended rollout of an evaluation task that is judged as a group. */
+  function enterEvaluated(
+    context: Context,
+    { iteration, slot }: { readonly iteration: number; readonly slot: string },
+    scored: EventData<'TrajectoryCompleted'> | null,
+  ): Output[] {
+    const name = `${iteration}/${slot}`
+    const group = context.evaluated.get(name) ?? {
+      iteration,
+      rollouts: config.evaluation.rollouts,
+      ended: 0,
+      scored: [],
+    }
+    context.evaluated.set(name, group)
+    group.ended++
+    if (scored) group.scored.push(scored)
+    return judgeEvaluated(context, name, group)
+  }
+
+  function judgeEvaluated(context: Context, name: string, group: EvaluatedGroup): Output[] {
+    const { iteration, rollouts, ended, scored } = group
+    if (ended < rollouts || context.version < iteration) return []
+    context.evaluated.delete(name)
+    const batches = scored.map((one) => addToBatch(context.batches, name, one, iteration))
+    return batches.length === 0 ? [] : judge(context, batches[0])
+  }
+
   const machine = setup({
     types: { context: {} as Context, events: {} as LoggedEvent, emitted: {} as Output },
     guards: {
@@ -112,15 +148,22 @@ export function rewardModelDecider(config: Config): Decider {
         context.books.delete(version)
         const due = context.held.filter(({ iteration }) => iteration <= version)
         context.held = context.held.filter(({ iteration }) => iteration > version)
-        return due
-          .sort((a, b) => byText(a.rollout, b.rollout))
-          .flatMap((trajectory) => judgeEvaluation(context, trajectory))
+        const groups = [...context.evaluated].sort(([a], [b]) => byText(a, b))
+        return [
+          ...due
+            .sort((a, b) => byText(a.rollout, b.rollout))
+            .flatMap((trajectory) => judgeEvaluation(context, trajectory)),
+          ...groups.flatMap(([name, group]) => judgeEvaluated(context, name, group)),
+        ]
       }),
       askForVerdicts: fold('TrajectoryCompleted', (context: Context, trajectory) => {
         const { purpose, iteration, slot, rollout, outcome } = trajectory
         if (mode === 'off') return []
         if (purpose === 'evaluation') {
-          if (!config.evaluation.judge || outcome.kind !== 'scored') return []
+          if (!config.evaluation.judge) return []
+          if (byGroup)
+            return enterEvaluated(context, trajectory, outcome.kind === 'scored' ? trajectory : null)
+          if (outcome.kind !== 'scored') return []
           if (context.version >= iteration) return judgeEvaluation(context, trajectory)
           context.held.push(trajectory)
           return []
@@ -133,9 +176,12 @@ export function rewardModelDecider(config: Config): Decider {
         }
         return byGroup ? judgeWholeGroup(context, iteration, slot) : []
       }),
-      judgeRest: fold('RolloutFailed', (context: Context, { purpose, iteration, slot }) =>
-        byGroup && purpose !== 'evaluation' ? judgeWholeGroup(context, iteration, slot) : [],
-      ),
+      judgeRest: fold('RolloutFailed', (context: Context, failure) => {
+        const { purpose, iteration, slot } = failure
+        if (!byGroup || mode === 'off') return []
+        if (purpose !== 'evaluation') return judgeWholeGroup(context, iteration, slot)
+        return config.evaluation.judge ? enterEvaluated(context, failure, null) : []
+      }),
       enterVerdict: fold('StepScored', (context: Context, scored) => {
         const judged = enterInBatch(context.batches, scored)
         return judged && concludeBatch(context, judged)
@@ -179,6 +225,7 @@ export function rewardModelDecider(config: Config): Decider {
       books: new Map(),
       batches: emptyBatches(config.rewardModel.expected ? 'expected' : 'sampled'),
       held: [],
+      evaluated: new Map(),
     }),
     initial: 'idle',
     states: {

@@ -12,6 +12,7 @@ export async function openRewardModelWorker(
   log: LogClient,
 ): Promise<OpenedWorker> {
   const { mode, provider } = config.rewardModel
+  if (mode !== 'off' && environment.name === 'coding') return openTestWriter(config, environment, log)
   if (mode !== 'off' && provider === 'openai')
     return (await import('./endpoint-worker.ts')).openEndpointJudge(config, environment, log)
   if (mode !== 'off' && provider !== 'local')
@@ -25,4 +26,20 @@ export async function openRewardModelWorker(
       hint: 'use rewardModel.provider openai, or mode off',
     })
   return (await import('./local-worker.ts')).openLocalJudge(config, environment, log)
+}
+
+/** Of the coding setting: the reward model writes unit tests. */
+async function openTestWriter(
+  config: Config,
+  environment: Environment,
+  log: LogClient,
+): Promise<OpenedWorker> {
+  switch (config.rewardModel.provider) {
+    case 'simulated':
+      return (await import('./scripted-test-writer.ts')).openScriptedTestWriter(config, environment, log)
+    case 'openai':
+      return (await import('./endpoint-test-writer.ts')).openEndpointTestWriter(config, environment, log)
+    case 'local':
+      return (await import('./local-test-writer.ts')).openLocalTestWriter(config, environment, log)
+  }
 }

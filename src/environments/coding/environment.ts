@@ -16,12 +16,23 @@ import type { Executor } from './executor.ts'
 import { type FamilyRecipe, parseRecipe, problemOf, templateOf, whyPoor } from './family/recipe.ts'
 import { rewriteRecipe } from './family/rewrite.ts'
 import { drawRecipes, type FamilySplit, templates } from './family/templates.ts'
-import { writeUnitTest } from './family/unit-test.ts'
+import { readUnitTest, writeUnitTest } from './family/unit-test.ts'
 import { type Grade, grade, shareOf } from './grade.ts'
-import { parseProgram } from './parse.ts'
-import { type CodingProblem, isRunnable } from './problem.ts'
+import { type ParsedTest, parseProgram, parseUnitTest } from './parse.ts'
+import { type CodingProblem, isRunnable, type TestCase } from './problem.ts'
 
 const NAME = 'coding'
+
+/** The coding setting behind an environment of the loop. Errors: `config.invalid` where it is another. */
+export function codingOf(environment: Environment): CodingEnvironment {
+  if (isCoding(environment)) return environment
+  throw new RlError(`programs and unit tests are of the environment coding, not of ${environment.name}`, {
+    code: 'config.invalid',
+    hint: 'use environment.name coding',
+  })
+}
+
+const isCoding = (environment: Environment): environment is CodingEnvironment => environment.name === NAME
 
 export type CodingSource =
   | {
@@ -47,6 +58,10 @@ export interface CodingEnvironment extends Environment {
   settle(episode: Episode): Promise<Episode>
   /** The problem of a task. */
   problem(task: Task): Promise<CodingProblem>
+  /** The unit test in a reward model's text. */
+  readTest(text: string): ParsedTest
+  /** [actions][tests] every action's program against every test. Rejects with an RlError where no sandbox could run one. */
+  runTests(task: Task, actions: readonly string[], tests: readonly TestCase[]): Promise<Grade[][]>
   /** What runs the programs, and why that. */
   executor(): Promise<Executor>
   close(): Promise<void>
@@ -55,6 +70,7 @@ export interface CodingEnvironment extends Environment {
 export function codingEnvironment({ source, executor, choose }: CodingOptions): CodingEnvironment {
   let chosen: Promise<ChosenExecutor> | null = null
   let loaded: Promise<readonly CodingProblem[]> | null = null
+  const style = source.kind === 'files' ? 'fenced' : 'plain'
 
   const open = async (): Promise<Executor> => {
     if (executor) return executor
@@ -103,12 +119,17 @@ export function codingEnvironment({ source, executor, choose }: CodingOptions): 
     const of = await problem(episode.task)
     const [grades] = await grade(await open(), [{ problem: of, program: episode.program, tests: of.tests }])
     const value = shareOf(grades)
-    if (value === null)
-      throw new RlError(`the sandbox failed at '${episode.task.id}': ${firstReason(grades)}`, {
-        code: 'coding.sandbox',
-        hint: 'rl doctor tests the sandbox',
-      })
-    return settledEpisode(episode, value)
+    if (value === null) throw sandboxError(episode.task, grades)
+    return settledEpisode(episode, value, grades)
+  }
+
+  async function runTests(task: Task, actions: readonly string[], tests: readonly TestCase[]) {
+    const of = await problem(task)
+    const programs = actions.map((action) => ({ problem: of, program: programOf(action, style), tests }))
+    const grades = await grade(await open(), programs)
+    const failed = grades.find((row) => shareOf(row) === null)
+    if (failed) throw sandboxError(task, failed)
+    return grades
   }
 
   async function rewrite({ task, direction, taken, seed }: RewriteRequest): Promise<Rewrite> {
@@ -144,13 +165,14 @@ export function codingEnvironment({ source, executor, choose }: CodingOptions): 
     settle,
     rewrite,
     validate,
+    runTests,
+    readTest(text) {
+      const published = parseUnitTest(text)
+      return 'test' in published || style === 'fenced' ? published : readUnitTest(text)
+    },
     executor: open,
     async reset(task) {
-      return openEpisode(
-        task,
-        observationOf(await problem(task)),
-        source.kind === 'files' ? 'fenced' : 'plain',
-      )
+      return openEpisode(task, observationOf(await problem(task)), style)
     },
     describe: async (task) => observationOf(await problem(task)),
     progress: async () => null,
@@ -202,13 +224,17 @@ function submit(task: Task, program: string): SubmittedEpisode {
   return episode
 }
 
-function settledEpisode({ task, steps }: Episode, value: number): Episode {
+function settledEpisode({ task, steps }: Episode, value: number, grades: readonly Grade[]): Episode {
   const episode: Episode = {
     task,
     turn: { observation: '', admissible: [], done: true, ended: value === 1 ? 'goal' : 'step-limit' },
     steps,
     step: () => episode,
     outcome: () => value,
+    tested: {
+      passed: grades.map(({ passed }) => passed === true),
+      verdicts: grades.map(({ result }) => result.verdict),
+    },
   }
   return episode
 }
@@ -224,6 +250,13 @@ function fileTask({ id, question }: CodingProblem): Task {
 }
 
 const isFamilySplit = (split: string): split is FamilySplit => ['train', 'in-domain', 'ood'].includes(split)
+
+/** Nothing is known of a program that the sandbox failed: no reward, but another try. */
+const sandboxError = (task: Task, grades: readonly Grade[]) =>
+  new RlError(`the sandbox failed at '${task.id}': ${firstReason(grades)}`, {
+    code: 'coding.sandbox',
+    hint: 'rl doctor tests the sandbox',
+  })
 
 const firstReason = (grades: readonly Grade[]) =>
   grades.find(({ passed }) => passed === null)?.result.stderrTail ?? 'no result'

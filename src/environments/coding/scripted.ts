@@ -97,8 +97,11 @@ export function scriptedProgram(
   problem: Pick<CodingProblem, 'solutions'>,
   skill: number,
   seed: Seed,
+  faults: readonly Fault[] = FAULTS,
 ): string {
   const random = rng(seed)
   const solution = random.pick(problem.solutions)
-  return random.uniform() < skill ? solution : mutate(solution, [random.bits(), random.bits()]).program
+  return random.uniform() < skill
+    ? solution
+    : mutate(solution, [random.bits(), random.bits()], faults).program
 }

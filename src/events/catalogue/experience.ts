@@ -59,6 +59,24 @@ export const experienceEvents = {
     key: (data) => `Rollout/${data.rollout}`,
     reproducible: true,
   }),
+  ProgramTested: define({
+    v: 1,
+    summary:
+      "A rollout's program was run on its task's own tests, and how each run ended; the outcome follows from it.",
+    schema: z.strictObject({
+      rollout: name,
+      iteration: count,
+      purpose,
+      slot: name,
+      task: name,
+      /** Uint8 [tests]: 1 where the program passes. */
+      passedU8: column,
+      /** [tests] how the run ended: `ok`, `runtime_error`, `timeout`, ... */
+      verdicts: z.array(name),
+    }),
+    key: (data) => `ProgramTested/${data.rollout}`,
+    reproducible: true,
+  }),
   RolloutFailed: define({
     v: 1,
     summary: 'A rollout has no outcome, and why; it never becomes a reward.',

@@ -13,6 +13,34 @@ export const judgement = z.strictObject({
 })
 
 export const rewardEvents = {
+  UnitTestWritten: define({
+    v: 1,
+    summary:
+      "The reward model wrote a unit test for a task's programs; what they make of it are their verdicts in StepScored.",
+    schema: z.strictObject({
+      iteration: count,
+      purpose,
+      slot: name,
+      task: name,
+      /** Among the tests of the task: the place of its verdicts in each StepScored. */
+      index: count,
+      rewardModelVersion: count,
+      /** What the reward model wrote. */
+      text: z.string(),
+      /** The test that is in it; null where none could be read. */
+      test: z.strictObject({ input: z.string(), output: z.string() }).nullable(),
+      /** Why none could be read, else null. */
+      invalid: z.string().nullable(),
+      /** Int32 and Float32 [tokens]: what was sampled, with its log-probs; empty where unknown. */
+      tokensI32: column,
+      logprobsF32: column,
+      /** Of the prompt file that was used; absent where there is none. */
+      promptSha256: sha256.optional(),
+      timing,
+    }),
+    key: (data) => `UnitTest/${data.iteration}/${data.slot}/${data.index}`,
+    reproducible: true,
+  }),
   StepScored: define({
     v: 1,
     summary: 'The reward model judged one step of a trajectory m times.',

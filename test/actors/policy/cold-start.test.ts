@@ -101,6 +101,7 @@ test('a cold start is made once; acting records the log-probs that training reco
       const { observation, admissible } = episode.turn
       const act: ActRequest = {
         rollout: 'r',
+        task: tasks[0].id,
         kind: tasks[0].kind,
         goal: tasks[0].goal,
         observations: [observation],

@@ -102,6 +102,7 @@ test('a choice is trained where there was an alternative', () => {
 
 const act: ActRequest = {
   rollout: 'r',
+  task: 't',
   kind: 'k',
   ...EPISODE,
   admissible: ADMISSIBLE,

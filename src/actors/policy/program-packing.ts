@@ -1,0 +1,51 @@
+/** How a small model reads a problem and writes a program or a unit test: `problem mark <|im_start|> answer <|im_end|>`. */
+import type { TrainableModel, TrainingSample } from '../../models/port.ts'
+
+export type ProgramCodec = {
+  readonly encode: (text: string) => readonly number[]
+  /** The text of an answer's tokens, without its end token. */
+  readonly decode: (tokens: ArrayLike<number>) => string
+  /** Begins and ends an answer. */
+  readonly begin: number
+  readonly end: number
+}
+
+export function programCodec(model: Pick<TrainableModel, 'encode' | 'decode'>): ProgramCodec {
+  const [begin] = model.encode('<|im_start|>')
+  const [end] = model.encode('<|im_end|>')
+  return {
+    encode: (text) => Array.from(model.encode(text)),
+    decode: (tokens) => model.decode(Array.from(tokens).filter((token) => token !== end)),
+    begin,
+    end,
+  }
+}
+
+/** Everything before the answer. `what`: which kind of answer is wanted; a word of the vocabulary. */
+export function programPrompt(
+  { encode, begin }: ProgramCodec,
+  what: 'program' | 'test',
+  problem: string,
+): number[] {
+  return [...encode(problem), ...encode(what), begin]
+}
+
+/** An answer to learn from: imitated, or with an advantage. */
+export function answerSample(
+  id: string,
+  prompt: readonly number[],
+  answer: ArrayLike<number>,
+  { advantage = 1, logprobs }: { readonly advantage?: number; readonly logprobs?: ArrayLike<number> } = {},
+): TrainingSample {
+  const tokens = Int32Array.from([...prompt, ...Array.from(answer)])
+  const mask = new Uint8Array(tokens.length).fill(1, prompt.length)
+  const sampled = new Float32Array(tokens.length)
+  if (logprobs) sampled.set(logprobs, prompt.length)
+  return {
+    id,
+    tokens,
+    mask,
+    advantages: new Float32Array(tokens.length).fill(advantage, prompt.length),
+    logprobs: sampled,
+  }
+}
