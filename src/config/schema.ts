@@ -252,6 +252,12 @@ const rewardModel = section({
     .boolean()
     .default(false)
     .describe('Pushes towards good and towards bad verdicts weigh the same over the batch.'),
+  measuredRollouts: count
+    .nullable()
+    .default(2)
+    .describe(
+      'Rollouts of a training group whose verdicts are measured against true progress; null for all. Evaluations are measured whole.',
+    ),
   invalidReward: z.number().default(-2).describe('Reward of a judgement that no rule could read.'),
   accuracyRange: z
     .tuple([share, share])

@@ -13,6 +13,7 @@ import { openTaskBook, readIteration, trajectoryBook } from '../recall.ts'
 import type { OpenedWorker } from '../start-role.ts'
 import type { JobContext } from '../worker.ts'
 import { judgementAdvantages } from './batch.ts'
+import { isMeasured } from './measured.ts'
 import { type Judged, judgeRequests, type PromptedJudging, readJudgement } from './prompted-judge.ts'
 
 /** Trajectories that are judged at a time; the endpoint's own bound is that of its calls. */
@@ -50,7 +51,9 @@ export function openEndpointJudge(config: Config, environment: Environment, log:
           judging,
         )
         const judgements = (await model.generate(requests, signal)).map(readJudgement)
-        const progress = await environment.progress(task, seed, actions)
+        const progress = isMeasured(trajectory, config)
+          ? await environment.progress(task, seed, actions)
+          : null
         const judgeMs = Math.round(performance.now() - startedMs)
         return actions.map(
           (_, step): NewEvent => ({

@@ -33,6 +33,7 @@ import { coldStartRewardModel } from './cold-start.ts'
 import { type Judgements, judgeEpisodes } from './judge.ts'
 import { goodProbability, judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
+import { isMeasured } from './measured.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
@@ -135,11 +136,14 @@ export function openLocalJudge(config: Config, environment: Environment, log: Lo
 
   async function stepsScored(
     { task, rewardModelVersion }: Judge,
-    { rollout, iteration, seed, actions }: Trajectory,
+    trajectory: Trajectory,
     judgements: Judgements,
     durationMs: number,
   ): Promise<NewEvent[]> {
-    const progress = await environment.progress(await tasks.find(task), seed, actions)
+    const { rollout, iteration, seed, actions } = trajectory
+    const progress = isMeasured(trajectory, config)
+      ? await environment.progress(await tasks.find(task), seed, actions)
+      : null
     return actions.map((action, step) => ({
       type: 'StepScored',
       data: {

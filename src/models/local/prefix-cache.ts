@@ -30,7 +30,7 @@ export type PrefixCache = {
 }
 
 /** A copy costs memory and time: shorter beginnings are computed anew. */
-const LEAST_SHARED = 16
+export const LEAST_SHARED = 16
 
 export function createPrefixCache(decoder: Decoder): PrefixCache {
   const entries = new Set<CachedTokens>()

@@ -8,7 +8,7 @@ import type { FinishReason } from '../port.ts'
 import { type ChoiceNode, choiceTrie } from './choices.ts'
 import type { ModelConfig } from './config.ts'
 import type { Decoder, StepEntry } from './decoder/decoder.ts'
-import { type CachedTokens, createPrefixCache } from './prefix-cache.ts'
+import { type CachedTokens, createPrefixCache, LEAST_SHARED } from './prefix-cache.ts'
 import { type Draw, sampleToken, topTokens } from './sampling.ts'
 import { checkTokens } from './transformer.ts'
 
@@ -160,11 +160,12 @@ export function createSampler(
   const begin = (slot: Slot): boolean => {
     const { prompt, cacheKey } = slot.request
     const known = prefixes.shared(prompt)
-    const coming = active.some(({ request, cache }) => {
+    const coming = ({ request, cache }: Slot) => {
+      if ((cache?.tokens.length ?? 0) >= request.prompt.length) return false
       const shared = sharedPrefix(request.prompt, prompt)
-      return shared >= known + 16 && (cache?.tokens.length ?? 0) < Math.min(shared, request.prompt.length)
-    })
-    if (coming) return false
+      return shared >= known + LEAST_SHARED && (cache?.tokens.length ?? 0) < shared
+    }
+    if (prompt.length >= known + LEAST_SHARED && active.some(coming)) return false
     slot.cache = prefixes.take(prompt, cacheKey)
     slot.cachedTokens ??= slot.cache.tokens.length
     if (active.length > 0 && !makeRoom([{ sequence: slot.cache.sequence, tokens: pending(slot) }])) {
