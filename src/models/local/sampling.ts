@@ -26,19 +26,24 @@ export function sampleToken(
   { temperature, topP, allowed }: SamplingOptions,
   rng: Rng,
 ): Draw {
-  const normalizer = logSumExp(logits, allowed)
-  const token =
-    temperature === 0
-      ? argMax(logits, allowed)
-      : topP < 1
-        ? drawNucleus(logits, temperature, topP, allowed, rng)
-        : draw(logits, temperature, allowed, rng)
+  const likeliest = argMax(logits, allowed)
+  const shares = cumulativeShares(logits, logits[likeliest], 1, allowed)
+  const normalizer = normalizerOf(shares, logits[likeliest])
+  const chosen = () => {
+    if (temperature === 0) return likeliest
+    if (topP < 1) return drawNucleus(logits, logits[likeliest], temperature, topP, allowed, rng)
+    if (temperature === 1) return draw(shares, allowed, rng)
+    return draw(cumulativeShares(logits, logits[likeliest], temperature, allowed), allowed, rng)
+  }
+  const token = chosen()
   return { token, logprob: Math.fround(logits[token] - normalizer) }
 }
 
 /** The `count` likeliest allowed tokens, likeliest first. */
 export function topTokens(logits: Float32Array, count: number, allowed?: Int32Array): Draw[] {
-  const normalizer = logSumExp(logits, allowed)
+  if (count === 0) return []
+  const max = logits[argMax(logits, allowed)]
+  const normalizer = normalizerOf(cumulativeShares(logits, max, 1, allowed), max)
   const best: number[] = []
   const before = (a: number, b: number) => logits[a] > logits[b] || (logits[a] === logits[b] && a < b)
   const consider = (token: number) => {
@@ -48,16 +53,30 @@ export function topTokens(logits: Float32Array, count: number, allowed?: Int32Ar
     best.splice(place, 0, token)
     best.length = Math.min(best.length, count)
   }
-  if (count > 0) for (let i = 0, n = allowed?.length ?? logits.length; i < n; i++) consider(allowed?.[i] ?? i)
+  for (let i = 0, n = allowed?.length ?? logits.length; i < n; i++) consider(allowed?.[i] ?? i)
   return best.map((token) => ({ token, logprob: Math.fround(logits[token] - normalizer) }))
 }
 
-function logSumExp(logits: Float32Array, allowed: Int32Array | undefined): number {
-  const max = logits[argMax(logits, allowed)]
+/** Running sums of exp((logit - max) / temperature) over the allowed tokens in their order. */
+function cumulativeShares(
+  logits: Float32Array,
+  max: number,
+  temperature: number,
+  allowed: Int32Array | undefined,
+): Float64Array {
+  const count = allowed?.length ?? logits.length
+  const shares = new Float64Array(count)
   let sum = 0
-  if (allowed) for (const token of allowed) sum += Math.exp(logits[token] - max)
-  else for (let token = 0; token < logits.length; token++) sum += Math.exp(logits[token] - max)
-  const result = max + Math.log(sum)
+  for (let i = 0; i < count; i++) {
+    sum += Math.exp((logits[allowed ? allowed[i] : i] - max) / temperature)
+    shares[i] = sum
+  }
+  return shares
+}
+
+/** log sum exp of the logits, from their shares at temperature 1. */
+function normalizerOf(shares: Float64Array, max: number): number {
+  const result = max + Math.log(shares[shares.length - 1])
   if (!Number.isFinite(result))
     throw new RlError('the logits are not finite', {
       code: 'model.not-finite',
@@ -74,24 +93,11 @@ function argMax(logits: Float32Array, allowed: Int32Array | undefined): number {
   return best
 }
 
-function draw(
-  logits: Float32Array,
-  temperature: number,
-  allowed: Int32Array | undefined,
-  { uniform }: Rng,
-): number {
-  const count = allowed?.length ?? logits.length
-  const max = logits[argMax(logits, allowed)]
-  const shares = new Float64Array(count)
-  let sum = 0
-  for (let i = 0; i < count; i++) {
-    sum += Math.exp((logits[allowed ? allowed[i] : i] - max) / temperature)
-    shares[i] = sum
-  }
-  const at = uniform() * sum
+function draw(shares: Float64Array, allowed: Int32Array | undefined, { uniform }: Rng): number {
+  const at = uniform() * shares[shares.length - 1]
   // The first cumulative share above the draw, by bisection.
   let low = 0
-  let high = count - 1
+  let high = shares.length - 1
   while (low < high) {
     const middle = (low + high) >> 1
     if (shares[middle] > at) high = middle
@@ -102,13 +108,13 @@ function draw(
 
 function drawNucleus(
   logits: Float32Array,
+  max: number,
   temperature: number,
   topP: number,
   allowed: Int32Array | undefined,
   { uniform }: Rng,
 ): number {
   const count = allowed?.length ?? logits.length
-  const max = logits[argMax(logits, allowed)]
   const weights = new Float64Array(count)
   let sum = 0
   for (let i = 0; i < count; i++) {

@@ -5,8 +5,8 @@
  *   chunk) to each sequence and resolves to the logits after the last of them, one array [vocabSize] for each entry, in
  *   order. Sequences of any length join and leave from call to call; one may stand only once in a call.
  * - A result depends on the tokens of its own sequence only: not on the rest of the batch and not on how its tokens were
- *   cut into steps, bit for bit on the wasm and cpu backends. (Rows are padded to a multiple for which the matrix product
- *   is checked to be row-independent; every sum runs in a fixed order.)
+ *   cut into steps, bit for bit on the wasm and cpu backends. (rows.ts finds a matrix
+ *   product that is row-independent; every other sum runs in a fixed order.)
  * - `truncate(sequence, length)` forgets positions from `length` on, so that a prompt that shares only a prefix with the
  *   cache can go on from there; `fork` copies a sequence; `close` gives its memory back.
  * - Memory is bounded by `cacheTokens`: a step that does not fit throws RlError `model.cache-full` and changes nothing.

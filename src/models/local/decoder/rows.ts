@@ -2,64 +2,98 @@ import type { TensorInfo } from '@tensorflow/tfjs'
 import { rng } from '../../../random.ts'
 import type { Heap } from '../kernels/heap.ts'
 
+type Multiply = Heap['multiplyPacked']
+
 /** Products of x [rows, input] by W [out, input] whose rows are bit-identical whatever the other rows are. */
 export type RowIndependent = {
+  /** Which of the ways below. */
+  readonly way: 'padded' | 'transposed' | 'own'
   /** Rows are counted in multiples of this. */
   readonly multiple: number
   /** The weight at that address as `multiply` wants it; null: as it is. */
   readonly prepare: ((w: number, out: number, input: number) => TensorInfo) | null
   /** y = x W^T + keep y; `w` is the address of the prepared weight. */
-  readonly multiply: Heap['multiplyPacked']
+  readonly multiply: Multiply
 }
 
 /**
- * The product in use, if it is row-independent for these shapes of W and some row multiple, found by trying; else the one
- * of kernels.wasm, which is so by construction (each row of a tile has its own sums), on weights packed once.
+ * The fastest product in use that is row-independent for these shapes of W, found by trying. BLAS libraries round rows by
+ * their place in the kernel's tiles, each library and processor in its own way, so three ways are at hand:
+ * - x W^T on rows padded to a multiple (tiles that are all alike, as on AVX-512);
+ * - W x^T with x between rows of padding, turned over after (tiles along the vector lanes; as on AVX2);
+ * - the product of kernels.wasm, which is so by construction (each row of a tile has its own sums), on weights packed once.
  */
 export function rowIndependentProduct(
   heap: Heap,
   shapes: readonly (readonly [out: number, input: number])[],
   maxRows: number,
 ): RowIndependent {
-  const own: RowIndependent = { multiple: 1, prepare: heap.pack, multiply: heap.multiplyPacked }
-  const { gemm } = heap
-  if (gemm === heap.ownGemm) return own
-  const multiple = [4, 8, 16, 32].find((rows) =>
-    shapes.every(([out, input]) => isRowIndependent(heap, out, input, rows, maxRows)),
-  )
-  if (multiple === undefined) return own
-  return {
-    multiple,
-    prepare: null,
-    multiply: (rows, out, input, x, w, keep, y) =>
-      gemm(false, true, rows, out, input, 1, x, input, w, input, keep, y, out),
+  const own: RowIndependent = {
+    way: 'own',
+    multiple: 1,
+    prepare: heap.pack,
+    multiply: heap.multiplyPacked,
   }
+  if (heap.gemm === heap.ownGemm) return own
+  const padded: Multiply = (rows, out, input, x, w, keep, y) =>
+    heap.gemm(false, true, rows, out, input, 1, x, input, w, input, keep, y, out)
+  const transposed = transposedProduct(heap)
+  const tried = [...new Map(shapes.map((shape) => [shape.join(), shape])).values()]
+  const isSo = (multiply: Multiply, multiple: number) =>
+    tried.every(([out, input]) => isRowIndependent(heap, multiply, out, input, multiple, maxRows))
+  const multiple = [4, 8, 16, 32].find((rows) => isSo(padded, rows))
+  if (multiple !== undefined) return { way: 'padded', multiple, prepare: null, multiply: padded }
+  if (isSo(transposed, 1)) return { way: 'transposed', multiple: 1, prepare: null, multiply: transposed }
+  return own
+}
+
+/** Rows of one vector of AVX2. */
+const LANES = 8
+
+/** (W x^T)^T. Few rows are one tile; more have a tile of padding before and behind, since the outermost tiles differ. */
+function transposedProduct(heap: Heap): Multiply {
+  return (rows, out, input, x, w, keep, y) => {
+    const lead = rows > LANES ? LANES : 0
+    const width = LANES * Math.ceil(rows / LANES) + 2 * lead
+    const wide = heap.scratch('padded rows', width * input)
+    const turned = heap.scratch('turned product', out * width)
+    heap.floats(wide, lead * input).fill(0)
+    heap.floats(wide + 4 * lead * input, rows * input).set(heap.floats(x, rows * input))
+    heap.floats(wide + 4 * (lead + rows) * input, (width - lead - rows) * input).fill(0)
+    heap.gemm(false, true, out, width, input, 1, w, input, wide, input, 0, turned, width)
+    heap.kernels.putTransposed(turned + 4 * lead, width, y, rows, out, keep)
+  }
+}
+
+/** All small sizes in steps of 4, then a few. */
+function nextSize(rows: number, multiple: number): number {
+  return rows < 64 ? rows + Math.max(4, multiple) : 2 * rows
 }
 
 /** Equal rows in every place of batches of several sizes must give equal bits. */
 function isRowIndependent(
   heap: Heap,
+  multiply: Multiply,
   fullOut: number,
   input: number,
   multiple: number,
   maxRows: number,
 ): boolean {
   // Blocking along the outputs does not depend on the rows, so a part of a large head tells enough.
-  const out = Math.min(fullOut, 2048)
+  const out = Math.min(fullOut, 1024)
   const x = heap.scratch('row check x', maxRows * input)
   const w = heap.scratch('row check w', out * input)
   const y = heap.scratch('row check y', maxRows * out)
   const { uniform } = rng([out, input])
   const row = Float32Array.from({ length: input }, () => uniform() - 0.5)
-  const places = heap.floats(x, maxRows * input)
-  for (let i = 0; i < maxRows; i++) places.set(row, i * input)
+  for (let i = 0; i < maxRows; i++) heap.floats(x + 4 * i * input, input).set(row)
   const weights = heap.floats(w, out * input)
   for (let i = 0; i < weights.length; i++) weights[i] = uniform() - 0.5
   let expected: Int32Array | undefined
-  for (let rows = multiple; rows <= maxRows; rows += rows < 64 ? multiple : 32) {
+  for (let rows = multiple; rows <= maxRows; rows = nextSize(rows, multiple)) {
     for (const keep of [0, 1]) {
       if (keep === 1) heap.floats(y, rows * out).fill(0)
-      heap.gemm(false, true, rows, out, input, 1, x, input, w, input, keep, y, out)
+      multiply(rows, out, input, x, w, keep, y)
       const bits = heap.ints(y, rows * out)
       expected ??= bits.slice(0, out)
       for (let i = 0; i < bits.length; i++) if (bits[i] !== expected[i % out]) return false

@@ -27,6 +27,7 @@ type Kernel<Names extends string> = { readonly [name in Names]: (...args: number
 export type Kernels = Kernel<
   | 'gemm'
   | 'packMatrix'
+  | 'putTransposed'
   | 'rmsNorm'
   | 'rmsNormGrad'
   | 'rope'

@@ -23,11 +23,13 @@ function at(base: usize, index: i32): usize {
 }
 
 // exp by reduction to |r| <= ln(2)/2 and a polynomial of degree 6 (Cephes expf); relative error about 1e-7. NaN stays NaN.
+// Adding 1.5 * 2^23 rounds to the nearest integer and leaves it in the low bits: cheaper than nearest and trunc_sat.
 // @ts-ignore: decorator
 @inline
 function exp4(input: v128): v128 {
-  let x = f32x4.min(f32x4.max(input, f32x4.splat(-87.33654)), f32x4.splat(88.37626))
-  let n = f32x4.nearest(f32x4.mul(x, f32x4.splat(1.44269504)))
+  let x = f32x4.pmin(f32x4.pmax(input, f32x4.splat(-87.33654)), f32x4.splat(88.37626))
+  let t = f32x4.add(f32x4.mul(x, f32x4.splat(1.44269504)), f32x4.splat(12582912))
+  let n = f32x4.sub(t, f32x4.splat(12582912))
   let r = f32x4.sub(f32x4.sub(x, f32x4.mul(n, f32x4.splat(0.693359375))), f32x4.mul(n, f32x4.splat(-2.12194440e-4)))
   let p = f32x4.add(f32x4.mul(f32x4.splat(1.9875691500e-4), r), f32x4.splat(1.3981999507e-3))
   p = f32x4.add(f32x4.mul(p, r), f32x4.splat(8.3334519073e-3))
@@ -35,8 +37,7 @@ function exp4(input: v128): v128 {
   p = f32x4.add(f32x4.mul(p, r), f32x4.splat(1.6666665459e-1))
   p = f32x4.add(f32x4.mul(p, r), f32x4.splat(5.0000001201e-1))
   p = f32x4.add(f32x4.add(f32x4.mul(p, f32x4.mul(r, r)), r), f32x4.splat(1))
-  let e = i32x4.shl(i32x4.add(i32x4.trunc_sat_f32x4_s(n), i32x4.splat(127)), 23)
-  return f32x4.mul(p, e)
+  return f32x4.mul(p, i32x4.shl(i32x4.add(t, i32x4.splat(127)), 23))
 }
 
 // @ts-ignore: decorator
@@ -198,6 +199,41 @@ function put(c: usize, v0: v128, v1: v128, alpha: f32, beta: f32, cols: i32): vo
   }
 }
 
+// y [rows, cols] = transpose of t [cols, rows] with row stride ld, + keep y.
+export function putTransposed(t: usize, ld: i32, y: usize, rows: i32, cols: i32, keep: f32): void {
+  let keep4 = f32x4.splat(keep)
+  let tStep = <usize>ld << 2, yStep = <usize>cols << 2
+  let rows4 = rows & ~3, cols4 = cols & ~3
+  for (let j = 0; j < cols4; j += 4) {
+    let from = t + <usize>j * tStep
+    let to = at(y, j)
+    for (let i = 0; i < rows4; i += 4) {
+      let r0 = v128.load(from), r1 = v128.load(from + tStep), r2 = v128.load(from + 2 * tStep), r3 = v128.load(from + 3 * tStep)
+      let t0 = v128.shuffle<f32>(r0, r1, 0, 4, 1, 5), t1 = v128.shuffle<f32>(r0, r1, 2, 6, 3, 7)
+      let t2 = v128.shuffle<f32>(r2, r3, 0, 4, 1, 5), t3 = v128.shuffle<f32>(r2, r3, 2, 6, 3, 7)
+      putRow(to, v128.shuffle<f32>(t0, t2, 0, 1, 4, 5), keep4, keep)
+      putRow(to + yStep, v128.shuffle<f32>(t0, t2, 2, 3, 6, 7), keep4, keep)
+      putRow(to + 2 * yStep, v128.shuffle<f32>(t1, t3, 0, 1, 4, 5), keep4, keep)
+      putRow(to + 3 * yStep, v128.shuffle<f32>(t1, t3, 2, 3, 6, 7), keep4, keep)
+      from += 16
+      to += 4 * yStep
+    }
+  }
+  for (let i = 0; i < rows; i++) {
+    for (let j = i < rows4 ? cols4 : 0; j < cols; j++) {
+      let to = at(y, i * cols + j)
+      let v = f32.load(at(t, j * ld + i))
+      f32.store(to, keep != 0 ? v + keep * f32.load(to) : v)
+    }
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function putRow(to: usize, v: v128, keep4: v128, keep: f32): void {
+  v128.store(to, keep != 0 ? f32x4.add(v, f32x4.mul(v128.load(to), keep4)) : v)
+}
+
 // ---- RMSNorm -------------------------------------------------------------------------------------------------------
 
 // y = x w / sqrt(mean(x^2) + eps) for each of `rows` rows of width d; inverse[row] keeps 1 / sqrt(...).
@@ -292,7 +328,7 @@ export function softmaxCausal(s: usize, rows: i32, cols: i32, ld: i32, visible: 
     let n4 = n & ~3
     let top = f32x4.splat(-Infinity)
     let i = 0
-    for (; i < n4; i += 4) top = f32x4.max(top, v128.load(at(s, i)))
+    for (; i < n4; i += 4) top = f32x4.pmax(top, v128.load(at(s, i)))
     let high = maxLanes(top)
     for (; i < n; i++) high = max(high, f32.load(at(s, i)))
     high *= scale
@@ -411,7 +447,7 @@ export function tokenLogprob(z: usize, targets: usize, logp: usize, entropy: usi
   for (let row = 0; row < rows; row++) {
     let top = f32x4.splat(-Infinity)
     let i = 0
-    for (; i < v4; i += 4) top = f32x4.max(top, v128.load(at(z, i)))
+    for (; i < v4; i += 4) top = f32x4.pmax(top, v128.load(at(z, i)))
     let high = maxLanes(top)
     for (; i < vocab; i++) high = max(high, f32.load(at(z, i)))
     let high4 = f32x4.splat(high)
@@ -425,7 +461,7 @@ export function tokenLogprob(z: usize, targets: usize, logp: usize, entropy: usi
         let x = f32x4.sub(v128.load(at(z, i)), high4)
         let e = exp4(x)
         acc = f32x4.add(acc, e)
-        weighted = f32x4.add(weighted, f32x4.mul(e, f32x4.max(x, f32x4.splat(-100))))
+        weighted = f32x4.add(weighted, f32x4.mul(e, f32x4.pmax(x, f32x4.splat(-100))))
       }
       total += <f64>sumLanes(acc)
       mean += <f64>sumLanes(weighted)
@@ -605,7 +641,7 @@ export function cacheAttend(
       // Columns after the last token of its page become -inf (their exp is then set to 0).
       let end = (n + 3) & ~3
       for (let i = n; i < end; i++) f32.store(at(scratch, i), -Infinity)
-      for (let i = 0; i < end; i += 4) top = f32x4.max(top, v128.load(at(scratch, i)))
+      for (let i = 0; i < end; i += 4) top = f32x4.pmax(top, v128.load(at(scratch, i)))
       let high4 = f32x4.splat(maxLanes(top) * scale), scale4 = f32x4.splat(scale)
       let acc = f32x4.splat(0)
       for (let i = 0; i < end; i += 4) {
