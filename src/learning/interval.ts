@@ -1,7 +1,7 @@
 /** Estimates with intervals. Every one says its n; the unit of n (rollout, task, seed) is the caller's. */
 import { rng, type Seed } from '../random.ts'
 import { betaCdf } from './beta.ts'
-import { stableMean, stableSum } from './moments.ts'
+import { stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
 
 export type Estimate = {
   readonly value: number
@@ -66,6 +66,39 @@ export function pairedDifference(
     pairs.map(([first, second]) => second - first),
     level,
   )
+}
+
+/**
+ * First less second, of two independent estimates, with limits from the limits of each (MOVER, Zou and Donner 2008; for
+ * Wilson intervals of two shares it is method 10 of Newcombe 1998).
+ */
+export function estimateDifference(first: Estimate, second: Estimate): Estimate {
+  const value = first.value - second.value
+  return {
+    value,
+    low: value - Math.hypot(first.value - first.low, second.high - second.value),
+    high: value + Math.hypot(first.high - first.value, second.value - second.low),
+    n: first.n + second.n,
+  }
+}
+
+/** Pearson's correlation with Fisher's z interval (n > 3, else [-1, 1]); null where x or y does not vary. */
+export function correlation(
+  points: readonly (readonly [x: number, y: number])[],
+  level = LEVEL,
+): Estimate | null {
+  const n = points.length
+  const meanX = stableMean(points.map(([x]) => x))
+  const meanY = stableMean(points.map(([, y]) => y))
+  const xx = stableSum(points.map(([x]) => (x - meanX) ** 2))
+  const yy = stableSum(points.map(([, y]) => (y - meanY) ** 2))
+  if (Math.min(xx, yy) <= n * ZERO_DEVIATION ** 2) return null
+  const xy = stableSum(points.map(([x, y]) => (x - meanX) * (y - meanY)))
+  const value = Math.max(-1, Math.min(1, xy / Math.sqrt(xx * yy)))
+  if (n < 4) return { value, low: -1, high: 1, n }
+  const half = normalQuantile((1 + level) / 2) / Math.sqrt(n - 3)
+  const z = Math.atanh(value)
+  return { value, low: Math.tanh(z - half), high: Math.tanh(z + half), n }
 }
 
 /** Quantile of Student's t distribution with the given degrees of freedom, by bisection on its distribution function. */

@@ -2,12 +2,13 @@
 import { uuidv7 } from 'uuidv7'
 import { codeVersion } from '../actors/head/code-version.ts'
 import type { RunFolder } from '../broker/connection.ts'
-import { type Config, changeConfig, configDigest, loggedConfig, redact } from '../config.ts'
+import { type Config, changeConfig, configDigest, redact } from '../config.ts'
 import { RlError } from '../errors.ts'
-import { CATALOGUE, type EventData, type LoggedEvent } from '../events/catalogue.ts'
+import { CATALOGUE, type EventData } from '../events/catalogue.ts'
 import { encodeEnvelope } from '../events/codec.ts'
 import { forkLog } from '../events/log.ts'
 import { type LogReader, openLogReader } from '../events/log-reader.ts'
+import { configAt } from './config-at.ts'
 
 export type Fork = {
   readonly run: string
@@ -35,6 +36,16 @@ export function forkRun(
       log.close()
     }
   })()
+  makeFork(parent, child, { at, config, now })
+  return { run: child.run, parent: parent.run, position: at, config }
+}
+
+/** The files of a fork: its link to the parent, and a RunStarted with its config. */
+export function makeFork(
+  parent: Pick<RunFolder, 'run' | 'log'>,
+  child: RunFolder,
+  { at, config, now = Date.now() }: { at: number; config: Config; now?: number },
+): void {
   const data: EventData<'RunStarted'> = {
     config: redact(config),
     configDigest: configDigest(config),
@@ -53,7 +64,6 @@ export function forkRun(
     data,
   })
   forkLog(child.log, { run: child.run, parent: parent.log, position: at, first })
-  return { run: child.run, parent: parent.run, position: at, config }
 }
 
 /** Once its end is decided, a run cannot go on. */
@@ -65,15 +75,4 @@ function checkOpen(log: LogReader, at: number): void {
       code: 'fork.too-late',
       hint: `fork it before: --at ${decided - 1} at most`,
     })
-}
-
-function configAt(log: LogReader, at: number): Config {
-  const starts = [...log.events({ types: ['RunStarted'], until: at })] as LoggedEvent<'RunStarted'>[]
-  const last = starts.at(-1)
-  if (!last)
-    throw new RlError(`run '${log.run}' had not started at position ${at}`, {
-      code: 'fork.too-early',
-      hint: 'positions begin at 1, with RunStarted',
-    })
-  return loggedConfig(last.data.config)
 }

@@ -1,10 +1,10 @@
 /** Why a step was rewarded as it was: outcome, votes, the group it was compared with, and the update that used it. */
 import { policyAdvantages, type Scored } from '../actors/policy/batch.ts'
-import { type Config, loggedConfig } from '../config.ts'
 import type { LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
+import { configAt } from './config-at.ts'
 import { type Node, node } from './tree.ts'
-import { groupOf, ofType, placed, trajectoryOf, unknown } from './why.ts'
+import { groupOf, placed, trajectoryOf, unknown } from './why.ts'
 
 /** `rollout` as in `3/train-00012/5`; `step` counts from 0. */
 export function whyStep(log: LogReader, rollout: string, step: number): Node {
@@ -110,12 +110,4 @@ function updateNode(log: LogReader, rollout: string, iteration: number): Node[] 
 function scoredOf(log: LogReader, rollout: string, step: number): LoggedEvent<'StepScored'> | null {
   const event = log.byKey(`StepScored/${rollout}/${step}`)
   return event?.type === 'StepScored' ? event : null
-}
-
-function configAt(log: LogReader, position: number): Config {
-  const last = ofType(log, 'RunStarted')
-    .filter((event) => event.position <= position)
-    .at(-1)
-  if (!last) throw unknown(`run '${log.run}' had not started at position ${position}`)
-  return loggedConfig(last.data.config)
 }

@@ -3,6 +3,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { judgeWarning } from '../../src/learning/health.ts'
 import {
+  correlation,
+  estimateDifference,
   meanBootstrap,
   meanT,
   pairedDifference,
@@ -195,6 +197,29 @@ test('progress labels, and flips by seed', () => {
 test('a judge near chance is warned of', () => {
   assert.is(judgeWarning(0.6), null)
   assert.match(judgeWarning(0.55)!, /55.0 %/)
+})
+
+test('a difference of shares has the limits of Newcombe (1998, table II, 56/70 against 48/80)', () => {
+  const { value, low, high } = estimateDifference(wilson(56, 70), wilson(48, 80))
+  assert.is(value.toFixed(4), '0.2000')
+  assert.is(low.toFixed(4), '0.0524')
+  assert.is(high.toFixed(4), '0.3339')
+})
+
+test('a correlation has the limits of Fisher, and none where nothing varies', () => {
+  const points = Array.from({ length: 28 }, (_, i) => [i, i % 2 === 0 ? i : -i] as const)
+  const found = correlation(points)
+  assert.ok(found)
+  assert.ok(found.low < found.value && found.value < found.high)
+  assert.ok(Math.abs(Math.atanh(found.high) - Math.atanh(found.low) - 2 * (1.959964 / 5)) < 1e-5)
+  assert.is(correlation(points.map(([x]) => [x, 0.1])), null)
+  assert.is(
+    correlation([
+      [1, 2],
+      [2, 4],
+    ])?.value.toFixed(6),
+    '1.000000',
+  )
 })
 
 test.run()

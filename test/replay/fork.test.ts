@@ -102,7 +102,7 @@ test('a fork is refused where the end is decided, beyond the log, on a run id in
   const fork = (run: string, at: number, set: string[] = []) =>
     codeOf(() => forkRun(parent, runFolder(run, root), { at, set }))
   assert.is(fork('a', position), 'fork.too-late')
-  assert.is(fork('a', 0), 'fork.too-early')
+  assert.is(fork('a', 0), 'replay.too-early')
   assert.is(fork('a', 100, ['run.iteration=3']), 'config.unknown-key')
   assert.is(fork('a', 100), null)
   assert.is(fork('a', 100), 'log.exists')

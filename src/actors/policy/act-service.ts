@@ -20,6 +20,13 @@ export function actOver({ bus, run }: LogClient, timeoutMs: number): Act {
   }
 }
 
+/** Asks a policy worker of this process. */
+export function actIn(service: Serve): Act {
+  return async function askHere(requests) {
+    return unpack(await service(pack(requests), ACT_SERVICE)) as ActReply[]
+  }
+}
+
 export function serveAct(act: Act): Serve {
   return async function answerAct(body) {
     const requests = unpack(body) as ActRequest[]

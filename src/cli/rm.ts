@@ -1,0 +1,75 @@
+import { runFolder } from '../broker/connection.ts'
+import { RlError } from '../errors.ts'
+import { openLogReader } from '../events/log-reader.ts'
+import type { Estimate } from '../learning/interval.ts'
+import { type JudgeFlips, judgeFlips, VERDICTS } from '../replay/judge-flips.ts'
+import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+
+export const command: Command = {
+  summary: 'two versions of the reward model on the same logged steps: which verdicts flip',
+  help: `
+rl rm RUN --a VERSION --b VERSION [--rollouts K] [--seed S] [-n N] [--json]
+
+Both versions judge all steps of the same K (64) logged rollouts, with the same random draws; the policy is never asked.
+Prints how often which verdict (the majority of the judgements) became which, and the steps that flipped: -n limits
+them (20), --json lists all. Equal seeds draw the same rollouts.
+`,
+  async run(argv) {
+    const { values, positionals } = parseCommandLine(
+      {
+        options: {
+          a: { type: 'string' },
+          b: { type: 'string' },
+          rollouts: { type: 'string', default: '64' },
+          seed: { type: 'string', default: '1' },
+          lines: { type: 'string', short: 'n', default: '20' },
+          json: { type: 'boolean', default: false },
+        },
+        allowPositionals: true,
+      },
+      argv,
+    )
+    const [run] = positionals
+    if (run === undefined || values.a === undefined || values.b === undefined)
+      throw new RlError('expected a run, --a and --b', { code: 'cli.usage', hint: 'rl rm --help' })
+    const limit = wholeNumber('--lines', values.lines ?? '')
+    const log = openLogReader(runFolder(run).log)
+    try {
+      const flips = await judgeFlips(log, {
+        a: wholeNumber('--a', values.a),
+        b: wholeNumber('--b', values.b),
+        rollouts: wholeNumber('--rollouts', values.rollouts ?? '', 1),
+        seed: wholeNumber('--seed', values.seed ?? ''),
+      })
+      if (values.json) printJson({ run, ...flips })
+      else for (const line of lines(flips, limit)) process.stdout.write(`${line}\n`)
+    } finally {
+      log.close()
+    }
+    return 0
+  },
+}
+
+function lines(
+  { a, b, rollouts, steps, matrix, flips, right, flipped }: JudgeFlips,
+  limit: number,
+): string[] {
+  const row = (cells: readonly (string | number)[]) => cells.map((cell) => String(cell).padStart(12)).join('')
+  return [
+    `${steps} steps of ${rollouts} rollouts; rows: version ${a}, columns: version ${b}`,
+    row(['', ...VERDICTS]),
+    ...matrix.map((counts, i) => row([VERDICTS[i], ...counts])),
+    `flipped        ${figure(flips)}`,
+    ...(right ? [`right by ${a}     ${figure(right.a)}`, `right by ${b}     ${figure(right.b)}`] : []),
+    ...flipped
+      .slice(0, limit)
+      .map(
+        ({ rollout, step, action, a, b, progress, critiques }) =>
+          `  ${rollout}#${step} "${action}": ${a} (${critiques[0]}), now ${b} (${critiques[1]})${progress === null ? '' : `; true progress ${progress.toFixed(2)}`}`,
+      ),
+  ]
+}
+
+function figure({ value, low, high, n }: Estimate): string {
+  return `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}] n ${n}`
+}

@@ -1,0 +1,35 @@
+/** The log of a run as workers see it, straight from its file: for work on runs whose head is not there. It takes no events. */
+import { RlError } from '../errors.ts'
+import type { Bus } from './bus.ts'
+import { decodeLogged } from './codec.ts'
+import type { LogClient } from './log-client.ts'
+import type { LogReader } from './log-reader.ts'
+
+/** Answers what a head answers to readers; all else is an error with code `log.read-only`. The reader stays the caller's. */
+export function offlineLog(log: LogReader): LogClient {
+  const refuse = async () => {
+    throw readOnly(log.run)
+  }
+  return {
+    get bus(): Bus {
+      throw readOnly(log.run)
+    },
+    run: log.run,
+    append: refuse,
+    putBlob: refuse,
+    async read({ from, until, types, limit }) {
+      const { events, next } = log.page({ from, until, types, limit })
+      return { events: events.map(({ position, body }) => [position, body]), next, head: log.head().position }
+    },
+    decode: async (position, body) => decodeLogged(body, position, log.blobs.get),
+    positionsOf: async (keys) => keys.map((key) => log.positionOf('key', key)),
+    head: async () => ({ ...log.head(), deadLetters: log.deadLetters(0).total }),
+    getBlob: async (ref) => log.blobs.get(ref),
+    pending: () => 0,
+    close: () => {},
+  }
+}
+
+function readOnly(run: string): RlError {
+  return new RlError(`the log of run '${run}' is only read here`, { code: 'log.read-only' })
+}

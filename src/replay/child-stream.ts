@@ -1,0 +1,54 @@
+/** Continuations of a run's rollouts, kept in a run of their own that shares the parent's events and never changes them. */
+import { existsSync } from 'node:fs'
+import { uuidv7 } from 'uuidv7'
+import type { RunFolder } from '../broker/connection.ts'
+import { RlError } from '../errors.ts'
+import { CATALOGUE } from '../events/catalogue.ts'
+import { encodeEnvelope } from '../events/codec.ts'
+import { openLog } from '../events/log.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { configAt } from './config-at.ts'
+import { makeFork } from './fork.ts'
+import type { Continuation } from './whatif.ts'
+
+export type ChildStream = {
+  /** Appends a continuation as a TrajectoryCompleted; one that the child holds already counts once. */
+  readonly add: (continuation: Continuation) => void
+  /** Continuations that were new. */
+  readonly added: () => number
+  readonly close: () => void
+}
+
+/** Makes the child at the parent's end, or opens the one that is there. Errors: `whatif.other-parent`. */
+export function openChildStream(parent: LogReader, child: RunFolder): ChildStream {
+  const at = parent.head().position
+  if (!existsSync(child.log))
+    makeFork({ run: parent.run, log: parent.path }, child, { at, config: configAt(parent, at) })
+  const log = openLog(child.log, { run: child.run })
+  if (log.parent?.run !== parent.run) {
+    log.close()
+    throw new RlError(`run '${child.run}' is no child of '${parent.run}'`, {
+      code: 'whatif.other-parent',
+      hint: 'name another one with --as',
+    })
+  }
+  let added = 0
+  return {
+    add({ trajectory, cause }) {
+      const envelope = {
+        id: uuidv7(),
+        type: 'TrajectoryCompleted',
+        v: CATALOGUE.TrajectoryCompleted.v,
+        run: child.run,
+        actor: 'environment/what-if',
+        time: Date.now(),
+        cause,
+        data: trajectory,
+      }
+      const [{ duplicate }] = log.append([log.check(encodeEnvelope(envelope))])
+      if (!duplicate) added++
+    },
+    added: () => added,
+    close: log.close,
+  }
+}

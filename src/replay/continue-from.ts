@@ -1,0 +1,83 @@
+/** An episode brought back to any of its steps: played again from its seed, and compared with what was recorded. */
+import type { OpenEpisode } from '../actors/environment/player.ts'
+import type { Environment, Task } from '../environments/port.ts'
+import { RlError } from '../errors.ts'
+import type { EventData } from '../events/catalogue.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { seedOf } from '../random.ts'
+import { trajectoryOf } from './why.ts'
+
+type Trajectory = EventData<'TrajectoryCompleted'>
+
+/** What the log holds of a rollout: how it was asked for and what became of it. */
+export type Recorded = {
+  readonly request: EventData<'RolloutRequested'>
+  readonly trajectory: Trajectory
+  /** Id of the trajectory's event. */
+  readonly id: string
+  readonly position: number
+}
+
+/** A rollout that has an action `step`, counted from 0. Errors: `whatif.unknown`, `whatif.no-step`. */
+export function recordedRollout(log: LogReader, rollout: string, step: number): Recorded {
+  const played = trajectoryOf(log, rollout)
+  const asked = log.byKey(`RolloutRequested/${rollout}`)
+  if (!played || asked?.type !== 'RolloutRequested')
+    throw new RlError(`run '${log.run}' has no trajectory '${rollout}'`, {
+      code: 'whatif.unknown',
+      hint: 'name a rollout such as 3/train-00012/5; rl log RUN export --type TrajectoryCompleted lists them',
+    })
+  const { steps } = played.data
+  if (step >= steps)
+    throw new RlError(`trajectory '${rollout}' has no step ${step}`, {
+      code: 'whatif.no-step',
+      hint: `its steps are 0 to ${steps - 1}`,
+    })
+  return { request: asked.data, trajectory: played.data, id: played.id, position: played.position }
+}
+
+/**
+ * The episode before action `step` (0 .. steps; `steps` is its end), and what was seen and done up to there.
+ * Error: `whatif.other-state` with the first difference from what was recorded.
+ */
+export async function episodeAt(
+  environment: Environment,
+  task: Task,
+  { request, trajectory }: Recorded,
+  step: number,
+): Promise<OpenEpisode> {
+  const { rollout, steps, actions, observations } = trajectory
+  let episode = await environment.reset(task, {
+    seed: seedOf(request.seed, 'reset'),
+    maxSteps: request.maxSteps,
+  })
+  for (let at = 0; ; at++) {
+    compare(rollout, at, observations[at], episode.turn.observation)
+    if (at === step)
+      return { episode, observations: observations.slice(0, at + 1), actions: actions.slice(0, at) }
+    if (episode.turn.done)
+      throw otherState(rollout, `after ${at} actions it is over, where ${steps} were recorded`)
+    episode = episode.step(actions[at])
+  }
+}
+
+function compare(rollout: string, at: number, recorded: string, now: string): void {
+  if (recorded === now) return
+  let same = 0
+  while (same < Math.min(recorded.length, now.length) && recorded[same] === now[same]) same++
+  throw otherState(
+    rollout,
+    `observation ${at} differs at character ${same}: ${excerpt(now, same)} now, ${excerpt(recorded, same)} recorded`,
+  )
+}
+
+function excerpt(text: string, at: number): string {
+  return JSON.stringify(text.slice(Math.max(0, at - 10), at + 40))
+}
+
+function otherState(rollout: string, what: string): RlError {
+  return new RlError(`trajectory '${rollout}' cannot be brought back: ${what}`, {
+    code: 'whatif.other-state',
+    hint: 'play it with the games and the code of that run',
+  })
+}

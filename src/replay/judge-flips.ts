@@ -1,0 +1,195 @@
+/** Two versions of the reward model on the same logged steps: which verdicts flip. The policy is never asked. */
+import type { Judge } from '../actors/jobs.ts'
+import { openRewardModelWorker } from '../actors/reward-model/worker.ts'
+import type { JobContext } from '../actors/worker.ts'
+import { openEnvironment } from '../environments/open.ts'
+import { RlError } from '../errors.ts'
+import type { EventData } from '../events/catalogue.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { offlineLog } from '../events/offline-log.ts'
+import { type Estimate, wilson } from '../learning/interval.ts'
+import { progressLabel } from '../learning/progress-labels.ts'
+import { rng, seedOf } from '../random.ts'
+import { configAt } from './config-at.ts'
+import { ofType, trajectoryOf } from './why.ts'
+
+type Scored = EventData<'StepScored'>
+
+/** What the m verdicts on a step come to: their majority; `undecided` where good and bad are as many. */
+export const VERDICTS = ['bad', 'undecided', 'good'] as const
+export type Verdict = (typeof VERDICTS)[number]
+
+export type FlippedStep = {
+  readonly rollout: string
+  readonly step: number
+  readonly action: string
+  readonly a: Verdict
+  readonly b: Verdict
+  /** True progress of the step where the environment tells, else null. */
+  readonly progress: number | null
+  /** The first cause that each version named. */
+  readonly critiques: readonly [a: string, b: string]
+}
+
+export type JudgeFlips = {
+  readonly a: number
+  readonly b: number
+  readonly rollouts: number
+  readonly steps: number
+  /** Steps by verdict of a (rows) and b (columns), in order of `VERDICTS`. */
+  readonly matrix: readonly (readonly number[])[]
+  /** Share of the steps on which the two do not agree. */
+  readonly flips: Estimate
+  /** Of the steps whose true progress is known: share of verdicts that agree with it. */
+  readonly right: { readonly a: Estimate; readonly b: Estimate } | null
+  readonly flipped: readonly FlippedStep[]
+}
+
+export type JudgeFlipsOptions = {
+  readonly a: number
+  readonly b: number
+  /** Rollouts of the probe set. */
+  readonly rollouts: number
+  /** Draws the probe set: equal seeds give the same steps, and both versions the same random draws. */
+  readonly seed: number
+}
+
+/** Errors: `rm.simulated`, `rm.no-version`. */
+export async function judgeFlips(
+  log: LogReader,
+  { a, b, rollouts, seed }: JudgeFlipsOptions,
+): Promise<JudgeFlips> {
+  const config = configAt(log, log.head().position)
+  if (config.environment.name === 'simulated')
+    throw new RlError('a simulated reward model cannot be asked again', { code: 'rm.simulated' })
+  for (const version of [a, b])
+    if (log.positionOf('key', `RewardModelUpdated/${version}`) === null)
+      throw new RlError(`run '${log.run}' has no version ${version} of the reward model`, {
+        code: 'rm.no-version',
+        hint: 'rl why RUN version reward-model/0 tells of the first',
+      })
+  const probe = probeOf(log, rollouts, seed)
+  const environment = await openEnvironment(config)
+  const client = offlineLog(log)
+  const { worker } = await openRewardModelWorker(config, environment, client)
+  const context: JobContext = {
+    get bus() {
+      return client.bus
+    },
+    log: client,
+    run: log.run,
+    actor: 'reward-model/probe',
+    signal: new AbortController().signal,
+    attempt: 1,
+    event: null,
+    lease: () => () => {},
+  }
+
+  async function judge(version: number, { rollout, iteration, slot, task, steps }: Probe): Promise<Scored[]> {
+    const input: Judge = {
+      iteration,
+      slot,
+      task,
+      rewardModelVersion: version,
+      rollouts: [{ rollout, steps, seed: seedOf(seed, 'probe', rollout) }],
+    }
+    const job = {
+      kind: 'judge',
+      done: `TrajectoryJudged/${rollout}`,
+      input,
+      deadlineMs: config.run.deadlines.scoringSeconds * 1000,
+    }
+    const events = await worker.perform(job, context)
+    return events.flatMap(({ type, data }) => (type === 'StepScored' ? [data] : []))
+  }
+
+  /** An iteration's trajectories at a time: a worker reads them once. */
+  async function judgeAll(version: number): Promise<Scored[]> {
+    const scored: Scored[] = []
+    for (const iteration of new Set(probe.map(({ iteration }) => iteration))) {
+      const members = probe.filter((one) => one.iteration === iteration)
+      scored.push(...(await Promise.all(members.map((one) => judge(version, one)))).flat())
+    }
+    return scored
+  }
+
+  try {
+    return compare(log, { a, b, rollouts: probe.length }, await judgeAll(a), await judgeAll(b))
+  } finally {
+    await worker.close?.()
+  }
+}
+
+type Probe = Pick<EventData<'TrajectoryJudged'>, 'rollout' | 'iteration' | 'slot' | 'task'> & {
+  readonly steps: number
+}
+
+/** Some of the trajectories that were judged in the run, in order of the log. */
+function probeOf(log: LogReader, rollouts: number, seed: number): Probe[] {
+  const judged = ofType(log, 'TrajectoryJudged')
+  const drawn = rng(seedOf(seed, 'probe'))
+    .shuffle(judged.map((_, index) => index))
+    .slice(0, rollouts)
+  return drawn
+    .sort((a, b) => a - b)
+    .map((index) => {
+      const { good, bad, undecided } = judged[index].data.steps
+      return { ...judged[index].data, steps: good + bad + undecided }
+    })
+}
+
+function compare(
+  log: LogReader,
+  versions: Pick<JudgeFlips, 'a' | 'b' | 'rollouts'>,
+  ofA: readonly Scored[],
+  ofB: readonly Scored[],
+): JudgeFlips {
+  const matrix = VERDICTS.map(() => VERDICTS.map(() => 0))
+  const flipped: FlippedStep[] = []
+  const right = { a: 0, b: 0, known: 0 }
+  for (const [i, one] of ofA.entries()) {
+    const other = ofB[i]
+    const [a, b] = [verdictOf(one), verdictOf(other)]
+    matrix[VERDICTS.indexOf(a)][VERDICTS.indexOf(b)]++
+    const { rollout, step, progress } = one
+    if (progress !== null) {
+      right.known++
+      if (agrees(a, progress)) right.a++
+      if (agrees(b, progress)) right.b++
+    }
+    if (a === b) continue
+    const action = trajectoryOf(log, rollout)?.data.actions[step] ?? ''
+    flipped.push({
+      rollout,
+      step,
+      action,
+      a,
+      b,
+      progress,
+      critiques: [firstCause(one, a), firstCause(other, b)],
+    })
+  }
+  return {
+    ...versions,
+    steps: ofA.length,
+    matrix,
+    flips: wilson(flipped.length, ofA.length),
+    right: right.known === 0 ? null : { a: wilson(right.a, right.known), b: wilson(right.b, right.known) },
+    flipped,
+  }
+}
+
+function verdictOf({ judgements }: Scored): Verdict {
+  const sum = judgements.reduce((total, { score }) => total + score, 0)
+  return VERDICTS[1 + Math.sign(sum)]
+}
+
+/** A tie agrees with nothing. */
+function agrees(verdict: Verdict, progress: number): boolean {
+  return verdict === (progressLabel(progress) > 0 ? 'good' : 'bad')
+}
+
+/** What was said by the first judgement that voted as the majority did. */
+function firstCause({ judgements }: Scored, verdict: Verdict): string {
+  return judgements.find(({ score }) => VERDICTS[1 + score] === verdict)?.critique ?? ''
+}

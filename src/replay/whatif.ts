@@ -1,0 +1,181 @@
+/**
+ * What a step was worth: the share of successes where the recorded action is done and a policy goes on from there, less the
+ * share where the policy chooses at that step as well. That difference is an estimate of the step's advantage under the
+ * policy, Q(s, a) - V(s), from rollouts alone: nothing in it comes from the reward model.
+ */
+
+import { createPlayer, type OpenEpisode, type Player } from '../actors/environment/player.ts'
+import { ACT_SERVICE, actIn } from '../actors/policy/act-service.ts'
+import { openPolicyWorker } from '../actors/policy/worker.ts'
+import { openTaskBook } from '../actors/recall.ts'
+import type { Config } from '../config.ts'
+import { openEnvironment } from '../environments/open.ts'
+import type { Environment } from '../environments/port.ts'
+import { RlError } from '../errors.ts'
+import type { EventData } from '../events/catalogue.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { offlineLog } from '../events/offline-log.ts'
+import { correlation, type Estimate, estimateDifference, wilson } from '../learning/interval.ts'
+import { stepScore } from '../learning/reward.ts'
+import { rng, seedOf } from '../random.ts'
+import { configAt } from './config-at.ts'
+import { episodeAt, type Recorded, recordedRollout } from './continue-from.ts'
+
+type Trajectory = EventData<'TrajectoryCompleted'>
+
+export type StepName = { readonly rollout: string; readonly step: number }
+
+/** `kept`: the recorded action is done at the step. `open`: the policy chooses there. */
+export const ARMS = ['kept', 'open'] as const
+export type ArmName = (typeof ARMS)[number]
+
+export type StepCredit = StepName & {
+  readonly action: string
+  /** Whether the recorded trajectory succeeded. */
+  readonly succeeded: boolean
+  /** Share of successes of each arm, with its 95 % interval. */
+  readonly kept: Estimate
+  readonly open: Estimate
+  /** `kept` less `open`, with its 95 % interval: the causal credit of the step. */
+  readonly credit: Estimate
+  /** Mean verdict of the reward model on the step, in [-1, 1]; null where it was not judged. */
+  readonly vote: number | null
+}
+
+/** One continuation, as the child stream of its rollout keeps it. */
+export type Continuation = {
+  readonly trajectory: Trajectory
+  /** Id of the event of the trajectory that it left. */
+  readonly cause: string
+}
+
+export type WhatIfOptions = {
+  readonly policyVersion: number
+  /** Continuations of each arm. */
+  readonly n: number
+  /** Told of each continuation when it is over. */
+  readonly onContinuation?: (continuation: Continuation) => void
+}
+
+export type WhatIf = {
+  readonly creditOf: (step: StepName, options: WhatIfOptions) => Promise<StepCredit>
+  readonly close: () => Promise<void>
+}
+
+/** Opens the environment and the policy of a run, without its head. Errors: `whatif.simulated`. */
+export async function openWhatIf(log: LogReader): Promise<WhatIf> {
+  const config = configAt(log, log.head().position)
+  if (config.environment.name === 'simulated')
+    throw new RlError('a simulated rollout has no states to go on from', {
+      code: 'whatif.simulated',
+      hint: 'ask a run with an environment of its own, such as alfworld',
+    })
+  const environment = await openEnvironment(config)
+  const client = offlineLog(log)
+  const { worker } = await openPolicyWorker(config, environment, client)
+  const service = worker.services?.[ACT_SERVICE]
+  if (!service) throw new TypeError('the policy answers no questions for actions')
+  const player = createPlayer({
+    environment,
+    act: actIn(service),
+    actDeadlineMs: config.run.deadlines.stepSeconds * 1000,
+  })
+  const tasks = openTaskBook(client)
+  return {
+    async creditOf({ rollout, step }, options) {
+      const recorded = recordedRollout(log, rollout, step)
+      const task = await tasks.find(recorded.trajectory.task)
+      const before = await episodeAt(environment, task, recorded, step)
+      const after = await episodeAt(environment, task, recorded, step + 1)
+      const play = (arm: ArmName, from: OpenEpisode) =>
+        playArm({ player, environment, recorded, task, step, arm, from }, options)
+      const [kept, open] = await Promise.all([play('kept', after), play('open', before)])
+      const { actions, outcome } = recorded.trajectory
+      return {
+        rollout,
+        step,
+        action: actions[step],
+        succeeded: outcome.kind === 'scored' && outcome.success,
+        kept,
+        open,
+        credit: estimateDifference(kept, open),
+        vote: voteOn(log, rollout, step, config),
+      }
+    },
+    async close() {
+      player.stop()
+      await worker.close?.()
+    },
+  }
+}
+
+type Arm = {
+  readonly player: Player
+  readonly environment: Environment
+  readonly recorded: Recorded
+  readonly task: Parameters<Player['play']>[1]
+  readonly step: number
+  readonly arm: ArmName
+  readonly from: OpenEpisode
+}
+
+async function playArm(
+  { player, environment, recorded, task, step, arm, from }: Arm,
+  { policyVersion, n, onContinuation }: WhatIfOptions,
+): Promise<Estimate> {
+  if (from.episode.turn.done) {
+    const settled = (await environment.settle?.(from.episode)) ?? from.episode
+    const value = settled.outcome() === 1 ? 1 : 0
+    return { value, low: value, high: value, n }
+  }
+  const { request, id } = recorded
+  const played = await Promise.all(
+    Array.from({ length: n }, async (_, index) => {
+      const trajectory = await player.play(
+        {
+          ...request,
+          rollout: `${request.rollout}/from-${step}/policy-${policyVersion}/${arm}/${index}`,
+          purpose: 'evaluation',
+          split: 'what-if',
+          index,
+          policyVersion,
+          seed: seedOf(request.seed, 'what-if', step, policyVersion, arm, index),
+        },
+        task,
+        from,
+      )
+      onContinuation?.({ trajectory, cause: id })
+      return trajectory
+    }),
+  )
+  const successes = played.filter(({ outcome }) => outcome.kind === 'scored' && outcome.success).length
+  return wilson(successes, n)
+}
+
+function voteOn(log: LogReader, rollout: string, step: number, { rewardModel }: Config): number | null {
+  const scored = log.byKey(`StepScored/${rollout}/${step}`)
+  if (scored?.type !== 'StepScored') return null
+  const { judgements, probability } = scored.data
+  return stepScore(
+    { scores: judgements.map(({ score }) => score), probability },
+    rewardModel.expected ? 'expected' : 'sampled',
+  )
+}
+
+/** `count` of the steps that were judged, each as likely as any other, in order of the log. */
+export function drawSteps(log: LogReader, count: number, seed: number): StepName[] {
+  const steps: StepName[] = []
+  for (const event of log.events({ types: ['StepScored'] }))
+    if (event.type === 'StepScored') steps.push({ rollout: event.data.rollout, step: event.data.step })
+  const drawn = rng(seedOf(seed, 'what-if'))
+    .shuffle(steps.map((_, index) => index))
+    .slice(0, count)
+  return drawn.sort((a, b) => a - b).map((index) => steps[index])
+}
+
+/** Pearson's correlation of causal credit and votes over steps, with its 95 % interval; null where one does not vary. */
+export function creditAndVotes(credits: readonly StepCredit[]): Estimate | null {
+  return correlation(
+    credits.flatMap(({ credit, vote }) => (vote === null ? [] : [[credit.value, vote] as const])),
+  )
+}
