@@ -12,12 +12,20 @@ import { type SegmentBuilder, segmentBuilder } from './segments.ts'
 type Request = EventData<'RolloutRequested'>
 type Trajectory = EventData<'TrajectoryCompleted'>
 
+export type Played = {
+  readonly trajectory: Trajectory
+  /** What its program made of the task's own tests; null where there are none. */
+  readonly tested: EventData<'ProgramTested'> | null
+}
+
 export type Player = {
   /**
    * Plays one rollout to its end, from a start of its own or from where another has come to. Rejects with code `rollout.env`
    * or `rollout.infra`; such a fault is never an outcome.
    */
   readonly play: (request: Request, task: Task, from?: OpenEpisode) => Promise<Trajectory>
+  /** As `play`, with what the tests of a program say. */
+  readonly playTested: (request: Request, task: Task, from?: OpenEpisode) => Promise<Played>
   /** Ends all that is being played. */
   readonly stop: () => void
 }
@@ -41,7 +49,7 @@ type Live = {
   trainable: boolean
   promptSha256: string | undefined
   readonly startedMs: number
-  readonly finish: (trajectory: Trajectory) => void
+  readonly finish: (played: Played) => void
   readonly fail: (error: RlError) => void
 }
 
@@ -69,7 +77,7 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
     }
   }
 
-  async function play(request: Request, task: Task, from?: OpenEpisode): Promise<Trajectory> {
+  async function playTested(request: Request, task: Task, from?: OpenEpisode): Promise<Played> {
     const startedMs = performance.now()
     const { episode, observations, actions } = from ?? (await start(request, task))
     return new Promise((finish, fail) => {
@@ -120,7 +128,7 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
       return
     }
     if (!reply.fits) {
-      end(one, () => one.finish(trajectory(one, 'context')))
+      end(one, () => one.finish({ trajectory: trajectory(one, 'context'), tested: null }))
       return
     }
     record(one, reply)
@@ -138,7 +146,10 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
     live.delete(one)
     try {
       one.episode = (await environment.settle?.(one.episode)) ?? one.episode
-      one.finish(trajectory(one, ended ?? 'step-limit'))
+      one.finish({
+        trajectory: trajectory(one, one.episode.turn.ended ?? ended ?? 'step-limit'),
+        tested: tested(one),
+      })
     } catch (cause) {
       one.fail(fault('infra', `the outcome of task '${one.task.id}' could not be found`, cause))
     }
@@ -149,13 +160,18 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
     settle()
   }
 
-  return { play, stop: () => stopped.abort(new RlError('the player was stopped', { code: 'rollout.infra' })) }
+  return {
+    play: async (request, task, from) => (await playTested(request, task, from)).trajectory,
+    playTested,
+    stop: () => stopped.abort(new RlError('the player was stopped', { code: 'rollout.infra' })),
+  }
 }
 
 function toRequest(one: Live): ActRequest {
   const { request, task, episode, observations, actions, segments } = one
   return {
     rollout: request.rollout,
+    task: task.id,
     kind: task.kind,
     goal: task.goal,
     observations,
@@ -203,6 +219,14 @@ function trajectory(one: Live, ended: Trajectory['ended']): Trajectory {
     usage: one.usage,
     timing: { durationMs: Math.round(performance.now() - one.startedMs) },
   }
+}
+
+function tested({ request, episode }: Live): EventData<'ProgramTested'> | null {
+  if (!episode.tested) return null
+  const { rollout, iteration, purpose, slot, task } = request
+  const { passed, verdicts } = episode.tested
+  const passedU8 = Uint8Array.from(passed, (pass) => (pass ? 1 : 0))
+  return { rollout, iteration, purpose, slot, task, passedU8, verdicts: [...verdicts] }
 }
 
 function fault(cause: 'env' | 'infra', message: string, error: unknown): RlError {
