@@ -49,7 +49,9 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
 }
 
 /** The config that the log begins with, and the one that holds now: in a fork they differ. */
-async function configsOf(log: LogClient): Promise<{ readonly first: Config; readonly config: Config }> {
+export async function configsOf(
+  log: LogClient,
+): Promise<{ readonly first: Config; readonly config: Config }> {
   const { events } = await readEvents(log, 1, ['RunStarted'])
   const last = events.at(-1)
   if (!last)
@@ -61,7 +63,7 @@ async function configsOf(log: LogClient): Promise<{ readonly first: Config; read
 }
 
 /** What the command line and NATS_TOKEN say; on the head's own machine the run's connection file knows the rest. */
-function addressOf(run: string, nats: string | null): BusAddress {
+export function addressOf(run: string, nats: string | null): BusAddress {
   const known = readConnection(runFolder(run).connection)
   const url = nats ?? known?.url
   if (url === undefined)
@@ -132,7 +134,9 @@ async function openWorkerOn(
   switch (role) {
     case 'environment': {
       const { environmentWorker } = await import('./environment/worker.ts')
-      return { worker: environmentWorker(config, environment, log), note: environment.name }
+      const worker = environmentWorker(config, environment, log)
+      if (config.environment.player === 'own') return { worker, note: environment.name }
+      return { worker: { ...worker, queues: [] }, note: `${environment.name}, played through the gateway` }
     }
     case 'adapter': {
       const { adapterWorker } = await import('./adapter/worker.ts')
@@ -140,7 +144,9 @@ async function openWorkerOn(
     }
     case 'policy': {
       const { openPolicyWorker } = await import('./policy/worker.ts')
-      return openPolicyWorker(config, environment, log)
+      const opened = await openPolicyWorker(config, environment, log)
+      if (config.policy.trainer === 'own') return opened
+      return (await import('./policy/external-training.ts')).externallyTrained(opened, config, log)
     }
     case 'reward-model': {
       const { openRewardModelWorker } = await import('./reward-model/worker.ts')

@@ -57,10 +57,14 @@ export async function openEnvironment({ environment, evaluation }: Config): Prom
         },
       })
     }
+    case 'agents': {
+      const { agentsEnvironment } = await import('./agents.ts')
+      return agentsEnvironment(environment.data ?? '')
+    }
     default:
       throw new RlError(`the environment '${environment.name}' cannot be opened here`, {
         code: 'environment.unknown',
-        hint: 'environment.name is alfworld, coding or simulated',
+        hint: 'environment.name is alfworld, coding, agents or simulated',
       })
   }
 }

@@ -74,7 +74,7 @@ const chunkSchema = z.object({
     }),
   ),
   prompt_token_ids: ids,
-  usage: z.unknown(),
+  usage: z.unknown().optional(),
 })
 
 export type AnswerStream = {

@@ -49,6 +49,7 @@ const takeSchema = z.strictObject({
         id: z.string().min(1).max(256),
         goal: z.string().max(100_000),
         kind: z.string().min(1).max(256).default('task'),
+        recipe: z.record(z.string(), z.unknown()).default({}),
       }),
     ])
     .optional(),

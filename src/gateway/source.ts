@@ -11,7 +11,7 @@ import type { Assignment } from './rollouts.ts'
 
 export type Wish = {
   /** Id of a task, or a task of the agent's own; any where absent. */
-  readonly task?: string | { readonly id: string; readonly goal: string; readonly kind: string }
+  readonly task?: string | Pick<Task, 'id' | 'goal' | 'kind' | 'recipe'>
   readonly waitMs: number
   readonly signal: AbortSignal
 }
@@ -121,7 +121,7 @@ export function agentsOwn({
       throw apiError(404, `no agent has brought a task '${id}' yet`, { param: 'task' })
     const index = known.size
     const slot = slotName('train', index)
-    const task: Task = { id, environment: 'agents', kind: wish.kind, goal: wish.goal, recipe: {} }
+    const task: Task = { id, environment: 'agents', kind: wish.kind, goal: wish.goal, recipe: wish.recipe }
     known.set(id, { slot, task })
     await log.append([{ type: 'TaskAdded', data: { slot, split: 'train', index, total: index + 1, task } }])
     return { slot, task }

@@ -1,0 +1,112 @@
+/**
+ * The file of a BatchReady, format `rl-batch/1`: one msgpack map, columns as little-endian bytes whose element type ends the
+ * name. docs/external-trainers.md describes it to other languages.
+ */
+import { z } from 'zod'
+import { RlError } from '../../errors.ts'
+import {
+  float32Column,
+  int32Column,
+  readFloat32,
+  readInt32,
+  readUint8,
+  toColumn,
+} from '../../events/columns.ts'
+import { pack, unpackUntrusted } from '../../events/msgpack.ts'
+import type { TrainingSample } from '../../models/port.ts'
+
+export const BATCH_FORMAT = 'rl-batch/1'
+
+const column = z.instanceof(Uint8Array)
+const segmentSchema = z.strictObject({
+  /** Rollout and first step, e.g. `3/train-00012/5#0`. */
+  id: z.string(),
+  /** Version that sampled it: older than the parent where rollouts may be stale. */
+  policyVersion: z.int().nonnegative(),
+  /** Int32 [T]. */
+  tokensI32: column,
+  /** Uint8 [T]: the loss mask, 1 where a token was sampled and is trained. */
+  maskU8: column,
+  /** Float32 [T]: log-probs at sampling, where the mask is 1. */
+  logprobsF32: column,
+  /** Float32 [T]: where the mask is 1. */
+  advantagesF32: column,
+  /** Float32 [T]: log-probs of the KL reference; those at sampling where absent. */
+  referenceLogprobsF32: column.optional(),
+  /** Int32 [T + 1] and values: tokens allowed at each position, an empty range allows all; absent where all were. */
+  allowedOffsetsI32: column.optional(),
+  allowedI32: column.optional(),
+})
+const fileSchema = z.strictObject({
+  format: z.literal(BATCH_FORMAT),
+  run: z.string(),
+  version: z.int().positive(),
+  parentVersion: z.int().nonnegative(),
+  segments: z.array(segmentSchema),
+})
+
+export type BatchFile = {
+  readonly run: string
+  readonly version: number
+  readonly parentVersion: number
+  readonly samples: readonly (TrainingSample & { readonly policyVersion: number })[]
+}
+
+export function encodeBatch({ run, version, parentVersion, samples }: BatchFile): Uint8Array {
+  return pack({
+    format: BATCH_FORMAT,
+    run,
+    version,
+    parentVersion,
+    segments: samples.map(
+      ({ id, policyVersion, tokens, mask, logprobs, advantages, referenceLogprobs, allowed }) => ({
+        id,
+        policyVersion,
+        tokensI32: int32Column(tokens),
+        maskU8: toColumn(mask),
+        logprobsF32: float32Column(logprobs),
+        advantagesF32: float32Column(advantages),
+        ...(referenceLogprobs ? { referenceLogprobsF32: float32Column(referenceLogprobs) } : {}),
+        ...(allowed
+          ? { allowedOffsetsI32: int32Column(allowed.offsets), allowedI32: int32Column(allowed.tokens) }
+          : {}),
+      }),
+    ),
+  })
+}
+
+/** @throws RlError `batch.bad-file` */
+export function decodeBatch(bytes: Uint8Array): BatchFile {
+  const parsed = fileSchema.safeParse(unpackUntrusted(bytes))
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new RlError(
+      `the batch is not of format ${BATCH_FORMAT}: ${issue.path.join('.')} ${issue.message}`,
+      {
+        code: 'batch.bad-file',
+      },
+    )
+  }
+  const { run, version, parentVersion, segments } = parsed.data
+  return {
+    run,
+    version,
+    parentVersion,
+    samples: segments.map((segment) => ({
+      id: segment.id,
+      policyVersion: segment.policyVersion,
+      tokens: readInt32(segment.tokensI32),
+      mask: readUint8(segment.maskU8),
+      logprobs: readFloat32(segment.logprobsF32),
+      advantages: readFloat32(segment.advantagesF32),
+      ...(segment.referenceLogprobsF32
+        ? { referenceLogprobs: readFloat32(segment.referenceLogprobsF32) }
+        : {}),
+      ...(segment.allowedOffsetsI32 && segment.allowedI32
+        ? {
+            allowed: { offsets: readInt32(segment.allowedOffsetsI32), tokens: readInt32(segment.allowedI32) },
+          }
+        : {}),
+    })),
+  }
+}

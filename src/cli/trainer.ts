@@ -1,0 +1,59 @@
+import { addressOf, configsOf } from '../actors/start-role.ts'
+import { RlError } from '../errors.ts'
+import { connectBus } from '../events/bus.ts'
+import { connectLog } from '../events/log-client.ts'
+import { type Command, parseCommandLine } from './command.ts'
+import { required } from './model-flags.ts'
+
+export const command: Command = {
+  summary: "train a run's policy in a process of its own: the reference for external trainers",
+  help: `
+rl trainer --run RUN [--nats URL] [--model DIR]
+
+Answers each BatchReady of a run with policy.trainer external: reads the batch, makes one update of the local model, writes the
+checkpoint into the run's folder and appends PolicyUpdated. Ends with the run.
+
+  --nats URL    of the head, from other hosts (token in NATS_TOKEN); the run's folder must be shared
+  --model DIR   the weights that the run begins with, where its policy is behind an endpoint
+
+docs/external-trainers.md shows the same in Python.`,
+  async run(argv) {
+    const { values } = parseCommandLine(
+      { options: { run: { type: 'string' }, nats: { type: 'string' }, model: { type: 'string' } } },
+      argv,
+    )
+    const run = required('--run', values.run)
+    const bus = await connectBus({ ...addressOf(run, values.nats ?? null), name: 'trainer' })
+    const log = connectLog({ bus, run, actor: 'policy/trainer' })
+    try {
+      const { config } = await configsOf(log)
+      if (config.policy.trainer !== 'external')
+        throw new RlError(`run '${run}' trains its policy itself`, {
+          code: 'config.invalid',
+          hint: 'start it with --set policy.trainer=external',
+        })
+      const { startTrainer } = await import('../trainer/trainer.ts')
+      const trainer = await startTrainer({
+        log,
+        config,
+        baseFolder: values.model ?? null,
+        report: (line) => void process.stdout.write(`${line}\n`),
+      })
+      try {
+        await Promise.race([
+          trainer.done,
+          new Promise<void>((resolve) => {
+            process.once('SIGINT', () => resolve())
+            process.once('SIGTERM', () => resolve())
+          }),
+        ])
+      } finally {
+        await trainer.stop()
+      }
+    } finally {
+      log.close()
+      await bus.close()
+    }
+    return 0
+  },
+}

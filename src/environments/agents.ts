@@ -1,0 +1,77 @@
+/** Tasks that only agents outside can play: lines of JSON with an id and a goal. The agent says how it went. */
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { RlError } from '../errors.ts'
+import type { Environment, Task } from './port.ts'
+
+const lineSchema = z.strictObject({
+  id: z.string().min(1).max(256),
+  goal: z.string().max(100_000),
+  kind: z.string().min(1).max(256).default('task'),
+  /** The split that it belongs to. */
+  split: z.string().min(1).default('train'),
+  /** Whatever the agent needs to set the task up. */
+  recipe: z.record(z.string(), z.unknown()).default({}),
+})
+
+/** @throws RlError `environment.data` with file and line */
+export function agentsEnvironment(path: string): Environment {
+  const bySplit = readTasks(path)
+  const refuse = (what: string): RlError =>
+    new RlError(`${what}: tasks of agents are played by agents alone`, {
+      code: 'environment.agents',
+      hint: 'use environment.player gateway, and rl gateway --run RUN',
+    })
+  return {
+    name: 'agents',
+    tasks: async (split) => bySplit.get(split) ?? [],
+    async reset({ id }) {
+      throw refuse(`task '${id}' cannot be started here`)
+    },
+    describe: async ({ goal }) => goal,
+    rewrite: async () => ({ refused: 'only the agent knows what its tasks are made of' }),
+    validate: async () => ({ ok: true }),
+    progress: async () => null,
+  }
+}
+
+function readTasks(path: string): ReadonlyMap<string, readonly Task[]> {
+  const bySplit = new Map<string, Task[]>()
+  const seen = new Set<string>()
+  for (const [index, line] of read(path).split('\n').entries()) {
+    if (line.trim() === '') continue
+    const parsed = lineSchema.safeParse(json(line))
+    const wrong = !parsed.success
+      ? `${parsed.error.issues[0].path.join('.') || 'line'}: ${parsed.error.issues[0].message}`
+      : seen.has(parsed.data.id)
+        ? `the id '${parsed.data.id}' stands twice`
+        : null
+    if (!parsed.success || wrong !== null)
+      throw new RlError(`${path}:${index + 1}: ${wrong}`, {
+        code: 'environment.data',
+        hint: 'a line is {"id": "...", "goal": "...", "kind"?: "...", "split"?: "train", "recipe"?: {}}',
+      })
+    const { id, goal, kind, split, recipe } = parsed.data
+    seen.add(id)
+    const tasks = bySplit.get(split) ?? []
+    tasks.push({ id, environment: 'agents', kind, goal, recipe })
+    bySplit.set(split, tasks)
+  }
+  return bySplit
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new RlError(`${path} cannot be read`, { code: 'environment.data', cause })
+  }
+}
+
+function json(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,222 @@
+/** The gateway with all that it needs: as a worker of a live run, or with a run of its own for recording agents. */
+import { existsSync } from 'node:fs'
+import { codeVersion } from '../actors/head/code-version.ts'
+import { startHeadCore } from '../actors/head/head-core.ts'
+import { readEvents } from '../actors/recall.ts'
+import { redact } from '../actors/redact.ts'
+import { startActor } from '../actors/runtime.ts'
+import { addressOf, configsOf } from '../actors/start-role.ts'
+import { runFolder } from '../broker/connection.ts'
+import { configDigest, redact as loggable, parseConfig } from '../config.ts'
+import { RlError } from '../errors.ts'
+import { connectBus } from '../events/bus.ts'
+import { connectLog, type LogClient } from '../events/log-client.ts'
+import { subscribe } from '../events/subscription.ts'
+import { agentCalls } from './calls.ts'
+import { openRollouts } from './rollouts.ts'
+import { type GatewayServer, startGatewayServer } from './server.ts'
+import { agentsOwn, openOffers, type RolloutSource } from './source.ts'
+import { openTargets, type Targets } from './targets.ts'
+import { openUpstream, type Target } from './upstream.ts'
+import { gatewayWorker } from './worker.ts'
+
+export type GatewayOptions = {
+  readonly run: string
+  readonly host?: string
+  readonly port?: number
+  /** A random one where none is given. */
+  readonly token?: string
+  /** The model; of a live run its own policy where absent. */
+  readonly target?: Target
+  /** Environment variable with the key of the model's endpoint; that of the run's policy where absent. */
+  readonly keyEnv?: string
+  readonly maxCalls?: number
+}
+
+export type Gateway = {
+  readonly server: GatewayServer
+  readonly counters: () => Readonly<Record<string, number>>
+  /** Fails when the run cannot be served any longer. */
+  readonly done: Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** Calls in hand may end before connections are cut. */
+const DRAIN_MS = 10_000
+
+/**
+ * Serves the rollouts that a live run asks for. Errors: `cli.usage` where there is no head, `config.invalid` where the run plays
+ * its rollouts itself, `server.listen`.
+ */
+export async function joinRun(options: GatewayOptions & { readonly nats: string | null }): Promise<Gateway> {
+  const { run, nats } = options
+  const address = addressOf(run, nats)
+  const bus = await connectBus({ ...address, name: 'gateway' })
+  const log = connectLog({ bus, run, actor: 'environment/gateway' })
+  const undo: (() => Promise<void> | void)[] = [() => bus.close(), log.close]
+  try {
+    const { config } = await configsOf(log)
+    if (config.environment.player !== 'gateway')
+      throw new RlError(`run '${run}' plays its rollouts itself`, {
+        code: 'config.invalid',
+        hint: 'start it with --set environment.player=gateway',
+      })
+    const { provider, model, baseUrl, apiKeyEnv } = config.policy
+    const target = options.target ?? (provider === 'openai' && baseUrl ? { baseUrl, model } : undefined)
+    if (target === undefined)
+      throw new RlError(`the policy of run '${run}' is behind no endpoint`, {
+        code: 'cli.usage',
+        hint: 'give --upstream and --model',
+      })
+    const targets = openTargets(target)
+    const view = await subscribe({ bus, run, types: ['PolicyPublished', 'PolicyRetired'] }, targets.see)
+    undo.push(view.stop)
+    const offers = openOffers()
+    const inner = await serve({ ...options, keyEnv: options.keyEnv ?? apiKeyEnv }, targets, offers, {
+      callMs: config.run.deadlines.llmCallSeconds * 1000,
+    })
+    undo.push(() => inner.close(false))
+    const actor = await startActor({
+      role: 'environment',
+      run,
+      address,
+      worker: gatewayWorker(config, log, offers, inner.counters),
+      note: `gateway for agents on ${inner.server.url}`,
+      heartbeatMs: config.run.heartbeatSeconds * 1000,
+      attempts: config.run.attempts,
+    })
+    undo.push(actor.stop)
+    return {
+      server: inner.server,
+      counters: inner.counters,
+      done: Promise.race([actor.done, view.done]),
+      close: () => unwind(undo),
+    }
+  } catch (error) {
+    await unwind(undo)
+    throw error
+  }
+}
+
+export type RecordOptions = GatewayOptions & {
+  readonly target: Target
+  readonly deadlineSeconds: number
+  readonly callSeconds: number
+  readonly maxRolloutCalls: number
+}
+
+/** Keeps a run of its own, in which agents bring their tasks: nothing is judged or trained. A run of that name goes on. */
+export async function recordRun(options: RecordOptions): Promise<Gateway> {
+  const { run, target } = options
+  const folder = runFolder(run)
+  const resumed = existsSync(folder.log)
+  const undo: (() => Promise<void> | void)[] = []
+  try {
+    const core = await startHeadCore({ folder, work: [] })
+    undo.push(core.close)
+    const config = recordedConfig(options)
+    core.service.append([
+      resumed
+        ? { type: 'RunResumed', data: { reason: 'the gateway was started again' } }
+        : {
+            type: 'RunStarted',
+            data: {
+              config: loggable(config),
+              configDigest: configDigest(config),
+              codeVersion: codeVersion(),
+              seed: config.run.seed,
+              parent: null,
+            },
+          },
+    ])
+    const log = connectLog({ bus: core.bus, run, actor: 'environment/gateway' })
+    undo.push(log.close)
+    const source = await ownSource(log, options, config.run.seed)
+    const inner = await serve(options, openTargets(target), source, { callMs: options.callSeconds * 1000 })
+    undo.push(() => inner.close(true))
+    const forever = new Promise<void>(() => {})
+    return { server: inner.server, counters: inner.counters, done: forever, close: () => unwind(undo) }
+  } catch (error) {
+    await unwind(undo)
+    throw error
+  }
+}
+
+async function ownSource(
+  log: LogClient,
+  { deadlineSeconds, maxRolloutCalls }: RecordOptions,
+  seed: number,
+): Promise<RolloutSource> {
+  const { events } = await readEvents(log, 1, ['TaskAdded', 'RolloutRequested'])
+  return agentsOwn({
+    log,
+    seed,
+    deadlineMs: deadlineSeconds * 1000,
+    maxCalls: maxRolloutCalls,
+    tasks: events.flatMap((event) => (event.type === 'TaskAdded' ? [event.data] : [])),
+    requests: events.flatMap((event) => (event.type === 'RolloutRequested' ? [event.data] : [])),
+  })
+}
+
+function recordedConfig({ target, deadlineSeconds, callSeconds, maxRolloutCalls }: RecordOptions) {
+  return parseConfig({
+    run: {
+      iterations: 1,
+      deadlines: {
+        llmCallSeconds: callSeconds,
+        stepSeconds: callSeconds + 1,
+        rolloutSeconds: Math.max(deadlineSeconds, callSeconds + 2),
+        scoringSeconds: Math.max(deadlineSeconds, callSeconds + 2) + 1,
+      },
+    },
+    environment: {
+      name: 'agents',
+      player: 'gateway',
+      source: 'data',
+      data: 'brought by agents',
+      maxSteps: maxRolloutCalls,
+    },
+    policy: { provider: 'openai', acting: 'free', ...target, training: { enabled: false } },
+    rewardModel: { mode: 'off' },
+    learning: { reward: 'outcome' },
+    adaptation: { enabled: false },
+    evaluation: { splits: [] },
+  })
+}
+
+/** Rollouts, calls and the server around them. */
+async function serve(
+  { host, port, token, keyEnv, maxCalls }: GatewayOptions,
+  { targetOf }: Targets,
+  source: RolloutSource,
+  { callMs }: { readonly callMs: number },
+) {
+  const key = (keyEnv === undefined ? undefined : process.env[keyEnv]) || null
+  const upstream = openUpstream({ key, callMs })
+  const rollouts = openRollouts()
+  const faults: Record<string, number> = {}
+  const calls = agentCalls({
+    upstream,
+    targetOf,
+    clean: (text) => redact(text, key === null ? [] : [key]),
+    onFault(kind) {
+      faults[`fault ${kind}`] = (faults[`fault ${kind}`] ?? 0) + 1
+    },
+  })
+  const server = await startGatewayServer({ source, rollouts, calls, targetOf, host, port, token, maxCalls })
+  return {
+    server,
+    counters: () => ({ ...rollouts.counts(), ...faults }),
+    /** @param giveUp whether open rollouts end as failed here; else the run asks for them again */
+    async close(giveUp: boolean): Promise<void> {
+      await server.close(DRAIN_MS)
+      await rollouts.stop(giveUp)
+      upstream.close()
+    },
+  }
+}
+
+/** The last that was started ends first. */
+async function unwind(undo: (() => Promise<void> | void)[]): Promise<void> {
+  for (const step of undo.splice(0).reverse()) await step()
+}

@@ -1,0 +1,71 @@
+/** The gateway as a worker of a run's environment: what the run asks to be played, agents outside play. */
+import { rolloutQueue } from '../actors/environment/worker.ts'
+import { openTaskBook } from '../actors/recall.ts'
+import type { JobContext, Worker } from '../actors/worker.ts'
+import type { Config } from '../config.ts'
+import { explain } from '../errors.ts'
+import type { EventData, NewEvent } from '../events/catalogue.ts'
+import type { LogClient } from '../events/log-client.ts'
+import type { Assignment } from './rollouts.ts'
+import type { Offers } from './source.ts'
+
+type Request = EventData<'RolloutRequested'>
+
+/** Rollouts that a gateway offers or has in agents' hands at a time. */
+const ROLLOUTS_AT_A_TIME = 512
+
+export function gatewayWorker(
+  config: Config,
+  log: LogClient,
+  offers: Offers,
+  counters: () => Readonly<Record<string, number>>,
+): Worker {
+  const tasks = openTaskBook(log)
+  const deadlineMs = config.run.deadlines.rolloutSeconds * 1000
+
+  /** Resolves when an agent has told the outcome or its time is over: the events are in the log then. */
+  async function play(request: Request, { lease, signal, event }: JobContext): Promise<NewEvent[]> {
+    const { rollout } = request
+    const task = await tasks.find(request.task)
+    let endLease = lease(`an agent for ${rollout}`, 'agents', deadlineMs)
+    try {
+      return await new Promise((resolve, reject) => {
+        const cause = event?.id ?? null
+        const assignment: Assignment = {
+          request,
+          task,
+          deadlineMs,
+          claimed(agent) {
+            endLease()
+            endLease = lease(`the outcome of ${rollout}`, agent, deadlineMs)
+            const claim = { rollout, task: task.id, agent, deadlineSeconds: deadlineMs / 1000 }
+            log.append([{ type: 'RolloutClaimed', data: claim }], { cause }).catch(reject)
+          },
+          async finish(events) {
+            try {
+              await log.append(events, { cause })
+              resolve([])
+            } catch (error) {
+              reject(error)
+              throw new Error(`the end of ${rollout} could not be kept: ${explain(error)}`)
+            }
+          },
+        }
+        const withdraw = offers.offer(assignment)
+        signal.addEventListener('abort', () => {
+          withdraw()
+          resolve([])
+        })
+        if (signal.aborted) resolve([])
+      })
+    } finally {
+      endLease()
+    }
+  }
+
+  return {
+    perform: (job, context) => play(job.input as Request, context),
+    queues: [{ ...rolloutQueue(deadlineMs), concurrency: ROLLOUTS_AT_A_TIME }],
+    counters,
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * The reference trainer: a process of its own that answers each BatchReady of a run with a new version of a local model. What it
+ * does is what a trainer in any language does; docs/external-trainers.md tells how.
+ */
+import { checkpointFolder, saveCheckpoint, updatedEvents, updateFigures } from '../actors/checkpoints.ts'
+import { decodeBatch } from '../actors/policy/batch-file.ts'
+import { updateOptions } from '../actors/update-options.ts'
+import type { Config } from '../config.ts'
+import { RlError } from '../errors.ts'
+import type { EventData, LoggedEvent } from '../events/catalogue.ts'
+import type { LogClient } from '../events/log-client.ts'
+import { subscribe } from '../events/subscription.ts'
+import { openLocalModel } from '../models/local/model.ts'
+import type { TrainableModel } from '../models/port.ts'
+
+export type TrainerOptions = {
+  readonly log: LogClient
+  readonly config: Config
+  /** Weights that the run's first version has where they lie in no run's folder. */
+  readonly baseFolder: string | null
+  readonly report: (line: string) => void
+}
+
+export type Trainer = {
+  /** Resolves when the run is over; fails when an update failed. */
+  readonly done: Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+/** Batches come one after the other: a run makes no batch before the version of the one before. */
+export async function startTrainer({ log, config, baseFolder, report }: TrainerOptions): Promise<Trainer> {
+  let model: TrainableModel | null = null
+  let turn: Promise<void> = Promise.resolve()
+  let settle: { readonly resolve: () => void; readonly reject: (error: unknown) => void }
+  const done = new Promise<void>((resolve, reject) => {
+    settle = { resolve, reject }
+  })
+  done.catch(() => {})
+  /** Of this trainer's last update: its moments of Adam are those of the checkpoint, so nothing needs to be read again. */
+  let holds: string | null = null
+
+  async function answer({ id, data }: LoggedEvent<'BatchReady'>): Promise<void> {
+    const { version } = data
+    const [known] = await log.positionsOf([`PolicyUpdated/${version}`])
+    if (known !== null) return
+    const startedMs = performance.now()
+    const { samples } = decodeBatch(await log.getBlob(data.file))
+    const folder = folderOf(data)
+    if (model === null) model = await openLocalModel({ folder, backend: config.backend })
+    else if (holds !== data.parent?.sha256) await model.load(folder)
+    holds = null
+    const figures = updateFigures(
+      await model.update(samples, updateOptions(config.policy.training, data.seed)),
+    )
+    const checkpoint = await saveCheckpoint(model, log.run, 'policy', version)
+    holds = checkpoint.sha256
+    const updated = updatedEvents('policy', {
+      iteration: data.iteration,
+      version,
+      parentVersion: data.parentVersion,
+      checkpoint,
+      trainedOn: [...data.trainedOn],
+      samples: data.samples,
+      metrics: { ...data.metrics, ...figures.metrics },
+      stopped: figures.stopped,
+      timing: { durationMs: Math.round(performance.now() - startedMs) },
+    })
+    const appended = await log.append(updated, { cause: id })
+    report(
+      appended.at(-1)?.duplicate
+        ? `version ${version} came too late: the run has gone on`
+        : `version ${version} from ${samples.length} samples in ${Math.round(performance.now() - startedMs)} ms`,
+    )
+  }
+
+  function folderOf({ parent, parentVersion }: EventData<'BatchReady'>): string {
+    if (parent) return checkpointFolder(parent.run, parent)
+    if (baseFolder !== null) return baseFolder
+    throw new RlError(`the weights of version ${parentVersion} lie in no run's folder`, {
+      code: 'cli.usage',
+      hint: 'name the folder that the endpoint serves: --model DIR',
+    })
+  }
+
+  const view = await subscribe(
+    { bus: log.bus, run: log.run, types: ['BatchReady', 'RunCompleted', 'RunFailed'] },
+    (event) => {
+      if (event.type === 'BatchReady')
+        turn = turn.then(() => answer(event)).catch((error: unknown) => settle.reject(error))
+      if (event.type === 'RunCompleted' || event.type === 'RunFailed') void turn.then(() => settle.resolve())
+    },
+  )
+  view.done.catch((error: unknown) => settle.reject(error))
+  return {
+    done,
+    async stop() {
+      await view.stop()
+      await turn
+      await model?.close()
+    },
+  }
+}

@@ -1,0 +1,319 @@
+/** The gateway with a run of its own, before an endpoint that answers as it is told. */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import OpenAI from 'openai'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { runFolder } from '../../src/broker/connection.ts'
+import type { EventType, LoggedEvent } from '../../src/events/catalogue.ts'
+import { readFloat32, readInt32 } from '../../src/events/columns.ts'
+import { openLogReader } from '../../src/events/log-reader.ts'
+import { type Gateway, recordRun } from '../../src/gateway/start.ts'
+import { temporaryFolder, until } from '../support/run.ts'
+import {
+  type Asked,
+  completion,
+  completionEvents,
+  type ScriptedEndpoint,
+  startScriptedEndpoint,
+} from '../support/scripted-endpoint.ts'
+
+const root = temporaryFolder()
+process.env.RL_RUNS = root
+process.env.RL_TEST_UPSTREAM_WORD = 'upstream-word-123456'
+
+let answer: (asked: Asked, response: ServerResponse, index: number) => unknown = () => undefined
+let endpoint: ScriptedEndpoint
+let gateway: Gateway
+
+type Taken = {
+  readonly rollout: string
+  readonly url: string
+  readonly outcome_url: string
+  readonly key: string
+  readonly model: string
+}
+
+test.before(async () => {
+  endpoint = await startScriptedEndpoint((asked, response, index) => answer(asked, response, index))
+  gateway = await recordRun({
+    run: 'agents',
+    target: { baseUrl: endpoint.url, model: 'scripted' },
+    keyEnv: 'RL_TEST_UPSTREAM_WORD',
+    deadlineSeconds: 30,
+    callSeconds: 5,
+    maxRolloutCalls: 6,
+  })
+})
+
+test.after(async () => {
+  await gateway.close()
+  await endpoint.close()
+})
+
+function post(url: string, key: string, body: unknown): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+}
+
+async function take(id: string): Promise<Taken> {
+  const { url, token } = gateway.server
+  const answered = await post(`${url}/rollouts`, token, { agent: 'test', task: { id, goal: `do ${id}` } })
+  assert.is(answered.status, 201)
+  return (await answered.json()) as Taken
+}
+
+const clientOf = ({ url, key }: Taken) => new OpenAI({ baseURL: url, apiKey: key, maxRetries: 0 })
+const keys: string[] = []
+
+function eventsOf<T extends EventType>(rollout: string, type: T, run = 'agents'): LoggedEvent<T>[] {
+  const log = openLogReader(runFolder(run, root).log)
+  try {
+    return ([...log.events({ types: [type] })] as LoggedEvent<T>[]).filter(
+      ({ data }) => (data as { rollout: string }).rollout === rollout,
+    )
+  } finally {
+    log.close()
+  }
+}
+
+const TOOLS: OpenAI.ChatCompletionTool[] = [
+  { type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } },
+]
+const LOOK = {
+  content: null,
+  tool_calls: [{ id: 'call-1', type: 'function', function: { name: 'look', arguments: '{"at":"box"}' } }],
+}
+
+for (const stream of [false, true])
+  test(`calls become the steps of a trajectory, ${stream ? 'streamed' : 'whole'}`, async () => {
+    const wholes = [
+      completion(LOOK, { prompt: [1, 2, 3], tokens: [4, 5] }),
+      completion({ content: 'a cat' }, { prompt: [1, 2, 3, 4, 5, 6], tokens: [7] }),
+      completion({ content: 'done' }, { prompt: [9, 9], tokens: [8] }),
+    ]
+    let call = 0
+    answer = (_, response) => {
+      const whole = wholes[call++]
+      if (!stream) return whole
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (const event of completionEvents(whole)) response.write(event)
+      response.end()
+      return undefined
+    }
+    const taken = await take(`tools-${stream}`)
+    keys.push(taken.key)
+    const client = clientOf(taken)
+    const messages: OpenAI.ChatCompletionMessageParam[] = [
+      { role: 'system', content: 'be brief' },
+      { role: 'user', content: 'what is in the box?' },
+    ]
+    const ask = async () => {
+      const body = { model: 'whatever', messages, tools: TOOLS }
+      if (!stream) return (await client.chat.completions.create(body)).choices[0].message
+      return (await client.chat.completions.stream(body).finalChatCompletion()).choices[0].message
+    }
+    const first = await ask()
+    assert.is(
+      first.tool_calls?.[0].type === 'function' && first.tool_calls[0].function.arguments,
+      '{"at":"box"}',
+    )
+    messages.push(first, { role: 'tool', tool_call_id: 'call-1', content: 'a cat sleeps' })
+    assert.is((await ask()).content, 'a cat')
+    messages.splice(0, messages.length, { role: 'user', content: 'anything else?' })
+    await ask()
+    const asked = endpoint.asked.slice(-3)
+    assert.equal(
+      asked.map(({ body }) => [body.model, body.return_token_ids, body.logprobs]),
+      Array.from({ length: 3 }, () => ['scripted', true, true]),
+    )
+    assert.is(asked[0].authorization, 'Bearer upstream-word-123456')
+    assert.equal(asked[0].body.tools, TOOLS)
+
+    const told = { success: true, observation: 'the box is shut' }
+    const ended = await post(taken.outcome_url, taken.key, told)
+    assert.equal(await ended.json(), { rollout: taken.rollout, ended: 'scored', steps: 3 })
+    const [{ data }] = eventsOf(taken.rollout, 'TrajectoryCompleted')
+    assert.equal(data.outcome, { kind: 'scored', value: 1, success: true })
+    assert.equal(data.observations, [
+      'system: be brief\nuser: what is in the box?',
+      'a cat sleeps',
+      'anything else?',
+      'the box is shut',
+    ])
+    assert.equal(data.actions, [
+      '<tool_call>{"name":"look","arguments":"{\\"at\\":\\"box\\"}"}</tool_call>',
+      'a cat',
+      'done',
+    ])
+    assert.is(data.trainable, true)
+    // The second prompt goes on where the first answer ended, the third does not.
+    assert.equal(
+      data.segments.map(({ firstStep, tokensI32, maskU8, stepStartI32, logprobsF32 }) => ({
+        firstStep,
+        tokens: [...readInt32(tokensI32)],
+        mask: [...maskU8],
+        starts: [...readInt32(stepStartI32)],
+        logprobs: [...readFloat32(logprobsF32)],
+      })),
+      [
+        {
+          firstStep: 0,
+          tokens: [1, 2, 3, 4, 5, 6, 7],
+          mask: [0, 0, 0, 1, 1, 0, 1],
+          starts: [3, 6],
+          logprobs: [0, 0, 0, -0.5, -0.625, 0, -0.875],
+        },
+        { firstStep: 2, tokens: [9, 9, 8], mask: [0, 0, 1], starts: [2], logprobs: [0, 0, -1] },
+      ],
+    )
+    const [{ data: recorded }] = eventsOf(taken.rollout, 'CallsRecorded')
+    assert.equal(
+      recorded.calls.map(({ kept, messages: text, tools }) => [
+        kept,
+        JSON.parse(text).length,
+        tools !== null,
+      ]),
+      [
+        [0, 2, true],
+        [2, 2, false],
+        [0, 1, false],
+      ],
+    )
+    assert.is(JSON.parse(recorded.calls[0].answer).tool_calls[0].function.name, 'look')
+  })
+
+test('an endpoint without token ids gives a trajectory that is not trainable', async () => {
+  answer = (asked, response) => {
+    if ('return_token_ids' in asked.body) {
+      response.writeHead(400).end('{"error":{"message":"unknown field return_token_ids"}}')
+      return undefined
+    }
+    return { choices: [{ message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }] }
+  }
+  const taken = await take('plain')
+  const said = await clientOf(taken).chat.completions.create({
+    model: 'm',
+    messages: [{ role: 'user', content: 'hello' }],
+  })
+  assert.is(said.choices[0].message.content, 'hi')
+  await post(taken.outcome_url, taken.key, { score: 0.5 })
+  const [{ data }] = eventsOf(taken.rollout, 'TrajectoryCompleted')
+  assert.is(data.trainable, false)
+  assert.equal(data.segments, [])
+  assert.equal(data.outcome, { kind: 'scored', value: 0.5, success: false })
+})
+
+test('faults reach the agent as they are, are counted, and are never steps', async () => {
+  const whole = JSON.stringify(completion({ content: 'x' }, { prompt: [1], tokens: [2] }))
+  const faults: readonly (readonly [string, number, (response: ServerResponse) => void])[] = [
+    [
+      'rate-limit',
+      429,
+      (r) => r.writeHead(429, { 'retry-after': '7' }).end('{"error":{"message":"slow down"}}'),
+    ],
+    ['server', 500, (r) => r.writeHead(500).end('{"error":{"message":"key upstream-word-123456 failed"}}')],
+    ['unauthorised', 502, (r) => r.writeHead(401).end('{"error":{"message":"bad key"}}')],
+    ['bad-json', 502, (r) => r.writeHead(200).end(whole.slice(0, 40))],
+    ['empty-choices', 502, (r) => r.writeHead(200).end('{"choices":[]}')],
+    ['connection', 502, (r) => r.destroy()],
+  ]
+  const taken = await take('faults')
+  const body = { model: 'm', messages: [{ role: 'user', content: 'hello' }] }
+  for (const [kind, status, spoil] of faults) {
+    answer = (_, response) => void spoil(response)
+    const before = gateway.counters()[`fault ${kind}`] ?? 0
+    const got = await post(`${taken.url}/chat/completions`, taken.key, body)
+    const text = await got.text()
+    assert.is(got.status, status, kind)
+    if (status === 429) assert.is(got.headers.get('retry-after'), '7')
+    assert.not.match(text, 'upstream-word')
+    assert.is(gateway.counters()[`fault ${kind}`], before + 1, kind)
+  }
+  const [first, ...rest] = completionEvents(JSON.parse(whole))
+  answer = (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(first, () => response.destroy())
+  }
+  let broke = false
+  try {
+    const stream = await post(`${taken.url}/chat/completions`, taken.key, { ...body, stream: true })
+    await stream.text()
+  } catch {
+    broke = true
+  }
+  assert.ok(broke, 'a stream that breaks off is not a whole one')
+  assert.ok(rest.length > 0)
+  const ended = await post(taken.outcome_url, taken.key, { success: true })
+  assert.equal(await ended.json(), { rollout: taken.rollout, ended: 'failed', steps: 0 })
+  assert.equal(eventsOf(taken.rollout, 'TrajectoryCompleted'), [])
+  const [{ data }] = eventsOf(taken.rollout, 'RolloutFailed')
+  assert.is(data.cause, 'agent')
+})
+
+test('keys open their own rollout alone, and an end is told once', async () => {
+  answer = () => completion({ content: 'x' }, { prompt: [1], tokens: [2] })
+  const [mine, other] = [await take('mine'), await take('other')]
+  const body = { model: 'm', messages: [{ role: 'user', content: 'hello' }] }
+  const call = `${mine.url}/chat/completions`
+  assert.is((await post(call, other.key, body)).status, 401)
+  assert.is((await post(call, gateway.server.token, body)).status, 401)
+  assert.is((await post(mine.outcome_url, other.key, { success: true })).status, 401)
+  assert.is((await post(`${gateway.server.url}/rollouts`, mine.key, {})).status, 401)
+  assert.is((await post(call.replace(/rollouts\/[\w-]+/, 'rollouts/nobody'), mine.key, body)).status, 404)
+  assert.is((await post(call, mine.key, '{')).status, 400)
+  assert.is((await post(call, mine.key, { ...body, n: 2 })).status, 400)
+  assert.is((await post(call, mine.key, 'x'.repeat(16_000_001))).status, 413)
+  assert.is((await post(mine.outcome_url, mine.key, { success: 'yes' })).status, 400)
+  for (let i = 0; i < 6; i++) assert.is((await post(call, mine.key, body)).status, 200)
+  assert.is((await post(call, mine.key, body)).status, 409)
+  assert.is((await post(mine.outcome_url, mine.key, { success: true })).status, 200)
+  assert.is((await post(mine.outcome_url, mine.key, { success: true })).status, 200)
+  assert.is((await post(mine.outcome_url, mine.key, { success: false })).status, 409)
+  assert.is((await post(call, mine.key, body)).status, 410)
+  assert.is(eventsOf(mine.rollout, 'TrajectoryCompleted').length, 1)
+  await post(other.outcome_url, other.key, { failed: 'env', error: 'no room' })
+  assert.is(eventsOf(other.rollout, 'RolloutFailed')[0].data.cause, 'env')
+})
+
+test('a rollout without an outcome ends as out of time, and one that is open when the gateway ends as a fault', async () => {
+  answer = () => completion({ content: 'x' }, { prompt: [1], tokens: [2] })
+  const short = await recordRun({
+    run: 'short',
+    target: { baseUrl: endpoint.url, model: 'scripted' },
+    deadlineSeconds: 0.3,
+    callSeconds: 5,
+    maxRolloutCalls: 6,
+  })
+  const open = async (id: string) =>
+    (await (
+      await post(`${short.server.url}/rollouts`, short.server.token, { task: { id, goal: 'wait' } })
+    ).json()) as Taken
+  const late = await open('late')
+  await until('out of time', () => eventsOf(late.rollout, 'RolloutFailed', 'short').length > 0)
+  const [{ data }] = eventsOf(late.rollout, 'RolloutFailed', 'short')
+  assert.is(data.cause, 'budget')
+  assert.match(data.error, /agent told no outcome within 0.3 s/)
+  const left = await open('left')
+  await short.close()
+  assert.is(eventsOf(left.rollout, 'RolloutFailed', 'short').length, 1)
+  assert.equal(eventsOf(left.rollout, 'TrajectoryCompleted', 'short'), [])
+})
+
+test('no key stands in any file of the run', () => {
+  assert.is(keys.length, 2)
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(root, name))
+    .filter((path) => statSync(path).isFile())
+  for (const path of files) {
+    const content = readFileSync(path)
+    for (const word of [...keys, gateway.server.token, 'upstream-word-123456'])
+      assert.not.ok(content.includes(word), path)
+  }
+})
+
+test.run()
