@@ -31,6 +31,7 @@ try {
   await appendRate('200b', 20_000, 20_000)
   await appendRate('4kb', 5_000, 5_000)
   await latency()
+  await catchUp()
   sqliteLimit()
   await natsLimit()
 } finally {
@@ -131,6 +132,46 @@ async function latency(): Promise<void> {
     n: total,
     note,
   })
+}
+
+/** From the start of an external subscriber's process until it has stored the position of the last of 100,000 events. */
+async function catchUp(): Promise<void> {
+  const total = 100_000
+  const from = core.log.head().position
+  for (let n = 0; n < total; n += 2_000)
+    core.service.append(Array.from({ length: 2_000 }, (_, i) => makeEvent('200b', 'catch-up', n + i)))
+  const file = join(root, 'counts.db')
+  const { url, token = '' } = core.address
+  writeStored(file, from)
+  const start = performance.now()
+  const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/subscriber.ts', url, 'bench', file], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, NATS_TOKEN: token },
+  })
+  const db = new Database(file, { readonly: true })
+  const stored = db.prepare('SELECT position FROM stored').pluck()
+  while (Number(stored.get()) < from + total) await new Promise((resolve) => setTimeout(resolve, 5))
+  const seconds = (performance.now() - start) / 1000
+  db.close()
+  child.kill('SIGKILL')
+  report({
+    suite: 'events',
+    name: 'catch_up_100k_s',
+    value: seconds,
+    unit: 's',
+    goal: '< 10',
+    n: 1,
+    note: 'scripts/subscriber.ts, a process of its own: start, 100,000 events of 200 B read over NATS, counted in SQLite',
+  })
+}
+
+/** As if the subscriber had stored so far: it catches up the rest alone. */
+function writeStored(file: string, position: number): void {
+  const db = new Database(file)
+  db.pragma('journal_mode = WAL')
+  db.exec('CREATE TABLE stored (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL)')
+  db.prepare('INSERT INTO stored VALUES (1, ?)').run(position)
+  db.close()
 }
 
 /** Bare inserts of the same rows into the same kind of file, 1,000 a transaction: no check, no hash chain, no bus. */

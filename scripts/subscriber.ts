@@ -1,0 +1,34 @@
+/**
+ * An external subscriber, whole: counts the events of a run by type in a SQLite file of its own. What it makes of a batch
+ * and the position up to which it read are written in one transaction, so it may be killed at any moment: it applies every
+ * event exactly once.
+ *
+ * NATS_TOKEN=... node --import tsx scripts/subscriber.ts nats://127.0.0.1:PORT RUN counts.db
+ */
+import Database from 'better-sqlite3'
+import { subscribeBatches } from 'rlanything/events'
+
+const [url, run, file] = process.argv.slice(2)
+const db = new Database(file)
+db.pragma('journal_mode = WAL')
+db.exec(`
+  CREATE TABLE IF NOT EXISTS stored (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS counts (type TEXT PRIMARY KEY, n INTEGER NOT NULL, positions INTEGER NOT NULL);
+`)
+const stored = db.prepare('SELECT position FROM stored').pluck()
+const store = db.prepare('INSERT OR REPLACE INTO stored VALUES (1, ?)')
+const count = db.prepare(`
+  INSERT INTO counts VALUES (?, 1, ?)
+  ON CONFLICT (type) DO UPDATE SET n = n + 1, positions = positions + excluded.positions
+`)
+
+const apply = db.transaction((events: readonly { type: string; position: number }[], upTo: number) => {
+  for (const { type, position } of events) count.run(type, position)
+  store.run(upTo)
+})
+
+const subscription = await subscribeBatches(
+  { url, token: process.env.NATS_TOKEN, run, from: Number(stored.get() ?? 0) + 1 },
+  (events, upTo) => apply(events, upTo),
+)
+await subscription.done
