@@ -46,6 +46,15 @@ export type RewriteRequest = {
   readonly accuracy: number
   /** What went wrong, as the reward model's critiques say; may be empty. */
   readonly critique: string
+  /** For tasks that are graded by tests: how the programs did on each. */
+  readonly tested?: {
+    /** [tests of the task] share of the programs that pass it. */
+    readonly own: readonly number[]
+    /** Tests that the reward model wrote, which may be wrong. */
+    readonly written: readonly { readonly input: string; readonly output: string; readonly share: number }[]
+  }
+  /** What the slot held first, where that is not the task itself. */
+  readonly root?: Task
   /** Ids of tasks that must not come out again: the parent and its earlier versions. */
   readonly taken: readonly string[]
   readonly seed: Seed

@@ -7,10 +7,11 @@ import type { LogClient } from '../../events/log-client.ts'
 import { seedOf } from '../../random.ts'
 import { createTally, endpointCounters, endpointOf } from '../endpoint.ts'
 import type { RewriteTask } from '../jobs.ts'
-import { readPrompt } from '../prompts.ts'
-import { readIteration } from '../recall.ts'
+import { type PromptFile, readPrompt } from '../prompts.ts'
+import { openTaskBook, readIteration } from '../recall.ts'
 import { failureRequest, readSummary } from './failures.ts'
 import { accuracyOf, proposed, rejected } from './rewrite.ts'
+import { testRates } from './test-rates.ts'
 
 /** What the environment says of an answer that names no pair. */
 const NO_PAIR = 'the answer has no two words in a box'
@@ -32,18 +33,43 @@ export function openLanguageRewriter(
       `adaptation.provider ${adaptation.provider} cannot rewrite tasks of the environment ${environment.name}`,
       {
         code: 'config.invalid',
-        hint: 'use rewriter symbolic, or provider openai with the environment alfworld',
+        hint: 'use rewriter symbolic, or provider openai with the environment alfworld or coding',
       },
     )
   const { briefing, rewriteAs } = environment
   const { temperature, maxTokens, low, high } = adaptation
+  const isCoding = environment.name === 'coding'
+  const prompts = isCoding
+    ? { failure: null, rewrite: readPrompt('coding-rewrite') }
+    : { failure: readPrompt('alfworld-failure'), rewrite: readPrompt('alfworld-rewrite') }
   // Two questions in a row: what went wrong, and what to ask instead.
-  const model = endpointOf(adaptation, config, run.deadlines.rewriteSeconds / 2)
-  const prompts = { failure: readPrompt('alfworld-failure'), rewrite: readPrompt('alfworld-rewrite') }
+  const questions = prompts.failure ? 2 : 1
+  const model = endpointOf(adaptation, config, run.deadlines.rewriteSeconds / questions)
+  const tasks = openTaskBook(log)
   const counts = createTally()
 
+  /** What the tests of programs say, and what the slot held first. */
+  async function testsOf(parent: Task, { iteration, slot, taken }: RewriteTask) {
+    const events = await readIteration(log, iteration, ['ProgramTested', 'UnitTestWritten', 'StepScored'])
+    const tested = testRates(
+      {
+        tested: events.flatMap((event) => (event.type === 'ProgramTested' ? [event.data] : [])),
+        written: events.flatMap((event) => (event.type === 'UnitTestWritten' ? [event.data] : [])),
+        scored: events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : [])),
+      },
+      { iteration, slot },
+    )
+    const [first = parent.id] = taken
+    return { tested, root: await tasks.find(first) }
+  }
+
   /** One line a failed rollout; the judge's own complaints where nothing can be read. */
-  async function failuresOf(parent: Task, job: RewriteTask, signal: AbortSignal): Promise<string> {
+  async function failuresOf(
+    parent: Task,
+    job: RewriteTask,
+    prompt: PromptFile,
+    signal: AbortSignal,
+  ): Promise<string> {
     const events = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
     const scored = events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : []))
     const failed = events
@@ -54,7 +80,7 @@ export function openLanguageRewriter(
       )
       .filter(({ outcome }) => outcome.kind === 'scored' && !outcome.success)
       .sort((a, b) => a.index - b.index)
-    const settings = { prompt: prompts.failure, seed: job.seed, maxTokens, temperature }
+    const settings = { prompt, seed: job.seed, maxTokens, temperature }
     const answers = await model.generate(
       failed.map((trajectory) => failureRequest(trajectory, scored, parent.goal, settings)),
       signal,
@@ -70,8 +96,9 @@ export function openLanguageRewriter(
   /** The first of the answers that the environment takes. */
   async function rewrite(parent: Task, job: RewriteTask, signal: AbortSignal): Promise<NewEvent> {
     const { direction, taken, seed, parentAccuracy } = job
-    const critique = await failuresOf(parent, job, signal)
+    const critique = prompts.failure ? await failuresOf(parent, job, prompts.failure, signal) : job.critique
     const request: RewriteRequest = {
+      ...(isCoding ? await testsOf(parent, job) : {}),
       task: parent,
       direction,
       accuracy: accuracyOf(job),

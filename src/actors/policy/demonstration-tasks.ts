@@ -11,10 +11,8 @@ export async function demonstrationTasks(
   environment: Environment,
   count: number,
 ): Promise<{ readonly environment: Environment; readonly tasks: readonly Task[] }> {
-  if (config.environment.source === 'data') {
-    const tasks = await environment.tasks('train')
-    return { environment, tasks: Array.from({ length: count }, (_, index) => tasks[index % tasks.length]) }
-  }
+  if (config.environment.source === 'data')
+    return { environment, tasks: repeated(await environment.tasks('train'), count) }
   const own = await openEnvironment({
     ...config,
     environment: {
@@ -23,5 +21,9 @@ export async function demonstrationTasks(
       tasks: count,
     },
   })
-  return { environment: own, tasks: await own.tasks('train') }
+  return { environment: own, tasks: repeated(await own.tasks('train'), count) }
 }
+
+/** So many tasks, again from the first where there are fewer. */
+const repeated = (tasks: readonly Task[], count: number): Task[] =>
+  Array.from({ length: count }, (_, index) => tasks[index % tasks.length])

@@ -34,10 +34,13 @@ export function promptedPrograms(prompt: PromptFile): Acting {
   })
 }
 
-/** For small models: the program's text alone, token by token, to the end token. Every sampled token is trained. */
+/**
+ * For small models: the program's text alone, token by token, to the end token. They read the question without its examples,
+ * which tell nothing that it does not say. Every sampled token is trained.
+ */
 export function sampledPrograms(codec: ProgramCodec, contextTokens: number): Acting {
-  return ({ observations, seed }, sampling) => {
-    const prompt = programPrompt(codec, 'program', observations[0])
+  return ({ goal, seed }, sampling) => {
+    const prompt = programPrompt(codec, 'program', goal)
     if (prompt.length + sampling.maxTokens > contextTokens) return { request: null, reply: () => NOT_FITTING }
     return {
       request: {

@@ -51,9 +51,11 @@ export type WrittenStart = {
 }
 
 /** Raised when the same options would give another model. */
-const VERSION = 1
+const VERSION = 2
 /** Words of problems, programs and tests that are one token each; rarer ones are spelled. */
 const WORDS = 500
+/** How often an example comes up among the tests to imitate, for once that another test does. */
+const EXAMPLE_WEIGHT = 4
 /** Faults that a word-level model can write, and that cost no time to run. */
 const FAULTS: readonly Fault[] = ['other-constant', 'other-operator', 'other-function', 'extra-output']
 
@@ -81,7 +83,7 @@ export async function coldStartPrograms(
     },
     async demonstrate(codec, task, seed) {
       const problem = await resources.coding.problem(task)
-      const prompt = programPrompt(codec, 'program', await resources.coding.describe(task))
+      const prompt = programPrompt(codec, 'program', problem.question)
       return { prompt, answer: scriptedProgram(problem, 1 - options.noise, seed, FAULTS) }
     },
   })
@@ -96,9 +98,10 @@ export async function coldStartTests(
   return cachedModel('test', { policy: policy.sha256, ...options }, resources, {
     open: () => openLocalModel({ folder: policy.folder, backend: resources.backend }),
     async demonstrate(codec, task, seed) {
-      const { question, tests, examples } = await resources.coding.problem(task)
-      const prompt = programPrompt(codec, 'test', question)
-      return { prompt, answer: scriptedUnitTest([...examples, ...tests], 1 - options.noise, seed) }
+      const { tests, examples } = await resources.coding.problem(task)
+      const prompt = programPrompt(codec, 'test', await resources.coding.describe(task))
+      const shown = Array.from({ length: EXAMPLE_WEIGHT }, () => examples).flat()
+      return { prompt, answer: scriptedUnitTest([...shown, ...tests], 1 - options.noise, seed) }
     },
   })
 }
@@ -119,7 +122,7 @@ async function cachedModel(
   { tasks, cache, report = () => {} }: WrittenResources,
   { open, demonstrate }: Lesson,
 ): Promise<WrittenStart> {
-  const identity = { VERSION, WORDS, FAULTS, what, options, tasks: tasks.map(({ id }) => id) }
+  const identity = { VERSION, WORDS, EXAMPLE_WEIGHT, FAULTS, what, options, tasks: tasks.map(({ id }) => id) }
   const folder = join(cache, `${what}-${digest(identity)}`)
   if (existsSync(join(folder, FIGURES)))
     return { folder, cached: true, ...(JSON.parse(readFileSync(join(folder, FIGURES), 'utf8')) as Figures) }

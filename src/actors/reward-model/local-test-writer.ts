@@ -46,9 +46,9 @@ export function openLocalTestWriter(config: Config, environment: Environment, lo
   const { temperature, topP, maxTokens } = rewardModel
 
   const write: WriteTests = async (task, version, seeds, signal) => {
-    const { question } = await coding.problem(task)
+    const problem = await coding.describe(task)
     return resident.use(version, async ({ model, codec }) => {
-      const prompt = { tokens: programPrompt(codec, 'test', question) }
+      const prompt = { tokens: programPrompt(codec, 'test', problem) }
       const stopTokens = [codec.end]
       const written = await model.generate(
         seeds.map((seed) => ({ prompt, maxTokens, temperature, topP, seed, stopTokens })),
@@ -149,11 +149,11 @@ export function openLocalTestWriter(config: Config, environment: Environment, lo
         for (const test of written.filter((one) => one.slot === slot).sort((a, b) => a.index - b.index)) {
           const advantage = advantages[test.index] ?? 0
           if (advantage === 0 || test.tokensI32.length === 0) continue
-          const { question } = await coding.problem(await tasks.find(test.task))
+          const problem = await coding.describe(await tasks.find(test.task))
           samples.push(
             answerSample(
               `${test.iteration}/${slot}#${test.index}`,
-              programPrompt(codec, 'test', question),
+              programPrompt(codec, 'test', problem),
               readInt32(test.tokensI32),
               { advantage, logprobs: readFloat32(test.logprobsF32) },
             ),

@@ -9,6 +9,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RlError } from '../../errors.ts'
 import type { Environment, Episode, Rewrite, RewriteRequest, Task, Turn, Validation } from '../port.ts'
+import { briefingOf, writtenTask } from './briefing.ts'
 import { candidateProblem, checkCandidate } from './candidate.ts'
 import { type ChooseOptions, type ChosenExecutor, chooseExecutor } from './choose.ts'
 import { loadProblems } from './dataset.ts'
@@ -132,11 +133,16 @@ export function codingEnvironment({ source, executor, choose }: CodingOptions): 
     return grades
   }
 
-  async function rewrite({ task, direction, taken, seed }: RewriteRequest): Promise<Rewrite> {
-    if (task.recipe.kind !== 'generated')
+  async function rewrite(request: RewriteRequest): Promise<Rewrite> {
+    const { recipe } = request.task
+    if (recipe.kind !== 'generated')
       return { refused: 'only generated problems can be rewritten without a language model' }
-    const rewritten = rewriteRecipe(parseRecipe(task.recipe), direction, taken, seed)
+    const rewritten = rewriteRecipe(parseRecipe(recipe), request.direction, request)
     return typeof rewritten === 'string' ? { refused: rewritten } : { task: familyTask(rewritten) }
+  }
+
+  async function rootOf({ task, root }: RewriteRequest): Promise<string> {
+    return root && root.id !== task.id ? observationOf(await problem(root)) : 'the present version'
   }
 
   async function validate(task: Task): Promise<Validation> {
@@ -164,6 +170,8 @@ export function codingEnvironment({ source, executor, choose }: CodingOptions): 
     problem,
     settle,
     rewrite,
+    briefing: async (request) => briefingOf(request, await problem(request.task), await rootOf(request)),
+    rewriteAs: async (request, answer) => writtenTask(request, answer),
     validate,
     runTests,
     readTest(text) {

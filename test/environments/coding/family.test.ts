@@ -2,8 +2,10 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createExecutor } from '../../../src/environments/coding/executor.ts'
+import { blamedStep } from '../../../src/environments/coding/family/blame.ts'
 import { OPERATIONS } from '../../../src/environments/coding/family/operations.ts'
 import {
+  type FamilyRecipe,
   idOf,
   levelOf,
   parseRecipe,
@@ -96,7 +98,7 @@ test('rewriting gives another good problem, harder or easier unless only its con
   let made = 0
   fc.assert(
     fc.property(requests, ([recipe, direction, seed]) => {
-      const rewritten = rewriteRecipe(recipe, direction, [], seedOf(seed))
+      const rewritten = rewriteRecipe(recipe, direction, { taken: [], critique: '', seed: seedOf(seed) })
       if (typeof rewritten === 'string') return
       made++
       assert.is.not(idOf(rewritten), idOf(recipe))
@@ -107,8 +109,15 @@ test('rewriting gives another good problem, harder or easier unless only its con
         moved++
         assert.is(change > 0, direction === 'harder')
       } else assert.is(templateOf(rewritten), templateOf(recipe))
-      assert.equal(rewriteRecipe(recipe, direction, [], seedOf(seed)), rewritten)
-      const other = rewriteRecipe(recipe, direction, [idOf(rewritten)], seedOf(seed))
+      assert.equal(
+        rewriteRecipe(recipe, direction, { taken: [], critique: '', seed: seedOf(seed) }),
+        rewritten,
+      )
+      const other = rewriteRecipe(recipe, direction, {
+        taken: [idOf(rewritten)],
+        critique: '',
+        seed: seedOf(seed),
+      })
       if (typeof other !== 'string') assert.is.not(idOf(other), idOf(rewritten))
     }),
     { numRuns: 40 },
@@ -147,6 +156,24 @@ test('the scripted policy is right as often as it is told to be', () => {
     (program) => program === problem.solutions[0],
   ).length
   assert.ok(right > 240 && right < 320, `${right}`)
+})
+
+test('an easier problem is without the operation that failed programs left out', () => {
+  const recipe: FamilyRecipe = {
+    kind: 'generated',
+    shape: 'int',
+    steps: [
+      ['int-plus', 3],
+      ['int-times', 4],
+      ['int-minus', 5],
+    ],
+  }
+  // 6: ((6 + 3) * 4) - 5 = 31; without the second step 4, and that twice as often as another fault.
+  const critique = '2x on input 6 it printed 4, expected 31\n1x on input 6 it printed 36, expected 31\nnoise'
+  assert.is(blamedStep(recipe, critique), 1)
+  assert.is(blamedStep(recipe, 'on input 6 it ended with timeout, expected 31'), null)
+  const rewritten = rewriteRecipe(recipe, 'easier', { taken: [], critique, seed: seedOf(1) })
+  assert.is(typeof rewritten === 'string' ? rewritten : idOf(rewritten), 'gen/int.int-plus-3.int-minus-5')
 })
 
 test.run()

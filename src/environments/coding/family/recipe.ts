@@ -171,7 +171,8 @@ export function whyPoor(recipe: FamilyRecipe): string | null {
   return null
 }
 
-function printedFor(recipe: FamilyRecipe, { input }: TestCase): string {
+/** What a right program prints for a test's input; empty where there is nothing to work on. */
+export function printedFor(recipe: FamilyRecipe, { input }: TestCase): string {
   const result = evaluate(recipe, readValue(recipe.shape, input))
   return result === null ? '' : `${printed(result)}\n`
 }

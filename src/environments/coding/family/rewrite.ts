@@ -1,8 +1,8 @@
-/** Makes a generated problem harder or easier without a language model. */
+/** Makes a generated problem harder or easier without a language model, easier where its programs failed. */
 
-import type { Seed } from '../../../random.ts'
 import { type Rng, rng } from '../../../random.ts'
-import type { Direction } from '../../port.ts'
+import type { Direction, RewriteRequest } from '../../port.ts'
+import { blamedStep } from './blame.ts'
 import { OPERATIONS, type Operation } from './operations.ts'
 import {
   type FamilyRecipe,
@@ -47,7 +47,10 @@ const addClause: Rule = (recipe, random) => {
 /** One operation less, where what is left still fits together. */
 const dropClause: Rule = (recipe, random) => {
   if (recipe.steps.length < 2) return null
-  const place = random.below(recipe.steps.length)
+  return withoutStep(recipe, random.below(recipe.steps.length))
+}
+
+function withoutStep(recipe: FamilyRecipe, place: number): FamilyRecipe | null {
   const shorter = { ...recipe, steps: recipe.steps.filter((_, i) => i !== place) }
   return whyIllTyped(shorter) === null ? shorter : null
 }
@@ -80,23 +83,29 @@ const RULES: Readonly<Record<Direction, readonly Rule[]>> = {
 
 /**
  * A changed problem of another id than all of `taken`, or why there is none. A harder one has a higher level, an easier one a
- * lower; of the lowest level, other constants are the only change that is left.
+ * lower: without the operation that failed programs left out, where the critique tells. Of the lowest level, other constants
+ * are the only change that is left.
  */
 export function rewriteRecipe(
   recipe: FamilyRecipe,
   direction: Direction,
-  taken: readonly string[],
-  seed: Seed,
+  { taken, critique, seed }: Pick<RewriteRequest, 'taken' | 'critique' | 'seed'>,
 ): FamilyRecipe | string {
   const random = rng(seed)
   const level = levelOf(recipe)
   const isTaken = (candidate: FamilyRecipe) =>
     idOf(candidate) === idOf(recipe) || taken.includes(idOf(candidate))
+  const isGood = (candidate: FamilyRecipe | null): candidate is FamilyRecipe => {
+    if (!candidate || candidate.steps.length > MOST_STEPS || isTaken(candidate)) return false
+    const change = levelOf(candidate) - level
+    return (direction === 'harder' ? change > 0 : change < 0) && whyPoor(candidate) === null
+  }
+  const blamed = direction === 'easier' ? blamedStep(recipe, critique) : null
+  const relieved = blamed === null ? null : withoutStep(recipe, blamed)
+  if (isGood(relieved)) return relieved
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const candidate = random.pick(RULES[direction])(recipe, random)
-    if (!candidate || candidate.steps.length > MOST_STEPS || isTaken(candidate)) continue
-    const change = levelOf(candidate) - level
-    if ((direction === 'harder' ? change > 0 : change < 0) && whyPoor(candidate) === null) return candidate
+    if (isGood(candidate)) return candidate
   }
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const candidate = changeConstants(recipe, random)

@@ -1,0 +1,36 @@
+/** How a group's programs did on each test, for those who rewrite its task. */
+import type { RewriteRequest } from '../../environments/port.ts'
+import type { EventData } from '../../events/catalogue.ts'
+
+export type TestEvents = {
+  readonly tested: readonly EventData<'ProgramTested'>[]
+  readonly written: readonly EventData<'UnitTestWritten'>[]
+  readonly scored: readonly EventData<'StepScored'>[]
+}
+
+/** Of the group of a slot in an iteration; undefined where no program was tested. */
+export function testRates(
+  { tested, written, scored }: TestEvents,
+  { iteration, slot }: { readonly iteration: number; readonly slot: string },
+): RewriteRequest['tested'] {
+  const ofGroup = (event: { readonly iteration: number; readonly slot: string }) =>
+    event.iteration === iteration && event.slot === slot
+  const programs = tested.filter(ofGroup)
+  if (programs.length === 0) return undefined
+  const rollouts = new Set(programs.map(({ rollout }) => rollout))
+  const votes = scored.filter(({ rollout }) => rollouts.has(rollout))
+  const share = (passes: readonly boolean[]) => passes.filter(Boolean).length / Math.max(1, passes.length)
+  return {
+    own: Array.from(programs[0].passedU8, (_, test) =>
+      share(programs.map(({ passedU8 }) => passedU8[test] === 1)),
+    ),
+    written: written
+      .filter(ofGroup)
+      .sort((a, b) => a.index - b.index)
+      .flatMap(({ test, index }) =>
+        test
+          ? [{ ...test, share: share(votes.map(({ judgements }) => judgements[index]?.score === 1)) }]
+          : [],
+      ),
+  }
+}

@@ -1,0 +1,25 @@
+/** Which operation of a generated problem its failed programs left out, as far as what they printed tells. */
+import type { TestCase } from '../problem.ts'
+import { type FamilyRecipe, printedFor, whyIllTyped } from './recipe.ts'
+
+/** A line of a critique, e.g. `3x on input 5 it printed 8, expected 16`. */
+const FAULT = /^(?:(\d+)x )?on input (.*) it printed (.*), expected /
+
+/** The step without which most of the faults come out as they are, or null where none explains any. */
+export function blamedStep(recipe: FamilyRecipe, critique: string): number | null {
+  const counts = recipe.steps.map(() => 0)
+  const shorter = recipe.steps.map((_, step) => ({
+    ...recipe,
+    steps: recipe.steps.filter((_, other) => other !== step),
+  }))
+  for (const line of critique.split('\n')) {
+    const [, count = '1', input, printed] = FAULT.exec(line) ?? []
+    if (input === undefined) continue
+    const test: TestCase = { input: `${input}\n`, output: '' }
+    for (const [step, without] of shorter.entries())
+      if (without.steps.length > 0 && whyIllTyped(without) === null)
+        if (printedFor(without, test).trim() === printed) counts[step] += Number(count)
+  }
+  const most = Math.max(...counts)
+  return most === 0 ? null : counts.indexOf(most)
+}
