@@ -677,6 +677,25 @@ export function cacheAttend(
         v128.store(to, f32x4.mul(a4, share4), 64); v128.store(to, f32x4.mul(a5, share4), 80)
         v128.store(to, f32x4.mul(a6, share4), 96); v128.store(to, f32x4.mul(a7, share4), 112)
       }
+      for (; d + 16 <= dim; d += 16) {
+        let zero = f32x4.splat(0)
+        let a0 = zero, a1 = zero, a2 = zero, a3 = zero
+        for (let first = 0; first < n; first += PAGE) {
+          let values = at(<usize>load<u32>(at(table, first / PAGE)) + offset, dim * PAGE + d)
+          let stop = min(n - first, PAGE)
+          for (let i = 0; i < stop; i++) {
+            let p = v128.load_splat<f32>(at(scratch, first + i))
+            a0 = f32x4.add(a0, f32x4.mul(p, v128.load(values)))
+            a1 = f32x4.add(a1, f32x4.mul(p, v128.load(values, 16)))
+            a2 = f32x4.add(a2, f32x4.mul(p, v128.load(values, 32)))
+            a3 = f32x4.add(a3, f32x4.mul(p, v128.load(values, 48)))
+            values = at(values, dim)
+          }
+        }
+        let to = at(out, d)
+        v128.store(to, f32x4.mul(a0, share4)); v128.store(to, f32x4.mul(a1, share4), 16)
+        v128.store(to, f32x4.mul(a2, share4), 32); v128.store(to, f32x4.mul(a3, share4), 48)
+      }
       for (; d + 4 <= dim; d += 4) {
         let a0 = f32x4.splat(0)
         for (let first = 0; first < n; first += PAGE) {
