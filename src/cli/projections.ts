@@ -14,6 +14,7 @@ import {
   lineageRows,
   qualityRows,
   throughputRows,
+  unitTestRows,
 } from '../projections/views.ts'
 import { type Command, parseCommandLine, printJson } from './command.ts'
 
@@ -24,6 +25,7 @@ const VIEWS = {
   throughput: throughputRows,
   lineage: lineageRows,
   'training-health': healthRows,
+  'unit-tests': unitTestRows,
 } as const
 type View = keyof typeof VIEWS
 
@@ -166,6 +168,35 @@ const FORMATS: Readonly<Record<View, (db: Database.Database) => string>> = {
       ]),
     )}${line}`
   },
+  'unit-tests': (db) =>
+    table(
+      [
+        'iteration',
+        'purpose',
+        'split',
+        'tasks',
+        'code',
+        'unit tests',
+        'of tasks',
+        'detect',
+        'of tasks',
+        'best of N',
+        'unreadable',
+      ],
+      unitTestRows(db).map((row) => [
+        row.iteration,
+        row.purpose,
+        row.split,
+        row.tasks,
+        row.code?.toFixed(3) ?? '-',
+        row.unitTest?.toFixed(3) ?? '-',
+        row.unitTestTasks,
+        row.detect?.toFixed(3) ?? '-',
+        row.detectTasks,
+        row.bestOfN?.toFixed(3) ?? '-',
+        `${row.invalidTests} of ${row.tests}`,
+      ]),
+    ),
   throughput: (db) =>
     table(
       ['iteration', 'seconds', 'rollouts', '/s', 'prompt', 'cached', 'generated', 'judged steps'],

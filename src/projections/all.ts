@@ -5,6 +5,7 @@ import { rewardQuality } from './reward-quality.ts'
 import { taskGrowth } from './task-growth.ts'
 import { throughput } from './throughput.ts'
 import { trainingHealth } from './training-health.ts'
+import { unitTests } from './unit-tests.ts'
 
 /** The projections that the head keeps in projections.db. */
 export const PROJECTIONS: readonly Projection[] = [
@@ -14,4 +15,5 @@ export const PROJECTIONS: readonly Projection[] = [
   throughput,
   lineage,
   trainingHealth,
+  unitTests,
 ]

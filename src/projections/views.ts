@@ -176,3 +176,40 @@ export function healthRows(db: Database): HealthRow[] {
   }
   return rows.map((row) => ({ ...row, metrics: byUpdate.get(`${row.role}/${row.version}`) ?? {} }))
 }
+
+/** Shares are null where there is nothing that they are over. */
+export type UnitTestRow = {
+  readonly iteration: number
+  readonly purpose: string
+  readonly split: string
+  readonly tasks: number
+  /** Mean over tasks of the share of programs that pass all of the task's own tests (Code). */
+  readonly code: number | null
+  /** Share of unit tests that all right programs pass, over tasks with a right program (UT). */
+  readonly unitTest: number | null
+  /** Share of unit tests that all right programs pass and all wrong ones fail, over tasks with both (Detect). */
+  readonly detect: number | null
+  /** Share of tasks whose program with the most passed unit tests is right, over tasks with a readable one. */
+  readonly bestOfN: number | null
+  readonly unitTestTasks: number
+  readonly detectTasks: number
+  readonly tests: number
+  readonly invalidTests: number
+}
+
+/** Code, UT, Detect and best of N (rlanything 6.1, 6.2, 6.4). */
+export function unitTestRows(db: Database): UnitTestRow[] {
+  const right = 'right > 0 AND tests > 0'
+  const both = `${right} AND right < programs`
+  return db
+    .prepare(
+      `SELECT iteration, purpose, split, count(*) AS tasks, avg(1.0 * right / programs) AS code,
+              1.0 * sum(right_tests) FILTER (WHERE ${right}) / sum(tests) FILTER (WHERE ${right}) AS unitTest,
+              1.0 * sum(perfect_tests) FILTER (WHERE ${both}) / sum(tests) FILTER (WHERE ${both}) AS detect,
+              avg(1.0 * best_right) FILTER (WHERE tests > invalid_tests) AS bestOfN,
+              count(*) FILTER (WHERE ${right}) AS unitTestTasks, count(*) FILTER (WHERE ${both}) AS detectTasks,
+              sum(tests) AS tests, sum(invalid_tests) AS invalidTests
+       FROM tested_tasks WHERE programs > 0 GROUP BY iteration, purpose, split ORDER BY iteration, purpose, split`,
+    )
+    .all() as UnitTestRow[]
+}

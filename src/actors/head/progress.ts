@@ -2,6 +2,7 @@
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import { type Estimate, wilson } from '../../learning/interval.ts'
 import { progressLabel } from '../../learning/progress-labels.ts'
+import { type UnitTestProgress, unitTestProgress } from './unit-test-progress.ts'
 
 export type Progress = {
   readonly iterations: number
@@ -21,6 +22,7 @@ export type Progress = {
   outcome: { right: number; n: number }
   /** Success of the iteration's rollouts by their ids. */
   success: Map<string, boolean>
+  readonly unitTests: UnitTestProgress
   generatedTokens: number
   trainedTokens: number
   staleness: number
@@ -49,6 +51,7 @@ export function startProgress(iterations: number): Progress {
     process: { right: 0, n: 0 },
     outcome: { right: 0, n: 0 },
     success: new Map(),
+    unitTests: unitTestProgress(),
     generatedTokens: 0,
     trainedTokens: 0,
     staleness: 0,
@@ -78,7 +81,11 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
       progress.ended++
       progress.failed++
       return []
+    case 'ProgramTested':
+      progress.unitTests.see(event)
+      return []
     case 'StepScored':
+      progress.unitTests.see(event)
       stepScored(progress, event)
       return []
     case 'TrajectoryJudged':
@@ -121,6 +128,7 @@ export function barLine(progress: Progress, width = 24): string {
 
 function beginIteration(progress: Progress, { data, time }: LoggedEvent<'IterationStarted'>): void {
   if (progress.firstIterationMs === 0) progress.firstIterationMs = time
+  progress.unitTests.begin()
   Object.assign(progress, startIteration(), {
     iteration: data.iteration,
     iterationStartedMs: time,
@@ -190,7 +198,8 @@ function iterationLine(progress: Progress, { data, time }: LoggedEvent<'Iteratio
   const parts = [
     `iteration ${data.iteration}/${progress.iterations}`,
     `accuracy ${interval(wilson(data.accuracy.successes, data.accuracy.n))}`,
-    `judge process ${ratio(progress.process)} outcome ${ratio(progress.outcome)}`,
+    progress.unitTests.line() ??
+      `judge process ${ratio(progress.process)} outcome ${ratio(progress.outcome)}`,
     `tasks +${progress.accepted} of ${progress.accepted + progress.rejected} (${progress.acceptedInAll} in all)`,
     ...progress.health,
     `stale ${progress.staleness}`,

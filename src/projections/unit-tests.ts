@@ -1,0 +1,101 @@
+/**
+ * Programs and unit tests of the coding setting, one row a task and iteration: which programs pass all of the task's own tests,
+ * and what they make of the tests that the reward model wrote (rlanything 6.1, 6.2, 6.4). The shares are made by views.ts.
+ */
+import type { EventData } from '../events/catalogue.ts'
+import type { Projection } from './projection.ts'
+import { defineTable } from './table.ts'
+
+export const testedTaskTable = defineTable('tested_tasks', ['iteration', 'slot'], {
+  iteration: 0,
+  slot: '',
+  purpose: '',
+  split: '',
+  task: '',
+  programs: 0,
+  /** Programs that pass all of the task's own tests. */
+  right: 0,
+  /** Unit tests that were written; that could not be read; that all right programs pass; that all wrong ones fail besides. */
+  tests: 0,
+  invalid_tests: 0,
+  right_tests: 0,
+  perfect_tests: 0,
+  /** Most unit tests that a program passes, and whether the first such program is right; -1 before any is judged. */
+  best_votes: -1,
+  best_right: 0,
+  /** A character a unit test: `0` could not be read, `f` some right program fails it, `w` some wrong one passes it, `b` both, `.` neither. */
+  marks: '',
+})
+
+/** Programs of open iterations, for the votes to come. */
+export const programTable = defineTable('tested_programs', ['iteration', 'rollout'], {
+  iteration: 0,
+  rollout: '',
+  slot: '',
+  right: 0,
+})
+
+export const unitTests: Projection = {
+  name: 'unit-tests',
+  version: 1,
+  tables: [testedTaskTable, programTable],
+  interests: ['ProgramTested', 'TrajectoryCompleted', 'StepScored', 'IterationCompleted'],
+  fold(open) {
+    const tasks = open(testedTaskTable)
+    const programs = open(programTable)
+
+    function enterProgram({
+      iteration,
+      rollout,
+      slot,
+      purpose,
+      task,
+      passedU8,
+    }: EventData<'ProgramTested'>): void {
+      const isRight = passedU8.length > 0 && passedU8.every((pass) => pass === 1)
+      const program = programs.row(iteration, rollout)
+      program.slot = slot
+      program.right = isRight ? 1 : 0
+      const row = tasks.row(iteration, slot)
+      row.purpose = purpose
+      row.task = task
+      row.programs++
+      if (isRight) row.right++
+    }
+
+    /** Programs of a task are judged in order of their index: of equals the first one stays the best. */
+    function enterVotes({ iteration, rollout, judgements }: EventData<'StepScored'>): void {
+      const program = programs.find(iteration, rollout)
+      if (!program) return
+      const row = tasks.row(iteration, program.slot)
+      const isRight = program.right === 1
+      const marks = judgements.map(({ score }, test) => marked(row.marks[test] ?? '.', score, isRight))
+      row.marks = marks.join('')
+      row.tests = marks.length
+      row.invalid_tests = marks.filter((mark) => mark === '0').length
+      row.right_tests = marks.filter((mark) => mark === '.' || mark === 'w').length
+      row.perfect_tests = marks.filter((mark) => mark === '.').length
+      const votes = judgements.filter(({ score }) => score === 1).length
+      if (votes <= row.best_votes) return
+      row.best_votes = votes
+      row.best_right = program.right
+    }
+
+    return function applyUnitTests({ type, data }) {
+      if (type === 'ProgramTested') enterProgram(data)
+      else if (type === 'StepScored') enterVotes(data)
+      else if (type === 'IterationCompleted') programs.removeAll(data.iteration)
+      else if (type === 'TrajectoryCompleted' && programs.find(data.iteration, data.rollout))
+        tasks.row(data.iteration, data.slot).split = data.split
+    }
+  },
+}
+
+/** A test's mark once one more program was run on it. */
+function marked(mark: string, score: -1 | 0 | 1, isRight: boolean): string {
+  if (score === 0) return '0'
+  const failsRight = (isRight && score === -1) || mark === 'f' || mark === 'b'
+  const passesWrong = (!isRight && score === 1) || mark === 'w' || mark === 'b'
+  if (failsRight) return passesWrong ? 'b' : 'f'
+  return passesWrong ? 'w' : '.'
+}
