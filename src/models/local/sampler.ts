@@ -163,9 +163,11 @@ export function createSampler(
     const coming = ({ request, cache }: Slot) => {
       if ((cache?.tokens.length ?? 0) >= request.prompt.length) return false
       const shared = sharedPrefix(request.prompt, prompt)
-      return shared >= known + LEAST_SHARED && (cache?.tokens.length ?? 0) < shared
+      // Many samples of one prompt take copies, however little of it is new.
+      const again = cacheKey === undefined && shared === prompt.length && shared >= LEAST_SHARED
+      return shared >= known + (again ? 2 : LEAST_SHARED) && (cache?.tokens.length ?? 0) < shared
     }
-    if (prompt.length >= known + LEAST_SHARED && active.some(coming)) return false
+    if (prompt.length >= known + 2 && active.some(coming)) return false
     slot.cache = prefixes.take(prompt, cacheKey)
     slot.cachedTokens ??= slot.cache.tokens.length
     if (active.length > 0 && !makeRoom([{ sequence: slot.cache.sequence, tokens: pending(slot) }])) {

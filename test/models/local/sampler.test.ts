@@ -144,6 +144,25 @@ const onWasm = (name: string, run: (model: LocalModel) => Promise<void>) =>
     for (const value of model.params.values()) value.dispose()
   })
 
+onWasm('many samples of a growing prompt compute its few new tokens once', async (model) => {
+  const { submit, steps, cachedSequences } = setUp(model)
+  const start = promptOf(40, 5)
+  await submit(request({ prompt: start, maxTokens: 1, cacheKey: 'episode' }))
+  steps.length = 0
+  const prompt = Int32Array.from([...start, ...promptOf(6, 6)])
+  const asked = Array.from({ length: 4 }, (_, i) => request({ prompt, maxTokens: 1, seed: [i, 3] }))
+  const results = await Promise.all(
+    asked.map((one, i) => submit({ ...one, cacheKey: i === 0 ? 'episode' : undefined })),
+  )
+  assert.equal(steps, [6, 3])
+  assert.equal(
+    results.map((result) => result.cachedTokens),
+    [40, 45, 45, 45],
+  )
+  for (const [i, one] of asked.entries()) assertSame(results[i], await setUp(model).submit(one))
+  assert.is(cachedSequences(), 1)
+})
+
 onWasm('with little memory sequences wait or start again, with the same results', async (model) => {
   const asked = many(24).map((one, i) => ({ ...one, cacheKey: i % 2 ? `key ${i}` : undefined }))
   const plenty = setUp(model)
