@@ -1,0 +1,154 @@
+/** The coding setting with policy, writer of unit tests and rewriter behind one OpenAI-compatible endpoint; sandbox and bus are real. */
+import { spawn } from 'node:child_process'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { readPrompt } from '../../src/actors/prompts.ts'
+import { runFolder } from '../../src/broker/connection.ts'
+import { codingEnvironment } from '../../src/environments/coding/environment.ts'
+import type { CodingProblem } from '../../src/environments/coding/problem.ts'
+import type { EventType, LoggedEvent } from '../../src/events/catalogue.ts'
+import { openLogReader } from '../../src/events/log-reader.ts'
+import { openProvider } from '../environments/coding/sandboxes.ts'
+import { temporaryFolder } from '../support/run.ts'
+import { type Asked, completion, startScriptedEndpoint } from '../support/scripted-endpoint.ts'
+
+const root = temporaryFolder()
+const provider = await openProvider('bwrap')
+await provider?.close()
+
+/** The problems that the runs play, by question. */
+async function problems(): Promise<ReadonlyMap<string, CodingProblem>> {
+  const environment = codingEnvironment({
+    source: { kind: 'generated', seed: 1, counts: { train: 4, 'in-domain': 0, ood: 0 }, maxLevel: 2 },
+  })
+  const found = new Map<string, CodingProblem>()
+  for (const task of await environment.tasks('train')) {
+    const problem = await environment.problem(task)
+    found.set(problem.question, problem)
+  }
+  return found
+}
+
+/** Answers by what is asked: two of three programs right, half of the tests; the first rewrite has too few tests. */
+function answerer(known: ReadonlyMap<string, CodingProblem>) {
+  const counts = { program: 0, test: 0, rewrite: 0 }
+  return function answer({ body }: Asked): unknown {
+    const text = (body.messages as { content: string }[]).map(({ content }) => content).join('\n')
+    const problem = [...known.values()].find(({ question }) => text.includes(question))
+    return completion({ content: contentOf(text, problem) }, { prompt: [1, 2, 3], tokens: [4, 5] })
+  }
+
+  function contentOf(text: string, problem: CodingProblem | undefined): string {
+    if (text.includes('You curate')) return rewritten(counts.rewrite++)
+    if (text.includes('designer of tests')) {
+      const [{ input, output }] = (problem ?? DOUBLED).examples
+      if (counts.test++ % 4 === 3) return 'I cannot think of a test.'
+      const printed = counts.test % 2 === 0 ? output : `${output.trim()}1`
+      return `**Test Input:**\n\`\`\`\n${input}\`\`\`\n**Test Output:**\n\`\`\`\n${printed.trim()}\n\`\`\``
+    }
+    if (!text.includes('Problem:')) return 'ok'
+    const [solution] = (problem ?? DOUBLED).solutions
+    return counts.program++ % 3 === 2 ? 'No program.' : `So:\n\`\`\`python\n${solution}\`\`\``
+  }
+}
+
+const DOUBLED = {
+  examples: [{ input: '2\n', output: '4\n' }],
+  solutions: ['print(2 * int(input()))\n'],
+}
+
+function rewritten(index: number): string {
+  const inputs = index === 0 ? ['1'] : ['1', '2', '3', '4']
+  return JSON.stringify({
+    question: `Read an integer and print its double. Version ${index}.`,
+    test_method: 'stdio',
+    test_time_limit: 4,
+    test_input: inputs,
+    test_output: inputs.map((input) => String(2 * Number(input))),
+  })
+}
+
+function eventsOf<T extends EventType>(run: string, types: readonly T[]): LoggedEvent<T>[] {
+  const log = openLogReader(runFolder(run, root).log)
+  try {
+    return [...log.events({ types: [...types] })] as LoggedEvent<T>[]
+  } finally {
+    log.close()
+  }
+}
+
+function startLoop(
+  run: string,
+  url: string,
+): Promise<{ readonly status: number | null; readonly output: string }> {
+  const endpoint = (section: string) => [
+    ...[`${section}.provider=openai`, `${section}.model=scripted`, `${section}.baseUrl=${url}`],
+    `${section}.apiKeyEnv=RL_TEST_WORD`,
+  ]
+  const settings = [
+    ...['policy', 'rewardModel', 'adaptation'].flatMap(endpoint),
+    ...['environment.name=coding', 'environment.tasks=4', 'environment.tasksPerIteration=2'],
+    ...['environment.rolloutsPerTask=3', 'environment.leastGroup=2', 'environment.maxSteps=1'],
+    ...['policy.acting=free', 'rewardModel.judging=group', 'rewardModel.samples=4'],
+    ...['adaptation.rewriter=language-model', 'adaptation.samples=2', 'adaptation.high=0.6'],
+    ...['evaluation.splits=[]', 'run.iterations=2', 'run.heartbeatSeconds=0.5'],
+  ].flatMap((setting) => ['--set', setting])
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', 'src/main.ts', '--role', 'head', '--run', run, ...settings],
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, RL_RUNS: root, RL_TEST_WORD: 'word' } },
+  )
+  process.once('exit', () => child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  return new Promise((resolve) => child.once('exit', (status) => resolve({ status, output })))
+}
+
+test('programs, unit tests and rewritten problems come from models behind an endpoint', async () => {
+  if (!provider) return
+  const endpoint = await startScriptedEndpoint(answerer(await problems()))
+  try {
+    const { status, output } = await startLoop('served', endpoint.url)
+    assert.is(status, 0, output)
+  } finally {
+    await endpoint.close()
+  }
+  const played = eventsOf('served', ['TrajectoryCompleted'])
+  assert.ok(played.length >= 12)
+  for (const { data } of played) {
+    assert.is(data.promptSha256, readPrompt('coding-policy').sha256)
+    assert.is(data.trainable, true)
+    const isProgram = data.actions[0].includes('```')
+    assert.equal(data.invalid, isProgram ? {} : { 'there is no Python block': 1 })
+    assert.is(data.outcome.kind === 'scored' && data.outcome.value > 0, isProgram)
+  }
+  const written = eventsOf('served', ['UnitTestWritten'])
+  const groups = new Set(played.map(({ data }) => `${data.iteration}/${data.slot}`))
+  assert.is(written.length, 4 * groups.size)
+  assert.ok(written.some(({ data }) => data.invalid !== null))
+  for (const { data } of written) {
+    assert.is(data.promptSha256, readPrompt('coding-test').sha256)
+    assert.is(data.tokensI32.length, 2 * 4)
+  }
+  const verdicts = eventsOf('served', ['StepScored']).flatMap(({ data }) => data.judgements)
+  assert.ok([-1, 0, 1].every((score) => verdicts.some((judgement) => judgement.score === score)))
+  assert.equal(
+    eventsOf('served', ['RewardModelUpdated']).map(({ data }) => data.stopped),
+    [null, 'the weights live at the endpoint', 'the weights live at the endpoint'],
+  )
+  const [proposal] = eventsOf('served', ['TaskProposed'])
+  assert.equal(proposal.data.rewriter, {
+    kind: 'language-model',
+    name: 'scripted',
+    promptSha256: readPrompt('coding-rewrite').sha256,
+  })
+  assert.is(proposal.data.task.kind, 'written')
+  const asked = endpoint.asked.map(({ body }) => JSON.stringify(body.messages))
+  const rewrites = asked.filter((text) => text.includes('You curate'))
+  assert.ok(
+    rewrites.some((text) => /\d+ % pass/.test(text)),
+    'a rewriter reads how programs did on each test',
+  )
+})
+
+test.run()
