@@ -114,6 +114,12 @@ function checkSense(config: Config, refuse: Refuse): void {
       `'${policy.publish.as}' needs servers and a trainer outside`,
       'use policy.provider openai and policy.trainer external, or publish.as none',
     )
+  if (policy.publish.as !== 'none' && policy.publish.keep <= run.maxStaleness)
+    refuse(
+      'policy.publish.keep',
+      `${policy.publish.keep} is not more than run.maxStaleness (${run.maxStaleness})`,
+      'rollouts of an older version still ask for it',
+    )
   if (policy.publish.as !== 'none' && policy.publish.replicas.length === 0 && policy.baseUrl === null)
     refuse('policy.publish.replicas', 'there is no server to publish to', 'name them, or policy.baseUrl')
   if (!Object.hasOwn(environment.splits, 'train'))

@@ -5,14 +5,21 @@ import { startModelServer } from '../models/local/server.ts'
 import { type Command, parseCommandLine, wholeNumber } from './command.ts'
 import { backendFlag, required } from './model-flags.ts'
 
+/** Models beside its own that a server may be told to load. */
+const MOST_LOADED = 8
+
 export const command: Command = {
   summary: 'serve a local model over HTTP, compatible with OpenAI clients',
   help: `
 rl serve --model DIR [--name NAME] [--host 127.0.0.1] [--port 8000] [--token TOKEN] [--backend NAME] [--max-requests N]
+         [--allow-loading]
 
 Serves POST /v1/chat/completions and /v1/completions (streaming, n, seed, stop, logprobs), GET /v1/models and /health.
 Every request under /v1 needs the header "Authorization: Bearer TOKEN". The token is RL_SERVE_TOKEN or --token; without
 either a random one is printed once. --port 0 takes a free port.
+
+--allow-loading adds POST /v1/load_lora_adapter {"lora_name", "lora_path"} and /v1/unload_lora_adapter {"lora_name"} as vLLM has
+them, for adapters and whole model folders: whoever has the token may then have any folder of this machine read as a model.
 
 Beyond OpenAI's fields:
   return_token_ids   true: prompt_token_ids and token_ids in the response, as vLLM gives them
@@ -32,6 +39,7 @@ Beyond OpenAI's fields:
           token: { type: 'string' },
           backend: { type: 'string', default: 'auto' },
           'max-requests': { type: 'string', default: '256' },
+          'allow-loading': { type: 'boolean', default: false },
         },
       },
       argv,
@@ -43,7 +51,8 @@ Beyond OpenAI's fields:
         code: 'cli.usage',
         hint: 'leave it out for a random one',
       })
-    const model = await openLocalModel({ folder, backend: await backendFlag(values.backend) })
+    const backend = await backendFlag(values.backend)
+    const model = await openLocalModel({ folder, backend })
     try {
       const name = values.name ?? basename(resolve(folder))
       const server = await startModelServer(model, {
@@ -52,6 +61,9 @@ Beyond OpenAI's fields:
         name,
         maxRequests: wholeNumber('--max-requests', values['max-requests'], 1),
         token: given,
+        loading: values['allow-loading']
+          ? { open: (path) => openLocalModel({ folder: path, backend }), most: MOST_LOADED }
+          : undefined,
       })
       process.stdout.write(`${name} on ${model.describe().backend}\n${server.url}\n`)
       if (given === undefined) process.stdout.write(`token ${server.token}\n`)

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { codeVersion } from '../actors/head/code-version.ts'
 import { startHeadCore } from '../actors/head/head-core.ts'
+import { openTargets, TARGET_EVENTS, type Target, type Targets } from '../actors/policy/targets.ts'
 import { readEvents } from '../actors/recall.ts'
 import { redact } from '../actors/redact.ts'
 import { startActor } from '../actors/runtime.ts'
@@ -16,8 +17,7 @@ import { agentCalls } from './calls.ts'
 import { openRollouts } from './rollouts.ts'
 import { type GatewayServer, startGatewayServer } from './server.ts'
 import { agentsOwn, openOffers, type RolloutSource } from './source.ts'
-import { openTargets, type Targets } from './targets.ts'
-import { openUpstream, type Target } from './upstream.ts'
+import { openUpstream } from './upstream.ts'
 import { gatewayWorker } from './worker.ts'
 
 export type GatewayOptions = {
@@ -68,8 +68,8 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
         code: 'cli.usage',
         hint: 'give --upstream and --model',
       })
-    const targets = openTargets(target)
-    const view = await subscribe({ bus, run, types: ['PolicyPublished', 'PolicyRetired'] }, targets.see)
+    const targets = openTargets(target, config.policy.publish.as !== 'none')
+    const view = await subscribe({ bus, run, types: [...TARGET_EVENTS] }, targets.see)
     undo.push(view.stop)
     const offers = openOffers()
     const inner = await serve({ ...options, keyEnv: options.keyEnv ?? apiKeyEnv }, targets, offers, {
@@ -80,7 +80,7 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
       role: 'environment',
       run,
       address,
-      worker: gatewayWorker(config, log, offers, inner.counters),
+      worker: gatewayWorker(config, log, { offers, targets, counters: inner.counters }),
       note: `gateway for agents on ${inner.server.url}`,
       heartbeatMs: config.run.heartbeatSeconds * 1000,
       attempts: config.run.attempts,
@@ -132,7 +132,9 @@ export async function recordRun(options: RecordOptions): Promise<Gateway> {
     const log = connectLog({ bus: core.bus, run, actor: 'environment/gateway' })
     undo.push(log.close)
     const source = await ownSource(log, options, config.run.seed)
-    const inner = await serve(options, openTargets(target), source, { callMs: options.callSeconds * 1000 })
+    const inner = await serve(options, openTargets(target, false), source, {
+      callMs: options.callSeconds * 1000,
+    })
     undo.push(() => inner.close(true))
     const forever = new Promise<void>(() => {})
     return { server: inner.server, counters: inner.counters, done: forever, close: () => unwind(undo) }

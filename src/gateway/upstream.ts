@@ -6,14 +6,8 @@ import {
   type IncomingMessage,
 } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { Target } from '../actors/policy/targets.ts'
 import { apiError } from '../models/local/server/errors.ts'
-
-export type Target = {
-  /** Base URL of an OpenAI-compatible endpoint, e.g. `http://127.0.0.1:8000/v1`. */
-  readonly baseUrl: string
-  /** The name that it knows. */
-  readonly model: string
-}
 
 export type Upstream = {
   /**

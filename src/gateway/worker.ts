@@ -1,5 +1,6 @@
 /** The gateway as a worker of a run's environment: what the run asks to be played, agents outside play. */
 import { rolloutQueue } from '../actors/environment/worker.ts'
+import type { Targets } from '../actors/policy/targets.ts'
 import { openTaskBook } from '../actors/recall.ts'
 import type { JobContext, Worker } from '../actors/worker.ts'
 import type { Config } from '../config.ts'
@@ -17,8 +18,15 @@ const ROLLOUTS_AT_A_TIME = 512
 export function gatewayWorker(
   config: Config,
   log: LogClient,
-  offers: Offers,
-  counters: () => Readonly<Record<string, number>>,
+  {
+    offers,
+    targets,
+    counters,
+  }: {
+    readonly offers: Offers
+    readonly targets: Targets
+    readonly counters: () => Readonly<Record<string, number>>
+  },
 ): Worker {
   const tasks = openTaskBook(log)
   const deadlineMs = config.run.deadlines.rolloutSeconds * 1000
@@ -27,6 +35,8 @@ export function gatewayWorker(
   async function play(request: Request, { lease, signal, event }: JobContext): Promise<NewEvent[]> {
     const { rollout } = request
     const task = await tasks.find(request.task)
+    // No agent begins with an older model while the servers still load the one that the run asks for.
+    await targets.settled(request.policyVersion, 2 * config.policy.publish.ackSeconds * 1000)
     let endLease = lease(`an agent for ${rollout}`, 'agents', deadlineMs)
     try {
       return await new Promise((resolve, reject) => {

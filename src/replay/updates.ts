@@ -16,7 +16,7 @@ export type Updates = {
   readonly contradiction: (update: LoggedEvent, job: Train, config: Config) => string | null
 }
 
-/** Keeps the trajectories and verdicts of the iterations that are not completed. */
+/** Keeps the trajectories and verdicts of the iterations that are not completed: of a verdict what enters a reward. */
 export function openUpdates(): Updates {
   const iterations = new Map<number, Iteration>()
 
@@ -32,16 +32,19 @@ export function openUpdates(): Updates {
     see(event) {
       if (event.type === 'TrajectoryCompleted' && event.data.purpose !== 'evaluation')
         iterationOf(event.data.iteration).trajectories.push(event.data)
-      else if (event.type === 'StepScored') iterationOf(event.data.iteration).scored.push(event.data)
+      else if (event.type === 'StepScored')
+        iterationOf(event.data.iteration).scored.push(votesOnly(event.data))
       else if (event.type === 'IterationCompleted') iterations.delete(event.data.iteration)
     },
     contradiction(update, { iteration, groups }, config) {
       if (update.type !== 'PolicyUpdated' && update.type !== 'RewardModelUpdated') return null
-      const { trainedOn, metrics } = update.data
+      const { trainedOn, metrics, stopped } = update.data
       if (metrics.simulated === 1) return null
       const { trajectories, scored } = iterationOf(iteration)
       const rules = forUpdate(update.type, groups, trajectories, scored, config)
-      if (rules.rollouts && rules.rollouts.join('\n') !== trainedOn.join('\n'))
+      // Where nothing was trained (weights elsewhere, no trainer in time) nothing was trained on.
+      const untrained = trainedOn.length === 0 && stopped !== null
+      if (!untrained && rules.rollouts && rules.rollouts.join('\n') !== trainedOn.join('\n'))
         return `data.trainedOn: ${trainedOn.length} rollouts, where the rewards give ${rules.rollouts.length}${firstOther(trainedOn, rules.rollouts)}`
       for (const [name, value] of Object.entries(rules.health))
         if (!Object.is(metrics[name], value))
@@ -49,6 +52,30 @@ export function openUpdates(): Updates {
       return null
     },
   }
+}
+
+/** Most patterns of m votes come again and again: what is kept of a step is one small object. */
+const patterns = new Map<string, Scored['judgements']>()
+const NOTHING = new Uint8Array()
+
+function votesOnly({
+  rollout,
+  iteration,
+  step,
+  task,
+  rewardModelVersion,
+  judgements,
+  probability,
+  progress,
+}: Scored): Scored {
+  let pattern = ''
+  for (const { score } of judgements) pattern += score === 1 ? '+' : score === -1 ? '-' : '0'
+  let votes = patterns.get(pattern)
+  if (!votes) {
+    votes = judgements.map(({ score }) => ({ critique: '', score, tokensI32: NOTHING, logprobsF32: NOTHING }))
+    patterns.set(pattern, votes)
+  }
+  return { rollout, iteration, step, task, rewardModelVersion, judgements: votes, probability, progress }
 }
 
 function forUpdate(

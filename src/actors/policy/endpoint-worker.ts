@@ -4,7 +4,7 @@ import { explain, RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { updatedEvents } from '../checkpoints.ts'
-import { createTally, endpointCounters, endpointOf, tryOut } from '../endpoint.ts'
+import { createTally, tryOut } from '../endpoint.ts'
 import type { Train } from '../jobs.ts'
 import { readPrompt } from '../prompts.ts'
 import { readIteration } from '../recall.ts'
@@ -16,12 +16,13 @@ import { policyBatch } from './batch.ts'
 import { promptedPrograms } from './program-acting.ts'
 import { free, numbered, promptedActing } from './prompted-acting.ts'
 import { samplingOf } from './sampling.ts'
+import { openServedPolicy } from './served-policy.ts'
 
 const PROMPTS = { numbered: 'alfworld-policy', free: 'alfworld-policy-free' } as const
 
 export function openEndpointPolicy(config: Config, log: LogClient): OpenedWorker {
-  const { policy, run, environment } = config
-  const model = endpointOf(policy, config, run.deadlines.stepSeconds)
+  const { policy, environment } = config
+  const served = openServedPolicy(config, log)
   const acting = actingOf(environment.name, policy)
   const invalid = createTally()
 
@@ -33,7 +34,9 @@ export function openEndpointPolicy(config: Config, log: LogClient): OpenedWorker
   async function actOne(request: ActRequest, signal: AbortSignal): Promise<ActReply> {
     const turn = acting(request, samplingOf(config, request.evaluation))
     try {
-      const [generation] = turn.request ? await model.generate([turn.request], signal) : [null]
+      const [generation] = turn.request
+        ? await served.generate(request.policyVersion, [turn.request], signal)
+        : [null]
       const reply = turn.reply(generation)
       if (reply.invalid !== null) invalid.add(`invalid: ${reply.invalid}`)
       return reply
@@ -44,7 +47,7 @@ export function openEndpointPolicy(config: Config, log: LogClient): OpenedWorker
   }
 
   async function firstVersion(): Promise<NewEvent[]> {
-    await tryOut(model)
+    await tryOut(served.first)
     return updatedEvents('policy', { ...UNCHANGED, iteration: 0, version: 0, parentVersion: null })
   }
 
@@ -73,8 +76,8 @@ export function openEndpointPolicy(config: Config, log: LogClient): OpenedWorker
       async perform({ kind, input }) {
         return kind === 'cold-start' ? firstVersion() : train(input as Train)
       },
-      counters: () => ({ ...endpointCounters(model.use()), ...invalid.counts() }),
-      close: () => model.close(),
+      counters: () => ({ ...served.counters(), ...invalid.counts() }),
+      close: () => served.close(),
     },
   }
 }

@@ -19,15 +19,18 @@ import { type Judged, judgeRequests, type PromptedJudging, readJudgement } from 
 /** Trajectories that are judged at a time; the endpoint's own bound is that of its calls. */
 const JOBS_AT_A_TIME = 64
 
+const PROMPTS = { alfworld: 'alfworld-judge', agents: 'agent-judge' } as const
+
 export function openEndpointJudge(config: Config, environment: Environment, log: LogClient): OpenedWorker {
   const { rewardModel, run, policy } = config
-  if (config.environment.name !== 'alfworld')
-    throw new RlError(`there is no prompt for judges of the environment ${config.environment.name}`, {
+  const { name } = config.environment
+  if (name !== 'alfworld' && name !== 'agents')
+    throw new RlError(`there is no prompt for judges of the environment ${name}`, {
       code: 'config.invalid',
-      hint: 'use environment.name alfworld',
+      hint: 'use environment.name alfworld or agents',
     })
   const model = endpointOf(rewardModel, config, run.deadlines.scoringSeconds)
-  const prompt = readPrompt('alfworld-judge')
+  const prompt = readPrompt(PROMPTS[name])
   const { samples, temperature, topP, maxTokens } = rewardModel
   const judging: PromptedJudging = {
     ...{ prompt, samples, temperature, topP, maxTokens },

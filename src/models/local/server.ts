@@ -3,6 +3,7 @@ import { createAdaptorServer } from '@hono/node-server'
 import { RlError } from '../../errors.ts'
 import type { LocalModelFace } from './model.ts'
 import { createApp } from './server/app.ts'
+import { type LoadingOptions, servedModels } from './server/served.ts'
 
 export type ModelServerOptions = {
   /** Loopback unless another address is named. */
@@ -16,18 +17,21 @@ export type ModelServerOptions = {
   readonly maxBodyBytes?: number
   /** Requests in work; further ones are answered 429. */
   readonly maxRequests?: number
+  /** Lets clients load further models and adapters (vLLM's endpoints); they may name any folder that this process can read. */
+  readonly loading?: LoadingOptions
 }
 
 export type ModelServer = {
   /** Base URL for OpenAI clients, e.g. `http://127.0.0.1:8000/v1`. */
   readonly url: string
   readonly token: string
-  /** Ends the connections; the model stays open. */
+  /** Ends the connections and what clients had loaded; the model stays open. */
   close(): Promise<void>
 }
 
 /**
- * Serves a local model over HTTP as the OpenAI API does: /v1/chat/completions, /v1/completions, /v1/models, and /health.
+ * Serves a local model over HTTP as the OpenAI API does: /v1/chat/completions, /v1/completions, /v1/models, and /health; with
+ * `loading` also /v1/load_lora_adapter and /v1/unload_lora_adapter.
  * Requests that come together are sampled as one batch.
  * @throws RlError `server.listen` where the address cannot be had.
  */
@@ -40,9 +44,11 @@ export async function startModelServer(
     name,
     maxBodyBytes = 4_000_000,
     maxRequests = 256,
+    loading,
   }: ModelServerOptions,
 ): Promise<ModelServer> {
-  const app = createApp(model, { name, token, maxBodyBytes, maxRequests })
+  const served = servedModels(name, model, loading ?? null)
+  const app = createApp(served, { token, maxBodyBytes, maxRequests })
   const server = createAdaptorServer({ fetch: app.fetch })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
@@ -62,10 +68,12 @@ export async function startModelServer(
   return {
     url: `http://${shown}:${boundPort}/v1`,
     token,
-    close: () =>
-      new Promise((resolve) => {
+    async close() {
+      await new Promise<void>((resolve) => {
         server.close(() => resolve())
         if ('closeAllConnections' in server) server.closeAllConnections()
-      }),
+      })
+      await served.close()
+    },
   }
 }

@@ -5,12 +5,11 @@ import type { LocalGeneration, LocalModelFace, TokenEvent } from '../model.ts'
 import { type Answers, createAnswers, type Told } from './answers.ts'
 import { apiError, toApiError } from './errors.ts'
 import { type Plan, planChat, planCompletion } from './plan.ts'
-import { parseChat, parseCompletion } from './requests.ts'
+import { parseChat, parseCompletion, parseLoad, parseUnload } from './requests.ts'
+import type { ServedModel, ServedModels } from './served.ts'
 import { createTextStream } from './text-stream.ts'
 
 export type AppOptions = {
-  /** The name that clients ask for. */
-  readonly name: string
   readonly token: string
   readonly maxBodyBytes: number
   /** Requests in work; further ones are answered 429. */
@@ -19,20 +18,17 @@ export type AppOptions = {
 
 const UTF8 = new TextEncoder()
 
-/** The OpenAI-compatible HTTP interface of a local model. */
-export function createApp(
-  model: LocalModelFace,
-  { name, token, maxBodyBytes, maxRequests }: AppOptions,
-): Hono {
+/** The OpenAI-compatible HTTP interface of local models. */
+export function createApp(served: ServedModels, { token, maxBodyBytes, maxRequests }: AppOptions): Hono {
   const app = new Hono()
-  const created = Math.floor(Date.now() / 1000)
-  const card = {
+  const card = ({ name, model, root, created }: ServedModel) => ({
     id: name,
     object: 'model',
     created,
     owned_by: 'rlanything',
+    root: root ?? name,
     max_model_len: model.ready.config.contextTokens,
-  }
+  })
   let inWork = 0
 
   app.onError((error) => {
@@ -58,38 +54,45 @@ export function createApp(
       },
     }),
   )
-  app.get('/v1/models', (c) => c.json({ object: 'list', data: [card] }))
-  app.get('/v1/models/:id{.+}', (c) => {
-    assertServed(c.req.param('id'))
-    return c.json(card)
-  })
+  app.get('/v1/models', (c) => c.json({ object: 'list', data: served.list().map(card) }))
+  app.get('/v1/models/:id{.+}', (c) => c.json(card(served.find(c.req.param('id')))))
   app.post('/v1/chat/completions', async (c) => {
     const body = parseChat(await json(c))
-    assertServed(body.model)
-    return answer(c, 'chat', planChat(body, model))
+    const one = served.find(body.model)
+    return answer(c, 'chat', one, planChat(body, one.model))
   })
   app.post('/v1/completions', async (c) => {
     const body = parseCompletion(await json(c))
-    assertServed(body.model)
-    return answer(c, 'completion', planCompletion(body, model))
+    const one = served.find(body.model)
+    return answer(c, 'completion', one, planCompletion(body, one.model))
+  })
+  app.post('/v1/load_lora_adapter', async (c) => {
+    const { lora_name, lora_path } = parseLoad(await json(c))
+    await served.load(lora_name, lora_path)
+    return c.text(`Success: LoRA adapter '${lora_name}' added successfully.`)
+  })
+  app.post('/v1/unload_lora_adapter', async (c) => {
+    const { lora_name } = parseUnload(await json(c))
+    served.unload(lora_name)
+    return c.text(`Success: LoRA adapter '${lora_name}' removed successfully.`)
   })
   return app
 
-  function assertServed(asked: string): void {
-    if (asked !== name)
-      throw apiError(404, `the model '${asked}' does not exist; this server has '${name}'`, {
-        param: 'model',
-        code: 'model_not_found',
-      })
-  }
-
-  async function answer(c: Context, kind: 'chat' | 'completion', plan: Plan): Promise<Response> {
+  async function answer(
+    c: Context,
+    kind: 'chat' | 'completion',
+    one: ServedModel,
+    plan: Plan,
+  ): Promise<Response> {
+    const { name, model } = one
     if (inWork >= maxRequests)
       throw apiError(429, `${maxRequests} requests are in work already`, { code: 'too_many_requests' })
     const answers = createAnswers(kind, name, plan, model.tokenizer)
     inWork++
+    const end = served.begin(one)
     const done = () => {
       inWork--
+      end()
     }
     if (plan.stream) return streamed(model, plan, answers, c.req.raw.signal, done)
     try {

@@ -59,20 +59,25 @@ function plan(
     })
   const end = tokenizer.endToken === undefined ? [] : [tokenizer.endToken]
   const guided = body.guided_choice?.map((text) => [...tokenizer.encode(text), ...end])
-  const request: Omit<LocalRequest, 'prompt' | 'seed'> = {
+  const request: Omit<LocalRequest, 'prompt' | 'seed' | 'cacheKey'> = {
     maxTokens,
     temperature: body.temperature ?? 1,
     topP: body.top_p ?? 1,
     stopTokens: body.stop_token_ids ?? [],
     stopTexts: [body.stop ?? []].flat().filter((text) => text !== ''),
     choices: body.choice_token_ids ?? guided,
-    cacheKey: body.prompt_cache_key ?? undefined,
     topLogprobs,
   }
   const seed = baseSeed(body)
   return {
     requests: prompts.flatMap((prompt, p) =>
-      Array.from({ length: n }, (_, i) => ({ ...request, prompt, seed: choiceSeed(seed, p * n + i) })),
+      Array.from({ length: n }, (_, i) => ({
+        ...request,
+        prompt,
+        seed: choiceSeed(seed, p * n + i),
+        // Further choices take copies of what the first has computed.
+        cacheKey: i === 0 ? (body.prompt_cache_key ?? undefined) : undefined,
+      })),
     ),
     stream: body.stream ?? false,
     usageInStream: body.stream_options?.include_usage ?? false,

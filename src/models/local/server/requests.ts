@@ -68,11 +68,18 @@ const completionSchema = z.object({
   logprobs: z.int().min(0).max(20).nullish(),
 })
 
+/** vLLM's bodies for weights at run time. */
+const loadSchema = z.object({ lora_name: text.min(1).max(256), lora_path: text.min(1).max(4096) })
+const unloadSchema = z.object({ lora_name: text.min(1).max(256) })
+
 export type ChatBody = z.infer<typeof chatSchema>
 export type CompletionBody = z.infer<typeof completionSchema>
 
 export const parseChat = (json: unknown): ChatBody => parse(chatSchema, json)
 export const parseCompletion = (json: unknown): CompletionBody => parse(completionSchema, json)
+
+export const parseLoad = (json: unknown) => parse(loadSchema, json)
+export const parseUnload = (json: unknown) => parse(unloadSchema, json)
 
 function parse<T>(schema: z.ZodType<T>, json: unknown): T {
   const parsed = schema.safeParse(json)

@@ -1,0 +1,200 @@
+/**
+ * What the gateway adds to a call of the model, with 1,000 calls in flight, and its memory with 5,000. Model, gateway and agents are
+ * processes of their own; the model is called directly and through the gateway in the same run.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { Agent, request as httpRequest } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runFolder } from '../../src/broker/connection.ts'
+import { openLogReader } from '../../src/events/log-reader.ts'
+import { type Rng, rng, seedOf } from '../../src/random.ts'
+import { percentile, report } from './report.ts'
+
+const IN_FLIGHT = 1_000
+const CALLS_EACH = 6
+const MANY = 5_000
+const TOKEN = 'bench-token-of-the-gateway'
+
+const root = mkdtempSync(join(tmpdir(), 'rl-bench-gateway-'))
+const children: ChildProcess[] = []
+const agent = new Agent({ keepAlive: true, maxFreeSockets: 8192 })
+
+function start(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, RL_RUNS: root, ...env },
+  })
+  children.push(child)
+  const url = new Promise<string>((resolve, reject) => {
+    let said = ''
+    child.stdout.on('data', (part) => {
+      said += part
+      const found = /http:\S+/.exec(said)
+      if (found) resolve(found[0])
+    })
+    child.once('exit', () => reject(new Error(`${words[0]} ended: ${said}`)))
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  return { child, url, ended }
+}
+
+function post(url: string, key: string, body: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      authorization: `Bearer ${key}`,
+    }
+    const sent = httpRequest(url, { method: 'POST', agent, headers }, (answer) => {
+      const parts: Buffer[] = []
+      answer.on('data', (part: Buffer) => parts.push(part))
+      answer.on('error', reject)
+      answer.on('end', () => {
+        const text = Buffer.concat(parts).toString()
+        if ((answer.statusCode ?? 0) < 300) resolve(text)
+        else reject(new Error(`${url}: ${answer.statusCode} ${text.slice(0, 200)}`))
+      })
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+type Lane = { readonly url: string; readonly key: string; readonly outcome: string | null }
+
+/** A call of about 2 kB; the stand-in answers after `delayMs`. */
+function bodyOf(delayMs: number, turn: number): string {
+  const messages = Array.from({ length: 4 }, (_, i) => ({
+    role: i % 2 === 0 ? 'user' : 'assistant',
+    content: `turn ${turn} message ${i} ${'text '.repeat(90)}`,
+  }))
+  return JSON.stringify({ model: 'bench', messages, max_tokens: 64, user: String(delayMs) })
+}
+
+/** Each lane calls one after the other, all lanes at once, begun at times of their own. Resolves to what came on top of the delays, in ms. */
+async function call(lanes: readonly Lane[], calls: number, random: Rng): Promise<number[]> {
+  const over: number[] = []
+  const plans = lanes.map((lane) => ({
+    lane,
+    startMs: random.below(2_000),
+    delays: Array.from({ length: calls }, () => 1_000 + random.below(2_000)),
+  }))
+  await Promise.all(
+    plans.map(async ({ lane, startMs, delays }) => {
+      await new Promise((resolve) => setTimeout(resolve, startMs))
+      for (const [turn, delayMs] of delays.entries()) {
+        const body = bodyOf(delayMs, turn)
+        const startedMs = performance.now()
+        await post(`${lane.url}/chat/completions`, lane.key, body)
+        // The first call of a lane opens its connections.
+        if (turn > 0) over.push(performance.now() - startedMs - delayMs)
+      }
+    }),
+  )
+  return over
+}
+
+async function claim(gateway: string, count: number, name: string): Promise<Lane[]> {
+  const lanes: Lane[] = []
+  for (let at = 0; at < count; at += 50)
+    lanes.push(
+      ...(await Promise.all(
+        Array.from({ length: Math.min(50, count - at) }, async (_, i) => {
+          const task = { id: `${name}-${at + i}`, goal: 'say words' }
+          const body = JSON.stringify({ agent: 'bench', task })
+          const taken = JSON.parse(await post(`${gateway}/rollouts`, TOKEN, body))
+          return { url: taken.url, key: taken.key, outcome: taken.outcome_url } as Lane
+        }),
+      )),
+    )
+  return lanes
+}
+
+async function finish(lanes: readonly Lane[]): Promise<void> {
+  for (let at = 0; at < lanes.length; at += 50)
+    await Promise.all(
+      lanes.slice(at, at + 50).map(({ outcome, key }) => post(outcome!, key, '{"success":true}')),
+    )
+}
+
+function memory(pid: number, field: 'VmHWM' | 'VmRSS'): number {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(text)?.[1]) / 1024
+}
+
+try {
+  const upstream = await start(['scripts/bench/gateway/upstream.ts']).url
+  const words = ['gateway', '--record', '--run', 'bench', '--upstream', upstream, '--model', 'bench']
+  const gateway = start(['src/rl.ts', ...words, '--port', '0', '--deadline', '900'], {
+    RL_GATEWAY_TOKEN: TOKEN,
+  })
+  const url = await gateway.url
+
+  const direct = Array.from(
+    { length: IN_FLIGHT },
+    (): Lane => ({ url: upstream, key: 'none', outcome: null }),
+  )
+  const lanes = await claim(url, IN_FLIGHT, 'lane')
+  // Both warm: the first seconds compile.
+  await call(direct.slice(0, 200), 2, rng(seedOf(1, 'warm')))
+  await call(lanes.slice(0, 200), 2, rng(seedOf(1, 'warm')))
+  const before = await call(direct, CALLS_EACH, rng(seedOf(1, 'calls')))
+  const through = await call(lanes, CALLS_EACH, rng(seedOf(1, 'calls')))
+  const after = await call(direct, CALLS_EACH, rng(seedOf(1, 'calls')))
+  await finish(lanes)
+  const alone = [...before, ...after]
+  const of = `${IN_FLIGHT} in flight, ${Math.round(IN_FLIGHT / 2)} calls a second`
+  for (const [name, share, goal] of [
+    ['overhead_p50_ms', 0.5, '< 3'],
+    ['overhead_p99_ms', 0.99, '< 15'],
+  ] as const) {
+    const [with_, without] = [percentile(through, share), percentile(alone, share)]
+    report({
+      ...{ suite: 'gateway', name, value: with_ - without, unit: 'ms', goal, n: through.length },
+      note: `${of}; ${with_.toFixed(2)} ms over the model's own time through the gateway, ${without.toFixed(2)} ms directly`,
+    })
+  }
+
+  const many = await claim(url, MANY, 'many')
+  await call(many, 1, rng(seedOf(2, 'many')))
+  const together = many.map(async ({ url: base, key }) =>
+    post(`${base}/chat/completions`, key, bodyOf(15_000, 1)),
+  )
+  await Promise.all(together)
+  const peak = memory(gateway.child.pid!, 'VmHWM')
+  await finish(many)
+  report({
+    ...{ suite: 'gateway', name: 'rss_5000_mb', value: peak, unit: 'MB', goal: '< 1024', n: 1 },
+    note: `most that the gateway's process ever had; ${MANY} calls in flight at once, all answered`,
+  })
+
+  gateway.child.kill('SIGINT')
+  await gateway.ended
+  const log = openLogReader(runFolder('bench', root).log)
+  let trajectories = 0
+  let steps = 0
+  for (const event of log.events({ types: ['TrajectoryCompleted'] })) {
+    if (event.type !== 'TrajectoryCompleted') continue
+    trajectories++
+    steps += event.data.steps
+  }
+  log.close()
+  const expected = 200 * 2 + IN_FLIGHT * CALLS_EACH + MANY * 2
+  report({
+    ...{
+      suite: 'gateway',
+      name: 'calls_lost',
+      value: expected - steps,
+      unit: 'calls',
+      goal: '0',
+      n: expected,
+    },
+    note: `${trajectories} trajectories with ${steps} steps in the log`,
+  })
+} finally {
+  for (const child of children) child.kill('SIGKILL')
+  agent.destroy()
+  rmSync(root, { recursive: true, force: true })
+}
