@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   export: () => import('./cli/export.ts'),
   attest: () => import('./cli/attest.ts'),
   ablate: () => import('./cli/ablate.ts'),
+  eval: () => import('./cli/eval.ts'),
   verify: () => import('./cli/verify.ts'),
 }
 

@@ -8,17 +8,36 @@ import type { Act, ActReply, ActRequest } from './act.ts'
 
 export const ACT_SERVICE = 'policy.act'
 
-/** Asks any policy worker of the run. Large batches go as several messages: a server's default limit is 1 MB. */
+/**
+ * Asks any policy worker of the run. Large batches go as several messages: a server's default limit is 1 MB. As long as there is
+ * no worker (it is being started, or started again) the question waits: that is no fault of the rollouts.
+ */
 export function actOver({ bus, run }: LogClient, timeoutMs: number): Act {
   const subject = subjectsOf(run).call(ACT_SERVICE)
-  return async function act(requests) {
+
+  async function ask(body: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
+    const until = performance.now() + timeoutMs
+    for (;;) {
+      try {
+        return await bus.request(subject, body, { timeoutMs })
+      } catch (error) {
+        const absent = error instanceof RlError && error.code === 'bus.no-responder'
+        if (!absent || signal.aborted || performance.now() > until) throw error
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+      }
+    }
+  }
+
+  return async function act(requests, signal) {
     const parts = split(requests, Math.min(bus.maxPayload(), 1_048_576) - 65_536)
     const replies = await Promise.all(
-      parts.map(async (part) => unpack(await bus.request(subject, pack(part), { timeoutMs })) as ActReply[]),
+      parts.map(async (part) => unpack(await ask(pack(part), signal)) as ActReply[]),
     )
     return replies.flat()
   }
 }
+
+const AGAIN_MS = 100
 
 /** Asks a policy worker of this process. */
 export function actIn(service: Serve): Act {

@@ -6,7 +6,6 @@ import { codingOf } from '../../environments/coding/environment.ts'
 import type { Environment } from '../../environments/port.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { openLocalModel } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import {
   adoptFolder,
@@ -24,14 +23,11 @@ import type { OpenedWorker } from '../start-role.ts'
 import { updateOptions } from '../update-options.ts'
 import type { ActReply, ActRequest } from './act.ts'
 import { ACT_SERVICE, serveAct } from './act-service.ts'
-import { choiceActing } from './acting.ts'
 import { policyBatch } from './batch.ts'
 import { coldStartPolicy } from './cold-start.ts'
 import { demonstrationTasks } from './demonstration-tasks.ts'
-import { codecOf } from './packing.ts'
-import { sampledPrograms } from './program-acting.ts'
+import { actWith, openLocalActor } from './local-acting.ts'
 import { coldStartPrograms } from './program-cold-start.ts'
-import { programCodec } from './program-packing.ts'
 import { samplingOf } from './sampling.ts'
 
 export function openLocalPolicy(config: Config, environment: Environment, log: LogClient): OpenedWorker {
@@ -39,25 +35,15 @@ export function openLocalPolicy(config: Config, environment: Environment, log: L
   const writesPrograms = config.environment.name === 'coding'
   const resident = residentModel({
     folderOf: (version) => weightsFolder(log, 'policy', version),
-    async open(folder) {
-      const model = await openLocalModel({ folder, backend: config.backend })
-      const { contextTokens } = model.describe()
-      const acting = writesPrograms
-        ? sampledPrograms(programCodec(model), contextTokens)
-        : choiceActing(codecOf(model.encode), contextTokens)
-      return { model, acting }
-    },
+    open: (folder) => openLocalActor(folder, config),
   })
 
   async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {
     const replies = new Map<ActRequest, ActReply>()
     for (const [version, own] of byVersion(requests))
-      await resident.use(version, async ({ model, acting }) => {
-        const turns = own.map((request) => acting(request, samplingOf(config, request.evaluation)))
-        const asked = turns.flatMap(({ request }) => request ?? [])
-        const generations = (await model.generate(asked, signal)).values()
-        for (const [i, { request, reply }] of turns.entries())
-          replies.set(own[i], reply(request ? (generations.next().value ?? null) : null))
+      await resident.use(version, async (actor) => {
+        const answers = await actWith(actor, own, ({ evaluation }) => samplingOf(config, evaluation), signal)
+        for (const [i, reply] of answers.entries()) replies.set(own[i], reply)
       })
     return requests.map((request) => replies.get(request)!)
   }

@@ -1,0 +1,41 @@
+/** A local model as the one that acts: opened from a folder, and asked for the next actions of many episodes. */
+import type { Config } from '../../config.ts'
+import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
+import type { ActReply, ActRequest } from './act.ts'
+import { type Acting, choiceActing, type Sampling } from './acting.ts'
+import { codecOf } from './packing.ts'
+import { sampledPrograms } from './program-acting.ts'
+import { programCodec } from './program-packing.ts'
+
+export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acting }
+
+/** @param folder a Hugging Face folder, e.g. a checkpoint of a run */
+export async function openLocalActor(
+  folder: string,
+  { backend, environment }: Pick<Config, 'backend' | 'environment'>,
+): Promise<LocalActor> {
+  const model = await openLocalModel({ folder, backend })
+  const { contextTokens } = model.describe()
+  const acting =
+    environment.name === 'coding'
+      ? sampledPrograms(programCodec(model), contextTokens)
+      : choiceActing(codecOf(model.encode), contextTokens)
+  return { model, acting }
+}
+
+/** One reply a request, in their order. */
+export async function actWith(
+  { model, acting }: LocalActor,
+  requests: readonly ActRequest[],
+  samplingFor: (request: ActRequest) => Sampling,
+  signal: AbortSignal,
+): Promise<ActReply[]> {
+  const turns = requests.map((request) => acting(request, samplingFor(request)))
+  const generations = (
+    await model.generate(
+      turns.flatMap(({ request }) => request ?? []),
+      signal,
+    )
+  ).values()
+  return turns.map(({ request, reply }) => reply(request ? (generations.next().value ?? null) : null))
+}

@@ -1,0 +1,172 @@
+import { relative } from 'node:path'
+import { duration } from '../actors/head/progress.ts'
+import { runFolder } from '../broker/connection.ts'
+import { type Config, changeConfig, loadConfig, loggedConfig } from '../config.ts'
+import { RlError } from '../errors.ts'
+import { policyFolder, type Remeasured, remeasure } from '../evaluation/acceptances.ts'
+import { evaluate } from '../evaluation/evaluate.ts'
+import type { EvaluationFigures } from '../evaluation/figures.ts'
+import { openLogReader } from '../events/log-reader.ts'
+import { startsOf } from '../events/starts.ts'
+import { wilson } from '../learning/interval.ts'
+import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+
+export const command: Command = {
+  summary: 'success of a model folder on a split, and of acceptances measured again',
+  help: `
+rl eval --model DIR [--split NAME] [--tasks N] [--rollouts N] [options]   success with interval, steps, tokens, pass@k
+rl eval --run RUN [--split NAME] ...            the run's last policy, or --model, under the run's config
+rl eval --accepted RUN [--rollouts 64]          plays the run's accepted tasks and their parents again
+
+  --split NAME      in-domain, ood; with games valid_seen, valid_unseen, train            (in-domain)
+  --tasks N         of the split, drawn by the seed                                       (evaluation.tasks)
+  --rollouts N      of each task                                                          (evaluation.rollouts)
+  --data PATH       real games: ALFWorld's json_2.1.1, a folder or an archive
+  --config FILE, --set KEY=VALUE   environment, evaluation and policy keys, as for a run  (config/default.yaml)
+  --json            one object
+
+Tasks and seeds are those of the loop's evaluation: the same model under the same config gets the same figures. With one
+rollout a task the interval is Wilson's over rollouts, with more a bootstrap over tasks. pass@k is the unbiased estimate
+1 - C(n - c, k) / C(n, k); maj@k does not apply: an episode has no answer that could be voted on.
+`,
+  async run(argv) {
+    const { values } = parseCommandLine(
+      {
+        options: {
+          model: { type: 'string' },
+          run: { type: 'string' },
+          accepted: { type: 'string' },
+          split: { type: 'string', default: 'in-domain' },
+          tasks: { type: 'string' },
+          rollouts: { type: 'string' },
+          data: { type: 'string' },
+          config: { type: 'string' },
+          set: { type: 'string', multiple: true },
+          json: { type: 'boolean', default: false },
+        },
+      },
+      argv,
+    )
+    const json = values.json ?? false
+    const rollouts = values.rollouts === undefined ? undefined : wholeNumber('--rollouts', values.rollouts, 1)
+    const stop = new AbortController()
+    process.once('SIGINT', () => stop.abort(new RlError('interrupted', { code: 'cli.interrupted' })))
+    const onEnd = progress(json)
+    if (values.accepted !== undefined)
+      return again(values.accepted, { rollouts: rollouts ?? 64, signal: stop.signal, onEnd }, json)
+
+    const { base, last } = sourceOf(values)
+    const model = values.model ?? last
+    if (model === null)
+      throw new RlError('expected --model, --run or --accepted', {
+        code: 'cli.usage',
+        hint: 'rl eval --help',
+      })
+    const split = values.split ?? 'in-domain'
+    const config = changeConfig(base, [
+      ...(values.data === undefined
+        ? []
+        : ['environment.source=data', `environment.data=${JSON.stringify(values.data)}`]),
+      ...(base.environment.splits[split] === undefined ? [`environment.splits.${split}=${split}`] : []),
+      ...(values.tasks === undefined ? [] : [`evaluation.tasks=${wholeNumber('--tasks', values.tasks, 1)}`]),
+      ...(rollouts === undefined ? [] : [`evaluation.rollouts=${rollouts}`]),
+    ])
+    const started = performance.now()
+    const figures = await evaluate({ model, split, config, signal: stop.signal, onEnd })
+    const seconds = (performance.now() - started) / 1000
+    if (json) printJson({ model, split, seconds, ...figures, majorityAtK: null })
+    else for (const line of lines(figures, { model, split, seconds })) process.stdout.write(`${line}\n`)
+    return 0
+  },
+}
+
+type Source = { readonly run?: string; readonly config?: string; readonly set?: string[] }
+
+/** The config, and where a run gives it the folder of its last policy. */
+function sourceOf({ run, config: file, set = [] }: Source): {
+  readonly base: Config
+  readonly last: string | null
+} {
+  if (run === undefined)
+    return { base: loadConfig({ file: file ?? 'config/default.yaml', set, env: process.env }), last: null }
+  if (file !== undefined)
+    throw new RlError('--run brings its own config', { code: 'cli.usage', hint: 'leave --config away' })
+  const log = openLogReader(runFolder(run).log)
+  try {
+    return {
+      base: changeConfig(loggedConfig(startsOf(log).last.data.config), set),
+      last: policyFolder(log, 'last'),
+    }
+  } finally {
+    log.close()
+  }
+}
+
+async function again(run: string, options: Parameters<typeof remeasure>[1], json: boolean): Promise<number> {
+  const log = openLogReader(runFolder(run).log)
+  try {
+    const measured = await remeasure(log, options)
+    const sums = sumsOf(measured, options.rollouts)
+    if (json) printJson({ run, ...sums, tasks: measured })
+    else
+      for (const line of [...measured.map(acceptanceLine), ...sumLines(sums)])
+        process.stdout.write(`${line}\n`)
+  } finally {
+    log.close()
+  }
+  return 0
+}
+
+/** As ablation rows hold it. */
+export function sumsOf(measured: readonly Remeasured[], rollouts: number) {
+  const evident = measured.filter((one) => one.evident)
+  return {
+    rollouts,
+    accepted: measured.length,
+    confirmed: measured.filter(({ confirmed }) => confirmed).length,
+    evident: evident.length,
+    evidentConfirmed: evident.filter(({ confirmed }) => confirmed).length,
+  }
+}
+
+function sumLines({ rollouts, accepted, confirmed, evident, evidentConfirmed }: ReturnType<typeof sumsOf>) {
+  return [
+    `confirmed with ${rollouts} rollouts: ${share(confirmed, accepted)} of all acceptances`,
+    `confirmed with ${rollouts} rollouts: ${share(evidentConfirmed, evident)} of those that bayes evidence would have accepted too`,
+  ]
+}
+
+function acceptanceLine(one: Remeasured): string {
+  const tally = ({ successes, n }: { readonly successes: number; readonly n: number }) => `${successes}/${n}`
+  const [then, now] = one.accuracy
+  const [parentThen, parentNow] = one.parentAccuracy
+  return `iteration ${one.iteration} ${one.slot} ${one.direction}: ${tally(parentThen)} -> ${tally(then)}, again ${tally(parentNow)} -> ${tally(now)}: ${one.confirmed ? 'confirmed' : 'not confirmed'}${one.evident ? ', evident' : ''}`
+}
+
+function lines(
+  { tasks, rollouts, failed, success, steps, tokens, invalid, passAtK, averageAtK, kinds }: EvaluationFigures,
+  { model, split, seconds }: { readonly model: string; readonly split: string; readonly seconds: number },
+): string[] {
+  const most = passAtK.at(-1)?.k ?? 1
+  return [
+    `${relative('', model) || '.'} on ${split}: ${tasks} tasks, ${rollouts} rollouts${failed > 0 ? `, ${failed} failed` : ''}, ${duration(seconds * 1000)}`,
+    `success   ${success.value.toFixed(3)} [${success.low.toFixed(3)}, ${success.high.toFixed(3)}] n ${success.n} ${success.unit}`,
+    ...(passAtK.length === 0 ? [] : [`avg@${most}     ${averageAtK.toFixed(3)}`]),
+    ...passAtK.map(({ k, value, n }) => `pass@${k}    ${value.toFixed(3)} n ${n} tasks`),
+    `steps     ${steps.toFixed(1)} a rollout${invalid > 0 ? `; ${invalid} answers could not be read` : ''}`,
+    `tokens    ${tokens.generated.toFixed(0)} generated, ${tokens.prompt.toFixed(0)} read (${tokens.cached.toFixed(0)} from the cache) a rollout`,
+    ...kinds.map(({ kind, successes, n }) => `  ${share(successes, n)} ${kind}`),
+  ]
+}
+
+function share(part: number, whole: number): string {
+  const { value, low, high, n } = wilson(part, whole)
+  return n === 0 ? 'none' : `${part}/${whole} = ${value.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`
+}
+
+/** One line that is redrawn, on terminals. */
+function progress(quiet: boolean): ((ended: number, of: number) => void) | undefined {
+  if (quiet || !process.stderr.isTTY) return undefined
+  return (ended, of) =>
+    void process.stderr.write(`\r${ended} of ${of} rollouts${ended === of ? '\r\x1b[K' : ''}`)
+}

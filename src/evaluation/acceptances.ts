@@ -1,0 +1,191 @@
+/**
+ * Whether a run's acceptances were more than luck: parent and candidate are played again, many times each, by the policy
+ * version that measured them in the run, and the published rule is asked again.
+ */
+import { dirname, join } from 'node:path'
+import { openLocalActor } from '../actors/policy/local-acting.ts'
+import { type Config, loggedConfig } from '../config.ts'
+import { openEnvironment } from '../environments/open.ts'
+import type { Task } from '../environments/port.ts'
+import { RlError } from '../errors.ts'
+import type { EventData } from '../events/catalogue.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { startsOf } from '../events/starts.ts'
+import { type AcceptanceOptions, decideAcceptance } from '../learning/acceptance.ts'
+import type { Tally } from '../learning/filters.ts'
+import { seedOf } from '../random.ts'
+import { playAlone, type Wanted } from './play.ts'
+
+export type Remeasured = {
+  readonly iteration: number
+  readonly slot: string
+  readonly task: string
+  readonly parent: string
+  readonly direction: 'harder' | 'easier'
+  /** In the run, and now. */
+  readonly accuracy: readonly [then: Tally, now: Tally]
+  readonly parentAccuracy: readonly [then: Tally, now: Tally]
+  /** The run's rule accepts again. */
+  readonly confirmed: boolean
+  /** Evidence-based acceptance would have accepted at the time. */
+  readonly evident: boolean
+}
+
+export type RemeasureOptions = {
+  /** Of each task. */
+  readonly rollouts: number
+  readonly signal: AbortSignal
+  readonly onEnd?: (ended: number, of: number) => void
+}
+
+type Accepted = EventData<'TaskAccepted'> & {
+  /** Versions that measured the candidate and, earlier, its parent. */
+  readonly version: number
+  readonly parentVersion: number
+}
+
+/** Every acceptance of a run whose policy is a local model. Errors: `eval.no-checkpoint`. */
+export async function remeasure(log: LogReader, options: RemeasureOptions): Promise<Remeasured[]> {
+  const config = loggedConfig(startsOf(log).last.data.config)
+  const { accepted, tasks } = readAcceptances(log)
+  const wanted = accepted.flatMap(({ task, parent, version, parentVersion }) => [
+    { task, version },
+    { task: parent, version: parentVersion },
+  ])
+  const tallies = await playVersions(log, config, wanted, tasks, options)
+  return accepted.map((one, index) => {
+    const [now, parentNow] = [tallies[2 * index], tallies[2 * index + 1]]
+    const asked = { direction: one.direction, equalsParent: one.task === one.parent }
+    const rule = ruleOf(config)
+    return {
+      iteration: one.iteration,
+      slot: one.slot,
+      task: one.task,
+      parent: one.parent,
+      direction: one.direction,
+      accuracy: [one.accuracy, now],
+      parentAccuracy: [one.parentAccuracy, parentNow],
+      confirmed: decideAcceptance(
+        { ...asked, accuracy: now, parentAccuracy: parentNow },
+        { ...rule, evidence: 'point' },
+      ).accepted,
+      evident: decideAcceptance(
+        { ...asked, accuracy: one.accuracy, parentAccuracy: one.parentAccuracy },
+        { ...rule, evidence: 'bayes' },
+      ).accepted,
+    }
+  })
+}
+
+function ruleOf({ adaptation }: Config): AcceptanceOptions {
+  const { low, high, rule, evidence, confidence, prior } = adaptation
+  return { low, high, strict: rule === 'strict', evidence, confidence, prior }
+}
+
+function readAcceptances(log: LogReader): {
+  readonly accepted: readonly Accepted[]
+  readonly tasks: ReadonlyMap<string, Task>
+} {
+  const tasks = new Map<string, Task>()
+  const versions = new Map<number, number>()
+  const proposedIn = new Map<string, number>()
+  const accepted: Accepted[] = []
+  for (const { type, data } of log.events({
+    types: ['TaskAdded', 'TaskProposed', 'IterationStarted', 'TaskAccepted'],
+  })) {
+    if (type === 'TaskAdded') tasks.set(data.task.id, data.task)
+    if (type === 'IterationStarted') versions.set(data.iteration, data.policyVersion)
+    if (type === 'TaskProposed') {
+      tasks.set(data.task.id, data.task)
+      proposedIn.set(data.task.id, data.iteration)
+    }
+    if (type === 'TaskAccepted')
+      accepted.push({
+        ...data,
+        version: versions.get(data.iteration) ?? 0,
+        parentVersion: versions.get(proposedIn.get(data.task) ?? data.iteration) ?? 0,
+      })
+  }
+  return { accepted, tasks }
+}
+
+/** One tally each, in order; every version is loaded once. */
+async function playVersions(
+  log: LogReader,
+  config: Config,
+  wanted: readonly { readonly task: string; readonly version: number }[],
+  tasks: ReadonlyMap<string, Task>,
+  { rollouts, signal, onEnd }: RemeasureOptions,
+): Promise<Tally[]> {
+  const tallies: Tally[] = wanted.map(() => ({ successes: 0, n: 0 }))
+  const versions = [...new Set(wanted.map(({ version }) => version))].sort((a, b) => a - b)
+  if (versions.length === 0) return tallies
+  const environment = await openEnvironment(config)
+  const actor = await openLocalActor(policyFolder(log, versions[0]), config)
+  let before = 0
+  try {
+    for (const version of versions) {
+      await actor.model.load(policyFolder(log, version))
+      const own = wanted.flatMap((one, index) => (one.version === version ? [{ ...one, index }] : []))
+      const requests = own.flatMap(({ task, index }) =>
+        Array.from({ length: rollouts }, (_, rollout) =>
+          requestFor(tasks.get(task)!, { index, rollout, version }, config),
+        ),
+      )
+      const trajectories = await playAlone(requests, {
+        ...{ config, environment, actor, signal },
+        onEnd: onEnd && ((ended) => onEnd(before + ended, wanted.length * rollouts)),
+      })
+      before += requests.length
+      for (const [i, { index }] of own.entries()) {
+        const outcomes = trajectories
+          .slice(i * rollouts, (i + 1) * rollouts)
+          .flatMap((trajectory) =>
+            trajectory?.outcome.kind === 'scored' ? [trajectory.outcome.success] : [],
+          )
+        tallies[index] = { successes: outcomes.filter(Boolean).length, n: outcomes.length }
+      }
+    }
+  } finally {
+    await actor.model.close()
+    await environment.close?.()
+  }
+  return tallies
+}
+
+/** As a training rollout, with seeds that the run has not used. */
+function requestFor(
+  task: Task,
+  { index, rollout, version }: { readonly index: number; readonly rollout: number; readonly version: number },
+  { run, environment }: Config,
+): Wanted {
+  return {
+    task,
+    request: {
+      rollout: `${version}/again-${index}/${rollout}`,
+      iteration: version,
+      purpose: 'train',
+      split: 'train',
+      slot: `again-${index}`,
+      task: task.id,
+      index: rollout,
+      policyVersion: version,
+      seed: [...seedOf(run.seed, 'measured again', index, rollout)],
+      maxSteps: environment.maxSteps,
+    },
+  }
+}
+
+/** The folder with the weights of a policy version: its own, or where weights did not change that of an earlier one. */
+export function policyFolder(log: LogReader, version: number | 'last'): string {
+  let found: { readonly run: string; readonly path: string } | null = null
+  for (const { type, run, data } of log.events({ types: ['PolicyUpdated'] }))
+    if (type === 'PolicyUpdated' && data.checkpoint && (version === 'last' || data.version <= version))
+      found = { run, path: data.checkpoint.path }
+  if (found === null)
+    throw new RlError(`run '${log.run}' has no checkpoint of policy version ${version}`, {
+      code: 'eval.no-checkpoint',
+      hint: 'only policies in this process (provider local) leave checkpoints',
+    })
+  return join(dirname(log.path), '..', found.run, found.path)
+}

@@ -1,0 +1,61 @@
+/** Evaluating a model folder on a split, as the loop does: same tasks, seeds and step limits, so that equal models get equal figures. */
+import { startMeasurements } from '../actors/environment/evaluation.ts'
+import { loadTasks } from '../actors/environment/load-tasks.ts'
+import { openLocalActor } from '../actors/policy/local-acting.ts'
+import type { Config } from '../config.ts'
+import { openEnvironment } from '../environments/open.ts'
+import type { Environment, Task } from '../environments/port.ts'
+import { seedOf } from '../random.ts'
+import { type EvaluationFigures, evaluationFigures } from './figures.ts'
+import { playAlone, type Wanted } from './play.ts'
+
+export type EvaluateOptions = {
+  /** A Hugging Face folder. */
+  readonly model: string
+  /** The run's name of the split, as in `evaluation.splits`. */
+  readonly split: string
+  /** Its `evaluation` and `environment` say what is played; its seed draws. */
+  readonly config: Config
+  readonly signal: AbortSignal
+  readonly onEnd?: (ended: number, of: number) => void
+}
+
+export async function evaluate(options: EvaluateOptions): Promise<EvaluationFigures> {
+  const { split, signal, onEnd } = options
+  const config: Config = { ...options.config, evaluation: { ...options.config.evaluation, splits: [split] } }
+  const environment = await openEnvironment(config)
+  const actor = await openLocalActor(options.model, config)
+  try {
+    const wanted = await wantedRollouts(environment, split, config)
+    const trajectories = await playAlone(wanted, {
+      ...{ config, environment, actor, signal },
+      onEnd: onEnd && ((ended) => onEnd(ended, wanted.length)),
+    })
+    return evaluationFigures(
+      wanted.map(({ task }, index) => ({ task: task.id, kind: task.kind, trajectory: trajectories[index] })),
+      seedOf(config.run.seed, 'evaluation'),
+    )
+  } finally {
+    await actor.model.close()
+    await environment.close?.()
+  }
+}
+
+async function wantedRollouts(environment: Environment, split: string, config: Config): Promise<Wanted[]> {
+  const added = await loadTasks(environment, {
+    splits: [{ split, source: config.environment.splits[split] ?? split, limit: config.evaluation.tasks }],
+    seed: seedOf(config.run.seed, 'tasks'),
+  })
+  const tasks = new Map<string, Task>()
+  const slots = added.flatMap((event) => {
+    if (event.type !== 'TaskAdded') return []
+    tasks.set(event.data.slot, event.data.task)
+    return [{ slot: event.data.slot, task: event.data.task.id }]
+  })
+  const { requests } = startMeasurements(new Map([[split, slots]]), 0, config)
+  return requests.flatMap((output) =>
+    output.type === 'event' && output.event.type === 'RolloutRequested'
+      ? [{ request: output.event.data, task: tasks.get(output.event.data.slot)! }]
+      : [],
+  )
+}

@@ -1,0 +1,63 @@
+/** Rollouts of a local model without a run: the same player, prompts and seeds as in the loop, in this process. */
+import { createPlayer } from '../actors/environment/player.ts'
+import { actWith, type LocalActor } from '../actors/policy/local-acting.ts'
+import { samplingOf } from '../actors/policy/sampling.ts'
+import type { Config } from '../config.ts'
+import type { Environment, Task } from '../environments/port.ts'
+import { RlError } from '../errors.ts'
+import type { EventData } from '../events/catalogue.ts'
+
+export type Request = EventData<'RolloutRequested'>
+export type Trajectory = EventData<'TrajectoryCompleted'>
+export type Wanted = { readonly request: Request; readonly task: Task }
+
+/** Episodes side by side; more wait. */
+const LIVE = 256
+
+export type PlayOptions = {
+  readonly config: Config
+  readonly environment: Environment
+  readonly actor: LocalActor
+  readonly signal: AbortSignal
+  /** Called after every rollout with how many are over. */
+  readonly onEnd?: (ended: number) => void
+}
+
+/** One trajectory each, in order; null where the environment failed. Throws what the signal was aborted with. */
+export async function playAlone(
+  wanted: readonly Wanted[],
+  { config, environment, actor, signal, onEnd }: PlayOptions,
+): Promise<(Trajectory | null)[]> {
+  const player = createPlayer({
+    environment,
+    act: (requests, stop) =>
+      actWith(
+        actor,
+        requests,
+        ({ evaluation }) => samplingOf(config, evaluation),
+        AbortSignal.any([signal, stop]),
+      ),
+    actDeadlineMs: config.run.deadlines.stepSeconds * 1000,
+  })
+  const trajectories: (Trajectory | null)[] = wanted.map(() => null)
+  let next = 0
+  let ended = 0
+
+  async function lane(): Promise<void> {
+    while (next < wanted.length) {
+      signal.throwIfAborted()
+      const index = next++
+      const { request, task } = wanted[index]
+      try {
+        trajectories[index] = await player.play(request, task)
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!(error instanceof RlError && error.code === 'rollout.env')) throw error
+      }
+      onEnd?.(++ended)
+    }
+  }
+
+  await Promise.all(Array.from({ length: Math.min(LIVE, wanted.length) }, lane))
+  return trajectories
+}
