@@ -1,7 +1,8 @@
 """The same transformer in eager PyTorch, for comparison: answers one JSON line on stdout for each on stdin.
 
 {"op": "open", "config": {...}, "threads": 1}            -> {"parameters": n}
-{"op": "forward" | "train", "batch": 8, "length": 256}   -> {"seconds": wall, "cpu": seconds of CPU, "tokens": n}
+{"op": "forward" | "train", "batch": 8, "length": 256, "times": 6}
+                                                         -> {"seconds": wall, "cpu": seconds of CPU, "tokens": n}
 {"op": "sample", "batch": 32, "steps": 128}              -> likewise
 """
 import json
@@ -130,7 +131,7 @@ class Bench:
         else:
             ids = self.ids(r["batch"], r["length"])
             step = self.run_forward if r["op"] == "forward" else self.run_train
-            run, tokens = (lambda: step(ids)), ids.numel()
+            run, tokens = (lambda: [step(ids) for _ in range(r["times"])]), r["times"] * ids.numel()
         wall, cpu = time.perf_counter(), time.process_time()
         run()
         return {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "tokens": tokens}

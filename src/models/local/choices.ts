@@ -54,26 +54,3 @@ function seal({ children, ends }: Building, endToken: number | undefined): Choic
   }
   return { children: sealed, allowed: Int32Array.from(sealed.keys()).sort() }
 }
-
-/**
- * The tokens that were allowed at each token of a generation under these choices: `tokens[offsets[t] .. offsets[t + 1])`,
- * as TrainingSample.allowed holds them.
- * @throws RlError `model.choices` where the tokens leave the trie.
- */
-export function allowedAlong(
-  root: ChoiceNode,
-  tokens: ArrayLike<number>,
-): { readonly offsets: Int32Array; readonly tokens: Int32Array } {
-  const offsets = new Int32Array(tokens.length + 1)
-  const allowed: number[] = []
-  let node: ChoiceNode | undefined = root
-  for (let t = 0; t < tokens.length; t++) {
-    const next: ChoiceNode | undefined = node?.children.get(tokens[t])
-    if (!node || !next)
-      throw new RlError(`token ${tokens[t]} at ${t} is not among the choices`, { code: 'model.choices' })
-    for (const token of node.allowed) allowed.push(token)
-    offsets[t + 1] = allowed.length
-    node = next
-  }
-  return { offsets, tokens: Int32Array.from(allowed) }
-}

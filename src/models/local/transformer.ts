@@ -1,6 +1,6 @@
 /**
  * The forward pass of Qwen2- and Qwen3-shaped decoders over whole sequences, for training and scoring. The incremental
- * pass with a cache is decoder.ts.
+ * pass with a cache is decoder/decoder.ts.
  */
 import * as tf from '@tensorflow/tfjs'
 import { RlError } from '../../errors.ts'
@@ -28,12 +28,9 @@ export function pack(sequences: readonly ArrayLike<number>[]): Packed {
  * Hidden states after the last norm, [tokens, hiddenSize]; differentiable in the weights. Call it under tf.tidy.
  * @throws RlError `model.input` for a token outside the vocabulary or a sequence that is empty or longer than the context.
  */
-export function hiddenStates(
-  { config, params, loraScale }: LocalModel,
-  { tokens, offsets }: Packed,
-): tf.Tensor2D {
+export function hiddenStates(model: LocalModel, { tokens, offsets }: Packed): tf.Tensor2D {
+  const { config, params } = model
   check(config, tokens, offsets)
-  const model: LocalModel = { config, params, loraScale }
   const { heads, kvHeads, headDim, normEps } = config
   const positions = new Int32Array(tokens.length)
   for (let s = 0; s + 1 < offsets.length; s++)

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { BACKENDS, describeBackend, openBackend } from '../../../src/models/local/backend/backend.ts'
-import { selfTest } from '../../../src/models/local/backend/selfTest.ts'
+import { selfTest } from '../../../src/models/local/backend/self-test.ts'
 import { rng } from '../../../src/random.ts'
 import { relativeError, tryBackend } from './fixtures.ts'
 

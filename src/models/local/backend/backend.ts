@@ -2,7 +2,7 @@ import util from 'node:util'
 import * as tf from '@tensorflow/tfjs'
 import { explain, RlError } from '../../../errors.ts'
 import { openBlas } from './blas.ts'
-import { selfTest } from './selfTest.ts'
+import { selfTest } from './self-test.ts'
 import { prepareWasm } from './wasm.ts'
 import { prepareWebgpu } from './webgpu.ts'
 

@@ -4,7 +4,7 @@ import { RlError } from '../../../errors.ts'
 import type { Gemm, Heap } from '../kernels/heap.ts'
 
 /** A native BLAS bound to the heap. */
-export type Blas = { readonly gemm: Gemm; readonly detail: string; setThreads(threads: number): void }
+export type Blas = { readonly gemm: Gemm; readonly detail: string }
 
 const ROW_MAJOR = 101
 const NO_TRANSPOSE = 111
@@ -31,8 +31,7 @@ export async function openBlas(heap: Heap, threads: number): Promise<Blas> {
       'void cblas_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, uintptr_t a, int lda, uintptr_t b, int ldb, float beta, uintptr_t c, int ldc)',
     )
     const accelerate = path.includes('Accelerate')
-    const setThreads = accelerate ? () => {} : library.func('void openblas_set_num_threads(int threads)')
-    setThreads(threads)
+    if (!accelerate) library.func('void openblas_set_num_threads(int threads)')(threads)
     let buffer: ArrayBuffer | undefined
     let base = 0
     const gemm: Gemm = (ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) => {
@@ -48,7 +47,7 @@ export async function openBlas(heap: Heap, threads: number): Promise<Blas> {
     const config = accelerate
       ? 'Accelerate'
       : String(library.func('const char *openblas_get_config()')()).trim()
-    return { gemm, setThreads, detail: `${config}, ${threads} thread${threads === 1 ? '' : 's'}` }
+    return { gemm, detail: `${config}, ${threads} thread${threads === 1 ? '' : 's'}` }
   }
   throw new RlError(`no native BLAS could be loaded: ${tried.join('; ') || 'no library for this platform'}`, {
     code: 'backend.missing',

@@ -65,7 +65,7 @@ export type Heap = {
     keep: number,
     y: Pointer,
   ) => void
-  /** Address of byte 0 of the heap in this process, for native calls. */
+  /** The memory itself, for native calls; another buffer after it has grown. */
   readonly buffer: () => ArrayBuffer
   readonly pointer: (tensor: TensorInfo) => Pointer
   /** A tensor whose values are not set. @throws RlError `model.memory` where the heap (2 to 4 GB at most) is used up. */
