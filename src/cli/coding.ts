@@ -12,6 +12,7 @@ const HELP = `
 rl coding check --data FILE...                     runs every reference solution against its tests
 rl coding run --data FILE --id ID --program FILE   runs one program against the tests of a problem
 rl coding attack                                   runs hostile programs and tells whether each was contained
+rl coding curves RUN... [--out DIR]                Code, UT, Detect and best of N of some runs as SVG files (default docs/results)
 
   --data FILE        problems as JSON lines (the reference's fields, CodeContests, LiveCodeBench, MBPP, HumanEval); repeatable
   --max-tests N      only the first N tests of each problem (default all)
@@ -34,6 +35,7 @@ const OPTIONS = {
   json: { type: 'boolean' },
   id: { type: 'string' },
   program: { type: 'string' },
+  out: { type: 'string' },
 } as const
 
 export const command: Command = {
@@ -42,12 +44,21 @@ export const command: Command = {
   async run(argv) {
     const { values, positionals } = parseCommandLine({ options: OPTIONS, allowPositionals: true }, argv)
     const [action, ...files] = positionals
+    if (action === 'curves') return curves(files, values.out ?? 'docs/results')
     const options: Options = { ...values, data: [...(values.data ?? []), ...files] }
     if (action === 'check') return withExecutor(options, (chosen) => check(chosen, options))
     if (action === 'run') return withExecutor(options, (chosen) => runOne(chosen, options))
     if (action === 'attack') return withExecutor(options, (chosen) => attack(chosen, options))
     throw usage(action === undefined ? 'rl coding needs an action' : `there is no action '${action}'`)
   },
+}
+
+/** The drawing library is loaded for those who draw. */
+async function curves(runs: readonly string[], folder: string): Promise<number> {
+  if (runs.length === 0) throw usage('curves needs at least one run')
+  const { codingCurves } = await import('./coding/curves.ts')
+  process.stdout.write(codingCurves(runs, folder))
+  return 0
 }
 
 type Options = {
