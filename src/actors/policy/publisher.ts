@@ -54,7 +54,13 @@ export async function startPublisher(config: Config, log: LogClient): Promise<Pu
     const path = resolve(checkpointFolder(updated.run, checkpoint))
     const replicas = await atAll(publish.ackSeconds, async (server, signal) => {
       await loadAdapter(server, { name, path }, signal)
-      await tryAdapter(server, name, signal)
+      try {
+        await tryAdapter(server, name, signal)
+      } catch (error) {
+        // Nobody will ask for it: it only takes up room.
+        await unloadAdapter(server, name, signal).catch(() => {})
+        throw error
+      }
     })
     if (stopping.signal.aborted) return
     const done = replicas.some(({ state }) => state === 'done')

@@ -1,0 +1,153 @@
+/** New versions on their way to servers that speak vLLM's words for adapters, each with a fault of its own. */
+import { createHash } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type Publisher, startPublisher } from '../../../src/actors/policy/publisher.ts'
+import { parseConfig } from '../../../src/config.ts'
+import type { EventData, NewEvent } from '../../../src/events/catalogue.ts'
+import { connectLog, type LogClient } from '../../../src/events/log-client.ts'
+import { startTestHead, type TestHead, until } from '../../support/run.ts'
+import { type Asked, completion, startScriptedEndpoint } from '../../support/scripted-endpoint.ts'
+
+type Server = Awaited<ReturnType<typeof startServer>>
+
+/** What vLLM answers; `spoil` may answer in its place. */
+async function startServer(spoil: (asked: Asked, response: ServerResponse) => boolean = () => false) {
+  const loaded = new Map<string, string>()
+  const refuse = (response: ServerResponse, status: number, message: string) =>
+    void response.writeHead(status).end(JSON.stringify({ object: 'error', message, code: status }))
+  const endpoint = await startScriptedEndpoint((asked, response) => {
+    if (spoil(asked, response)) return undefined
+    const { lora_name, lora_path, model } = asked.body as Record<string, string>
+    switch (asked.path) {
+      case '/v1/load_lora_adapter':
+        if (loaded.has(lora_name))
+          return refuse(response, 400, `The lora adapter '${lora_name}' has already been loaded.`)
+        loaded.set(lora_name, lora_path)
+        return void response.end(`Success: LoRA adapter '${lora_name}' added successfully.`)
+      case '/v1/unload_lora_adapter':
+        if (!loaded.delete(lora_name))
+          return refuse(response, 404, `The lora adapter '${lora_name}' cannot be found.`)
+        return void response.end(`Success: LoRA adapter '${lora_name}' removed successfully.`)
+      default:
+        if (!loaded.has(model)) return refuse(response, 404, `The model \`${model}\` does not exist.`)
+        return completion({ content: 'ok' }, { prompt: [1], tokens: [2] })
+    }
+  })
+  const names = (path: string) =>
+    endpoint.asked.filter((asked) => asked.path === `/v1/${path}`).map(({ body }) => String(body.lora_name))
+  return { ...endpoint, loaded, names }
+}
+
+let head: TestHead
+let log: LogClient
+let publisher: Publisher
+let servers: Server[]
+let brokenVersion: number | null = null
+
+const broken = ({ path }: Asked, response: ServerResponse) => {
+  if (brokenVersion === null || path !== '/v1/chat/completions') return false
+  response.writeHead(500).end('{"error":{"message":"key word-of-the-servers is bad"}}')
+  return true
+}
+
+test.before(async () => {
+  process.env.RL_TEST_SERVER_WORD = 'word-of-the-servers'
+  servers = [
+    await startServer(broken),
+    await startServer((asked, response) => {
+      if (asked.path !== '/v1/load_lora_adapter') return false
+      response.writeHead(400).end('{"object":"error","message":"rank 64 is over max_lora_rank 16"}')
+      return true
+    }),
+    // Says nothing at all.
+    await startServer(({ path }) => path === '/v1/load_lora_adapter'),
+  ]
+  head = await startTestHead({ run: 'publishing' })
+  log = connectLog({ bus: head.bus, run: 'publishing', actor: 'policy' })
+  const config = parseConfig({
+    policy: {
+      ...{ provider: 'openai', acting: 'numbered', model: 'base', baseUrl: servers[0].url },
+      ...{ apiKeyEnv: 'RL_TEST_SERVER_WORD', trainer: 'external' },
+      publish: { as: 'lora', replicas: servers.map(({ url }) => url), ackSeconds: 2, keep: 2 },
+    },
+    rewardModel: { mode: 'off' },
+    learning: { reward: 'outcome' },
+  })
+  publisher = await startPublisher(config, log)
+})
+
+test.after(async () => {
+  await publisher.stop()
+  log.close()
+  await head.close()
+  for (const server of servers) await server.close()
+})
+
+function updated(version: number): NewEvent {
+  const sha256 = createHash('sha256').update(`weights ${version}`).digest('hex')
+  const data: EventData<'PolicyUpdated'> = {
+    ...{ iteration: version, version, parentVersion: version - 1, trainedOn: [], samples: 1, metrics: {} },
+    checkpoint: { sha256, path: `checkpoints/policy/0000${version}` },
+    stopped: null,
+  }
+  return { type: 'PolicyUpdated', data }
+}
+
+async function published(version: number): Promise<EventData<'PolicyPublished'>> {
+  await log.append([updated(version)])
+  await publisher.targets.settled(version, 20_000)
+  const [position] = await log.positionsOf([`PolicyPublished/${version}`])
+  assert.ok(position !== null)
+  const [[at, body]] = (await log.read({ from: position, limit: 1 })).events
+  return (await log.decode(at, body)).data as EventData<'PolicyPublished'>
+}
+
+test('a version is switched to where a server has loaded it and answers; one that refuses or is silent is left out', async () => {
+  assert.equal(publisher.targets.targetOf(0), { baseUrl: servers[0].url, model: 'base' })
+  const first = await published(1)
+  assert.equal(
+    first.replicas.map(({ state }) => state),
+    ['done', 'refused', 'timed-out'],
+  )
+  assert.match(first.replicas[1].error ?? '', /max_lora_rank/)
+  assert.is(first.serving, 1)
+  for (let i = 0; i < 3; i++)
+    assert.equal(publisher.targets.targetOf(1), { baseUrl: servers[0].url, model: first.name })
+  assert.is(publisher.targets.targetOf(0).model, 'base')
+  assert.match(servers[0].loaded.get(first.name) ?? '', /publishing\/checkpoints\/policy\/00001$/)
+  assert.is(servers[0].asked[0].authorization, 'Bearer word-of-the-servers')
+})
+
+test('where no server takes a version the one before goes on, and no secret stands in the event', async () => {
+  brokenVersion = 2
+  const second = await published(2)
+  brokenVersion = null
+  assert.equal(
+    second.replicas.map(({ state }) => state),
+    ['refused', 'refused', 'timed-out'],
+  )
+  assert.is(second.serving, 1)
+  assert.not.match(JSON.stringify(second), 'word-of-the-servers')
+  assert.equal(publisher.targets.targetOf(2), publisher.targets.targetOf(1))
+  assert.not.ok(servers[0].loaded.has(second.name), 'what failed its canary does not stay')
+})
+
+test('an old version is unloaded when its last call is over; no name is used twice', async () => {
+  let release: () => void = () => {}
+  const call = publisher.use(1, () => new Promise<void>((resolve) => (release = resolve)))
+  const third = await published(3)
+  assert.is(third.serving, 3)
+  assert.is(publisher.targets.targetOf(3).model, third.name)
+  assert.equal(await log.positionsOf(['PolicyRetired/1']), [null])
+  assert.is(servers[0].loaded.size, 2)
+  release()
+  await call
+  await until('retired', async () => (await log.positionsOf(['PolicyRetired/1']))[0] !== null)
+  assert.equal([...servers[0].loaded.keys()], [third.name])
+  const names = servers[0].names('load_lora_adapter')
+  assert.is(new Set(names).size, names.length)
+})
+
+test.run()
