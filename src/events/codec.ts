@@ -11,7 +11,8 @@ import {
   type NewEvent,
 } from './catalogue.ts'
 import { type Envelope, envelopeSchema } from './envelope.ts'
-import { pack, unpack, unpackUntrusted } from './msgpack.ts'
+import { unpackFast } from './fast-unpack.ts'
+import { pack, unpackUntrusted } from './msgpack.ts'
 import { upcast } from './upcasters.ts'
 
 /** Data above this many encoded bytes rests in a blob; the event carries `{$blob: {sha256, bytes}}` in its place. */
@@ -119,7 +120,7 @@ function resolveData(data: unknown, loadBlob: LoadBlob | undefined): unknown {
 
 /** An event as the log gives it back. Nothing is checked again but that the version is known: the log holds checked events. */
 export function decodeLogged(body: Uint8Array, position: number, loadBlob?: LoadBlob): LoggedEvent {
-  const envelope = unpack(body) as Envelope
+  const envelope = unpackFast(body) as Envelope
   return toLogged(envelope, resolveData(envelope.data, loadBlob), position)
 }
 
@@ -129,7 +130,7 @@ export async function decodeLoggedAsync(
   position: number,
   fetchBlob: (ref: BlobRef) => Promise<Uint8Array>,
 ): Promise<LoggedEvent> {
-  const envelope = unpack(body) as Envelope
+  const envelope = unpackFast(body) as Envelope
   const ref = blobOf(envelope.data)
   return toLogged(envelope, ref ? unpackUntrusted(await fetchBlob(ref)) : envelope.data, position)
 }

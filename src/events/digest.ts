@@ -15,10 +15,17 @@ export type EventDigest = {
   readonly byIteration: () => ReadonlyMap<number, string>
   /** Events that count. */
   readonly count: () => number
+  /** Another one, over the same events so far. */
+  readonly copy: () => EventDigest
 }
 
+type Fact = { readonly key: string; readonly hash: Buffer; readonly iteration: number | null }
+
 export function openDigest(): EventDigest {
-  const facts: { readonly key: string; readonly hash: Buffer; readonly iteration: number | null }[] = []
+  return digestOver([])
+}
+
+function digestOver(facts: Fact[]): EventDigest {
   return {
     add(event) {
       const definition = CATALOGUE[event.type]
@@ -30,7 +37,7 @@ export function openDigest(): EventDigest {
     },
     value: () => combine(facts),
     byIteration() {
-      const groups = new Map<number, typeof facts>()
+      const groups = new Map<number, Fact[]>()
       for (const fact of facts) {
         if (fact.iteration === null) continue
         const group = groups.get(fact.iteration)
@@ -42,6 +49,7 @@ export function openDigest(): EventDigest {
       )
     },
     count: () => facts.length,
+    copy: () => digestOver([...facts]),
   }
 }
 

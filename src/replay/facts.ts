@@ -8,7 +8,7 @@ export function factOf({ type, data }: NewEvent): Uint8Array {
 }
 
 export function sameFact(a: NewEvent, b: NewEvent): boolean {
-  return Buffer.compare(factOf(a), factOf(b)) === 0
+  return differenceOf(a, b) === null
 }
 
 /** Where two facts differ first, e.g. `data.accuracy.n: 7, not 8`; null where they are the same. */
@@ -33,7 +33,12 @@ function difference(expected: unknown, found: unknown, path: string): string | n
     }
     return null
   }
-  return Object.is(expected, found) ? null : `${path}: ${short(found)}, not ${short(expected)}`
+  return sameValue(expected, found) ? null : `${path}: ${short(found)}, not ${short(expected)}`
+}
+
+/** As their bytes are: 0 and -0 are one number there. */
+function sameValue(a: unknown, b: unknown): boolean {
+  return a === b || (Number.isNaN(a) && Number.isNaN(b))
 }
 
 function isParts(value: unknown): value is Readonly<Record<string, unknown>> {

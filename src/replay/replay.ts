@@ -93,7 +93,8 @@ export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
   const expected = new Map<string, Expected>()
   const updates = openUpdates()
   const logged = openDigest()
-  const replayed = openDigest()
+  /** The same digest until a decision is other than logged. */
+  let replayed = logged
   const decisions = createHash('sha256')
   let difference: Difference | null = null
   let compared = 0
@@ -126,8 +127,10 @@ export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
         if (what) differ({ ...found, ...what }, by)
       }
     }
+    const decided = by?.output.type === 'event' && !sameFact(by.output.event, event) ? by.output.event : event
+    if (decided !== event && replayed === logged) replayed = logged.copy()
     logged.add(event)
-    replayed.add(by?.output.type === 'event' ? by.output.event : event)
+    if (replayed !== logged) replayed.add(decided)
   }
 
   function disagreement({ output, cause }: Expected, event: LoggedEvent) {

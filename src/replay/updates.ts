@@ -16,9 +16,23 @@ export type Updates = {
   readonly contradiction: (update: LoggedEvent, job: Train, config: Config) => string | null
 }
 
+const NOTHING = new Uint8Array()
+
 /** Keeps the trajectories and verdicts of the iterations that are not completed: of a verdict what enters a reward. */
 export function openUpdates(): Updates {
   const iterations = new Map<number, Iteration>()
+  /** By pattern: most come again and again, so that what is kept of a step is one small object. */
+  const patterns = new Map<string, Scored['judgements']>()
+
+  function votesOnly(scored: Scored): Scored {
+    const { rollout, iteration, step, task, rewardModelVersion, judgements, probability, progress } = scored
+    const pattern = judgements.map(({ score }) => score).join()
+    const votes =
+      patterns.get(pattern) ??
+      judgements.map(({ score }) => ({ critique: '', score, tokensI32: NOTHING, logprobsF32: NOTHING }))
+    patterns.set(pattern, votes)
+    return { rollout, iteration, step, task, rewardModelVersion, judgements: votes, probability, progress }
+  }
 
   function iterationOf(iteration: number): Iteration {
     const known = iterations.get(iteration)
@@ -52,30 +66,6 @@ export function openUpdates(): Updates {
       return null
     },
   }
-}
-
-/** Most patterns of m votes come again and again: what is kept of a step is one small object. */
-const patterns = new Map<string, Scored['judgements']>()
-const NOTHING = new Uint8Array()
-
-function votesOnly({
-  rollout,
-  iteration,
-  step,
-  task,
-  rewardModelVersion,
-  judgements,
-  probability,
-  progress,
-}: Scored): Scored {
-  let pattern = ''
-  for (const { score } of judgements) pattern += score === 1 ? '+' : score === -1 ? '-' : '0'
-  let votes = patterns.get(pattern)
-  if (!votes) {
-    votes = judgements.map(({ score }) => ({ critique: '', score, tokensI32: NOTHING, logprobsF32: NOTHING }))
-    patterns.set(pattern, votes)
-  }
-  return { rollout, iteration, step, task, rewardModelVersion, judgements: votes, probability, progress }
 }
 
 function forUpdate(

@@ -5,6 +5,7 @@ import { RlError } from '../../src/errors.ts'
 import { CATALOGUE, type EventType, keyOf } from '../../src/events/catalogue.ts'
 import { checkData, checkEvent, decodeLogged, EVENT_LIMIT, encodeEnvelope } from '../../src/events/codec.ts'
 import { readFloat32, readInt32, toColumn } from '../../src/events/columns.ts'
+import { unpackFast } from '../../src/events/fast-unpack.ts'
 import { MAX_DEPTH, pack, packCanonical, unpack, unpackUntrusted } from '../../src/events/msgpack.ts'
 import { UPCASTERS, upcast } from '../../src/events/upcasters.ts'
 import { readFixtures, sampleOf } from './samples.ts'
@@ -183,6 +184,44 @@ test('old versions are brought up step by step, and a missing step has a name', 
   for (const [type, { v }] of Object.entries(CATALOGUE))
     for (let version = 1; version < v; version++)
       assert.type(UPCASTERS[type as EventType]?.[version], 'function', `${type} from ${version}`)
+})
+
+test('what the log gives back is decoded as msgpack is, and bytes that are cut or spoiled never hang', () => {
+  const name = fc.string({ maxLength: 80, unit: fc.constantFrom('a', 'b', 'é', '\u4e2d', '\ud83d\ude00') })
+  const leaf = fc.oneof(
+    name,
+    fc.constant(null),
+    fc.boolean(),
+    fc.maxSafeInteger(),
+    fc.integer({ min: -300, max: 70_000 }),
+    fc.double({ noNaN: true }),
+    fc.uint8Array({ maxLength: 300 }),
+  )
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      leaf,
+      fc.array(tie('value'), { maxLength: 20 }),
+      fc.dictionary(name, tie('value'), { maxKeys: 20, noNullPrototype: true }),
+    ),
+  }))
+  fc.assert(
+    fc.property(value, fc.nat(), fc.nat(255), (any, at, byte) => {
+      const bytes = pack(any)
+      assert.equal(unpackFast(bytes), unpack(bytes))
+      assert.throws(
+        () => unpackFast(bytes.subarray(0, at % bytes.length)),
+        (error: unknown) => error instanceof RlError,
+      )
+      bytes[at % bytes.length] = byte
+      try {
+        unpackFast(bytes)
+      } catch (error) {
+        assert.instance(error, RlError)
+      }
+    }),
+    { numRuns: 300 },
+  )
 })
 
 test.run()

@@ -1,0 +1,158 @@
+/**
+ * msgpack as it stands in a log, decoded fast: what was checked on its way in is read again by the million. Gives what
+ * `unpack` gives; short texts that come again and again (names, tasks, critiques) are found in a table instead of made anew.
+ */
+import { RlError } from '../errors.ts'
+import { MAX_DEPTH } from './msgpack.ts'
+
+const EMPTY = new Uint8Array()
+const TEXTS = 1 << 13
+/** Longest text in bytes that is kept in the table. */
+const KEPT_BYTES = 64
+
+const texts: (string | undefined)[] = new Array(TEXTS)
+let bytes: Buffer = Buffer.alloc(0)
+let view = new DataView(bytes.buffer)
+let at = 0
+let depth = 0
+
+/** Decodes one value. Binary values are views into `source`. Errors: `event.malformed`. */
+export function unpackFast(source: Uint8Array): unknown {
+  bytes = Buffer.isBuffer(source) ? source : Buffer.from(source.buffer, source.byteOffset, source.byteLength)
+  view = new DataView(source.buffer, source.byteOffset, source.byteLength)
+  at = 0
+  depth = 0
+  const value = read()
+  if (at !== bytes.length) throw malformed(`${bytes.length - at} bytes follow the value`)
+  return value
+}
+
+function read(): unknown {
+  if (at >= bytes.length) throw malformed('it ends too early')
+  const head = bytes[at++]
+  if (head < 0x80) return head
+  if (head < 0x90) return readMap(head & 0x0f)
+  if (head < 0xa0) return readArray(head & 0x0f)
+  if (head < 0xc0) return readText(head & 0x1f)
+  if (head >= 0xe0) return head - 0x100
+  switch (head) {
+    case 0xc0:
+      return null
+    case 0xc2:
+      return false
+    case 0xc3:
+      return true
+    case 0xc4:
+      return readBinary(view.getUint8(move(1)))
+    case 0xc5:
+      return readBinary(view.getUint16(move(2)))
+    case 0xc6:
+      return readBinary(view.getUint32(move(4)))
+    case 0xca:
+      return view.getFloat32(move(4))
+    case 0xcb:
+      return view.getFloat64(move(8))
+    case 0xcc:
+      return view.getUint8(move(1))
+    case 0xcd:
+      return view.getUint16(move(2))
+    case 0xce:
+      return view.getUint32(move(4))
+    case 0xcf:
+      return view.getUint32(move(4)) * 2 ** 32 + view.getUint32(move(4))
+    case 0xd0:
+      return view.getInt8(move(1))
+    case 0xd1:
+      return view.getInt16(move(2))
+    case 0xd2:
+      return view.getInt32(move(4))
+    case 0xd3:
+      return view.getInt32(move(4)) * 2 ** 32 + view.getUint32(move(4))
+    case 0xd9:
+      return readText(view.getUint8(move(1)))
+    case 0xda:
+      return readText(view.getUint16(move(2)))
+    case 0xdb:
+      return readText(view.getUint32(move(4)))
+    case 0xdc:
+      return readArray(view.getUint16(move(2)))
+    case 0xdd:
+      return readArray(view.getUint32(move(4)))
+    case 0xde:
+      return readMap(view.getUint16(move(2)))
+    case 0xdf:
+      return readMap(view.getUint32(move(4)))
+    default:
+      throw malformed(`byte 0x${head.toString(16)} is not allowed`)
+  }
+}
+
+/** Goes on by so many bytes; returns where they begin. */
+function move(count: number): number {
+  const from = at
+  at += count
+  if (at > bytes.length) throw malformed('it ends too early')
+  return from
+}
+
+function enter(): void {
+  if (++depth > MAX_DEPTH) throw malformed(`it is nested deeper than ${MAX_DEPTH}`)
+}
+
+function readMap(size: number): Record<string, unknown> {
+  const map: Record<string, unknown> = {}
+  enter()
+  for (let i = 0; i < size; i++) {
+    const key = read()
+    if (typeof key !== 'string' || key === '__proto__') throw malformed('a key is no name')
+    map[key] = read()
+  }
+  depth--
+  return map
+}
+
+function readArray(size: number): unknown[] {
+  if (size > bytes.length - at) throw malformed('a header claims more than there is')
+  const array: unknown[] = new Array(size)
+  enter()
+  for (let i = 0; i < size; i++) array[i] = read()
+  depth--
+  return array
+}
+
+function readBinary(size: number): Uint8Array {
+  if (size === 0) return EMPTY
+  const from = move(size)
+  return new Uint8Array(bytes.buffer, bytes.byteOffset + from, size)
+}
+
+function readText(size: number): string {
+  const from = move(size)
+  if (size > KEPT_BYTES) return bytes.toString('utf8', from, at)
+  let hash = size
+  let all = 0
+  for (let i = from; i < at; i++) {
+    const byte = bytes[i]
+    hash = (Math.imul(hash, 31) + byte) | 0
+    all |= byte
+  }
+  if (all > 0x7f) return bytes.toString('utf8', from, at)
+  const slot = (hash ^ (hash >>> 15)) & (TEXTS - 1)
+  const known = texts[slot]
+  if (known !== undefined && known.length === size && isText(known, from)) return known
+  const text = bytes.toString('latin1', from, at)
+  texts[slot] = text
+  return text
+}
+
+function isText(text: string, from: number): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) !== bytes[from + i]) return false
+  return true
+}
+
+function malformed(reason: string): RlError {
+  return new RlError(`not a valid msgpack message: ${reason}`, {
+    code: 'event.malformed',
+    hint: 'rl log RUN verify finds the first bad event',
+  })
+}
