@@ -169,7 +169,8 @@ export function simulatedColdStart(role: 'policy' | 'reward-model', { simulation
 }
 
 /**
- * The next version. A group teaches by the variance of its outcomes, 4 p (1 - p): nothing where all rollouts end alike. Where
+ * The next version. A group teaches by the variance of its outcomes, 4 p (1 - p): nothing where all rollouts end alike, or
+ * where a filter leaves it out. Where
  * verdicts enter the reward, a judge that is right more often than not adds to that and one that is not takes away.
  */
 export function simulatedUpdate(
@@ -178,7 +179,9 @@ export function simulatedUpdate(
   { skill, accuracy }: SimulatedModels,
   { simulation, learning }: Config,
 ): Update {
-  const signal = groups.reduce((sum, group) => sum + 4 * spread(group), 0) / groups.length
+  const range = role === 'policy' ? learning.policyAccuracyRange : null
+  const taught = groups.filter(({ accuracy }) => within(accuracyOf(accuracy), range))
+  const signal = taught.reduce((sum, group) => sum + 4 * spread(group), 0) / groups.length
   const judged = learning.reward === 'integrated' || learning.reward === 'reward-model'
   const help = judged ? 1 + (accuracy - 0.6) * 2 * learning.lambda : 1
   const metrics: Record<string, number> =
@@ -195,6 +198,10 @@ export function simulatedUpdate(
     metrics: { ...metrics, kl: 0.001 * signal, entropy: 1 / (1 + Math.exp(skill)), clipShare: 0.02 },
     stopped: null,
   }
+}
+
+function within(share: number, range: readonly [number, number] | null): boolean {
+  return range === null || (share >= range[0] && share <= range[1])
 }
 
 function spread({ accuracy }: LearnableGroup): number {
