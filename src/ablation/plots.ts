@@ -94,10 +94,10 @@ function draw({ title, x, y, lines, dots = [], top }: Chart): string {
     document,
     width: 860,
     height: 440,
-    marginTop: 48,
-    marginRight: 200,
+    marginTop: 64,
+    marginRight: 230,
     style: { background: 'white', fontSize: '12px' },
-    x: { label: x, ticks: 8, tickFormat: 'd' },
+    x: { label: x, ticks: wholeTicks(lines), tickFormat: 'd' },
     y: { label: y, grid: true, domain: [0, top ?? Math.max(1, ...lines.map(({ high }) => high))] },
     color: { domain: shown, range: shown.map((setting) => COLOURS[setting]) },
     marks: [
@@ -119,9 +119,16 @@ function draw({ title, x, y, lines, dots = [], top }: Chart): string {
           fontWeight: 'bold',
         }),
       ]),
-      Plot.text([title], { frameAnchor: 'top-left', dy: -36, fontSize: 13, fontWeight: 'bold' }),
+      Plot.text([title], { frameAnchor: 'top-left', dy: -48, fontSize: 13, fontWeight: 'bold' }),
     ],
   })
   svg.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
   return `${svg.outerHTML}\n`
+}
+
+/** At most about ten whole numbers from 0 on. */
+function wholeTicks(lines: readonly Point[]): number[] {
+  const last = Math.max(1, ...lines.map(({ x }) => x))
+  const step = Math.ceil(last / 10)
+  return Array.from({ length: Math.floor(last / step) + 1 }, (_, index) => index * step)
 }

@@ -16,9 +16,11 @@ import type { Row } from '../ablation/row.ts'
 import { plannedRuns, playAll } from '../ablation/schedule.ts'
 import { SETTING_NAMES, type Setting, settingsOf } from '../ablation/settings.ts'
 import { duration } from '../actors/head/progress.ts'
-import { runsFolder } from '../broker/connection.ts'
+import { runFolder, runsFolder } from '../broker/connection.ts'
 import { loadConfig, redact } from '../config.ts'
 import { RlError } from '../errors.ts'
+import { remeasure, sumsOf } from '../evaluation/acceptances.ts'
+import { openLogReader } from '../events/log-reader.ts'
 import { wilson } from '../learning/interval.ts'
 import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
 
@@ -43,6 +45,7 @@ Of a seed all settings share tasks, cold starts and random draws; an iteration p
   --out FOLDER      of ablation.md, ablation.json and the curves                       (docs/results)
   --json            the rows on standard output, one a line, as they come
 
+Accepted tasks and their parents are played again at the end, 64 times each, to tell how many acceptances hold.
 Ctrl-C pauses the runs in good order; --resume goes on with them.
 `,
   async run(argv) {
@@ -167,6 +170,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
       mayBegin: () => !stop.signal.aborted && performance.now() - startedMs + mean(lasted) < budgetMs,
       play,
     })
+    await confirmAcceptances(results, { signal: stop.signal, say, keep: () => writeResults(file, results) })
   } finally {
     stop.close()
     writeReport(out, results)
@@ -178,6 +182,34 @@ async function ablate(results: Results, options: Options): Promise<number> {
       : `${missing} runs are missing; go on with: npm run -s rl -- ablate --resume --seeds ${seeds}`,
   )
   return stop.signal.aborted ? 130 : 0
+}
+
+/** Of each. */
+const CONFIRMING_ROLLOUTS = 64
+
+type Confirming = {
+  readonly signal: AbortSignal
+  readonly say: (line: string) => void
+  readonly keep: () => void
+}
+
+/** Measures acceptances again where that was not done and the run is here. */
+async function confirmAcceptances({ rows }: Results, { signal, say, keep }: Confirming): Promise<void> {
+  for (const [index, row] of rows.entries()) {
+    const { log: path } = runFolder(row.run)
+    if (signal.aborted || row.confirmed !== null || !row.accepted.at(-1) || !existsSync(path)) continue
+    say(`${row.setting} seed ${row.seed}: ${row.accepted.at(-1)} acceptances are measured again`)
+    const log = openLogReader(path)
+    try {
+      const measured = await remeasure(log, { rollouts: CONFIRMING_ROLLOUTS, signal })
+      rows[index] = { ...row, confirmed: sumsOf(measured, CONFIRMING_ROLLOUTS) }
+      keep()
+    } catch (error) {
+      if (!signal.aborted) throw error
+    } finally {
+      log.close()
+    }
+  }
 }
 
 function writeReport(out: string, results: Results): void {

@@ -3,7 +3,7 @@ import { duration } from '../actors/head/progress.ts'
 import { runFolder } from '../broker/connection.ts'
 import { type Config, changeConfig, loadConfig, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
-import { policyFolder, type Remeasured, remeasure } from '../evaluation/acceptances.ts'
+import { policyFolder, type Remeasured, remeasure, sumsOf } from '../evaluation/acceptances.ts'
 import { evaluate } from '../evaluation/evaluate.ts'
 import type { EvaluationFigures } from '../evaluation/figures.ts'
 import { openLogReader } from '../events/log-reader.ts'
@@ -115,18 +115,6 @@ async function again(run: string, options: Parameters<typeof remeasure>[1], json
     log.close()
   }
   return 0
-}
-
-/** As ablation rows hold it. */
-export function sumsOf(measured: readonly Remeasured[], rollouts: number) {
-  const evident = measured.filter((one) => one.evident)
-  return {
-    rollouts,
-    accepted: measured.length,
-    confirmed: measured.filter(({ confirmed }) => confirmed).length,
-    evident: evident.length,
-    evidentConfirmed: evident.filter(({ confirmed }) => confirmed).length,
-  }
 }
 
 function sumLines({ rollouts, accepted, confirmed, evident, evidentConfirmed }: ReturnType<typeof sumsOf>) {

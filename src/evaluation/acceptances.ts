@@ -38,6 +38,18 @@ export type RemeasureOptions = {
   readonly onEnd?: (ended: number, of: number) => void
 }
 
+/** How many acceptances hold, of all and of those for which there was evidence. */
+export function sumsOf(measured: readonly Remeasured[], rollouts: number) {
+  const evident = measured.filter((one) => one.evident)
+  return {
+    rollouts,
+    accepted: measured.length,
+    confirmed: measured.filter(({ confirmed }) => confirmed).length,
+    evident: evident.length,
+    evidentConfirmed: evident.filter(({ confirmed }) => confirmed).length,
+  }
+}
+
 type Accepted = EventData<'TaskAccepted'> & {
   /** Versions that measured the candidate and, earlier, its parent. */
   readonly version: number
