@@ -19,7 +19,8 @@ const TOKEN = 'bench-token-of-the-gateway'
 
 const root = mkdtempSync(join(tmpdir(), 'rl-bench-gateway-'))
 const children: ChildProcess[] = []
-const agent = new Agent({ keepAlive: true, maxFreeSockets: 8192 })
+/** Idle connections are closed before the servers close them. */
+const agent = new Agent({ keepAlive: true, maxFreeSockets: 8192, timeout: 30_000 })
 
 function start(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const child = spawn(process.execPath, ['--import', 'tsx', ...words], {

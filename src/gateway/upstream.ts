@@ -51,7 +51,8 @@ export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
         headers: { 'content-type': 'application/json', 'content-length': body.byteLength, ...authorization },
       }
       let answer: IncomingMessage | null = null
-      const sent: ClientRequest = (https ? httpsRequest : httpRequest)(url, options)
+      let sent: ClientRequest | null = null
+      let given = false
       const late = setTimeout(
         () => give(apiError(504, `the model gave no answer within ${callMs / 1000} s`, { code: 'timeout' })),
         callMs,
@@ -62,26 +63,35 @@ export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
         signal.removeEventListener('abort', gone)
       }
       function give(error: Error): void {
+        given = true
         clear()
         reject(error)
         answer?.destroy(error)
-        sent.destroy()
+        sent?.destroy()
       }
       signal.addEventListener('abort', gone, { once: true })
-      sent.on('response', (incoming) => {
-        answer = incoming
-        incoming.once('close', clear)
-        resolve(incoming)
-      })
-      sent.on('error', (cause: NodeJS.ErrnoException) =>
-        give(
-          apiError(502, `the model cannot be reached: ${cause.code ?? 'connection lost'}`, {
-            code: 'connection',
-          }),
-        ),
-      )
+      function send(again: boolean): void {
+        const made = (https ? httpsRequest : httpRequest)(url, options)
+        sent = made
+        made.on('response', (incoming) => {
+          answer = incoming
+          incoming.once('close', clear)
+          resolve(incoming)
+        })
+        made.on('error', (cause: NodeJS.ErrnoException) => {
+          // The server closed a kept connection at the moment of its use: it has not seen the call.
+          const unseen = made.reusedSocket && cause.code === 'ECONNRESET' && answer === null
+          if (unseen && again && !given) return send(false)
+          give(
+            apiError(502, `the model cannot be reached: ${cause.code ?? 'connection lost'}`, {
+              code: 'connection',
+            }),
+          )
+        })
+        made.end(body)
+      }
       if (signal.aborted) gone()
-      else sent.end(body)
+      else send(true)
     })
   }
 

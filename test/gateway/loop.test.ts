@@ -1,0 +1,257 @@
+/**
+ * An agent of the user's own is trained: docs/agent.ts behind the gateway, the policy in a server of models, the trainer outside,
+ * each new version brought to the server. Then every `rl` command is run on it, and no key stands anywhere.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { readPrompt } from '../../src/actors/prompts.ts'
+import { configsOf } from '../../src/actors/start-role.ts'
+import { readConnection, runFolder } from '../../src/broker/connection.ts'
+import { connectBus } from '../../src/events/bus.ts'
+import type { EventType, LoggedEvent } from '../../src/events/catalogue.ts'
+import { readInt32 } from '../../src/events/columns.ts'
+import { connectLog } from '../../src/events/log-client.ts'
+import { openLogReader } from '../../src/events/log-reader.ts'
+import { joinRun } from '../../src/gateway/start.ts'
+import { openLocalModel } from '../../src/models/local/model.ts'
+import { presetConfig } from '../../src/models/local/presets.ts'
+import { startModelServer } from '../../src/models/local/server.ts'
+import { createTokenizer } from '../../src/models/local/tokenizer.ts'
+import { trainWordTokenizer } from '../../src/models/local/word-tokenizer.ts'
+import { replay } from '../../src/replay/replay.ts'
+import { startTrainer } from '../../src/trainer/trainer.ts'
+import { temporaryFolder, until } from '../support/run.ts'
+import { startScriptedEndpoint } from '../support/scripted-endpoint.ts'
+
+const root = temporaryFolder()
+process.env.RL_RUNS = root
+const secret = randomBytes(18).toString('base64url')
+process.env.RL_TEST_WORD = secret
+const gatewayToken = randomBytes(18).toString('base64url')
+const RUN = 'agents'
+/** All that ran printed, for the search of keys. */
+let printed = ''
+const keys: string[] = [secret, gatewayToken]
+/** The broker's token stands where its server and its clients read it, for the owner alone. */
+let brokerToken = ''
+const BROKER_FILES = /broker\/nats\.conf$|connection\.json$/
+
+const children = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+function start(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  })
+  children.add(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      output += chunk
+      printed += chunk
+    })
+  const status = new Promise<number | null>((resolve) =>
+    child.once('exit', (code) => {
+      children.delete(child)
+      resolve(code)
+    }),
+  )
+  return { process: child, output: () => output, status }
+}
+
+function eventsOf<T extends EventType>(type: T): LoggedEvent<T>[] {
+  const log = openLogReader(runFolder(RUN, root).log)
+  try {
+    return [...log.events({ types: [type] })] as LoggedEvent<T>[]
+  } finally {
+    log.close()
+  }
+}
+
+async function writeModel(folder: string): Promise<void> {
+  const words = Array.from({ length: 10 }, (_, i) => String(i))
+  const files = trainWordTokenizer({
+    words: ['Guess a number from 1 to 9.', 'Higher. Lower. Right.', ...words],
+  })
+  const tokenizer = createTokenizer(files)
+  const config = presetConfig('nano', {
+    vocabSize: tokenizer.size,
+    contextTokens: 256,
+    endToken: tokenizer.endToken,
+  })
+  const model = await openLocalModel({ config, tokenizer: files, seed: 1, backend: 'wasm' })
+  await model.save(folder)
+  await model.close()
+}
+
+test('an agent behind the gateway is judged, trained on, and plays on with the new version', async () => {
+  const folder = join(root, 'model')
+  await writeModel(folder)
+  const model = await openLocalModel({ folder, backend: 'wasm' })
+  const server = await startModelServer(model, {
+    name: 'tiny',
+    token: secret,
+    loading: { open: (path) => openLocalModel({ folder: path, backend: 'wasm' }), most: 4 },
+  })
+  let verdicts = 0
+  const judge = await startScriptedEndpoint(() => {
+    const content = `It is right. \\boxed{${verdicts++ % 3 === 0 ? -1 : 1}}`
+    return { choices: [{ message: { role: 'assistant', content }, finish_reason: 'stop' }] }
+  })
+  const tasks = [3, 7].map((number) => ({
+    id: `guess-${number}`,
+    goal: 'Guess a number from 1 to 9.',
+    recipe: { number },
+  }))
+  writeFileSync(join(root, 'tasks.jsonl'), tasks.map((task) => JSON.stringify(task)).join('\n'))
+  const settings = [
+    ...['environment.name=agents', 'environment.player=gateway', 'environment.source=data'],
+    ...[`environment.data=${join(root, 'tasks.jsonl')}`, 'environment.tasksPerIteration=2'],
+    ...['environment.rolloutsPerTask=2', 'environment.leastGroup=2', 'environment.maxSteps=3'],
+    ...['policy.provider=openai', 'policy.acting=free', 'policy.model=tiny', `policy.baseUrl=${server.url}`],
+    ...['policy.apiKeyEnv=RL_TEST_WORD', 'policy.trainer=external', 'policy.publish.as=model'],
+    ...['rewardModel.provider=openai', 'rewardModel.model=judge', `rewardModel.baseUrl=${judge.url}`],
+    ...['rewardModel.apiKeyEnv=RL_TEST_WORD', 'rewardModel.mode=fixed', 'rewardModel.samples=1'],
+    ...['learning.mixedOutcomes=false', 'adaptation.enabled=false', 'evaluation.splits=[]'],
+    ...['policy.training.klLimit=null', 'run.iterations=2', 'backend=wasm'],
+  ].flatMap((setting) => ['--set', setting])
+  const head = start(['src/main.ts', '--role', 'head', '--run', RUN, ...settings])
+  const { connection } = runFolder(RUN, root)
+  await until(
+    'the run has its first version',
+    () => existsSync(connection) && eventsOf('PolicyUpdated').length > 0,
+    120_000,
+  )
+  const { url, token } = readConnection(connection)!
+  brokerToken = token!
+  keys.push(brokerToken)
+  const bus = await connectBus({ url, token: token! })
+  const log = connectLog({ bus, run: RUN, actor: 'policy/trainer' })
+  const gateway = await joinRun({ run: RUN, nats: null, token: gatewayToken })
+  const { config } = await configsOf(log)
+  const trainer = await startTrainer({ log, config, baseFolder: folder, report() {} })
+  const agent = start(['docs/agent.ts'], { GATEWAY_URL: gateway.server.url, GATEWAY_TOKEN: gatewayToken })
+  try {
+    const ended = await Promise.race([
+      head.status,
+      trainer.done.then(() => head.status),
+      agent.status.then((code) => `the agent ended with ${code}: ${agent.output()}`),
+    ])
+    assert.is(ended, 0, head.output())
+  } finally {
+    agent.process.kill('SIGKILL')
+    head.process.kill('SIGKILL')
+    await trainer.stop()
+    log.close()
+    await bus.close()
+    await gateway.close()
+    await server.close()
+    await model.close()
+    await judge.close()
+  }
+
+  const played = eventsOf('TrajectoryCompleted')
+  assert.is(played.length, 8)
+  assert.equal(eventsOf('RolloutFailed'), [])
+  for (const { data } of played) {
+    assert.is(data.outcome.kind, 'scored')
+    assert.is(data.trainable, true)
+    assert.ok(data.segments.length > 0)
+    assert.match(data.observations[0], /^Guess a number/)
+    for (const segment of data.segments) {
+      assert.is(segment.maskU8.length, readInt32(segment.tokensI32).length)
+      assert.ok(segment.maskU8.includes(1))
+    }
+  }
+  assert.is(eventsOf('TrajectoryJudged').length, 8)
+  for (const { data } of eventsOf('StepScored')) {
+    assert.is(data.promptSha256, readPrompt('agent-judge').sha256)
+    assert.is(data.judgements[0].critique, 'It is right.')
+  }
+  assert.equal(
+    eventsOf('PolicyUpdated').map(({ data }) => [data.version, data.stopped, data.checkpoint !== null]),
+    [
+      [0, null, false],
+      [1, null, true],
+      [2, null, true],
+    ],
+  )
+  const [published] = eventsOf('PolicyPublished')
+  assert.equal(
+    published.data.replicas.map(({ state, error }) => [state, error]),
+    [['done', null]],
+  )
+  // The second iteration was played by the first version that was trained.
+  const calls = new Map(eventsOf('CallsRecorded').map(({ data }) => [data.rollout, data.calls]))
+  for (const { data } of played)
+    for (const call of calls.get(data.rollout) ?? [])
+      assert.is(call.model, data.policyVersion === 0 ? 'tiny' : published.data.name)
+  const reader = openLogReader(runFolder(RUN, root).log)
+  try {
+    const replayed = replay(reader)
+    assert.is(replayed.difference, null)
+    assert.ok(replayed.completed)
+  } finally {
+    reader.close()
+  }
+})
+
+/** One way to call each command on the run; what it answers does not matter here, only what it says. */
+const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  runs: [],
+  status: [RUN],
+  log: [RUN, 'show', '1'],
+  doctor: [],
+  coding: ['--help'],
+  projections: [RUN, 'show'],
+  alfworld: ['--help'],
+  model: ['info', '--model', join(root, 'model')],
+  serve: ['--model', join(root, 'nothing'), '--token', secret],
+  gateway: ['--run', RUN, '--token', gatewayToken],
+  trainer: ['--run', RUN],
+  replay: [RUN],
+  fork: [RUN, '--at', '5'],
+  diff: [RUN, RUN],
+  why: [RUN, 'task', 'guess-3'],
+  rescore: [RUN, '--set', 'learning.lambda=0.5'],
+  export: [RUN, '--format', 'jsonl', '-o', join(root, 'exported.jsonl')],
+  attest: [RUN],
+  verify: [RUN],
+}
+
+test('no key is said by any command, or stands in any file', async () => {
+  const help = start(['src/rl.ts', '--help'])
+  await help.status
+  const names = [...help.output().matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name]) => name)
+  assert.ok(names.length > 15, help.output())
+  const waiting = [...names]
+  async function next(): Promise<void> {
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+      const command = start(['src/rl.ts', name, ...(COMMANDS[name] ?? [RUN])], { OPENAI_API_KEY: secret })
+      await command.status
+      assert.ok(command.output().length > 0, `${name} says nothing`)
+    }
+  }
+  await Promise.all([next(), next(), next()])
+  for (const key of keys) assert.not.ok(printed.includes(key))
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(root, name))
+    .filter((path) => statSync(path).isFile())
+  assert.ok(files.length > 10)
+  for (const path of files) {
+    const content = readFileSync(path)
+    for (const key of keys) {
+      if (key === brokerToken && BROKER_FILES.test(path)) assert.is(statSync(path).mode & 0o077, 0, path)
+      else assert.not.ok(content.includes(key), path)
+    }
+  }
+})
+
+test.run()
