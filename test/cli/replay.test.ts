@@ -1,0 +1,142 @@
+/** The commands that ask a run, as a user calls them, on the committed run. */
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { runFolder } from '../../src/broker/connection.ts'
+import { unpackFixture } from '../replay/fixture.ts'
+import { giveWeights } from '../replay/weights.ts'
+import { temporaryFolder } from '../support/run.ts'
+
+const root = temporaryFolder()
+const folder = unpackFixture(root)
+
+type Result = { readonly status: number | null; readonly out: string; readonly err: string }
+
+function rl(...args: readonly string[]): Promise<Result> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'src/rl.ts', ...args], {
+      env: { ...process.env, RL_RUNS: root },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let [out, err] = ['', '']
+    child.stdout.on('data', (chunk) => (out += chunk))
+    child.stderr.on('data', (chunk) => (err += chunk))
+    child.on('close', (status) => resolve({ status, out, err }))
+  })
+}
+
+async function json(...args: readonly string[]) {
+  const { status, out, err } = await rl(...args, '--json')
+  assert.is(status, 0, err)
+  return JSON.parse(out)
+}
+
+test('rl replay says that the run is decided as recorded, and --step walks it', async () => {
+  const replayed = await json('replay', 'run')
+  assert.is(replayed.difference, null)
+  assert.is(replayed.completed, true)
+  const { out } = await rl('replay', 'run', '--step', '--until', '2')
+  assert.match(out, /RunStarted[\s\S]*environment +idle -> loading/)
+})
+
+test('rl fork makes a run that rl diff finds the same up to the fork', async () => {
+  const fork = await json(
+    'fork',
+    'run',
+    '--at',
+    'IterationCompleted/1',
+    '--set',
+    'learning.lambda=0.5',
+    '--as',
+    'half',
+  )
+  assert.equal([fork.run, fork.parent], ['half', 'run'])
+  assert.ok((await json('diff', 'run', 'half')) !== null)
+  assert.match((await rl('fork', 'run', '--at', '100000')).err, /^rl: /)
+})
+
+test('rl why answers for steps and versions, as tree, DOT and JSON', async () => {
+  assert.match((await rl('why', 'run', 'version', 'policy/1')).out, /policy version 1/)
+  assert.match((await rl('why', 'run', 'version', 'policy/1', '--dot')).out, /^digraph/)
+  const [{ rollout }] = await scored()
+  const step = await json('why', 'run', 'step', `${rollout}#0`)
+  assert.match(JSON.stringify(step), /judged by reward model version/)
+})
+
+async function scored(): Promise<{ rollout: string; step: number }[]> {
+  const { out } = await rl('log', 'run', 'export', '--jsonl', '--type', 'StepScored')
+  return out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).data)
+}
+
+test('rl rescore lists what other rules change', async () => {
+  const { before, after, trajectories } = await json('rescore', 'run', '--set', 'learning.lambda=0')
+  assert.ok(trajectories > 0)
+  assert.ok(before && after)
+  assert.is((await rl('rescore', 'run')).status, 2)
+})
+
+test('rl export writes every form', async () => {
+  for (const form of ['jsonl', 'parquet', 'tensorboard', 'metrics']) {
+    const { status, err } = await rl('export', 'run', '--format', form, '-o', join(root, form))
+    assert.is(status, 0, err)
+    assert.ok(existsSync(join(root, form)), form)
+  }
+})
+
+test('rl attest and rl verify agree, and a flipped byte is named', async () => {
+  const file = join(root, 'attest.json')
+  writeFileSync(file, (await rl('attest', 'run')).out)
+  assert.is((await rl('verify', file, '--log', folder.log)).status, 0)
+  const spoiled = join(temporaryFolder(), 'events.db')
+  writeFileSync(spoiled, readFileSync(folder.log))
+  const db = new Database(spoiled)
+  db.exec('DROP TRIGGER events_are_final')
+  const body = db.prepare('SELECT body FROM events WHERE position = 77').pluck().get() as Buffer
+  body[body.length >> 1] ^= 1
+  db.prepare('UPDATE events SET body = ? WHERE position = 77').run(body)
+  db.close()
+  const { status, out } = await rl('verify', file, '--log', spoiled)
+  assert.is(status, 1)
+  assert.match(out, /\b77\b/)
+})
+
+test('rl whatif and rl rm ask the models of the run', async () => {
+  await giveWeights(folder, [
+    ['policy', 1],
+    ['reward-model', 0],
+    ['reward-model', 1],
+  ])
+  const [{ rollout, step }] = await scored()
+  const { credits, child } = await json(
+    'whatif',
+    `run/${rollout}`,
+    '--from',
+    String(step),
+    '--policy',
+    '1',
+    '-n',
+    '2',
+  )
+  assert.equal([credits[0].rollout, credits[0].step, credits[0].open.n], [rollout, step, 2])
+  assert.ok(existsSync(runFolder(child, root).log))
+  const { steps, matrix } = await json('rm', 'run', '--a', '0', '--b', '1', '--rollouts', '2')
+  assert.is(
+    matrix.flat().reduce((sum: number, count: number) => sum + count, 0),
+    steps,
+  )
+  assert.is((await rl('rm', 'run', '--a', '0')).status, 2)
+})
+
+test('rl bisect refuses a run that is not simulated', async () => {
+  const { status, err } = await rl('bisect', 'run', '--metric', 'accuracy', '--good', '1', '--bad', '2')
+  assert.is(status, 1)
+  assert.match(err, /only a simulated run/)
+})
+
+test.run()
