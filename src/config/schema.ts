@@ -194,6 +194,11 @@ const policy = section({
     .describe('Earlier steps that a prompt shows; null shows all.'),
   coldStart: section({
     demonstrations: positive.default(1500).describe('Expert episodes to imitate.'),
+    difficulty: z
+      .enum(['easy', 'medium', 'hard'])
+      .nullable()
+      .default(null)
+      .describe('Of the generated tasks that are demonstrated; null for that of the environment.'),
     expertNoise: share.default(0.22).describe('Share of random commands in them; failures are kept.'),
     ...coldStart,
   }).describe('Version 0 of a local model, kept in a cache by content.'),

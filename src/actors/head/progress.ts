@@ -208,7 +208,7 @@ function iterationLine(progress: Progress, { data, time }: LoggedEvent<'Iteratio
     `left ${duration(left)}`,
   ]
   if (progress.failed > 0) parts.splice(3, 0, `${progress.failed} rollouts failed`)
-  return parts.join(' | ')
+  return parts.filter((part) => part !== '').join(' | ')
 }
 
 function evaluationLine({ data }: LoggedEvent<'EvaluationCompleted'>): Line {

@@ -18,6 +18,7 @@ export async function demonstrationTasks(
     environment: {
       ...config.environment,
       seed: config.environment.seed + DEMONSTRATION_SEED,
+      difficulty: config.policy.coldStart.difficulty ?? config.environment.difficulty,
       tasks: count,
     },
   })

@@ -50,12 +50,13 @@ export function openLocalPolicy(config: Config, environment: Environment, log: L
 
   async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
     const startedMs = performance.now()
-    const { demonstrations, expertNoise, ...learning } = policy.coldStart
+    const { demonstrations, expertNoise, updates, batch, learningRate } = policy.coldStart
     const preset = policy.model
     if (!isPreset(preset)) return firstVersion(await adoptFolder(preset, log.run, 'policy', 0), { startedMs })
     const demonstrated = await demonstrationTasks(config, environment, demonstrations)
     const { contextTokens, training } = policy
-    const settings = { ...learning, contextTokens, tokenBudget: training.tokenBudget, seed }
+    const { tokenBudget } = training
+    const settings = { updates, batch, learningRate, contextTokens, tokenBudget, seed }
     const resources = {
       cache: join(CACHE, 'cold-start'),
       backend: config.backend,

@@ -8,7 +8,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CodingEnvironment, familyTexts } from '../../environments/coding/environment.ts'
-import { scriptedUnitTest } from '../../environments/coding/family/unit-test.ts'
+import { compactProblem, scriptedUnitTest } from '../../environments/coding/family/unit-test.ts'
 import { type Fault, scriptedProgram } from '../../environments/coding/scripted.ts'
 import type { Task } from '../../environments/port.ts'
 import type { BackendChoice } from '../../models/local/backend/backend.ts'
@@ -51,7 +51,7 @@ export type WrittenStart = {
 }
 
 /** Raised when the same options would give another model. */
-const VERSION = 2
+const VERSION = 3
 /** Words of problems, programs and tests that are one token each; rarer ones are spelled. */
 const WORDS = 500
 /** How often an example comes up among the tests to imitate, for once that another test does. */
@@ -98,8 +98,9 @@ export async function coldStartTests(
   return cachedModel('test', { policy: policy.sha256, ...options }, resources, {
     open: () => openLocalModel({ folder: policy.folder, backend: resources.backend }),
     async demonstrate(codec, task, seed) {
-      const { tests, examples } = await resources.coding.problem(task)
-      const prompt = programPrompt(codec, 'test', await resources.coding.describe(task))
+      const problem = await resources.coding.problem(task)
+      const { tests, examples } = problem
+      const prompt = programPrompt(codec, 'test', compactProblem(problem))
       const shown = Array.from({ length: EXAMPLE_WEIGHT }, () => examples).flat()
       return { prompt, answer: scriptedUnitTest([...shown, ...tests], 1 - options.noise, seed) }
     },

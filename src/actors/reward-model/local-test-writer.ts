@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { CACHE } from '../../broker/find.ts'
 import type { Config } from '../../config.ts'
 import { codingOf } from '../../environments/coding/environment.ts'
+import { compactProblem } from '../../environments/coding/family/unit-test.ts'
 import type { Environment } from '../../environments/port.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
@@ -46,7 +47,7 @@ export function openLocalTestWriter(config: Config, environment: Environment, lo
   const { temperature, topP, maxTokens } = rewardModel
 
   const write: WriteTests = async (task, version, seeds, signal) => {
-    const problem = await coding.describe(task)
+    const problem = compactProblem(await coding.problem(task))
     return resident.use(version, async ({ model, codec }) => {
       const prompt = { tokens: programPrompt(codec, 'test', problem) }
       const stopTokens = [codec.end]
@@ -149,10 +150,10 @@ export function openLocalTestWriter(config: Config, environment: Environment, lo
         for (const test of written.filter((one) => one.slot === slot).sort((a, b) => a.index - b.index)) {
           const advantage = advantages[test.index] ?? 0
           if (advantage === 0 || test.tokensI32.length === 0) continue
-          const problem = await coding.describe(await tasks.find(test.task))
+          const problem = compactProblem(await coding.problem(await tasks.find(test.task)))
           samples.push(
             answerSample(
-              `${test.iteration}/${slot}#${test.index}`,
+              `${test.iteration}/${slot}/test-${test.index}`,
               programPrompt(codec, 'test', problem),
               readInt32(test.tokensI32),
               { advantage, logprobs: readFloat32(test.logprobsF32) },

@@ -117,6 +117,19 @@ export function createExecutor({
 }: ExecutorOptions): Executor {
   const counts = { executed: 0, reused: 0, retried: 0 }
   const slots = createSlots(concurrency)
+  /** The last job under way of each program: the next one of the same program waits for it, and finds its results in the cache. */
+  const turns = new Map<string, Promise<void>>()
+
+  function inTurn(program: string, work: () => Promise<void>): Promise<void> {
+    const mine = (turns.get(program) ?? Promise.resolve()).then(work)
+    const ended = mine
+      .catch(() => {})
+      .then(() => {
+        if (turns.get(program) === ended) turns.delete(program)
+      })
+    turns.set(program, ended)
+    return mine
+  }
 
   /** Runs tests that no one has run yet, again and again for those that the sandbox failed. */
   async function execute(
@@ -159,7 +172,11 @@ export function createExecutor({
   async function* run(batch: readonly ProgramRun[], signal?: AbortSignal): AsyncIterable<TestResult> {
     const queue = createQueue<TestResult>()
     const jobs = mergeIdentical(batch)
-    const work = jobs.map(async ({ job, places }) => {
+    const work = jobs.map((merged) => inTurn(merged.job.program, () => perform(merged)))
+    void Promise.all(work).then(queue.end, queue.fail)
+    yield* queue.items()
+
+    async function perform({ job, places }: Merged): Promise<void> {
       const invalid = whyInvalid(job.program, maxProgramBytes)
       const deliver = (test: number, result: RunResult) => {
         for (const place of places[test]) queue.push({ ...result, ...place })
@@ -191,9 +208,7 @@ export function createExecutor({
       } finally {
         release()
       }
-    })
-    void Promise.all(work).then(queue.end, queue.fail)
-    yield* queue.items()
+    }
   }
 
   return { provider, run, counts, close: () => provider.close() }

@@ -8,7 +8,7 @@ const update = z.strictObject({
   parentVersion: count.nullable(),
   /** Digest of the weights and their folder within that of the run that this event is of; null where weights did not change or live elsewhere. */
   checkpoint: z.strictObject({ sha256, path: z.string() }).nullable(),
-  /** Rollouts whose tokens were trained on, in the order of the batch. */
+  /** Rollouts whose tokens were trained on, in the order of the batch; unit tests bear names such as `3/train-00012/test-4`. */
   trainedOn: z.array(name),
   samples: count,
   metrics,

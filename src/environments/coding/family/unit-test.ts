@@ -1,10 +1,17 @@
-/** How a small model writes a unit test for a generated problem: a line `input`, the input, a line `output`, the output. */
+/** How a small model reads and writes a unit test of a generated problem: `input`, the input, `output`, the output. */
 import { rng, type Seed } from '../../../random.ts'
 import type { ParsedTest } from '../parse.ts'
-import type { TestCase } from '../problem.ts'
+import type { CodingProblem, TestCase } from '../problem.ts'
 
 export const writeUnitTest = ({ input, output }: TestCase): string =>
-  `input\n${input.trimEnd()}\noutput\n${output.trimEnd()}\n`
+  `input ${input.trimEnd()} output ${output.trimEnd()}\n`
+
+/** A problem as a small writer of tests reads it: its examples have the form of what is to be written. */
+export const compactProblem = ({
+  question,
+  examples,
+}: Pick<CodingProblem, 'question' | 'examples'>): string =>
+  `${question}\n${examples.map(writeUnitTest).join('')}`
 
 /** The last test of a text; white space between words counts for nothing, as a word-level tokenizer keeps none. */
 export function readUnitTest(text: string): ParsedTest {
