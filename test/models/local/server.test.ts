@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import OpenAI from 'openai'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -298,6 +301,62 @@ test('a text stream takes nothing back', () => {
     ['', '', 'stX', '', '', ''],
   )
   assert.is(stopping.end('stX'), '')
+})
+
+test('a model folder is loaded at run time under a name that is never used again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rl-test-loading-'))
+  await model.save(folder)
+  const loading = { open: (path: string) => openLocalModel({ folder: path, backend: 'wasm' }), most: 1 }
+  const own = await startModelServer(model, { name: 'tiny', loading })
+  const post = async (path: string, body: unknown) => {
+    const answer = await fetch(`${own.url}/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${own.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return [answer.status, await answer.text()] as const
+  }
+  try {
+    const load = (lora_name: string, lora_path = folder) =>
+      post('load_lora_adapter', { lora_name, lora_path })
+    assert.equal(await load('v1'), [200, "Success: LoRA adapter 'v1' added successfully."])
+    assert.match((await load('v1'))[1], /already been loaded/)
+    assert.match((await load('v2'))[1], /unload one/)
+    const ask = (name: string) =>
+      new OpenAI({ baseURL: own.url, apiKey: own.token, maxRetries: 0 }).chat.completions.create({
+        ...chat,
+        model: name,
+      })
+    const [first, second] = [await ask('tiny'), await ask('v1')]
+    assert.is(second.choices[0].message.content, first.choices[0].message.content)
+    assert.is(second.model, 'v1')
+    const listed = JSON.parse(
+      await (await fetch(`${own.url}/models`, { headers: { authorization: `Bearer ${own.token}` } })).text(),
+    )
+    assert.equal(
+      listed.data.map(({ id, root }: { id: string; root: string }) => [id, root]),
+      [
+        ['tiny', 'tiny'],
+        ['v1', folder],
+      ],
+    )
+    assert.is((await post('unload_lora_adapter', { lora_name: 'v1' }))[0], 200)
+    assert.is((await failure(ask('v1'))).status, 404)
+    assert.is((await post('unload_lora_adapter', { lora_name: 'v1' }))[0], 404)
+    assert.is((await post('unload_lora_adapter', { lora_name: 'tiny' }))[0], 404)
+    assert.is((await load('v1'))[0], 400)
+    assert.is((await load('v3', join(folder, 'nothing')))[0], 404)
+    assert.is((await load('v4', tmpdir()))[0], 400)
+  } finally {
+    await own.close()
+    rmSync(folder, { recursive: true })
+  }
+  const refused = await fetch(`${server.url}/load_lora_adapter`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.token}` },
+    body: JSON.stringify({ lora_name: 'x', lora_path: folder }),
+  })
+  assert.is(refused.status, 404, 'a server loads nothing unless it was told to')
 })
 
 test.run()
