@@ -96,5 +96,34 @@ test('problem files give tasks by split; written candidates are tasks too', asyn
   rmSync(folder, { recursive: true })
 })
 
+test('a rewriter is told the share of each shown test, and its answer is a task only where it is a new problem', async () => {
+  const environment = codingEnvironment({ source: GENERATED, executor })
+  const [task, other] = await environment.tasks('train')
+  const problem = await environment.problem(task)
+  const long = { input: 'x'.repeat(101), output: '1', share: 0 }
+  const request = {
+    ...{ task, root: other, direction: 'harder' as const, accuracy: 1, critique: '', seed: seedOf(4) },
+    taken: [task.id],
+    tested: {
+      own: problem.tests.map((_, i) => (i === 1 ? 0.25 : 1)),
+      written: [long, { input: '5', output: '6', share: 0.5 }],
+    },
+  }
+  const { root, tests, generated } = await environment.briefing!(request)
+  assert.match(root, (await environment.problem(other)).question)
+  assert.match(tests.split('\n')[1], `${JSON.stringify(problem.tests[1].output)}: 25 % pass`)
+  assert.is(generated, '- input "5", output "6": 50 % pass')
+
+  const answer = (question: string, count: number) =>
+    `{"question": ${JSON.stringify(question)}, "test_input": ${JSON.stringify(Array(count).fill('1'))}, "test_output": ${JSON.stringify(Array(count).fill('2'))}}`
+  for (const refused of ['no idea', answer('Add one.', 3), answer(`${task.goal} `, 4)])
+    assert.ok('refused' in (await environment.rewriteAs!(request, refused)), refused)
+  const rewrite = await environment.rewriteAs!(request, `So: ${answer('Add one.', 4)}`)
+  assert.ok('task' in rewrite)
+  assert.is((await environment.problem(rewrite.task)).tests.length, 4)
+  const again = { ...request, taken: [task.id, rewrite.task.id] }
+  assert.ok('refused' in (await environment.rewriteAs!(again, answer('Add one.', 4))))
+})
+
 test.after(() => executor?.close())
 test.run()

@@ -58,6 +58,20 @@ test('identical programs and tests of a batch are run once, and again not at all
   assert.is(executor.counts.executed, 4)
 })
 
+test('batches that want the same program at the same time run it once', async () => {
+  const { provider, jobs } = echoProvider()
+  const executor = createExecutor({ provider })
+  const results = await Promise.all(
+    Array.from({ length: 5 }, () => runAll(executor, [run('p', 'a', 'b'), run('q', 'a')])),
+  )
+  for (const rows of results)
+    assert.equal(
+      rows.map((row) => row.map(({ stdout }) => stdout)),
+      [['a', 'b'], ['a']],
+    )
+  assert.is(jobs.length, 2)
+})
+
 test('a sandbox error is tried again, for the tests that it struck only, and is at last told as what it is', async () => {
   const { provider, jobs } = echoProvider((stdin, call) =>
     stdin === 'bad' || (stdin === 'unlucky' && call === 1) ? unrun('sandbox_error', 'out of order') : null,
