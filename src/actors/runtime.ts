@@ -292,6 +292,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
         worker: name,
         host: hostname(),
         pid: process.pid,
+        node: process.version,
         decider: decider !== undefined,
         note: say(note),
       },

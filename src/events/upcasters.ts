@@ -12,7 +12,9 @@ export type Upcaster = (data: Readonly<Record<string, unknown>>) => Record<strin
 /** By type, then by the version that is turned into the next. */
 export type Upcasters = { readonly [T in EventType]?: Readonly<Record<number, Upcaster>> }
 
-export const UPCASTERS: Upcasters = {}
+export const UPCASTERS: Upcasters = {
+  ActorStarted: { 1: (data) => ({ ...data, node: 'unknown' }) },
+}
 
 /** Data of version `v` as data of version `newest`, one step at a time. */
 export function upcast(

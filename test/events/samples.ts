@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { NewEvent } from '../../src/events/catalogue.ts'
+import type { EventType, NewEvent } from '../../src/events/catalogue.ts'
+import { upcast } from '../../src/events/upcasters.ts'
 
 const FOLDER = fileURLToPath(new URL('../fixtures/events/', import.meta.url))
 
@@ -24,6 +25,7 @@ export function readFixtures(): readonly Fixture[] {
     })
 }
 
-export function sampleOf(fixture: Fixture): NewEvent {
-  return { type: fixture.type, data: fixture.data } as NewEvent
+/** As an event of the newest version. */
+export function sampleOf({ type, v, data }: Fixture): NewEvent {
+  return { type, data: upcast(type as EventType, v, data) } as NewEvent
 }

@@ -1,7 +1,10 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
+import { CATALOGUE } from '../../src/events/catalogue.ts'
 import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
+import { unpack } from '../../src/events/msgpack.ts'
+import { verifyLog } from '../../src/events/verify.ts'
 import { expectationOf, readExpectation, surprise } from '../../src/replay/expectation.ts'
 import { keptDigests, openRebuild } from '../../src/replay/projections.ts'
 import { replay } from '../../src/replay/replay.ts'
@@ -34,6 +37,24 @@ test('a real run, committed, is decided and rewarded today as it was', () => {
   const one = replayed(log, 1)
   assert.equal(one.result, result)
   assert.equal(one.projections, projections)
+  log.close()
+})
+
+test('a log of an older schema replays: what it holds is brought to the newest as it is read', () => {
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  const [first] = log.events({ types: ['ActorStarted'] })
+  const row = log.row(first.position)
+  assert.ok(row)
+  const { v, data } = unpack(row.body) as { v: number; data: object }
+  assert.is(v, 1, 'the committed run was written before the schema changed')
+  assert.ok(CATALOGUE.ActorStarted.v > v)
+  assert.not.ok('node' in data)
+  assert.is(first.v, CATALOGUE.ActorStarted.v)
+  assert.is(first.type === 'ActorStarted' && first.data.node, 'unknown')
+  assert.ok(verifyLog(log).ok)
+  const steps = [...walk(log, { from: first.position, until: first.position })]
+  assert.is(steps[0].event.v, CATALOGUE.ActorStarted.v)
+  assert.is(replay(log).difference, null)
   log.close()
 })
 

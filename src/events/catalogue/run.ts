@@ -66,13 +66,15 @@ export const runEvents = {
     reproducible: false,
   }),
   ActorStarted: define({
-    v: 1,
+    v: 2,
     summary: 'A process took up a role.',
     schema: z.strictObject({
       role,
       worker: name,
       host: z.string(),
       pid: count,
+      /** Version of Node that the process runs on; `unknown` in events of version 1. */
+      node: z.string(),
       decider: z.boolean(),
       note: z.string(),
     }),
