@@ -255,7 +255,7 @@ const rewardModel = section({
     .describe("Over what the reward model's reward is standardised; `within-step` is the published one."),
   balanceVerdicts: z
     .boolean()
-    .default(false)
+    .default(true)
     .describe('Pushes towards good and towards bad verdicts weigh the same over the batch.'),
   measuredRollouts: count
     .nullable()
