@@ -50,7 +50,7 @@ asyncio.run(main())
 Core NATS forgets: a subscriber that was away, or slow for more than ten seconds, missed messages. It sees that by the
 positions, and asks for what it misses: request \`rl.v1.<run>.log.read\` with msgpack \`{"from": position, "limit": 1000}\`
 (also \`until\`, and \`types\`: a list) and read \`{"events": [[position, bytes], ...], "next", "head"}\`; go on from \`next\` until it is above \`head\`.
-In TypeScript all of this is one function:
+In TypeScript all of this is one function; [subscribers.md](subscribers.md) has whole programs in TypeScript and Python, exactly once:
 
 \`\`\`ts
 import { subscribe } from 'rlanything/events'
