@@ -76,9 +76,9 @@ export function difference(
   return pairs.length === 0 ? null : pairedDifference(pairs)
 }
 
-/** What an interval of a difference says of `first < second`. */
+/** What an interval of a difference says of `first < second`. Two pairs may differ alike by chance: they decide nothing. */
 export function verdictOn({ value, low, high, n }: Estimate): string {
-  if (n < 2) return `not to be told from ${n} pair`
+  if (n < 3) return `not to be told from ${n} pair${n === 1 ? '' : 's'}`
   if (low > 0) return 'holds'
   if (high < 0) return 'reversed'
   return value > 0

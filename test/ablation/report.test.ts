@@ -8,7 +8,7 @@ import { rowWith } from './rows.ts'
 const empty = newResults('npm run -s rl -- ablate --seeds 2', loadConfig({}))
 const results = {
   ...empty,
-  rows: [1, 2].flatMap((seed) => [
+  rows: [1, 2, 3].flatMap((seed) => [
     rowWith('before', seed, 40 + seed, 40 + seed),
     rowWith('outcome-only', seed, 40, 50 + seed),
     rowWith('policy+reward+environment', seed, 40, 60 + seed, {
@@ -21,13 +21,13 @@ const results = {
 
 test('the report says what was measured, with n, and how', () => {
   const page = reportFiles(results)['ablation.md']
-  assert.match(page, /\| before \| 2 \| 0\.415 \[/)
+  assert.match(page, /\| before \| 3 \| 0\.420 \[/)
   assert.match(
     page,
-    /outcome-only < policy\+reward\+environment \| in-domain \| \+0\.100 \[\+0\.100, \+0\.100\] \| 2 \| holds/,
+    /outcome-only < policy\+reward\+environment \| in-domain \| \+0\.100 \[\+0\.100, \+0\.100\] \| 3 \| holds/,
   )
-  assert.match(page, /8 of\n12 acceptances hold \(67 %\)/)
-  assert.match(page, /6 of 6 hold \(100 %\)/)
+  assert.match(page, /12 of\n18 acceptances hold \(67 %\)/)
+  assert.match(page, /9 of 9 hold \(100 %\)/)
   assert.match(page, /command: `npm run -s rl -- ablate --seeds 2`/)
 })
 
