@@ -143,7 +143,7 @@ test('programs are run on the tests of their tasks and on written ones; a killed
         return false
       }
     },
-    60_000,
+    240_000,
   )
   first.process.kill('SIGKILL')
   await first.status
