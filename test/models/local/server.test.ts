@@ -273,16 +273,34 @@ test('requests that come together have the results of each alone', async () => {
 })
 
 test('requests beyond the limit are told to come again, and a client that goes away frees its place', async () => {
-  const small = await startModelServer(model, { name: 'tiny', maxRequests: 1 })
-  const connect = (maxRetries: number) =>
-    new OpenAI({ baseURL: small.url, apiKey: small.token, maxRetries }).chat.completions
-  const options = { ...chat, n: 128, max_tokens: 110, stream: true as const }
-  const stream = await connect(0).create(options)
-  const error = await failure(connect(0).create(chat))
-  assert.equal([error.status, error.code, error.headers?.get('retry-after')], [429, 'too_many_requests', '1'])
-  stream.controller.abort()
-  assert.is((await connect(5).create(chat)).choices.length, 1)
-  await small.close()
+  let first = true
+  /** The real model, which ends its first answer only when the client has gone. */
+  const lingering: LocalModelFace = {
+    ...model,
+    async sample(requests, options) {
+      const lingers = first
+      first = false
+      const generations = await model.sample(requests, options)
+      if (lingers && !options?.signal?.aborted)
+        await new Promise((resolve) => options?.signal?.addEventListener('abort', resolve))
+      return generations
+    },
+  }
+  const small = await startModelServer(lingering, { name: 'tiny', maxRequests: 1 })
+  try {
+    const connect = (maxRetries: number) =>
+      new OpenAI({ baseURL: small.url, apiKey: small.token, maxRetries }).chat.completions
+    const stream = await connect(0).create({ ...chat, stream: true })
+    const error = await failure(connect(0).create(chat))
+    assert.equal(
+      [error.status, error.code, error.headers?.get('retry-after')],
+      [429, 'too_many_requests', '1'],
+    )
+    stream.controller.abort()
+    assert.is((await connect(5).create(chat)).choices.length, 1)
+  } finally {
+    await small.close()
+  }
 })
 
 test('a text stream takes nothing back', () => {
