@@ -11,8 +11,13 @@ export type Display = {
 
 const REDRAW_MS = 200
 
-export function openDisplay(iterations: number, output: NodeJS.WriteStream = process.stdout): Display {
+/** `simulated`: every line says so. */
+export function openDisplay(
+  { iterations, simulated }: { readonly iterations: number; readonly simulated: boolean },
+  output: NodeJS.WriteStream = process.stdout,
+): Display {
   const progress = startProgress(iterations)
+  const mark = simulated ? ' | simulated' : ''
   const draws = output.isTTY === true
   let drawn = false
 
@@ -23,7 +28,7 @@ export function openDisplay(iterations: number, output: NodeJS.WriteStream = pro
   function draw(): void {
     if (progress.iteration < 0) return
     erase()
-    output.write(barLine(progress).slice(0, (output.columns ?? 80) - 1))
+    output.write(`${barLine(progress)}${mark}`.slice(0, (output.columns ?? 80) - 1))
     drawn = true
   }
   function say(line: string): void {
@@ -33,7 +38,7 @@ export function openDisplay(iterations: number, output: NodeJS.WriteStream = pro
   const timer = draws ? setInterval(draw, REDRAW_MS) : undefined
   return {
     see(event) {
-      for (const line of follow(progress, event)) say(line)
+      for (const line of follow(progress, event)) say(`${line}${mark}`)
     },
     say,
     end() {

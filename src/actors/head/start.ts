@@ -23,7 +23,7 @@ import type { HeadContext } from './iterations.ts'
 import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
 import { planLines } from './plan.ts'
-import { summaryLines } from './summary.ts'
+import { isSimulated, summaryLines } from './summary.ts'
 import { awaitedBy } from './waits.ts'
 
 /** Why the head stops waiting: the run is over, it failed, or a person wants it to pause. */
@@ -40,7 +40,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   if (options.dryRun) return dryRun(run, config, options)
 
   const interrupted = interrupt()
-  const display = openDisplay(config.run.iterations)
+  const display = openDisplay({ iterations: config.run.iterations, simulated: isSimulated(config) })
   const backend = await backendLine(config, display.say)
   for (const line of planLines({ run, folder, config, resumed, options, backend })) display.say(line)
   const core = await startHeadCore({

@@ -25,10 +25,11 @@ export function summaryLines({ folder, config, end }: Ended): readonly string[] 
   const position = log.head().position
   log.close()
   const run = folder.run
+  const mark = isSimulated(config) ? ' | simulated' : ''
   return [
     '',
-    `  ${headline(end, run, iterations, config.run.iterations)}`,
-    ...config.evaluation.splits.flatMap((split) => trend(split, evaluations)),
+    `  ${headline(end, run, iterations, config.run.iterations)}${mark}`,
+    ...config.evaluation.splits.flatMap((split) => trend(split, evaluations)).map((line) => line + mark),
     `  ${accepted} tasks accepted; ${position} events in ${relative('', folder.log)}`,
     '',
     ...(end.kind === 'completed' ? [] : [`  go on:        npm start -- --role head --run ${run}`]),
@@ -37,6 +38,11 @@ export function summaryLines({ folder, config, end }: Ended): readonly string[] 
     `                npm run -s rl -- log ${run} tail`,
     `                npm run -s rl -- log ${run} verify`,
   ]
+}
+
+/** Whether any of it is made up: then no figure is a measurement. */
+export function isSimulated({ environment, policy, rewardModel }: Config): boolean {
+  return [environment.name, policy.provider, rewardModel.provider].includes('simulated')
 }
 
 function headline(end: Ended['end'], run: string, done: number, wanted: number): string {
