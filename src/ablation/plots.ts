@@ -1,6 +1,7 @@
 /** The curves of an ablation as SVG files. */
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
+import { wholeTicks } from '../whole-ticks.ts'
 import type { Row } from './row.ts'
 import { SETTING_NAMES, type Setting } from './settings.ts'
 import { curve, ofSetting, settingsIn } from './summary.ts'
@@ -97,7 +98,7 @@ function draw({ title, x, y, lines, dots = [], top }: Chart): string {
     marginTop: 64,
     marginRight: 230,
     style: { background: 'white', fontSize: '12px' },
-    x: { label: x, ticks: wholeTicks(lines), tickFormat: 'd' },
+    x: { label: x, ticks: wholeTicks(Math.max(...lines.map((point) => point.x))), tickFormat: 'd' },
     y: { label: y, grid: true, domain: [0, top ?? Math.max(1, ...lines.map(({ high }) => high))] },
     color: { domain: shown, range: shown.map((setting) => COLOURS[setting]) },
     marks: [
@@ -124,11 +125,4 @@ function draw({ title, x, y, lines, dots = [], top }: Chart): string {
   })
   svg.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
   return `${svg.outerHTML}\n`
-}
-
-/** At most about ten whole numbers from 0 on. */
-function wholeTicks(lines: readonly Point[]): number[] {
-  const last = Math.max(1, ...lines.map(({ x }) => x))
-  const step = Math.ceil(last / 10)
-  return Array.from({ length: Math.floor(last / step) + 1 }, (_, index) => index * step)
 }

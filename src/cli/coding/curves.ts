@@ -10,6 +10,7 @@ import { type Estimate, meanT } from '../../learning/interval.ts'
 import { catchUp, openProjections } from '../../projections/projection.ts'
 import { unitTests } from '../../projections/unit-tests.ts'
 import { type UnitTestRow, unitTestRows } from '../../projections/views.ts'
+import { wholeTicks } from '../../whole-ticks.ts'
 
 const FIGURES = {
   code: 'Code: programs that pass all tests of their task',
@@ -77,7 +78,11 @@ function draw(title: string, points: readonly Point[]): string {
     marginTop: 48,
     marginRight: 110,
     style: { background: 'white', fontSize: '12px' },
-    x: { label: 'iteration', ticks: 12, tickFormat: 'd' },
+    x: {
+      label: 'iteration',
+      ticks: wholeTicks(Math.max(...points.map(({ iteration }) => iteration))),
+      tickFormat: 'd',
+    },
     y: { label: null, grid: true, domain: [0, 1] },
     color: { domain: splits, range: COLOURS.slice(0, splits.length) },
     marks: [
