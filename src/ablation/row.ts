@@ -1,5 +1,6 @@
 /** What an ablation keeps of one run, read from its log: enough for every table and curve. */
 import { z } from 'zod'
+import { loggedConfig } from '../config.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
@@ -87,6 +88,11 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     if (type === 'RunCompleted') endedMs = time
   }
   if (endedMs === 0) return null
+  // Splits of an evaluation end in any order; that of the config holds.
+  const { splits } = loggedConfig(started.config).evaluation
+  const place = ({ iteration, split }: Row['evaluations'][number]) =>
+    iteration * splits.length + splits.indexOf(split)
+  row.evaluations.sort((a, b) => place(a) - place(b))
   if (setting !== 'policy+reward+environment') row.accepted = []
   row.seconds = (endedMs - beganMs) / 1000
   Object.assign(row, measuredByTrajectories(log))

@@ -1,8 +1,8 @@
 /** The head of a run: takes the log, starts what the run needs, shows how it goes, and ends all of it in good order. */
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { relative } from 'node:path'
-import { type RunFolder, runFolder } from '../../broker/connection.ts'
+import { type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
 import { type Config, configDigest, loadConfig, loggedConfig, redact } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
@@ -33,10 +33,10 @@ type End =
   | { readonly kind: 'interrupted' }
 
 export async function startHead(options: StartOptions): Promise<number> {
-  const run = options.run ?? newRunId()
+  const resumed = options.run !== null && existsSync(runFolder(options.run).log)
+  const { first, config } = resumed ? resumedConfigs(runFolder(options.run), options) : newConfig(options)
+  const run = options.run ?? (options.dryRun ? newRunId() : claimedRunId())
   const folder = runFolder(run)
-  const resumed = existsSync(folder.log)
-  const { first, config } = resumed ? resumedConfigs(folder, options) : newConfig(options)
   if (options.dryRun) return dryRun(run, config, options)
 
   const interrupted = interrupt()
@@ -109,6 +109,21 @@ export async function startHead(options: StartOptions): Promise<number> {
 /** `r` and the time to the second: sorts by age. */
 function newRunId(): string {
   return `r${new Date().toISOString().replace(/[-:]/g, '').slice(0, 15).toLowerCase()}`
+}
+
+/** A new id whose folder is this run's alone: heads that start within a second get different ones. */
+function claimedRunId(): string {
+  mkdirSync(runsFolder(), { recursive: true })
+  const id = newRunId()
+  for (let count = 1; ; count++) {
+    const run = count === 1 ? id : `${id}-${count}`
+    try {
+      mkdirSync(runFolder(run).folder)
+      return run
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
 }
 
 /** The config that a log begins with, and the one that holds now: in a fork they differ. */

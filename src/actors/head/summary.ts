@@ -5,6 +5,7 @@ import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { openLogReader } from '../../events/log-reader.ts'
 import { wilson } from '../../learning/interval.ts'
+import { checkpointFolder } from '../checkpoints.ts'
 
 export type Ended = {
   readonly folder: RunFolder
@@ -12,17 +13,27 @@ export type Ended = {
   readonly end: { readonly kind: 'completed' | 'failed' | 'interrupted'; readonly reason?: string }
 }
 
+type PolicyCheckpoint = { readonly version: number; readonly folder: string }
+
+const READ = ['EvaluationCompleted', 'TaskAccepted', 'IterationCompleted', 'PolicyUpdated'] as const
+
 export function summaryLines({ folder, config, end }: Ended): readonly string[] {
   const evaluations: EventData<'EvaluationCompleted'>[] = []
   let accepted = 0
   let iterations = 0
+  const checkpoints: PolicyCheckpoint[] = []
   const log = openLogReader(folder.log)
-  for (const event of log.events({ types: ['EvaluationCompleted', 'TaskAccepted', 'IterationCompleted'] })) {
+  for (const event of log.events({ types: READ })) {
     if (event.type === 'EvaluationCompleted') evaluations.push(event.data)
+    if (event.type === 'PolicyUpdated' && event.data.checkpoint)
+      checkpoints.push({
+        version: event.data.version,
+        folder: checkpointFolder(event.run, event.data.checkpoint),
+      })
     if (event.type === 'TaskAccepted') accepted++
     if (event.type === 'IterationCompleted' && event.data.iteration > 0) iterations++
   }
-  const position = log.head().position
+  const { position } = log.head()
   log.close()
   const run = folder.run
   const mark = isSimulated(config) ? ' | simulated' : ''
@@ -30,6 +41,7 @@ export function summaryLines({ folder, config, end }: Ended): readonly string[] 
     '',
     `  ${headline(end, run, iterations, config.run.iterations)}${mark}`,
     ...config.evaluation.splits.flatMap((split) => trend(split, evaluations)).map((line) => line + mark),
+    ...checkpointLines(checkpoints, config.evaluation.splits[0], evaluations),
     `  ${accepted} tasks accepted; ${position} events in ${relative('', folder.log)}`,
     '',
     ...(end.kind === 'completed' ? [] : [`  go on:        npm start -- --role head --run ${run}`]),
@@ -37,6 +49,32 @@ export function summaryLines({ folder, config, end }: Ended): readonly string[] 
     `                npm run -s rl -- projections ${run} show`,
     `                npm run -s rl -- log ${run} tail`,
     `                npm run -s rl -- log ${run} verify`,
+  ]
+}
+
+/** Where the policy's last weights lie, and those that did best where it was evaluated: the best of a curve is no measurement. */
+function checkpointLines(
+  checkpoints: readonly PolicyCheckpoint[],
+  split: string | undefined,
+  evaluations: readonly EventData<'EvaluationCompleted'>[],
+): string[] {
+  const holding = (version: number) => checkpoints.findLast((one) => one.version <= version)
+  const own = evaluations.filter((evaluation) => evaluation.split === split)
+  const share = ({ rollouts }: (typeof own)[number]) => rollouts.successes / Math.max(1, rollouts.n)
+  const best = own.reduce<(typeof own)[number] | undefined>(
+    (before, one) => (before && share(before) > share(one) ? before : one),
+    undefined,
+  )
+  const last = checkpoints.at(-1)
+  if (!last) return []
+  const bestHolder = best && holding(best.policyVersion)
+  return [
+    `  policy     ${relative('', last.folder)} (last)`,
+    ...(best && bestHolder && own.length > 1
+      ? [
+          `             ${relative('', bestHolder.folder)} (best of ${own.length} evaluations on ${split}: ${share(best).toFixed(3)})`,
+        ]
+      : []),
   ]
 }
 

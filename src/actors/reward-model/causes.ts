@@ -4,10 +4,14 @@
  */
 import type { Label } from '../../learning/judge-quality.ts'
 
-/** What each cause says of a step. */
-export const CAUSES = {
+/** What each cause says of a good step. */
+const PRAISES = {
   approach: 'goes towards what the task needs',
   advance: 'brings the task forward',
+} as const
+
+/** What each cause says of a bad one. */
+const COMPLAINTS = {
   repeat: 'repeats what was done before',
   idle: 'has no effect',
   undo: 'undoes what was achieved',
@@ -15,9 +19,16 @@ export const CAUSES = {
   place: 'goes to the wrong place',
 } as const
 
+const CAUSES = { ...PRAISES, ...COMPLAINTS }
+
 export type Cause = keyof typeof CAUSES
 
 export const CAUSE_WORDS = Object.keys(CAUSES) as readonly Cause[]
+
+/** The only verdict that can follow a cause. */
+export function verdictBehind(cause: Cause): Label {
+  return cause in PRAISES ? 1 : -1
+}
 
 /** The words of verdicts, good first. */
 export const VERDICT_WORDS = ['good', 'bad'] as const

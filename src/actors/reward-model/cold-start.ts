@@ -5,7 +5,8 @@
 import { judgeWarning } from '../../learning/health.ts'
 import { type JudgeQuality, judgeQuality } from '../../learning/judge-quality.ts'
 import { noisyLabels, progressLabel } from '../../learning/progress-labels.ts'
-import type { TrainableModel, TrainingSample } from '../../models/port.ts'
+import type { LocalModelFace } from '../../models/local/model.ts'
+import type { TrainingSample } from '../../models/port.ts'
 import type { Seed } from '../../random.ts'
 import { supervise } from '../policy/supervise.ts'
 import { causeOf } from './causes.ts'
@@ -44,7 +45,7 @@ const HELD_OUT = 0.2
  * @param episodes of many tasks, in random order
  */
 export async function coldStartRewardModel(
-  model: TrainableModel,
+  model: LocalModelFace,
   judge: JudgeCodec,
   episodes: readonly LabelledEpisode[],
   options: RewardModelColdStart,
@@ -94,7 +95,7 @@ export function labelledSamples(
 
 /** How well single sampled verdicts agree with true progress. */
 export async function processQuality(
-  model: TrainableModel,
+  model: LocalModelFace,
   judge: JudgeCodec,
   episodes: readonly LabelledEpisode[],
   { contextTokens }: Pick<RewardModelColdStart, 'contextTokens'>,

@@ -1,5 +1,5 @@
 /** Judging episodes with a local model: m chains each, all episodes side by side. */
-import type { LanguageModel } from '../../models/port.ts'
+import type { LocalModelFace } from '../../models/local/model.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import { type EpisodeText, introTokens } from '../policy/packing.ts'
 import { type JudgeCodec, readVerdict, stepTokens, type Verdict } from './judging.ts'
@@ -33,7 +33,7 @@ type Chain = {
  * in its chain, not on what is judged beside it.
  */
 export async function judgeEpisodes(
-  model: LanguageModel,
+  model: LocalModelFace,
   judge: JudgeCodec,
   episodes: readonly JudgedEpisode[],
   settings: JudgeSettings,
@@ -61,7 +61,7 @@ export async function judgeEpisodes(
       return true
     })
     if (live.length === 0) break
-    const generations = await model.generate(
+    const generations = await model.sample(
       live.map(({ episode, index, tokens }) => ({
         prompt: { tokens: Int32Array.from(tokens) },
         maxTokens: 2,
@@ -69,13 +69,14 @@ export async function judgeEpisodes(
         topP: settings.topP,
         seed: seedOf(episode.seed, 'chain', index, step),
         choices: judge.choices,
+        topLogprobs: judge.causes.length,
         cacheKey: `${episode.id}#${index}`,
       })),
-      signal,
+      { signal },
     )
-    for (const [i, { tokens, logprobs }] of generations.entries()) {
-      live[i].verdicts.push(tokens && logprobs ? readVerdict(judge, tokens, logprobs) : null)
-      live[i].tokens.push(...(tokens ?? []))
+    for (const [i, generation] of generations.entries()) {
+      live[i].verdicts.push(readVerdict(judge, generation))
+      live[i].tokens.push(...generation.tokens)
     }
   }
   return episodes.map((episode, e) =>

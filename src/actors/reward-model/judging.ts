@@ -1,9 +1,12 @@
 /**
  * How the reward model reads an episode and what it writes: `intro > command END observation ? cause verdict > command ...`.
- * It judges each step after it saw the step's observation. One sequence holds one judgement of every step (a chain); m
+ * It judges each step after it saw the step's observation. The cause decides: the verdict that it calls for is forced, so the
+ * probability of a good verdict is known from the place of the cause alone. One sequence holds one judgement of every step (a chain); m
  * judgements are m chains, so an episode's prefix is read once a chain, not once a step.
  */
+import { stableSum } from '../../learning/moments.ts'
 import type { Score } from '../../learning/reward.ts'
+import type { LocalGeneration } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { allowedColumns } from '../policy/choices.ts'
 import {
@@ -13,7 +16,7 @@ import {
   introTokens,
   observationTokens,
 } from '../policy/packing.ts'
-import { CAUSE_WORDS, type Cause, VERDICT_WORDS } from './causes.ts'
+import { CAUSE_WORDS, type Cause, VERDICT_WORDS, verdictBehind } from './causes.ts'
 
 /** Asks for a judgement. */
 const ASK = '?'
@@ -25,7 +28,7 @@ export type JudgeCodec = {
   readonly causes: readonly number[]
   readonly good: number
   readonly bad: number
-  /** Every [cause, verdict]. */
+  /** Every cause with the verdict that follows from it. */
   readonly choices: readonly (readonly [number, number])[]
 }
 
@@ -40,7 +43,7 @@ export function judgeCodecOf(codec: Codec): JudgeCodec {
     causes,
     good,
     bad,
-    choices: causes.flatMap((cause) => [[cause, good] as const, [cause, bad] as const]),
+    choices: CAUSE_WORDS.map((word, i) => [causes[i], verdictBehind(word) === 1 ? good : bad] as const),
   }
 }
 
@@ -53,8 +56,10 @@ export type Verdict = {
   readonly score: Score
   /** [2] cause and verdict. */
   readonly tokens: Int32Array
-  /** [2] log-probs, each renormalised over its alternatives. */
+  /** [2] log-probs, each renormalised over its alternatives; 0 for the verdict, which has none. */
   readonly logprobs: Float32Array
+  /** The probability of a good verdict at this place: of all causes of praise together. */
+  readonly goodProbability: number
 }
 
 /** The step's tokens up to the question: command, end, observation, `?`. */
@@ -67,21 +72,21 @@ export function stepTokens({ codec, ask }: JudgeCodec, episode: EpisodeText, ste
   ]
 }
 
-/** Reads generated tokens; null where they are not a cause and a verdict. */
+/**
+ * Reads a generated judgement; null where it is not a cause and its verdict.
+ * @param first log-probs of the causes at the judgement's first place
+ */
 export function readVerdict(
   { causes, good, bad }: JudgeCodec,
-  tokens: Int32Array,
-  logprobs: Float32Array,
+  { tokens, logprobs, top }: Pick<LocalGeneration, 'tokens' | 'logprobs' | 'top'>,
 ): Verdict | null {
   const cause = CAUSE_WORDS[causes.indexOf(tokens[0])]
-  if (tokens.length !== 2 || cause === undefined || (tokens[1] !== good && tokens[1] !== bad)) return null
-  return { cause, score: tokens[1] === good ? 1 : -1, tokens, logprobs }
-}
-
-/** Probability of a good verdict behind the cause that was written. */
-export function goodProbability({ score, logprobs }: Verdict): number {
-  const own = Math.exp(logprobs[1])
-  return score === 1 ? own : 1 - own
+  if (tokens.length !== 2 || cause === undefined) return null
+  const score = verdictBehind(cause)
+  if (tokens[1] !== (score === 1 ? good : bad)) return null
+  const praise = top[0].filter(({ token }) => verdictBehind(CAUSE_WORDS[causes.indexOf(token)]) === 1)
+  const goodProbability = Math.min(1, stableSum(praise.map(({ logprob }) => Math.exp(logprob))))
+  return { cause, score, tokens, logprobs, goodProbability }
 }
 
 /** What one chain says of one step, to be learned from. */
@@ -108,7 +113,6 @@ export function chainSample(
   const advantages: number[] = [...mask]
   const logprobs: number[] = [...mask]
   const allowed: (readonly number[])[] = tokens.map(() => [])
-  const verdicts = [judge.good, judge.bad].sort((a, b) => a - b)
   const causes = [...judge.causes].sort((a, b) => a - b)
   const append = (
     token: number,
@@ -127,7 +131,7 @@ export function chainSample(
     for (const token of stepTokens(judge, episode, i)) append(token, false)
     const trained = step.advantage !== 0
     append(step.tokens[0], trained, step.advantage, step.logprobs[0], causes)
-    append(step.tokens[1], trained, step.advantage, step.logprobs[1], verdicts)
+    append(step.tokens[1], false)
   }
   return {
     id,

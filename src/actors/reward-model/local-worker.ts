@@ -31,7 +31,7 @@ import { judgeBatch } from './batch.ts'
 import { critiqueText } from './causes.ts'
 import { coldStartRewardModel } from './cold-start.ts'
 import { type Judgements, judgeEpisodes } from './judge.ts'
-import { goodProbability, judgeCodecOf } from './judging.ts'
+import { judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
 import { isMeasured } from './measured.ts'
 
@@ -234,12 +234,12 @@ export function openLocalJudge(config: Config, environment: Environment, log: Lo
 }
 
 /** Raised when the same settings would give another model. */
-const VERSION = 2
+const VERSION = 3
 const NOTHING = new Uint8Array()
 
-/** Mean over the judgements of the probability of a good verdict, each behind the cause that was written; null without any. */
+/** Mean over the chains of the probability of a good verdict; null without any. */
 function probabilityOf(verdicts: Judgements[number]): number | null {
-  const known = verdicts.flatMap((verdict) => (verdict ? [goodProbability(verdict)] : []))
+  const known = verdicts.flatMap((verdict) => (verdict ? [verdict.goodProbability] : []))
   return known.length === 0 ? null : Math.min(1, Math.max(0, stableMean(known)))
 }
 

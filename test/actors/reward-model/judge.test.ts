@@ -2,10 +2,10 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { codecOf } from '../../../src/actors/policy/packing.ts'
 import { alfworldWords } from '../../../src/actors/policy/vocabulary.ts'
-import { CAUSE_WORDS, causeOf, critiqueText } from '../../../src/actors/reward-model/causes.ts'
+import { CAUSE_WORDS, causeOf, critiqueText, verdictBehind } from '../../../src/actors/reward-model/causes.ts'
 import { coldStartRewardModel, labelledSamples } from '../../../src/actors/reward-model/cold-start.ts'
 import { judgeEpisodes } from '../../../src/actors/reward-model/judge.ts'
-import { chainSample, goodProbability, judgeCodecOf } from '../../../src/actors/reward-model/judging.ts'
+import { chainSample, judgeCodecOf } from '../../../src/actors/reward-model/judging.ts'
 import { openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
@@ -78,9 +78,11 @@ test('each step has m judgements; log-probs are those of training; company chang
         if (sample.mask[t] === 1)
           assert.ok(Math.abs(scored[t] - sample.logprobs[t]) < 1e-3, `${scored[t]} ${sample.logprobs[t]}`)
       for (const verdict of alone.flat()) {
-        const probability = goodProbability(verdict!)
-        assert.ok(probability > 0 && probability < 1)
-        assert.ok(verdict!.score !== 0)
+        const { goodProbability, score, cause, logprobs } = verdict!
+        assert.is(score, verdictBehind(cause))
+        const own = Math.exp(logprobs[0])
+        assert.ok(score === 1 ? goodProbability >= own - 1e-6 : 1 - goodProbability >= own - 1e-6)
+        assert.ok(goodProbability > 0 && goodProbability < 1)
       }
     }
     const long = episode('long', Array(40).fill('open fridge 1'))
@@ -120,8 +122,8 @@ test('cold start: good and bad labels weigh the same, and the judge learns what 
   const weights = { good: 0, bad: 0 }
   for (const { tokens, advantages } of samples)
     for (const [t, token] of tokens.entries()) {
-      if (token === judge.good) weights.good += advantages[t]
-      if (token === judge.bad) weights.bad += advantages[t]
+      const cause = CAUSE_WORDS[judge.causes.indexOf(token)]
+      if (cause) weights[verdictBehind(cause) === 1 ? 'good' : 'bad'] += advantages[t]
     }
   assert.ok(Math.abs(weights.good - weights.bad) < 1e-3)
   const model = await tinyModel()
