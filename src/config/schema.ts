@@ -11,9 +11,9 @@ const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
 
 const run = section({
   seed: count.default(1).describe('Root of every random draw: equal seeds give equal runs.'),
-  iterations: positive.default(20).describe('RL steps.'),
+  iterations: positive.default(80).describe('RL steps.'),
   evaluateEvery: positive
-    .default(5)
+    .default(20)
     .describe('The policy is evaluated at the start, after every so many iterations, and at the end.'),
   maxStaleness: count
     .default(0)
@@ -71,7 +71,7 @@ const environment = section({
     .describe('Size of generated rooms and length of their plans.'),
   tasks: positive
     .nullable()
-    .default(200)
+    .default(400)
     .describe('Training tasks, each in a slot of its own; null takes all that there are.'),
   splits: z
     .record(z.string().min(1), z.string().min(1))
@@ -91,7 +91,7 @@ const environment = section({
 }).describe('Where the tasks come from and how they are played.')
 
 const coldStart = {
-  updates: count.default(450).describe('Optimiser steps.'),
+  updates: count.default(800).describe('Optimiser steps.'),
   batch: positive.default(16).describe('Samples in one optimiser step.'),
   learningRate: z
     .number()
@@ -193,13 +193,13 @@ const policy = section({
     .default(null)
     .describe('Earlier steps that a prompt shows; null shows all.'),
   coldStart: section({
-    demonstrations: positive.default(1500).describe('Expert episodes to imitate.'),
+    demonstrations: positive.default(2400).describe('Expert episodes to imitate.'),
     difficulty: z
       .enum(['easy', 'medium', 'hard'])
       .nullable()
       .default(null)
       .describe('Of the generated tasks that are demonstrated; null for that of the environment.'),
-    expertNoise: share.default(0.22).describe('Share of random commands in them; failures are kept.'),
+    expertNoise: share.default(0.35).describe('Share of random commands in them; failures are kept.'),
     ...coldStart,
   }).describe('Version 0 of a local model, kept in a cache by content.'),
   trainer: z
@@ -241,7 +241,7 @@ const rewardModel = section({
     .enum(['trajectory', 'group'])
     .default('trajectory')
     .describe('Judge each trajectory as it comes, or all rollouts of a task together (unit tests).'),
-  samples: positive.default(3).describe('Judgements of each step (m).'),
+  samples: positive.default(1).describe('Judgements of each step (m).'),
   temperature: z.number().nonnegative().default(1).describe('Of judging.'),
   topP: share.default(1).describe('Nucleus of judging.'),
   maxTokens: positive.default(8).describe('Most tokens of one judgement, critique included.'),
@@ -269,10 +269,10 @@ const rewardModel = section({
     .default([0.2, 0.8])
     .describe('Only tasks whose accuracy lies in this range train the reward model.'),
   coldStart: section({
-    rollouts: positive.default(320).describe('Rollouts of policy version 0, labelled by true progress.'),
+    rollouts: positive.default(1000).describe('Rollouts of policy version 0, labelled by true progress.'),
     flippedLabels: share.default(0.1).describe('Share of labels turned round.'),
     ...coldStart,
-    updates: count.default(100).describe('Optimiser steps.'),
+    updates: count.default(200).describe('Optimiser steps.'),
     learningRate: z
       .number()
       .positive()
@@ -295,7 +295,7 @@ const learning = section({
     .describe(
       'Outcome only, outcome + lambda * mean verdict, outcome + lambda * true progress, or verdicts alone.',
     ),
-  lambda: z.number().nonnegative().default(1).describe('Weight of the step part.'),
+  lambda: z.number().nonnegative().default(0.3).describe('Weight of the step part.'),
   advantage: z
     .enum(['step-index', 'task', 'leave-one-out', 'separate'])
     .default('task')
@@ -334,7 +334,7 @@ const adaptation = section({
     .describe('Whether an accepted task may lie on a threshold itself.'),
   evidence: z
     .enum(['point', 'bayes'])
-    .default('point')
+    .default('bayes')
     .describe('Accept by the measured accuracy, or by the posterior probability that the rule holds.'),
   confidence: share.default(0.8).describe('Posterior probability that `bayes` asks for.'),
   prior: z

@@ -1,6 +1,6 @@
 /**
  * The event digest: equal for two runs in which the same happened, whatever the order and time in which it happened.
- * Over the reproducible types only, without id, time, position, cause, actor and `timing`; of RunStarted only the seed
+ * Over the reproducible types only, without id, time, position, cause, actor and what is measured (`timing`, `usage.cachedTokens`); of RunStarted only the seed
  * counts, because code version and config are compared by their own digests.
  */
 import { createHash } from 'node:crypto'
@@ -61,10 +61,16 @@ export function digestOf(events: Iterable<LoggedEvent | NewEvent>): string {
 }
 
 function comparable(event: LoggedEvent | NewEvent): unknown {
-  if (event.type === 'RunStarted') return { seed: event.data.seed }
-  if (!('timing' in event.data)) return event.data
-  const { timing: _, ...rest } = event.data
-  return rest
+  return event.type === 'RunStarted' ? { seed: event.data.seed } : withoutMeasurements(event.data)
+}
+
+/** Data without what depends on the moment: measured times, and how much of the prompts a cache happened to hold. */
+export function withoutMeasurements(data: NewEvent['data']): object {
+  if (!('timing' in data) && !('usage' in data)) return data
+  const { timing: _, ...rest } = { timing: undefined, ...data }
+  if (!('usage' in rest)) return rest
+  const { cachedTokens: __, ...usage } = rest.usage
+  return { ...rest, usage }
 }
 
 function combine(facts: readonly { readonly key: string; readonly hash: Buffer }[]): string {

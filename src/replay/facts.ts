@@ -1,10 +1,11 @@
 /** Comparing what was decided with what stands in the log: everything but measured times must be the same. */
 import type { NewEvent } from '../events/catalogue.ts'
+import { withoutMeasurements } from '../events/digest.ts'
 import { packCanonical } from '../events/msgpack.ts'
 
 /** Bytes that are equal for equal facts. */
 export function factOf({ type, data }: NewEvent): Uint8Array {
-  return packCanonical([type, withoutTiming(data)])
+  return packCanonical([type, withoutMeasurements(data)])
 }
 
 export function sameFact(a: NewEvent, b: NewEvent): boolean {
@@ -14,13 +15,7 @@ export function sameFact(a: NewEvent, b: NewEvent): boolean {
 /** Where two facts differ first, e.g. `data.accuracy.n: 7, not 8`; null where they are the same. */
 export function differenceOf(expected: NewEvent, found: NewEvent): string | null {
   if (expected.type !== found.type) return `type: ${found.type}, not ${expected.type}`
-  return difference(withoutTiming(expected.data), withoutTiming(found.data), 'data')
-}
-
-function withoutTiming(data: object): object {
-  if (!('timing' in data)) return data
-  const { timing: _, ...rest } = data
-  return rest
+  return difference(withoutMeasurements(expected.data), withoutMeasurements(found.data), 'data')
 }
 
 function difference(expected: unknown, found: unknown, path: string): string | null {

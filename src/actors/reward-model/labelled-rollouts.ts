@@ -11,6 +11,9 @@ import type { LabelledEpisode } from './cold-start.ts'
 /** Far from any seed that a person would choose, and from that of the demonstrations. */
 const ROLLOUT_SEED = 1_000_000_123
 
+/** Episodes side by side: a tick of more would keep this process from its heartbeats. */
+const LIVE = 128
+
 /** Plays them against the run's policy workers, in tasks that the run does not train on where tasks are generated. */
 export async function labelledRollouts(
   config: Config,
@@ -21,31 +24,34 @@ export async function labelledRollouts(
   const stepMs = config.run.deadlines.stepSeconds * 1000
   const { source, tasks } = await tasksFor(config, environment, seed)
   const player = createPlayer({ environment: source, act: actOver(log, stepMs), actDeadlineMs: stepMs })
-  const episodes = await Promise.all(
-    tasks.map(async (task, index) => {
-      const own = seedOf(seed, 'labelled', index)
-      const id = `0/cold-start-${index}/0`
-      const trajectory = await player.play(
-        {
-          rollout: id,
-          iteration: 0,
-          purpose: 'train',
-          split: 'train',
-          slot: `cold-start-${index}`,
-          task: task.id,
-          index: 0,
-          policyVersion: 0,
-          seed: own,
-          maxSteps: config.environment.maxSteps,
-        },
-        task,
-      )
-      await new Promise(setImmediate)
-      const progress = await source.progress(task, own, trajectory.actions)
-      return progress && { ...trajectory, id, goal: task.goal, seed: own, progress }
-    }),
-  )
-  return episodes.filter((episode) => episode !== null)
+  const played = async (task: Task, index: number): Promise<LabelledEpisode | null> => {
+    const own = seedOf(seed, 'labelled', index)
+    const id = `0/cold-start-${index}/0`
+    const trajectory = await player.play(
+      {
+        rollout: id,
+        iteration: 0,
+        purpose: 'train',
+        split: 'train',
+        slot: `cold-start-${index}`,
+        task: task.id,
+        index: 0,
+        policyVersion: 0,
+        seed: own,
+        maxSteps: config.environment.maxSteps,
+      },
+      task,
+    )
+    await new Promise(setImmediate)
+    const progress = await source.progress(task, own, trajectory.actions)
+    return progress && { ...trajectory, id, goal: task.goal, seed: own, progress }
+  }
+  const episodes: LabelledEpisode[] = []
+  for (let from = 0; from < tasks.length; from += LIVE) {
+    const some = tasks.slice(from, from + LIVE).map((task, i) => played(task, from + i))
+    episodes.push(...(await Promise.all(some)).filter((episode) => episode !== null))
+  }
+  return episodes
 }
 
 async function tasksFor(

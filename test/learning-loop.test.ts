@@ -1,0 +1,113 @@
+/** The loop with models that learn, small: the same figures after an interruption, and by an evaluation that stands alone. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { runFolder } from '../src/broker/connection.ts'
+import { loggedConfig } from '../src/config.ts'
+import { policyFolder, remeasure } from '../src/evaluation/acceptances.ts'
+import { evaluate } from '../src/evaluation/evaluate.ts'
+import type { LoggedEvent } from '../src/events/catalogue.ts'
+import { digestOf } from '../src/events/digest.ts'
+import { openLogReader } from '../src/events/log-reader.ts'
+import { startsOf } from '../src/events/starts.ts'
+import { temporaryFolder, until } from './support/run.ts'
+
+const root = temporaryFolder()
+const heads = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const head of heads) head.kill('SIGKILL')
+})
+
+/** All fail at everything: rewards are those of the judge, and every group is learned from. */
+const SETTINGS = [
+  'run.iterations=2',
+  'run.evaluateEvery=2',
+  'environment.tasks=6',
+  'environment.tasksPerIteration=3',
+  'environment.rolloutsPerTask=4',
+  'environment.maxSteps=5',
+  'policy.coldStart.demonstrations=16',
+  'policy.coldStart.updates=8',
+  'rewardModel.samples=1',
+  'rewardModel.accuracyRange=[0, 1]',
+  'rewardModel.coldStart.rollouts=10',
+  'rewardModel.coldStart.updates=2',
+  'learning.mixedOutcomes=false',
+  'adaptation.candidates=within',
+  'evaluation.splits=[in-domain]',
+  'evaluation.tasks=4',
+]
+
+function startHead(run: string, words: readonly string[]) {
+  const head = spawn(
+    process.execPath,
+    ['--import', 'tsx', 'src/main.ts', '--role', 'head', '--run', run, ...words],
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, RL_RUNS: root } },
+  )
+  heads.add(head)
+  let output = ''
+  for (const stream of [head.stdout, head.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const status = new Promise<number | null>((resolve) => head.once('exit', resolve))
+  return { head, output: () => output, status: status.finally(() => heads.delete(head)) }
+}
+
+function logOf(run: string) {
+  return openLogReader(runFolder(run, root).log)
+}
+
+const setWords = SETTINGS.flatMap((setting) => ['--set', setting])
+
+test('an interrupted run that is gone on with ends with the same models and figures', async () => {
+  const whole = startHead('whole', setWords)
+  assert.is(await whole.status, 0, whole.output())
+
+  const first = startHead('parts', setWords)
+  await until('the first iteration', () => /^iteration 1\/2/m.test(first.output()), 120_000)
+  first.head.kill('SIGINT')
+  assert.is(await first.status, 130, first.output())
+  const second = startHead('parts', [])
+  assert.is(await second.status, 0, second.output())
+
+  const [one, other] = [logOf('whole'), logOf('parts')]
+  const said = (log: typeof one) => [...log.events()].filter(({ type }: LoggedEvent) => type !== 'RunStarted')
+  const trained = said(one).filter(({ type, data }) =>
+    type.endsWith('ModelUpdated') || type === 'PolicyUpdated'
+      ? 'checkpoint' in data && data.checkpoint !== null
+      : false,
+  )
+  assert.is(trained.length, 6, 'both models learn in both iterations')
+  assert.is(digestOf(said(other)), digestOf(said(one)))
+  one.close()
+  other.close()
+})
+
+test('evaluated alone, the last policy has the figures of its run', async () => {
+  const log = logOf('whole')
+  const config = loggedConfig(startsOf(log).last.data.config)
+  const [last] = [...log.events({ types: ['EvaluationCompleted'] })].slice(-1)
+  assert.is(last.type, 'EvaluationCompleted')
+  if (last.type !== 'EvaluationCompleted') return
+  const { signal } = new AbortController()
+  const model = policyFolder(log, 'last')
+  const alone = await evaluate({ model, split: 'in-domain', config, signal })
+  assert.is(alone.rollouts, last.data.rollouts.n)
+  assert.is(alone.success.value, last.data.rollouts.successes / last.data.rollouts.n)
+  assert.is(alone.steps, last.data.meanSteps)
+
+  const twice = { ...config, evaluation: { ...config.evaluation, rollouts: 2, tasks: 2 } }
+  const { tasks, rollouts, passAtK } = await evaluate({ model, split: 'in-domain', config: twice, signal })
+  assert.equal([tasks, rollouts, passAtK.map(({ k }) => k)], [2, 4, [1, 2]])
+  log.close()
+})
+
+test('every acceptance is measured again, parent and candidate alike', async () => {
+  const log = logOf('whole')
+  const accepted = [...log.events({ types: ['TaskAccepted'] })].length
+  const measured = await remeasure(log, { rollouts: 2, signal: new AbortController().signal })
+  assert.is(measured.length, accepted)
+  for (const { accuracy, parentAccuracy } of measured)
+    assert.equal([accuracy[1].n, parentAccuracy[1].n], [2, 2])
+  log.close()
+})
+
+test.run()
