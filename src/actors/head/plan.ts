@@ -33,7 +33,7 @@ export function planLines({ run, folder, config, resumed, options, backend }: Pl
       'reward model',
       rewardModel.mode === 'off'
         ? 'off'
-        : `${modelText(rewardModel)}, ${rewardModel.mode}, ${rewardModel.samples} judgements a step`,
+        : `${modelText(rewardModel)}, ${rewardModel.mode}, ${rewardModel.samples} judgement${rewardModel.samples === 1 ? '' : 's'} a step`,
     ],
     ['backend', backend ?? 'none: no local model'],
     ['learning', `${learning.reward} reward, lambda ${learning.lambda}, ${learning.advantage} advantages`],

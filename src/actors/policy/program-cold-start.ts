@@ -1,7 +1,7 @@
 /**
  * First versions of small models for the coding setting. The policy imitates programs, reference solutions and a stated share
- * of copies with one fault; the writer of unit tests starts from its weights and imitates tests, a share of them wrong. So
- * both speak well and are right too seldom, which is what RL then repairs.
+ * of copies with one fault; the writer of unit tests starts from its weights, learns to repeat what stands in its prompt, and imitates
+ * tests, a share of them wrong. So both speak well and are right too seldom, which is what RL then repairs.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -17,7 +17,8 @@ import { type PresetName, presetConfig } from '../../models/local/presets.ts'
 import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
 import type { TrainingSample } from '../../models/port.ts'
-import { type Seed, seedOf } from '../../random.ts'
+import { rng, type Seed, seedOf } from '../../random.ts'
+import { copyingLesson, valueTokens } from './copying-lesson.ts'
 import { answerSample, type ProgramCodec, programCodec, programPrompt } from './program-packing.ts'
 import { supervise } from './supervise.ts'
 
@@ -51,11 +52,13 @@ export type WrittenStart = {
 }
 
 /** Raised when the same options would give another model. */
-const VERSION = 3
+const VERSION = 4
 /** Words of problems, programs and tests that are one token each; rarer ones are spelled. */
 const WORDS = 500
 /** How often an example comes up among the tests to imitate, for once that another test does. */
-const EXAMPLE_WEIGHT = 4
+const EXAMPLE_WEIGHT = 24
+/** Updates of copying for one of imitation, and their learning rate for one of its. */
+const COPYING = { updates: 2, learningRate: 2 } as const
 /** Faults that a word-level model can write, and that cost no time to run. */
 const FAULTS: readonly Fault[] = ['other-constant', 'other-operator', 'other-function', 'extra-output']
 
@@ -97,18 +100,40 @@ export async function coldStartTests(
 ): Promise<WrittenStart> {
   return cachedModel('test', { policy: policy.sha256, ...options }, resources, {
     open: () => openLocalModel({ folder: policy.folder, backend: resources.backend }),
+    async prepare(model, codec) {
+      const problems = await Promise.all(resources.tasks.map((task) => resources.coding.problem(task)))
+      const updates = Math.round(COPYING.updates * options.updates)
+      const samples = copyingLesson(
+        codec,
+        valueTokens(
+          codec,
+          problems.flatMap(({ tests }) => tests),
+        ),
+        {
+          count: updates * options.batch,
+          seed: options.seed,
+        },
+      )
+      const learningRate = COPYING.learningRate * options.learningRate
+      await learn(model, 'copying', samples, { ...options, updates, learningRate }, resources)
+    },
     async demonstrate(codec, task, seed) {
       const problem = await resources.coding.problem(task)
-      const { tests, examples } = problem
-      const prompt = programPrompt(codec, 'test', compactProblem(problem))
-      const shown = Array.from({ length: EXAMPLE_WEIGHT }, () => examples).flat()
-      return { prompt, answer: scriptedUnitTest([...shown, ...tests], 1 - options.noise, seed) }
+      // Other examples each time a problem comes up: what they are cannot be learned by heart.
+      const all = rng(seed).shuffle([...problem.examples, ...problem.tests])
+      const examples = all.slice(0, problem.examples.length)
+      const shown = Array.from({ length: EXAMPLE_WEIGHT - 1 }, () => examples).flat()
+      const { question } = problem
+      const prompt = programPrompt(codec, 'test', compactProblem({ question, examples }))
+      return { prompt, answer: scriptedUnitTest([...shown, ...all], 1 - options.noise, seed) }
     },
   })
 }
 
 type Lesson = {
   readonly open: () => Promise<LocalModelFace>
+  /** What is learned before the demonstrations. */
+  readonly prepare?: (model: LocalModelFace, codec: ProgramCodec) => Promise<void>
   readonly demonstrate: (
     codec: ProgramCodec,
     task: Task,
@@ -120,31 +145,35 @@ type Lesson = {
 async function cachedModel(
   what: 'program' | 'test',
   options: WrittenColdStart & Readonly<Record<string, unknown>>,
-  { tasks, cache, report = () => {} }: WrittenResources,
-  { open, demonstrate }: Lesson,
+  resources: WrittenResources,
+  { open, prepare, demonstrate }: Lesson,
 ): Promise<WrittenStart> {
-  const identity = { VERSION, WORDS, EXAMPLE_WEIGHT, FAULTS, what, options, tasks: tasks.map(({ id }) => id) }
+  const { tasks, cache } = resources
+  const identity = {
+    VERSION,
+    WORDS,
+    EXAMPLE_WEIGHT,
+    COPYING,
+    FAULTS,
+    what,
+    options,
+    tasks: tasks.map(({ id }) => id),
+  }
   const folder = join(cache, `${what}-${digest(identity)}`)
   if (existsSync(join(folder, FIGURES)))
     return { folder, cached: true, ...(JSON.parse(readFileSync(join(folder, FIGURES), 'utf8')) as Figures) }
   const model = await open()
   try {
     const codec = programCodec(model)
+    await prepare?.(model, codec)
     const samples: TrainingSample[] = []
     for (const [index, task] of tasks.entries()) {
       const id = `demonstration-${index}`
       const { prompt, answer } = await demonstrate(codec, task, seedOf(options.seed, id))
       const sample = answerSample(id, prompt, [...codec.encode(answer), codec.end])
-      if (sample.tokens.length <= options.contextTokens) samples.push(sample)
+      samples.push(sample)
     }
-    const { updates } = options
-    const loss = await supervise(
-      model,
-      async () => samples,
-      { ...options, seed: seedOf(options.seed, 'supervise') },
-      (done, { loss }) =>
-        report(`cold start (${what}s): update ${done} of ${updates}, loss ${loss.toFixed(3)}`),
-    )
+    const loss = await learn(model, `${what}s`, samples, options, resources)
     const partial = `${folder}.${process.pid}.partial`
     await model.save(partial)
     // Moments of imitation are no moments of RL.
@@ -156,6 +185,24 @@ async function cachedModel(
   } finally {
     await model.close()
   }
+}
+
+/** Supervised training on the samples that the context holds; resolves to the loss at its end. */
+function learn(
+  model: LocalModelFace,
+  what: string,
+  samples: readonly TrainingSample[],
+  options: WrittenColdStart,
+  { report = () => {} }: WrittenResources,
+): Promise<number> {
+  const fitting = samples.filter(({ tokens }) => tokens.length <= options.contextTokens)
+  return supervise(
+    model,
+    async () => fitting,
+    { ...options, seed: seedOf(options.seed, 'supervise') },
+    (done, { loss }) =>
+      report(`cold start (${what}): update ${done} of ${options.updates}, loss ${loss.toFixed(3)}`),
+  )
 }
 
 type Figures = { readonly loss: number }

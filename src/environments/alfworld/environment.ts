@@ -131,19 +131,26 @@ function knownSplit(split: string): Split {
   })
 }
 
-function generatedTasks(
+async function generatedTasks(
   { seed, counts, size, oodFactor = 1.5, shares = EVEN_SHARES }: GeneratedSource,
   split: Split,
-): Task[] {
+): Promise<Task[]> {
   const own = typeof size === 'string' ? SIZES[size] : size
   const pairs: Pairs = split === 'ood' ? 'unseen' : 'seen'
   const sized = split === 'ood' ? larger(own, oodFactor) : own
-  return Array.from({ length: counts[split] }, (_, index) => {
+  const tasks: Task[] = []
+  for (let index = 0; index < counts[split]; index++) {
+    // Thousands take seconds: others of this process must get their turn.
+    if (index % DRAFTED_AT_ONCE === 0) await new Promise(setImmediate)
     const origin = { seed: seedOf(seed, 'alfworld', split, index), size: sized, shares, pairs }
     const { goal, sentence } = draftGame(origin)
-    return taskOf({ source: 'generated', ...origin }, goal.type, `${sentence}.`)
-  })
+    tasks.push(taskOf({ source: 'generated', ...origin }, goal.type, `${sentence}.`))
+  }
+  return tasks
 }
+
+/** Games that are drafted between two turns of the event loop. */
+const DRAFTED_AT_ONCE = 16
 
 async function folderTasks({ counts }: FolderSource, split: string, { games }: Dataset): Promise<Task[]> {
   const named = (name: string) => games.filter((entry) => entry.split === name)
