@@ -1,7 +1,7 @@
 /**
  * First versions of small models for the coding setting. The policy imitates programs, reference solutions and a stated share
- * of copies with one fault; the writer of unit tests starts from its weights, learns to repeat what stands in its prompt, and imitates
- * tests, a share of them wrong. So both speak well and are right too seldom, which is what RL then repairs.
+ * of copies with one fault; the writer of unit tests starts from its weights, learns to repeat the examples of its prompt, and
+ * imitates tests, a share of them wrong. So both speak well and are right too seldom, which is what RL then repairs.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -9,6 +9,7 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CodingEnvironment, familyTexts } from '../../environments/coding/environment.ts'
 import { compactProblem, scriptedUnitTest } from '../../environments/coding/family/unit-test.ts'
+import type { CodingProblem, TestCase } from '../../environments/coding/problem.ts'
 import { type Fault, scriptedProgram } from '../../environments/coding/scripted.ts'
 import type { Task } from '../../environments/port.ts'
 import type { BackendChoice } from '../../models/local/backend/backend.ts'
@@ -52,7 +53,7 @@ export type WrittenStart = {
 }
 
 /** Raised when the same options would give another model. */
-const VERSION = 4
+const VERSION = 5
 /** Words of problems, programs and tests that are one token each; rarer ones are spelled. */
 const WORDS = 500
 /** How often an example comes up among the tests to imitate, for once that another test does. */
@@ -101,26 +102,18 @@ export async function coldStartTests(
   return cachedModel('test', { policy: policy.sha256, ...options }, resources, {
     open: () => openLocalModel({ folder: policy.folder, backend: resources.backend }),
     async prepare(model, codec) {
-      const problems = await Promise.all(resources.tasks.map((task) => resources.coding.problem(task)))
+      const different = [...new Set(resources.tasks)]
+      const problems = await Promise.all(different.map((task) => resources.coding.problem(task)))
+      const values = valueTokens(codec, problems.flatMap(testsOf))
       const updates = Math.round(COPYING.updates * options.updates)
-      const samples = copyingLesson(
-        codec,
-        valueTokens(
-          codec,
-          problems.flatMap(({ tests }) => tests),
-        ),
-        {
-          count: updates * options.batch,
-          seed: options.seed,
-        },
-      )
+      const samples = copyingLesson(codec, values, { count: updates * options.batch, seed: options.seed })
       const learningRate = COPYING.learningRate * options.learningRate
       await learn(model, 'copying', samples, { ...options, updates, learningRate }, resources)
     },
     async demonstrate(codec, task, seed) {
       const problem = await resources.coding.problem(task)
       // Other examples each time a problem comes up: what they are cannot be learned by heart.
-      const all = rng(seed).shuffle([...problem.examples, ...problem.tests])
+      const all = rng(seedOf(seed, 'examples')).shuffle(testsOf(problem))
       const examples = all.slice(0, problem.examples.length)
       const shown = Array.from({ length: EXAMPLE_WEIGHT - 1 }, () => examples).flat()
       const { question } = problem
@@ -129,6 +122,8 @@ export async function coldStartTests(
     },
   })
 }
+
+const testsOf = ({ examples, tests }: CodingProblem): readonly TestCase[] => [...examples, ...tests]
 
 type Lesson = {
   readonly open: () => Promise<LocalModelFace>
@@ -170,8 +165,7 @@ async function cachedModel(
     for (const [index, task] of tasks.entries()) {
       const id = `demonstration-${index}`
       const { prompt, answer } = await demonstrate(codec, task, seedOf(options.seed, id))
-      const sample = answerSample(id, prompt, [...codec.encode(answer), codec.end])
-      samples.push(sample)
+      samples.push(answerSample(id, prompt, [...codec.encode(answer), codec.end]))
     }
     const loss = await learn(model, `${what}s`, samples, options, resources)
     const partial = `${folder}.${process.pid}.partial`
