@@ -11,7 +11,7 @@ const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
 
 const run = section({
   seed: count.default(1).describe('Root of every random draw: equal seeds give equal runs.'),
-  iterations: positive.default(80).describe('RL steps.'),
+  iterations: positive.default(60).describe('RL steps.'),
   evaluateEvery: positive
     .default(20)
     .describe('The policy is evaluated at the start, after every so many iterations, and at the end.'),
@@ -91,7 +91,7 @@ const environment = section({
 }).describe('Where the tasks come from and how they are played.')
 
 const coldStart = {
-  updates: count.default(800).describe('Optimiser steps.'),
+  updates: count.default(700).describe('Optimiser steps.'),
   batch: positive.default(16).describe('Samples in one optimiser step.'),
   learningRate: z
     .number()
@@ -193,13 +193,13 @@ const policy = section({
     .default(null)
     .describe('Earlier steps that a prompt shows; null shows all.'),
   coldStart: section({
-    demonstrations: positive.default(2400).describe('Expert episodes to imitate.'),
+    demonstrations: positive.default(5000).describe('Expert episodes to imitate.'),
     difficulty: z
       .enum(['easy', 'medium', 'hard'])
       .nullable()
       .default(null)
       .describe('Of the generated tasks that are demonstrated; null for that of the environment.'),
-    expertNoise: share.default(0.35).describe('Share of random commands in them; failures are kept.'),
+    expertNoise: share.default(0.32).describe('Share of random commands in them; failures are kept.'),
     ...coldStart,
   }).describe('Version 0 of a local model, kept in a cache by content.'),
   trainer: z

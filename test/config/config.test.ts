@@ -98,7 +98,7 @@ test('keys that contradict each other are refused', () => {
     ['rewardModel.mode=off'],
     ['evaluation.splits=[train]'],
     ['evaluation.splits=[nowhere]'],
-    ['run.maxStaleness=80'],
+    ['run.maxStaleness=60'],
     ['rewardModel.accuracyRange=[0.8, 0.2]'],
   ]
   for (const set of pairs) assert.is(refusal({ set }).code, 'config.invalid', set[0])
