@@ -35,6 +35,7 @@ export function smallConfig(changes: Record<string, Record<string, unknown>> = {
     environment: { name: 'simulated', tasks: 6, tasksPerIteration: 3, rolloutsPerTask: 4, leastGroup: 2 },
     policy: { provider: 'simulated' },
     rewardModel: { provider: 'simulated' },
+    adaptation: { evidence: 'point' },
     evaluation: { splits: ['in-domain'], tasks: 2 },
     simulation: { steps: 3 },
   }

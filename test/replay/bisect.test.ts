@@ -85,7 +85,7 @@ test('keys that a fork sets are changes: those that choose what is learned from 
   assert.equal(
     changes.map(({ kind, what }) => [kind, what]),
     [
-      ['config', 'learning.lambda: 1 -> 0.5'],
+      ['config', 'learning.lambda: 0.3 -> 0.5'],
       ['filter', 'learning.policyAccuracyRange: null -> [0.4,0.6]'],
     ],
   )
