@@ -35,7 +35,8 @@ async function main([name, ...argv]: readonly string[]): Promise<number> {
   if (!load)
     throw new RlError(`there is no command '${name}'`, { code: 'cli.usage', hint: 'rl --help lists them' })
   const { command } = await load()
-  if (argv[0] === '--help' || argv[0] === '-h') {
+  // Behind an action as well: rl coding curves --help.
+  if (argv.includes('--help') || argv.includes('-h')) {
     process.stdout.write(`${command.help.trim()}\n`)
     return 0
   }
