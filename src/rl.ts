@@ -35,8 +35,8 @@ async function main([name, ...argv]: readonly string[]): Promise<number> {
   if (!load)
     throw new RlError(`there is no command '${name}'`, { code: 'cli.usage', hint: 'rl --help lists them' })
   const { command } = await load()
-  // Behind an action as well: rl coding curves --help.
-  if (argv.includes('--help') || argv.includes('-h')) {
+  const words = command.actionsHaveHelp ? argv.slice(0, 1) : argv
+  if (words.includes('--help') || words.includes('-h')) {
     process.stdout.write(`${command.help.trim()}\n`)
     return 0
   }

@@ -20,6 +20,7 @@ rl alfworld generate --out DIR --count N --seed S --difficulty easy|medium|hard
 rl alfworld download [--file games|json|pddl] [--out DIR] [--sha256 HEX]
 
 rl alfworld <command> --help tells more.`,
+  actionsHaveHelp: true,
   async run([name, ...argv]) {
     const load = name !== undefined && Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined
     if (!load)

@@ -7,6 +7,8 @@ export type Command = {
   readonly summary: string
   /** The whole help text, printed for `--help`. */
   readonly help: string
+  /** Its actions answer `--help` themselves. */
+  readonly actionsHaveHelp?: true
   /** Runs with the words after the command's name; resolves to the exit status. */
   readonly run: (argv: readonly string[]) => Promise<number>
 }

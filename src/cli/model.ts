@@ -18,6 +18,7 @@ rl model sft --model DIR | --config tiny --data FILE.jsonl --out DIR
 rl model export --model DIR --out DIR [--dtype F32|F16|BF16]
 
 rl model <command> --help tells more.`,
+  actionsHaveHelp: true,
   async run([name, ...argv]) {
     const load = name !== undefined && Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined
     if (!load)
