@@ -1,5 +1,4 @@
 /** The loop with models that learn, small: the same figures after an interruption, and by an evaluation that stands alone. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../src/broker/connection.ts'
@@ -10,14 +9,10 @@ import type { LoggedEvent } from '../src/events/catalogue.ts'
 import { digestOf } from '../src/events/digest.ts'
 import { openLogReader } from '../src/events/log-reader.ts'
 import { startsOf } from '../src/events/starts.ts'
+import { startHead } from './support/head.ts'
 import { temporaryFolder, until } from './support/run.ts'
 
 const root = temporaryFolder()
-const heads = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const head of heads) head.kill('SIGKILL')
-})
-
 /** All fail at everything: rewards are those of the judge, and every group is learned from. */
 const SETTINGS = [
   'run.iterations=2',
@@ -38,34 +33,19 @@ const SETTINGS = [
   'evaluation.tasks=4',
 ]
 
-function startHead(run: string, words: readonly string[]) {
-  const head = spawn(
-    process.execPath,
-    ['--import', 'tsx', 'src/main.ts', '--role', 'head', '--run', run, ...words],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, RL_RUNS: root } },
-  )
-  heads.add(head)
-  let output = ''
-  for (const stream of [head.stdout, head.stderr]) stream.on('data', (chunk) => (output += chunk))
-  const status = new Promise<number | null>((resolve) => head.once('exit', resolve))
-  return { head, output: () => output, status: status.finally(() => heads.delete(head)) }
-}
-
 function logOf(run: string) {
   return openLogReader(runFolder(run, root).log)
 }
 
-const setWords = SETTINGS.flatMap((setting) => ['--set', setting])
-
 test('an interrupted run that is gone on with ends with the same models and figures', async () => {
-  const whole = startHead('whole', setWords)
+  const whole = startHead(root, 'whole', SETTINGS)
   assert.is(await whole.status, 0, whole.output())
 
-  const first = startHead('parts', setWords)
+  const first = startHead(root, 'parts', SETTINGS)
   await until('the first iteration', () => /^iteration 1\/2/m.test(first.output()), 120_000)
-  first.head.kill('SIGINT')
+  first.process.kill('SIGINT')
   assert.is(await first.status, 130, first.output())
-  const second = startHead('parts', [])
+  const second = startHead(root, 'parts')
   assert.is(await second.status, 0, second.output())
 
   const [one, other] = [logOf('whole'), logOf('parts')]

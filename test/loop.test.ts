@@ -1,5 +1,4 @@
 /** The whole system as a user starts it: processes, broker, log. The learner is simulated, everything else is real. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -14,6 +13,7 @@ import { verifyLog } from '../src/events/verify.ts'
 import { PROJECTIONS } from '../src/projections/all.ts'
 import { catchUp, openProjections } from '../src/projections/projection.ts'
 import { rng, seedOf } from '../src/random.ts'
+import { type Head, startHead } from './support/head.ts'
 import { temporaryFolder, until } from './support/run.ts'
 
 const KILLS = 20
@@ -30,36 +30,6 @@ const SETTINGS = [
 ]
 
 const root = temporaryFolder()
-const heads = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const head of heads) head.kill('SIGKILL')
-})
-
-type Head = {
-  readonly process: ChildProcess
-  readonly output: () => string
-  readonly status: Promise<number | null>
-}
-
-function startHead(run: string, settings: readonly string[] = []): Head {
-  const words = settings.flatMap((setting) => ['--set', setting])
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', 'src/main.ts', '--role', 'head', '--run', run, ...words],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, RL_RUNS: root } },
-  )
-  heads.add(child)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-  const status = new Promise<number | null>((resolve) =>
-    child.once('exit', (code) => {
-      heads.delete(child)
-      resolve(code)
-    }),
-  )
-  return { process: child, output: () => output, status }
-}
-
 function eventsOf(run: string, types?: readonly EventType[]): LoggedEvent[] {
   const { log: path } = runFolder(run, root)
   const log = readableLog(path)
@@ -139,11 +109,11 @@ function checkInvariants(run: string): void {
 }
 
 test('a run completes, and one whose processes are killed all the time ends with the same events', async () => {
-  const undisturbed = startHead('undisturbed', SETTINGS)
+  const undisturbed = startHead(root, 'undisturbed', SETTINGS)
   assert.is(await undisturbed.status, 0, undisturbed.output())
   checkInvariants('undisturbed')
 
-  let head = startHead('killed', SETTINGS)
+  let head = startHead(root, 'killed', SETTINGS)
   const random = rng(seedOf(5, 'kills'))
   const kinds = ['policy', 'reward-model', 'environment', 'adapter', 'broker', 'head']
   let kills = 0
@@ -161,7 +131,7 @@ test('a run completes, and one whose processes are killed all the time ends with
     kills++
     if (kind !== 'head') continue
     await head.status
-    head = startHead('killed')
+    head = startHead(root, 'killed')
   }
   assert.is(await head.status, 0, head.output())
   assert.ok(kills >= KILLS, `${kills} kills before the run was over`)
@@ -171,32 +141,32 @@ test('a run completes, and one whose processes are killed all the time ends with
 })
 
 test('Ctrl-C pauses a run in good order, and it goes on where its log ends', async () => {
-  const first = startHead('paused', SETTINGS)
+  const first = startHead(root, 'paused', SETTINGS)
   await until('an iteration', () => eventsOf('paused', ['IterationStarted']).length > 2, 60_000)
   first.process.kill('SIGINT')
   assert.is(await first.status, 130, first.output())
   assert.match(first.output(), /go on: +npm start -- --role head --run paused/)
-  const second = startHead('paused')
+  const second = startHead(root, 'paused')
   assert.is(await second.status, 0, second.output())
   checkInvariants('paused')
 })
 
 test('a second head on a run is refused, and a config cannot change', async () => {
-  const first = startHead('twice', SETTINGS)
+  const first = startHead(root, 'twice', SETTINGS)
   await until('started', () => eventsOf('twice', ['RunStarted']).length === 1, 60_000)
-  const second = startHead('twice')
+  const second = startHead(root, 'twice')
   assert.is(await second.status, 1)
   assert.match(second.output(), /another|in use|locked/i)
   first.process.kill('SIGINT')
   await first.status
-  const changed = startHead('twice', ['run.iterations=9'])
+  const changed = startHead(root, 'twice', ['run.iterations=9'])
   assert.is(await changed.status, 1)
   assert.match(changed.output(), /config never changes/)
 })
 
 for (const run of ['a.b', 'a*', 'a>b', 'a b'])
   test(`the run id '${run}' is refused`, async () => {
-    const head = startHead(run, SETTINGS)
+    const head = startHead(root, run, SETTINGS)
     assert.is(await head.status, 1)
     assert.match(head.output(), /run id/)
   })

@@ -1,7 +1,7 @@
 /**
  * The event digest: equal for two runs in which the same happened, whatever the order and time in which it happened.
- * Over the reproducible types only, without id, time, position, cause, actor and what is measured (`timing`, `usage.cachedTokens`); of RunStarted only the seed
- * counts, because code version and config are compared by their own digests.
+ * Over the reproducible types only, without id, time, position, cause, actor and what is measured (`timing`,
+ * `usage.cachedTokens`); of RunStarted only the seed counts, because code version and config are compared by their own digests.
  */
 import { createHash } from 'node:crypto'
 import { CATALOGUE, keyOf, type LoggedEvent, type NewEvent } from './catalogue.ts'

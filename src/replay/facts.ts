@@ -1,4 +1,4 @@
-/** Comparing what was decided with what stands in the log: everything but measured times must be the same. */
+/** Comparing what was decided with what stands in the log: everything but what is measured must be the same. */
 import type { NewEvent } from '../events/catalogue.ts'
 import { withoutMeasurements } from '../events/digest.ts'
 import { packCanonical } from '../events/msgpack.ts'

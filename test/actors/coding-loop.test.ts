@@ -1,5 +1,4 @@
 /** The coding setting through the whole loop: processes, broker, log and sandbox are real; programs and tests come from scripts. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
@@ -9,6 +8,7 @@ import { openLogReader } from '../../src/events/log-reader.ts'
 import { codingMetrics } from '../../src/learning/unit-tests.ts'
 import { replay } from '../../src/replay/replay.ts'
 import { openProvider } from '../environments/coding/sandboxes.ts'
+import { startHead } from '../support/head.ts'
 import { temporaryFolder, until } from '../support/run.ts'
 
 const SETTINGS = [
@@ -32,30 +32,6 @@ const SETTINGS = [
 ]
 
 const root = temporaryFolder()
-const heads = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const head of heads) head.kill('SIGKILL')
-})
-
-function startHead(run: string, settings: readonly string[]) {
-  const words = settings.flatMap((setting) => ['--set', setting])
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', 'src/main.ts', '--role', 'head', '--run', run, ...words],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, RL_RUNS: root } },
-  )
-  heads.add(child)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-  const status = new Promise<number | null>((resolve) =>
-    child.once('exit', (code) => {
-      heads.delete(child)
-      resolve(code)
-    }),
-  )
-  return { process: child, output: () => output, status }
-}
-
 function eventsOf<T extends EventType>(run: string, types?: readonly T[]): LoggedEvent<T>[] {
   const log = openLogReader(runFolder(run, root).log)
   try {
@@ -70,7 +46,7 @@ await provider?.close()
 
 test('programs are run on the tests of their tasks and on written ones; a killed run ends with the same events', async () => {
   if (!provider) return
-  const head = startHead('whole', SETTINGS)
+  const head = startHead(root, 'whole', SETTINGS)
   assert.is(await head.status, 0, head.output())
 
   const tested = new Map(eventsOf('whole', ['ProgramTested']).map(({ data }) => [data.rollout, data]))
@@ -133,7 +109,7 @@ test('programs are run on the tests of their tasks and on written ones; a killed
     log.close()
   }
 
-  const first = startHead('killed', SETTINGS)
+  const first = startHead(root, 'killed', SETTINGS)
   await until(
     'a program was tested',
     () => {
@@ -147,7 +123,7 @@ test('programs are run on the tests of their tasks and on written ones; a killed
   )
   first.process.kill('SIGKILL')
   await first.status
-  const again = startHead('killed', [])
+  const again = startHead(root, 'killed')
   assert.is(await again.status, 0, again.output())
   const digest = (run: string) => digestOf(eventsOf(run).filter(({ type }) => type !== 'RunStarted'))
   assert.is(digest('killed'), digest('whole'))

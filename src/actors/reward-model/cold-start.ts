@@ -9,7 +9,7 @@ import type { LocalModelFace } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import type { Seed } from '../../random.ts'
 import { supervise } from '../policy/supervise.ts'
-import { causeOf } from './causes.ts'
+import { CAUSE_WORDS, causeOf } from './causes.ts'
 import { type JudgedEpisode, judgeEpisodes } from './judge.ts'
 import { chainSample, type JudgeCodec } from './judging.ts'
 
@@ -83,7 +83,7 @@ export function labelledSamples(
         label,
       })
       return {
-        tokens: [judge.codec.encode(cause)[0], label === 1 ? judge.good : judge.bad],
+        tokens: judge.choices[CAUSE_WORDS.indexOf(cause)],
         logprobs: [0, 0],
         advantage: weight[label],
       }

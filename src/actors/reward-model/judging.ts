@@ -28,7 +28,7 @@ export type JudgeCodec = {
   readonly causes: readonly number[]
   readonly good: number
   readonly bad: number
-  /** Every cause with the verdict that follows from it. */
+  /** Every cause with the verdict that follows from it, in the order of CAUSE_WORDS. */
   readonly choices: readonly (readonly [number, number])[]
 }
 
