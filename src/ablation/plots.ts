@@ -3,11 +3,11 @@ import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
 import { wholeTicks } from '../whole-ticks.ts'
 import type { Row } from './row.ts'
-import { SETTING_NAMES, type Setting } from './settings.ts'
-import { curve, ofSetting, settingsIn } from './summary.ts'
+import { PART_NAMES, type Part } from './settings.ts'
+import { curve, ofSetting } from './summary.ts'
 
 /** Okabe and Ito's colours: told apart also by the colour-blind, and in print. */
-const COLOURS: Readonly<Record<Setting, string>> = {
+const COLOURS: Readonly<Record<Part, string>> = {
   before: '#000000',
   'outcome-only': '#E69F00',
   policy: '#56B4E9',
@@ -22,7 +22,7 @@ type Point = {
   readonly y: number
   readonly low: number
   readonly high: number
-  readonly setting: Setting
+  readonly setting: Part
 }
 
 type Chart = {
@@ -38,7 +38,7 @@ type Chart = {
 
 /** Success on training tasks after each iteration, and on held-out tasks where it was evaluated (dots with intervals). */
 export function learningCurves(rows: readonly Row[], split: string): string {
-  const settings = settingsIn(rows).filter((setting) => setting !== 'before')
+  const settings = PART_NAMES.filter((setting) => setting !== 'before')
   return draw({
     title: `Success: lines on training tasks, dots on held-out tasks (${split}), means over seeds`,
     x: 'iteration',
@@ -83,13 +83,13 @@ export function growthCurve(rows: readonly Row[]): string {
   })
 }
 
-function points(setting: Setting, values: readonly (readonly [number, number])[]): Point[] {
+function points(setting: Part, values: readonly (readonly [number, number])[]): Point[] {
   return curve(values).map(({ x, mean }) => ({ x, y: mean.value, low: mean.low, high: mean.high, setting }))
 }
 
 function draw({ title, x, y, lines, dots = [], top }: Chart): string {
   const { document } = parseHTML('<!doctype html><html><body></body></html>')
-  const shown = SETTING_NAMES.filter((setting) => lines.some((point) => point.setting === setting))
+  const shown = PART_NAMES.filter((setting) => lines.some((point) => point.setting === setting))
   const band = dots.length === 0
   const svg = Plot.plot({
     document,

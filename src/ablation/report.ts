@@ -4,7 +4,7 @@ import type { Estimate } from '../learning/interval.ts'
 import { growthCurve, learningCurves } from './plots.ts'
 import { ablationKey, baseConfig, type Results } from './results.ts'
 import type { Row } from './row.ts'
-import { SETTING_NAMES, type Setting } from './settings.ts'
+import { CHOICE_NAMES, type Choice, SETTING_NAMES, SETTINGS, type Setting } from './settings.ts'
 import {
   difference,
   type Figure,
@@ -16,6 +16,7 @@ import {
   meanOf,
   ofSetting,
   rise,
+  sameRollouts,
   settingsIn,
   splitsIn,
   verdictOn,
@@ -65,6 +66,7 @@ function page(results: Results, curves: readonly string[]): string {
     ...curves,
     ...judgeSection(rows),
     ...growthSection(rows),
+    ...choicesSection(rows),
     '## How it was made',
     provenance(results),
   ].join('\n\n')}\n`
@@ -129,10 +131,20 @@ function judgeSection(rows: readonly Row[]): readonly string[] {
     ['outcome, start', judgeFigure('outcome', 'first'), text],
     ['outcome, end', judgeFigure('outcome', 'last'), text],
     ['mean verdict, end', judgeFigure('meanVerdict', 'last'), signed],
+    [
+      'process, rise on the same',
+      rise(sameRollouts('process', 'first'), sameRollouts('process', 'last')),
+      signed,
+    ],
+    [
+      'outcome, rise on the same',
+      rise(sameRollouts('outcome', 'first'), sameRollouts('outcome', 'last')),
+      signed,
+    ],
   ]
   return [
     '## Reward model',
-    'Balanced accuracy of single verdicts on held-out rollouts: "process" against true progress of the step, "outcome" against the result\nof its rollout. The rollouts are those of the policy of the time, so the fixed judge of `policy` shows what a change of rollouts alone does.',
+    'Balanced accuracy of single verdicts on held-out rollouts: "process" against true progress of the step, "outcome" against the result\nof its rollout. The rollouts are those of the policy of the time, so the fixed judge of `policy` shows what a change of rollouts alone does.\n"On the same": the first and the last judge of a run, asked again about the same evaluation rollouts of its start and its end.',
     table(
       ['setting', 'n', ...figures.map(([name]) => name)],
       judging.map((setting) => {
@@ -175,6 +187,30 @@ function growthSection(rows: readonly Row[]): readonly string[] {
           )}).`,
         ].join('\n'),
   ]
+}
+
+/** What the run's own choices are worth: each taken back to the published rule, in the setting that has the whole judge. */
+function choicesSection(rows: readonly Row[]): readonly string[] {
+  const chosen = 'policy+reward'
+  const judge = rise(judgeFigure('process', 'first'), judgeFigure('process', 'last'))
+  const figures = (of: readonly Row[]) => splitsIn(of).map((split) => [split, lastSuccess(split)] as const)
+  const lines = CHOICE_NAMES.flatMap((choice) =>
+    [...figures(rows), ['judge, process, rise', judge] as const].flatMap(([name, figure]) => {
+      const found = difference(rows, chosen, choice, figure)
+      return found === null ? [] : [[choice, changeOf(choice), name, signed(found), found.n]]
+    }),
+  )
+  if (lines.length === 0) return []
+  return [
+    '## Choices against the published rules',
+    `\`${chosen}\` with one choice taken back to the published rule, minus \`${chosen}\` as it is, over the seeds that both have.`,
+    table(['setting', 'changed', 'figure', 'difference', 'n'], lines),
+  ]
+}
+
+function changeOf(choice: Choice): string {
+  const unchanged: readonly string[] = SETTINGS['policy+reward'].words
+  return SETTINGS[choice].words.filter((word) => !unchanged.includes(word)).join(' ')
 }
 
 function provenance(results: Results): string {

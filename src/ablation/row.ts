@@ -10,6 +10,7 @@ import { SETTING_NAMES, type Setting } from './settings.ts'
 
 const count = z.int().nonnegative()
 const tally = z.strictObject({ successes: count, n: count })
+const versions = z.strictObject({ first: z.number(), last: z.number() })
 
 export const rowSchema = z.strictObject({
   setting: z.enum(SETTING_NAMES as [Setting, ...Setting[]]),
@@ -48,6 +49,14 @@ export const rowSchema = z.strictObject({
       evidentConfirmed: count,
     })
     .nullable(),
+  /**
+   * First and last judge on the same evaluation rollouts: balanced accuracy of single verdicts. Null where that was not done
+   * or the judge stayed as it was.
+   */
+  judges: z
+    .strictObject({ rollouts: count, process: versions.nullable(), outcome: versions })
+    .nullable()
+    .default(null),
 })
 
 export type Row = z.infer<typeof rowSchema>
@@ -68,6 +77,7 @@ export function rowOf(log: LogReader, setting: Setting, seed: number): Row | nul
     accepted: [],
     judge: [],
     confirmed: null,
+    judges: null,
   }
   let accepted = 0
   let beganMs = 0

@@ -3,11 +3,13 @@ import { RlError } from '../errors.ts'
 
 const FIXED_TASKS = 'adaptation.enabled=false'
 
+const CO_TRAINED = ['learning.reward=integrated', 'rewardModel.mode=co-trained', FIXED_TASKS] as const
+
 /**
  * In the order in which parts are added (paper, Table 1), then the two that isolate a signal. True progress is judged by the
  * way, by one sample whose verdict is not used: progress is told with the verdicts.
  */
-export const SETTINGS = {
+export const PARTS = {
   before: {
     short: 'before',
     words: [
@@ -29,7 +31,7 @@ export const SETTINGS = {
   },
   'policy+reward': {
     short: 'reward',
-    words: ['learning.reward=integrated', 'rewardModel.mode=co-trained', FIXED_TASKS],
+    words: CO_TRAINED,
   },
   'policy+reward+environment': {
     short: 'environment',
@@ -50,12 +52,29 @@ export const SETTINGS = {
   },
 } as const satisfies Readonly<Record<string, SettingChange>>
 
+/** `policy+reward` with one of the project's choices taken back to the published rule. */
+export const CHOICES = {
+  'within-step': { short: 'within-step', words: [...CO_TRAINED, 'rewardModel.normalisation=within-step'] },
+  'all-outcomes': { short: 'all-outcomes', words: [...CO_TRAINED, 'learning.mixedOutcomes=false'] },
+  'lambda-1': { short: 'lambda-1', words: [...CO_TRAINED, 'learning.lambda=1'] },
+  'three-votes': {
+    short: 'three-votes',
+    words: [...CO_TRAINED, 'rewardModel.samples=3', 'rewardModel.expected=false'],
+  },
+} as const satisfies Readonly<Record<string, SettingChange>>
+
+export const SETTINGS = { ...PARTS, ...CHOICES }
+
 /** `short`: in the ids of its runs. */
 type SettingChange = { readonly short: string; readonly words: readonly string[] }
 
-export type Setting = keyof typeof SETTINGS
+export type Part = keyof typeof PARTS
+export type Choice = keyof typeof CHOICES
+export type Setting = Part | Choice
 
-export const SETTING_NAMES = Object.keys(SETTINGS) as readonly Setting[]
+export const PART_NAMES = Object.keys(PARTS) as readonly Part[]
+export const CHOICE_NAMES = Object.keys(CHOICES) as readonly Choice[]
+export const SETTING_NAMES: readonly Setting[] = [...PART_NAMES, ...CHOICE_NAMES]
 
 /** Tasks of an ablation are made with seeds that no other config uses: nothing was tuned on them. */
 const TASK_SEED = 9_000
@@ -65,9 +84,9 @@ export function wordsOf(setting: Setting, seed: number): readonly string[] {
   return [...SETTINGS[setting].words, `run.seed=${seed}`, `environment.seed=${TASK_SEED + seed}`]
 }
 
-/** Error: `cli.usage`. */
+/** The parts of the loop where no list is given. Error: `cli.usage`. */
 export function settingsOf(list: string | undefined): readonly Setting[] {
-  if (list === undefined) return SETTING_NAMES
+  if (list === undefined) return PART_NAMES
   const names = list.split(',').map((name) => name.trim())
   for (const name of names)
     if (!Object.hasOwn(SETTINGS, name))

@@ -26,6 +26,12 @@ export const judgeFigure =
   ({ judge }) =>
     judge.at(when === 'first' ? 0 : -1)?.[which] ?? null
 
+/** First and last judge on the same held-out rollouts. */
+export const sameRollouts =
+  (which: 'process' | 'outcome', version: 'first' | 'last'): Figure =>
+  ({ judges }) =>
+    judges?.[which]?.[version] ?? null
+
 /** Last minus first. */
 export const rise =
   (first: Figure, last: Figure): Figure =>

@@ -14,7 +14,7 @@ import {
 } from '../ablation/results.ts'
 import type { Row } from '../ablation/row.ts'
 import { plannedRuns, playAll } from '../ablation/schedule.ts'
-import { SETTING_NAMES, type Setting, settingsOf } from '../ablation/settings.ts'
+import { CHOICE_NAMES, PART_NAMES, type Setting, settingsOf } from '../ablation/settings.ts'
 import { duration } from '../actors/head/progress.ts'
 import { runFolder, runsFolder } from '../broker/connection.ts'
 import { loadConfig, redact } from '../config.ts'
@@ -22,6 +22,8 @@ import { RlError } from '../errors.ts'
 import { remeasure, sumsOf } from '../evaluation/acceptances.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import { wilson } from '../learning/interval.ts'
+import { judgeFlips } from '../replay/judge-flips.ts'
+import { ofType } from '../replay/why.ts'
 import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
 
 const CONFIG = 'config/ablation.yaml'
@@ -35,8 +37,9 @@ Plays every setting with every seed as an ordinary run with its own log, and wri
 Of a seed all settings share tasks, cold starts and random draws; an iteration plays equally many rollouts in all of them.
 
   --seeds N         seeds 1 to N                                                       (5)
-  --settings LIST   of ${SETTING_NAMES.slice(0, 4).join(', ')},
-                    ${SETTING_NAMES.slice(4).join(', ')}   (all)
+  --settings LIST   of ${PART_NAMES.slice(0, 4).join(', ')},
+                    ${PART_NAMES.slice(4).join(', ')}   (these)
+                    or policy+reward with one published rule: ${CHOICE_NAMES.join(', ')}
   --budget MINUTES  begins no run that would probably end later
   --resume          goes on where the rows in OUT end, with the config that they began with
   --config FILE     what the settings change                                           (${CONFIG})
@@ -45,7 +48,8 @@ Of a seed all settings share tasks, cold starts and random draws; an iteration p
   --out FOLDER      of ablation.md, ablation.json and the curves                       (docs/results)
   --json            the rows on standard output, one a line, as they come
 
-Accepted tasks and their parents are played again at the end, 64 times each, to tell how many acceptances hold.
+At the end accepted tasks and their parents are played again, 64 times each, to tell how many acceptances hold, and the
+first and the last judge of a run are asked about the same rollouts.
 Ctrl-C pauses the runs in good order; --resume goes on with them.
 `,
   async run(argv) {
@@ -170,7 +174,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
       mayBegin: () => !stop.signal.aborted && performance.now() - startedMs + mean(lasted) < budgetMs,
       play,
     })
-    await confirmAcceptances(results, { signal: stop.signal, say, keep: () => writeResults(file, results) })
+    await measureAgain(results, { signal: stop.signal, say, keep: () => writeResults(file, results) })
   } finally {
     stop.close()
     writeReport(out, results)
@@ -184,26 +188,40 @@ async function ablate(results: Results, options: Options): Promise<number> {
   return stop.signal.aborted ? 130 : 0
 }
 
-/** Of each. */
+/** Of each accepted task and of its parent. */
 const CONFIRMING_ROLLOUTS = 64
+/** Evaluation rollouts that two judges are asked about. */
+const PROBE_ROLLOUTS = 256
 
-type Confirming = {
+type Again = {
   readonly signal: AbortSignal
   readonly say: (line: string) => void
   readonly keep: () => void
 }
 
-/** Measures acceptances again where that was not done and the run is here. */
-async function confirmAcceptances({ rows }: Results, { signal, say, keep }: Confirming): Promise<void> {
+/** Measures again what a run alone cannot tell, where that was not done and the run is here. */
+async function measureAgain({ rows }: Results, { signal, say, keep }: Again): Promise<void> {
   for (const [index, row] of rows.entries()) {
+    const name = `${row.setting} seed ${row.seed}`
     const { log: path } = runFolder(row.run)
-    if (signal.aborted || row.confirmed !== null || !row.accepted.at(-1) || !existsSync(path)) continue
-    say(`${row.setting} seed ${row.seed}: ${row.accepted.at(-1)} acceptances are measured again`)
+    if (signal.aborted || !existsSync(path)) continue
     const log = openLogReader(path)
     try {
-      const measured = await remeasure(log, { rollouts: CONFIRMING_ROLLOUTS, signal })
-      rows[index] = { ...row, confirmed: sumsOf(measured, CONFIRMING_ROLLOUTS) }
-      keep()
+      if (row.confirmed === null && row.accepted.at(-1)) {
+        say(`${name}: ${row.accepted.at(-1)} acceptances are measured again`)
+        const measured = await remeasure(log, { rollouts: CONFIRMING_ROLLOUTS, signal })
+        rows[index].confirmed = sumsOf(measured, CONFIRMING_ROLLOUTS)
+        keep()
+      }
+      const last = ofType(log, 'RewardModelUpdated').at(-1)?.data.version ?? 0
+      if (row.judges === null && row.judge.length > 0 && last > 0) {
+        say(`${name}: its first and its last judge are asked about the same rollouts`)
+        const asked = { a: 0, b: last, rollouts: PROBE_ROLLOUTS, heldOut: true, seed: row.seed }
+        const { rollouts, process, outcome } = await judgeFlips(log, asked)
+        const versions = ({ a, b }: typeof outcome) => ({ first: a, last: b })
+        rows[index].judges = { rollouts, process: process && versions(process), outcome: versions(outcome) }
+        keep()
+      }
     } catch (error) {
       if (!signal.aborted) throw error
     } finally {

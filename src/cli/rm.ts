@@ -8,11 +8,12 @@ import { type Command, parseCommandLine, printJson, wholeNumber } from './comman
 export const command: Command = {
   summary: 'two versions of the reward model on the same logged steps: which verdicts flip',
   help: `
-rl rm RUN --a VERSION --b VERSION [--rollouts K] [--seed S] [-n N] [--json]
+rl rm RUN --a VERSION --b VERSION [--rollouts K] [--held-out] [--seed S] [-n N] [--json]
 
 Both versions judge all steps of the same K (64) logged rollouts, with the same random draws; the policy is never asked.
-Prints how often which verdict (the majority of the judgements) became which, and the steps that flipped: -n limits
-them (20), --json lists all. Equal seeds draw the same rollouts.
+Prints how often which verdict (the majority of the judgements) became which, how well each agrees with true progress and
+with outcomes (balanced accuracy of single verdicts), and the steps that flipped: -n limits them (20), --json lists all.
+Equal seeds draw the same rollouts; --held-out draws from those of evaluation alone.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
@@ -21,6 +22,7 @@ them (20), --json lists all. Equal seeds draw the same rollouts.
           a: { type: 'string' },
           b: { type: 'string' },
           rollouts: { type: 'string', default: '64' },
+          'held-out': { type: 'boolean', default: false },
           seed: { type: 'string', default: '1' },
           lines: { type: 'string', short: 'n', default: '20' },
           json: { type: 'boolean', default: false },
@@ -39,6 +41,7 @@ them (20), --json lists all. Equal seeds draw the same rollouts.
         a: wholeNumber('--a', values.a),
         b: wholeNumber('--b', values.b),
         rollouts: wholeNumber('--rollouts', values.rollouts ?? '', 1),
+        heldOut: values['held-out'],
         seed: wholeNumber('--seed', values.seed ?? ''),
       })
       if (values.json) printJson({ run, ...flips })
@@ -51,7 +54,7 @@ them (20), --json lists all. Equal seeds draw the same rollouts.
 }
 
 function lines(
-  { a, b, rollouts, steps, matrix, flips, right, flipped }: JudgeFlips,
+  { a, b, rollouts, steps, matrix, flips, right, process, outcome, flipped }: JudgeFlips,
   limit: number,
 ): string[] {
   const row = (cells: readonly (string | number)[]) => cells.map((cell) => String(cell).padStart(12)).join('')
@@ -61,6 +64,8 @@ function lines(
     ...matrix.map((counts, i) => row([VERDICTS[i], ...counts])),
     `flipped        ${figure(flips)}`,
     ...(right ? [`right by ${a}     ${figure(right.a)}`, `right by ${b}     ${figure(right.b)}`] : []),
+    ...(process ? [`process        ${accuracies(process)}`] : []),
+    `outcome        ${accuracies(outcome)}`,
     ...flipped
       .slice(0, limit)
       .map(
@@ -68,6 +73,10 @@ function lines(
           `  ${rollout}#${step} "${action}": ${a} (${critiques[0]}), now ${b} (${critiques[1]})${progress === null ? '' : `; true progress ${progress.toFixed(2)}`}`,
       ),
   ]
+}
+
+function accuracies({ a, b }: JudgeFlips['outcome']): string {
+  return `${a.toFixed(3)}, now ${b.toFixed(3)} (balanced accuracy)`
 }
 
 function figure({ value, low, high, n }: Estimate): string {

@@ -8,6 +8,7 @@ import type { EventData } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { offlineLog } from '../events/offline-log.ts'
 import { type Estimate, wilson } from '../learning/interval.ts'
+import { judgeQuality, type LabelledStep } from '../learning/judge-quality.ts'
 import { progressLabel } from '../learning/progress-labels.ts'
 import { rng, seedOf } from '../random.ts'
 import { configAt } from './config-at.ts'
@@ -42,14 +43,21 @@ export type JudgeFlips = {
   readonly flips: Estimate
   /** Of the steps whose true progress is known: share of verdicts that agree with it. */
   readonly right: { readonly a: Estimate; readonly b: Estimate } | null
+  /** Balanced accuracy of single verdicts against true progress (null where none is known) and against outcomes. */
+  readonly process: Both | null
+  readonly outcome: Both
   readonly flipped: readonly FlippedStep[]
 }
+
+type Both = { readonly a: number; readonly b: number }
 
 export type JudgeFlipsOptions = {
   readonly a: number
   readonly b: number
   /** Rollouts of the probe set. */
   readonly rollouts: number
+  /** Only those of evaluation, which nothing was trained on. */
+  readonly heldOut?: boolean
   /** Draws the probe set: equal seeds give the same steps, and both versions the same random draws. */
   readonly seed: number
 }
@@ -57,7 +65,7 @@ export type JudgeFlipsOptions = {
 /** Errors: `rm.simulated`, `rm.no-version`. */
 export async function judgeFlips(
   log: LogReader,
-  { a, b, rollouts, seed }: JudgeFlipsOptions,
+  { a, b, rollouts, heldOut = false, seed }: JudgeFlipsOptions,
 ): Promise<JudgeFlips> {
   const config = configAt(log, log.head().position)
   if (config.environment.name === 'simulated')
@@ -68,7 +76,7 @@ export async function judgeFlips(
         code: 'rm.no-version',
         hint: 'rl why RUN version reward-model/0 tells of the first',
       })
-  const probe = probeOf(log, rollouts, seed)
+  const probe = probeOf(log, { rollouts, heldOut, seed })
   const environment = await openEnvironment(config)
   const client = offlineLog(log)
   const { worker } = await openRewardModelWorker(config, environment, client)
@@ -125,8 +133,13 @@ type Probe = Pick<EventData<'TrajectoryJudged'>, 'rollout' | 'iteration' | 'slot
 }
 
 /** Some of the trajectories that were judged in the run, in order of the log. */
-function probeOf(log: LogReader, rollouts: number, seed: number): Probe[] {
-  const judged = ofType(log, 'TrajectoryJudged')
+function probeOf(
+  log: LogReader,
+  { rollouts, heldOut, seed }: Pick<JudgeFlipsOptions, 'rollouts' | 'heldOut' | 'seed'>,
+): Probe[] {
+  const judged = ofType(log, 'TrajectoryJudged').filter(
+    ({ data }) => !heldOut || trajectoryOf(log, data.rollout)?.data.purpose === 'evaluation',
+  )
   const drawn = rng(seedOf(seed, 'probe'))
     .shuffle(judged.map((_, index) => index))
     .slice(0, rollouts)
@@ -174,9 +187,28 @@ function compare(
     steps: ofA.length,
     matrix,
     flips: wilson(flipped.length, ofA.length),
+    process: right.known === 0 ? null : balancedAccuracy(ofA, ofB, progressOf),
+    outcome: balancedAccuracy(ofA, ofB, ({ rollout }) => outcomeOf(log, rollout)),
     right: right.known === 0 ? null : { a: wilson(right.a, right.known), b: wilson(right.b, right.known) },
     flipped,
   }
+}
+
+type LabelOf = (step: Scored) => LabelledStep['label']
+
+function balancedAccuracy(ofA: readonly Scored[], ofB: readonly Scored[], label: LabelOf): Both {
+  const of = (steps: readonly Scored[]) =>
+    judgeQuality(
+      steps.map((step) => ({ scores: step.judgements.map(({ score }) => score), label: label(step) })),
+    ).single.balanced
+  return { a: of(ofA), b: of(ofB) }
+}
+
+const progressOf: LabelOf = ({ progress }) => (progress === null ? null : progressLabel(progress))
+
+function outcomeOf(log: LogReader, rollout: string): LabelledStep['label'] {
+  const outcome = trajectoryOf(log, rollout)?.data.outcome
+  return outcome?.kind === 'scored' ? (outcome.success ? 1 : -1) : null
 }
 
 function verdictOf({ judgements }: Scored): Verdict {

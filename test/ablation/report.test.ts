@@ -15,7 +15,14 @@ const results = {
       accepted: [3, 6],
       confirmed: { rollouts: 64, accepted: 6, confirmed: 4, evident: 3, evidentConfirmed: 3 },
       judge: [{ iteration: 0, process: 0.6, outcome: 0.5, meanVerdict: 0.1 }],
+      judges: {
+        rollouts: 256,
+        process: { first: 0.6, last: 0.66 },
+        outcome: { first: 0.5, last: 0.6 },
+      },
     }),
+    rowWith('policy+reward', seed, 40, 56 + seed),
+    rowWith('lambda-1', seed, 40, 50 + seed),
   ]),
 }
 
@@ -28,6 +35,8 @@ test('the report says what was measured, with n, and how', () => {
   )
   assert.match(page, /12 of\n18 acceptances hold \(67 %\)/)
   assert.match(page, /9 of 9 hold \(100 %\)/)
+  assert.match(page, /\+0\.060 \[\+0\.060, \+0\.060\] \| \+0\.100 \[\+0\.100, \+0\.100\] \|\n/)
+  assert.match(page, /lambda-1 \| learning\.lambda=1 \| in-domain \| -0\.060 \[-0\.060, -0\.060\] \| 3/)
   assert.match(page, /command: `npm run -s rl -- ablate --seeds 2`/)
 })
 

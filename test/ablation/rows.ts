@@ -28,6 +28,7 @@ export function rowWith(
     accepted: [],
     judge: [],
     confirmed: null,
+    judges: null,
     ...more,
   }
 }

@@ -134,7 +134,11 @@ test('two versions of the reward model are compared on the same steps, a version
   const same = await judgeFlips(log, { a: 0, b: 0, ...options })
   assert.is(same.flipped.length, 0)
   assert.is(same.rollouts, 3)
-  const { matrix, steps, flipped, flips, right } = await judgeFlips(log, { a: 0, b: 1, ...options })
+  const { matrix, steps, flipped, flips, right, process, outcome } = await judgeFlips(log, {
+    a: 0,
+    b: 1,
+    ...options,
+  })
   assert.is(steps, same.steps)
   assert.is(
     matrix.flat().reduce((sum, count) => sum + count, 0),
@@ -144,6 +148,9 @@ test('two versions of the reward model are compared on the same steps, a version
   assert.is(flips.value, flipped.length / steps)
   assert.is(flipped.length, steps - matrix[0][0] - matrix[1][1] - matrix[2][2])
   assert.ok(right)
+  for (const figure of [process, outcome])
+    assert.ok(figure && figure.a >= 0 && figure.a <= 1 && figure.a !== figure.b)
+  assert.equal(same.process, { a: process!.a, b: process!.a }, 'the same judge says the same again')
   try {
     await judgeFlips(log, { a: 0, b: 77, ...options })
     assert.unreachable()

@@ -42,7 +42,6 @@ export async function labelledRollouts(
       },
       task,
     )
-    await new Promise(setImmediate)
     const progress = await source.progress(task, own, trajectory.actions)
     return progress && { ...trajectory, id, goal: task.goal, seed: own, progress }
   }
