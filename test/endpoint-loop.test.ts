@@ -1,59 +1,32 @@
-/** The loop with all three roles behind HTTP: `rl serve` of a tiny local model, directly and through a proxy that spoils answers. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { askHead } from '../src/actors/liveness.ts'
 import { readPrompt } from '../src/actors/prompts.ts'
 import { runFolder } from '../src/broker/connection.ts'
-import { RlError } from '../src/errors.ts'
-import type { EventType, LoggedEvent } from '../src/events/catalogue.ts'
+import type { LoggedEvent } from '../src/events/catalogue.ts'
 import { digestOf } from '../src/events/digest.ts'
-import { type LogReader, openLogReader } from '../src/events/log-reader.ts'
+import { openLogReader } from '../src/events/log-reader.ts'
 import { type Spoil, startFaultProxy } from './support/fault-proxy.ts'
+import { eventsBelow } from './support/logged.ts'
+import { type Started, startHead, startProcess } from './support/processes.ts'
 import { temporaryFolder, until } from './support/run.ts'
 import { writeTinyChatModel } from './support/tiny-chat-model.ts'
 
 const root = temporaryFolder()
 const secret = randomBytes(18).toString('base64url')
-const children = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const child of children) child.kill('SIGKILL')
-})
+const eventsOf = eventsBelow(root)
 
-type Child = {
-  readonly process: ChildProcess
-  readonly output: () => string
-  readonly status: Promise<number | null>
-}
-
-function start(words: readonly string[], env: Readonly<Record<string, string>>): Child {
-  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, RL_RUNS: root, ...env },
-  })
-  children.add(child)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-  const status = new Promise<number | null>((resolve) =>
-    child.once('exit', (code) => {
-      children.delete(child)
-      resolve(code)
-    }),
-  )
-  return { process: child, output: () => output, status }
-}
-
-let server: Child
+let server: Started
 let address = ''
 
 test.before(async () => {
   const folder = join(root, 'model')
   await writeTinyChatModel(folder, 60)
   const words = ['src/rl.ts', 'serve', '--model', folder, '--name', 'tiny', '--port', '0']
-  server = start(words, { RL_SERVE_TOKEN: secret })
+  server = startProcess(words, { RL_SERVE_TOKEN: secret })
   await until('served', () => /http:\S+/.test(server.output()), 60_000)
   address = /http:\S+/.exec(server.output())![0]
 })
@@ -64,7 +37,7 @@ test.after(async () => {
 })
 
 /** What differs from an ordinary run is config alone. */
-function startLoop(run: string, baseUrl: string, settings: readonly string[] = []): Child {
+function startLoop(run: string, baseUrl: string, settings: readonly string[] = []): Started {
   const endpoint = (section: string) => [
     `${section}.provider=openai`,
     `${section}.model=tiny`,
@@ -79,30 +52,8 @@ function startLoop(run: string, baseUrl: string, settings: readonly string[] = [
     ...['environment.leastGroup=2', 'environment.maxSteps=3', 'evaluation.splits=[]'],
     ...['run.iterations=2', 'run.heartbeatSeconds=0.5', 'run.deadlines.llmCallSeconds=15'],
     ...settings,
-  ].flatMap((setting) => ['--set', setting])
-  return start(['src/main.ts', '--role', 'head', '--run', run, ...all], { RL_TEST_WORD: secret })
-}
-
-function eventsOf<T extends EventType>(run: string, types: readonly T[]): LoggedEvent<T>[] {
-  const { log: path } = runFolder(run, root)
-  const log = readableLog(path)
-  if (log === null) return []
-  try {
-    return [...log.events({ types: [...types] })] as LoggedEvent<T>[]
-  } finally {
-    log.close()
-  }
-}
-
-/** Null as long as the head has not made its tables. */
-function readableLog(path: string): LogReader | null {
-  if (!existsSync(path)) return null
-  try {
-    return openLogReader(path)
-  } catch (error) {
-    if (error instanceof RlError && error.code === 'log.not-a-log') return null
-    throw error
-  }
+  ]
+  return startHead(root, run, all, { RL_TEST_WORD: secret })
 }
 
 function withoutCache(event: LoggedEvent): LoggedEvent {

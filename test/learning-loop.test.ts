@@ -9,7 +9,7 @@ import type { LoggedEvent } from '../src/events/catalogue.ts'
 import { digestOf } from '../src/events/digest.ts'
 import { openLogReader } from '../src/events/log-reader.ts'
 import { startsOf } from '../src/events/starts.ts'
-import { startHead } from './support/head.ts'
+import { startHead } from './support/processes.ts'
 import { temporaryFolder, until } from './support/run.ts'
 
 const root = temporaryFolder()

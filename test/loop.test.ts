@@ -5,15 +5,14 @@ import Database from 'better-sqlite3'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../src/broker/connection.ts'
-import { RlError } from '../src/errors.ts'
-import type { EventType, LoggedEvent } from '../src/events/catalogue.ts'
 import { digestOf } from '../src/events/digest.ts'
-import { type LogReader, openLogReader } from '../src/events/log-reader.ts'
+import { openLogReader } from '../src/events/log-reader.ts'
 import { verifyLog } from '../src/events/verify.ts'
 import { PROJECTIONS } from '../src/projections/all.ts'
 import { catchUp, openProjections } from '../src/projections/projection.ts'
 import { rng, seedOf } from '../src/random.ts'
-import { type Head, startHead } from './support/head.ts'
+import { eventsBelow } from './support/logged.ts'
+import { type Started, startHead } from './support/processes.ts'
 import { temporaryFolder, until } from './support/run.ts'
 
 const KILLS = 20
@@ -30,27 +29,7 @@ const SETTINGS = [
 ]
 
 const root = temporaryFolder()
-function eventsOf(run: string, types?: readonly EventType[]): LoggedEvent[] {
-  const { log: path } = runFolder(run, root)
-  const log = readableLog(path)
-  if (log === null) return []
-  try {
-    return [...log.events({ types: types ? [...types] : undefined })]
-  } finally {
-    log.close()
-  }
-}
-
-/** Null as long as the head has not made its tables. */
-function readableLog(path: string): LogReader | null {
-  if (!existsSync(path)) return null
-  try {
-    return openLogReader(path)
-  } catch (error) {
-    if (error instanceof RlError && error.code === 'log.not-a-log') return null
-    throw error
-  }
-}
+const eventsOf = eventsBelow(root)
 
 function newestPosition(run: string): number {
   return eventsOf(run).at(-1)?.position ?? 0
@@ -61,7 +40,7 @@ function isComplete(run: string): boolean {
 }
 
 /** A process of the run to end by force, of the kind asked for; null where none lives now. */
-function victim(run: string, kind: string, head: Head): number | null {
+function victim(run: string, kind: string, head: Started): number | null {
   if (kind === 'head') return head.process.pid ?? null
   if (kind === 'broker') {
     const path = join(runFolder(run, root).broker, 'nats.pid')

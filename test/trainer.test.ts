@@ -1,5 +1,3 @@
-/** A run whose policy is trained by a process outside: the same versions as without it, and none where nobody answers. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,16 +5,13 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { decodeBatch } from '../src/actors/policy/batch-file.ts'
 import { runFolder } from '../src/broker/connection.ts'
-import type { EventType, LoggedEvent } from '../src/events/catalogue.ts'
-import { openLogReader } from '../src/events/log-reader.ts'
+import { eventsBelow } from './support/logged.ts'
+import { startHead, startProcess } from './support/processes.ts'
 import { temporaryFolder, until } from './support/run.ts'
 import { type ScriptedEndpoint, startScriptedEndpoint } from './support/scripted-endpoint.ts'
 
 const root = temporaryFolder()
-const children = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const child of children) child.kill('SIGKILL')
-})
+const eventsOf = eventsBelow(root)
 
 let judge: ScriptedEndpoint
 
@@ -30,23 +25,6 @@ test.before(async () => {
 })
 test.after(() => judge.close())
 
-function start(words: readonly string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, RL_RUNS: root },
-  })
-  children.add(child)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-  const status = new Promise<number | null>((resolve) =>
-    child.once('exit', (code) => {
-      children.delete(child)
-      resolve(code)
-    }),
-  )
-  return { process: child, output: () => output, status }
-}
-
 function startLoop(run: string, settings: readonly string[]) {
   const all = [
     ...['environment.tasks=4', 'environment.tasksPerIteration=2', 'environment.rolloutsPerTask=2'],
@@ -56,20 +34,11 @@ function startLoop(run: string, settings: readonly string[]) {
     ...['rewardModel.mode=fixed', 'rewardModel.samples=1', 'learning.mixedOutcomes=false'],
     ...['adaptation.enabled=false', 'run.iterations=2', 'backend=wasm'],
     ...settings,
-  ].flatMap((setting) => ['--set', setting])
-  return start(['src/main.ts', '--role', 'head', '--run', run, ...all])
+  ]
+  return startHead(root, run, all)
 }
 
-function eventsOf<T extends EventType>(run: string, type: T): LoggedEvent<T>[] {
-  const log = openLogReader(runFolder(run, root).log)
-  try {
-    return [...log.events({ types: [type] })] as LoggedEvent<T>[]
-  } finally {
-    log.close()
-  }
-}
-
-const weightsOf = (run: string) => eventsOf(run, 'PolicyUpdated').map(({ data }) => data.checkpoint?.sha256)
+const weightsOf = (run: string) => eventsOf(run, ['PolicyUpdated']).map(({ data }) => data.checkpoint?.sha256)
 
 test('a trainer outside makes the versions that the run would have made itself', async () => {
   const own = startLoop('own', [])
@@ -78,10 +47,10 @@ test('a trainer outside makes the versions that the run would have made itself',
   await until(
     'the policy is there',
     () =>
-      existsSync(runFolder('outside', root).connection) && eventsOf('outside', 'PolicyUpdated').length > 0,
+      existsSync(runFolder('outside', root).connection) && eventsOf('outside', ['PolicyUpdated']).length > 0,
     120_000,
   )
-  const trainer = start(['src/rl.ts', 'trainer', '--run', 'outside'])
+  const trainer = startProcess(['src/rl.ts', 'trainer', '--run', 'outside'], { RL_RUNS: root })
   assert.is(await head.status, 0, head.output())
   await trainer.status
 
@@ -89,12 +58,12 @@ test('a trainer outside makes the versions that the run would have made itself',
   assert.is(versions.length, 3)
   assert.is(new Set(versions).size, 3, 'each version has weights of its own')
   assert.equal(versions, weightsOf('own'))
-  const updates = eventsOf('outside', 'PolicyUpdated')
+  const updates = eventsOf('outside', ['PolicyUpdated'])
   for (const { type, data, actor } of updates.slice(1)) {
     assert.match(actor, /trainer/)
     assert.is(data.stopped, null, type)
   }
-  for (const { data } of eventsOf('outside', 'BatchReady')) {
+  for (const { data } of eventsOf('outside', ['BatchReady'])) {
     const { sha256, bytes } = data.file
     const file = readFileSync(join(runFolder('outside', root).blobs, sha256.slice(0, 2), sha256))
     assert.is(file.byteLength, bytes)
@@ -120,7 +89,7 @@ test('where no trainer answers in time the run goes on with the version that it 
     'run.iterations=1',
   ])
   assert.is(await head.status, 0, head.output())
-  const updates = eventsOf('alone', 'PolicyUpdated')
+  const updates = eventsOf('alone', ['PolicyUpdated'])
   assert.equal(
     updates.map(({ data }) => data.stopped),
     [null, 'no trainer answered within 1 s'],
@@ -129,7 +98,7 @@ test('where no trainer answers in time the run goes on with the version that it 
     updates.map(({ data }) => data.checkpoint !== null),
     [true, false],
   )
-  assert.is(eventsOf('alone', 'BatchReady').length, 1)
+  assert.is(eventsOf('alone', ['BatchReady']).length, 1)
 })
 
 test.run()

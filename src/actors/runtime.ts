@@ -73,13 +73,16 @@ const HEAD_GONE_MS = 60_000
 const ATTEMPTS = 5
 const STOP_MS = 5_000
 
-/** Starts an actor. Errors: those of the connection, and `actor.second-decider` where another process has the role. */
+/** Starts an actor, which closes its worker at its end. Errors: those of the connection, and `actor.second-decider` where another process has the role. */
 export async function startActor(options: ActorOptions): Promise<Actor> {
   const { role, run, address, decider, worker, note = '' } = options
   const { heartbeatMs = HEARTBEAT_MS, headGoneMs = HEAD_GONE_MS, attempts = ATTEMPTS } = options
   const name = `${role}/${uuidv7().slice(-8)}`
   const subjects = subjectsOf(run)
-  const bus = await connectBus({ ...address, name })
+  const bus = await connectBus({ ...address, name }).catch(async (error: unknown) => {
+    await worker.close?.()
+    throw error
+  })
   const log = connectLog({ bus, run, actor: name })
   const leases = openLeases(name)
   const stopping = new AbortController()

@@ -26,23 +26,27 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
   const address = addressOf(run, nats)
   const bus = await connectBus({ ...address, name: `${role}-worker` })
   const log = connectLog({ bus, run, actor: role })
-  const { first, config } = await configsOf(log)
-  const { worker, note } = await openWorker(role, config, log)
-  const actor = await startActor({
-    role,
-    run,
-    address,
-    worker,
-    note,
-    decider: further ? undefined : await openDecider(role, first),
-    heartbeatMs: config.run.heartbeatSeconds * 1000,
-    attempts: config.run.attempts,
-  })
+  // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
   try {
-    await Promise.race([actor.done, stopped])
-    return 0
+    const { first, config } = await configsOf(log)
+    const { worker, note } = await openWorker(role, config, log)
+    const actor = await startActor({
+      role,
+      run,
+      address,
+      worker,
+      note,
+      decider: further ? undefined : await openDecider(role, first),
+      heartbeatMs: config.run.heartbeatSeconds * 1000,
+      attempts: config.run.attempts,
+    })
+    try {
+      await Promise.race([actor.done, stopped])
+      return 0
+    } finally {
+      await actor.stop()
+    }
   } finally {
-    await actor.stop()
     log.close()
     await bus.close()
   }

@@ -1,18 +1,16 @@
-/** The coding setting with policy, writer of unit tests and rewriter behind one OpenAI-compatible endpoint; sandbox and bus are real. */
-import { spawn } from 'node:child_process'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readPrompt } from '../../src/actors/prompts.ts'
-import { runFolder } from '../../src/broker/connection.ts'
 import { codingEnvironment } from '../../src/environments/coding/environment.ts'
 import type { CodingProblem } from '../../src/environments/coding/problem.ts'
-import type { EventType, LoggedEvent } from '../../src/events/catalogue.ts'
-import { openLogReader } from '../../src/events/log-reader.ts'
 import { openProvider } from '../environments/coding/sandboxes.ts'
+import { eventsBelow } from '../support/logged.ts'
+import { type Started, startHead } from '../support/processes.ts'
 import { temporaryFolder } from '../support/run.ts'
 import { type Asked, completion, startScriptedEndpoint } from '../support/scripted-endpoint.ts'
 
 const root = temporaryFolder()
+const eventsOf = eventsBelow(root)
 const provider = await openProvider('bwrap')
 await provider?.close()
 
@@ -68,19 +66,7 @@ function rewritten(index: number): string {
   })
 }
 
-function eventsOf<T extends EventType>(run: string, types: readonly T[]): LoggedEvent<T>[] {
-  const log = openLogReader(runFolder(run, root).log)
-  try {
-    return [...log.events({ types: [...types] })] as LoggedEvent<T>[]
-  } finally {
-    log.close()
-  }
-}
-
-function startLoop(
-  run: string,
-  url: string,
-): Promise<{ readonly status: number | null; readonly output: string }> {
+function startLoop(run: string, url: string): Started {
   const endpoint = (section: string) => [
     ...[`${section}.provider=openai`, `${section}.model=scripted`, `${section}.baseUrl=${url}`],
     `${section}.apiKeyEnv=RL_TEST_WORD`,
@@ -92,24 +78,16 @@ function startLoop(
     ...['policy.acting=free', 'rewardModel.judging=group', 'rewardModel.samples=4'],
     ...['adaptation.rewriter=language-model', 'adaptation.samples=2', 'adaptation.high=0.6'],
     ...['evaluation.splits=[]', 'run.iterations=2', 'run.heartbeatSeconds=0.5'],
-  ].flatMap((setting) => ['--set', setting])
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', 'src/main.ts', '--role', 'head', '--run', run, ...settings],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, RL_RUNS: root, RL_TEST_WORD: 'word' } },
-  )
-  process.once('exit', () => child.kill('SIGKILL'))
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-  return new Promise((resolve) => child.once('exit', (status) => resolve({ status, output })))
+  ]
+  return startHead(root, run, settings, { RL_TEST_WORD: 'word' })
 }
 
 test('programs, unit tests and rewritten problems come from models behind an endpoint', async () => {
   if (!provider) return
   const endpoint = await startScriptedEndpoint(answerer(await problems()))
   try {
-    const { status, output } = await startLoop('served', endpoint.url)
-    assert.is(status, 0, output)
+    const head = startLoop('served', endpoint.url)
+    assert.is(await head.status, 0, head.output())
   } finally {
     await endpoint.close()
   }

@@ -2,13 +2,13 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
-import type { EventType, LoggedEvent } from '../../src/events/catalogue.ts'
 import { digestOf } from '../../src/events/digest.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { codingMetrics } from '../../src/learning/unit-tests.ts'
 import { replay } from '../../src/replay/replay.ts'
 import { openProvider } from '../environments/coding/sandboxes.ts'
-import { startHead } from '../support/head.ts'
+import { eventsBelow } from '../support/logged.ts'
+import { startHead } from '../support/processes.ts'
 import { temporaryFolder, until } from '../support/run.ts'
 
 const SETTINGS = [
@@ -32,14 +32,7 @@ const SETTINGS = [
 ]
 
 const root = temporaryFolder()
-function eventsOf<T extends EventType>(run: string, types?: readonly T[]): LoggedEvent<T>[] {
-  const log = openLogReader(runFolder(run, root).log)
-  try {
-    return [...log.events(types ? { types: [...types] } : {})] as LoggedEvent<T>[]
-  } finally {
-    log.close()
-  }
-}
+const eventsOf = eventsBelow(root)
 
 const provider = await openProvider('bwrap')
 await provider?.close()

@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { redact } from '../../src/actors/redact.ts'
 import { type ActorOptions, type ActorStatus, startActor } from '../../src/actors/runtime.ts'
 import { RlError } from '../../src/errors.ts'
+import type { NewEvent } from '../../src/events/catalogue.ts'
 import { pack, unpack } from '../../src/events/msgpack.ts'
 import { subjectsOf } from '../../src/events/subjects.ts'
+import { startProcess } from '../support/processes.ts'
 import { startTestHead, type TestHead, until } from '../support/run.ts'
 import {
   environmentWorker,
@@ -22,6 +25,25 @@ const plan = { iterations: 3, rollouts: 8 }
 
 function actor(head: TestHead, options: Pick<ActorOptions, 'role' | 'worker'> & Partial<ActorOptions>) {
   return startActor({ run: head.folder.run, address: head.address, heartbeatMs: 200, ...options })
+}
+
+/** A proxy that lets so many connections through to the broker and hangs up on all others. */
+async function startGate(target: string, most: number): Promise<{ url: string; close: () => void }> {
+  const { port } = new URL(target)
+  let count = 0
+  const server = createServer((incoming) => {
+    incoming.on('error', () => {})
+    if (++count > most) return void incoming.destroy()
+    const outgoing = connect({ host: '127.0.0.1', port: Number(port) })
+    outgoing.on('error', () => incoming.destroy())
+    incoming.pipe(outgoing).pipe(incoming)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `nats://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => server.close(),
+  }
 }
 
 test('three deciders and their workers go through a run', async () => {
@@ -158,6 +180,45 @@ test('an actor whose head stays away ends itself', async () => {
   await head.service.close()
   const end = await one.done.catch((error: unknown) => error)
   assert.is((end as RlError).code, 'actor.head-gone')
+  await head.close()
+})
+
+test('a role that loses the broker while it starts ends, so that another can be started', async () => {
+  const config = { environment: { name: 'simulated' } }
+  const head = await startTestHead()
+  head.service.append([{ ...runStarted, data: { ...runStarted.data, config } } as NewEvent])
+  // The probe and the first connection pass, the actor's own does not.
+  const proxy = await startGate(head.address.url, 2)
+  const role = startProcess(['src/main.ts', '--role', 'environment', '--run', 'test', '--nats', proxy.url], {
+    NATS_TOKEN: head.address.token ?? '',
+  })
+  let ended = false
+  void role.status.then(() => {
+    ended = true
+  })
+  await until('ended', () => ended, 60_000)
+  assert.is(await role.status, 1, role.output())
+  assert.match(role.output(), /hung up|nobody listens/)
+  proxy.close()
+  await head.close()
+})
+
+test('a role that nobody has any more is missed', async () => {
+  const head = await startTestHead({ heartbeatMs: 20 })
+  const one = await actor(head, {
+    role: 'policy',
+    worker: policyWorker,
+    decider: toyPolicy(),
+    heartbeatMs: 20,
+  })
+  await one.stop()
+  const missed = () =>
+    [...head.log.events({ types: ['StallDetected'] })].filter(
+      ({ type, data }) => type === 'StallDetected' && data.waitingFor === 'a process with the role policy',
+    )
+  await until('missed', () => missed().length > 0)
+  const [{ data }] = missed()
+  assert.ok('since' in data && data.since < Date.now())
   await head.close()
 })
 

@@ -1,8 +1,3 @@
-/**
- * An agent of the user's own is trained: docs/agent.ts behind the gateway, the policy in a server of models, the trainer outside,
- * each new version brought to the server. Then every `rl` command is run on it, and no key stands anywhere.
- */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +7,7 @@ import { readPrompt } from '../../src/actors/prompts.ts'
 import { configsOf } from '../../src/actors/start-role.ts'
 import { readConnection, runFolder } from '../../src/broker/connection.ts'
 import { connectBus } from '../../src/events/bus.ts'
-import type { EventType, LoggedEvent } from '../../src/events/catalogue.ts'
+import type { EventType } from '../../src/events/catalogue.ts'
 import { readInt32 } from '../../src/events/columns.ts'
 import { connectLog } from '../../src/events/log-client.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
@@ -24,6 +19,8 @@ import { createTokenizer } from '../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../src/models/local/word-tokenizer.ts'
 import { replay } from '../../src/replay/replay.ts'
 import { startTrainer } from '../../src/trainer/trainer.ts'
+import { eventsBelow } from '../support/logged.ts'
+import { type Started, startProcess } from '../support/processes.ts'
 import { temporaryFolder, until } from '../support/run.ts'
 import { startScriptedEndpoint } from '../support/scripted-endpoint.ts'
 
@@ -33,47 +30,20 @@ const secret = randomBytes(18).toString('base64url')
 process.env.RL_TEST_WORD = secret
 const gatewayToken = randomBytes(18).toString('base64url')
 const RUN = 'agents'
-/** All that ran printed, for the search of keys. */
-let printed = ''
+/** All that was started: what it printed is searched for keys. */
+const started: Started[] = []
 const keys: string[] = [secret, gatewayToken]
 /** The broker's token stands where its server and its clients read it, for the owner alone. */
 let brokerToken = ''
 const BROKER_FILES = /broker\/nats\.conf$|connection\.json$/
 
-const children = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const child of children) child.kill('SIGKILL')
-})
-
-function start(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...env },
-  })
-  children.add(child)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk) => {
-      output += chunk
-      printed += chunk
-    })
-  const status = new Promise<number | null>((resolve) =>
-    child.once('exit', (code) => {
-      children.delete(child)
-      resolve(code)
-    }),
-  )
-  return { process: child, output: () => output, status }
+function start(words: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
+  const one = startProcess(words, env)
+  started.push(one)
+  return one
 }
 
-function eventsOf<T extends EventType>(type: T): LoggedEvent<T>[] {
-  const log = openLogReader(runFolder(RUN, root).log)
-  try {
-    return [...log.events({ types: [type] })] as LoggedEvent<T>[]
-  } finally {
-    log.close()
-  }
-}
+const eventsOf = <T extends EventType>(type: T) => eventsBelow(root)(RUN, [type])
 
 async function writeModel(folder: string): Promise<void> {
   const words = Array.from({ length: 10 }, (_, i) => String(i))
@@ -240,7 +210,7 @@ test('no key is said by any command, or stands in any file', async () => {
     }
   }
   await Promise.all([next(), next(), next()])
-  for (const key of keys) assert.not.ok(printed.includes(key))
+  for (const key of keys) assert.not.ok(started.some(({ output }) => output().includes(key)))
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
     .map((name) => join(root, name))
     .filter((path) => statSync(path).isFile())

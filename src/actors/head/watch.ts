@@ -39,11 +39,15 @@ type Holder = EventData<'ActorStarted'> & { readonly since: number }
 const SILENT_BEATS = 1.6
 /** How long a process that the log names keeps its role without being heard of. */
 const LEASE_BEATS = 2
+/** A role that some process had and none has for so many heartbeats is missed. */
+const VACANT_BEATS = 30
 
 export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: number }): Watch {
   const subjects = subjectsOf(log.run)
   const entries = new Map<string, Entry>()
   const holders = new Map<string, Holder>()
+  /** Roles that some process had: when that was last so, and whether their absence was told. */
+  const held = new Map<string, { at: number; missed: boolean }>()
   let leave: (() => void)[] = []
   let timer: NodeJS.Timeout | undefined
 
@@ -51,7 +55,9 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
     if (event.type === 'ActorStarted') take(event.data)
 
   function take(data: EventData<'ActorStarted'>): void {
-    if (data.decider) holders.set(data.role, { ...data, since: performance.now() })
+    if (!data.decider) return
+    holders.set(data.role, { ...data, since: performance.now() })
+    held.set(data.role, { at: performance.now(), missed: false })
   }
 
   function isLive({ worker, since }: Holder): boolean {
@@ -89,6 +95,7 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
   function pardon(): void {
     const now = performance.now()
     for (const entry of entries.values()) entry.heardAt = now
+    for (const role of held.values()) role.at = now
   }
 
   function look(report: (event: NewEvent) => void): void {
@@ -111,8 +118,22 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
         },
       })
     }
+    for (const [role, last] of held) {
+      const holder = holders.get(role)
+      if (holder && isLive(holder)) held.set(role, { at: now, missed: false })
+      else if (!last.missed && now - last.at > VACANT_BEATS * heartbeatMs) {
+        last.missed = true
+        const since = Date.now() - Math.round(now - last.at)
+        const deadline = since + VACANT_BEATS * heartbeatMs
+        report({
+          type: 'StallDetected',
+          data: { owner: 'head', waitingFor: `a process with the role ${role}`, from: role, since, deadline },
+        })
+      }
+    }
     for (const [worker, entry] of entries)
-      if (entry.stalled && now - entry.heardAt > 30 * entry.status.heartbeatMs) entries.delete(worker)
+      if (entry.stalled && now - entry.heardAt > VACANT_BEATS * entry.status.heartbeatMs)
+        entries.delete(worker)
   }
 
   return {

@@ -1,0 +1,44 @@
+/** Processes as a user starts them; they end with the test at the latest. */
+import { type ChildProcess, spawn } from 'node:child_process'
+
+export type Started = {
+  readonly process: ChildProcess
+  /** All that it has printed so far. */
+  readonly output: () => string
+  /** Of its exit; null where a signal ended it. */
+  readonly status: Promise<number | null>
+}
+
+const children = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+/** A script of the project with its arguments, below the environment variables of this process. */
+export function startProcess(words: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
+  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  })
+  children.add(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const status = new Promise<number | null>((resolve) =>
+    child.once('exit', (code) => {
+      children.delete(child)
+      resolve(code)
+    }),
+  )
+  return { process: child, output: () => output, status }
+}
+
+/** `npm start -- --role head` for a run below `root`; without settings an existing run goes on. */
+export function startHead(
+  root: string,
+  run: string,
+  settings: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Started {
+  const words = settings.flatMap((setting) => ['--set', setting])
+  return startProcess(['src/main.ts', '--role', 'head', '--run', run, ...words], { ...env, RL_RUNS: root })
+}
