@@ -29,7 +29,7 @@ const START_MS = 10_000
 const START_FAILURES = 4
 const STOP_MS = 8_000
 /** V8 lets a heap grow to several times what lives in it; here to so much more, in percent, before it collects. */
-const HEAP_GROWTH = 30
+const HEAP_GROWTH = 20
 const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url))
 
 /** Set for a process whose standard input is a pipe from the head: when that closes, the head is gone. */
@@ -54,6 +54,7 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
       process.execPath,
       [
         `--heap-growing-percent=${HEAP_GROWTH}`,
+        '--max-semi-space-size=8',
         ...['--import', 'tsx', MAIN],
         ...['--role', spec.role, '--run', run, '--nats', address.url],
         ...(spec.worker ? ['--worker'] : []),
