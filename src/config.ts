@@ -131,6 +131,16 @@ function checkSense(config: Config, refuse: Refuse): void {
         `'${split}' is not an evaluation split`,
         `environment.splits has ${Object.keys(environment.splits).join(', ')}; train is never evaluated on`,
       )
+  if (
+    rewardModel.mode === 'co-trained' &&
+    rewardModel.normalisation === 'within-step' &&
+    rewardModel.samples < 2
+  )
+    refuse(
+      'rewardModel.normalisation',
+      "'within-step' compares the judgements of a step, and there is only one",
+      'add --set rewardModel.samples=3, or use within-task',
+    )
   if (environment.leastGroup > environment.rolloutsPerTask)
     refuse(
       'environment.leastGroup',

@@ -54,7 +54,10 @@ export const PARTS = {
 
 /** `policy+reward` with one of the project's choices taken back to the published rule. */
 export const CHOICES = {
-  'within-step': { short: 'within-step', words: [...CO_TRAINED, 'rewardModel.normalisation=within-step'] },
+  'within-step': {
+    short: 'within-step',
+    words: [...CO_TRAINED, 'rewardModel.normalisation=within-step', 'rewardModel.samples=3'],
+  },
   'all-outcomes': { short: 'all-outcomes', words: [...CO_TRAINED, 'learning.mixedOutcomes=false'] },
   'lambda-1': { short: 'lambda-1', words: [...CO_TRAINED, 'learning.lambda=1'] },
   'three-votes': {

@@ -94,6 +94,7 @@ test('keys that contradict each other are refused', () => {
   const pairs = [
     ['environment.source=data'],
     ['environment.leastGroup=9'],
+    ['rewardModel.normalisation=within-step', 'rewardModel.samples=1'],
     ['adaptation.low=0.9'],
     ['rewardModel.mode=off'],
     ['evaluation.splits=[train]'],
