@@ -192,10 +192,10 @@ function growthSection(rows: readonly Row[]): readonly string[] {
 /** What the run's own choices are worth: each taken back to the published rule, in the setting that has the whole judge. */
 function choicesSection(rows: readonly Row[]): readonly string[] {
   const chosen = 'policy+reward'
-  const judge = rise(judgeFigure('process', 'first'), judgeFigure('process', 'last'))
+  const judge = rise(sameRollouts('process', 'first'), sameRollouts('process', 'last'))
   const figures = (of: readonly Row[]) => splitsIn(of).map((split) => [split, lastSuccess(split)] as const)
   const lines = CHOICE_NAMES.flatMap((choice) =>
-    [...figures(rows), ['judge, process, rise', judge] as const].flatMap(([name, figure]) => {
+    [...figures(rows), ['judge, process, rise on the same', judge] as const].flatMap(([name, figure]) => {
       const found = difference(rows, chosen, choice, figure)
       return found === null ? [] : [[choice, changeOf(choice), name, signed(found), found.n]]
     }),

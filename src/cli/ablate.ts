@@ -213,7 +213,8 @@ async function measureAgain({ rows }: Results, { signal, say, keep }: Again): Pr
         rows[index].confirmed = sumsOf(measured, CONFIRMING_ROLLOUTS)
         keep()
       }
-      const last = ofType(log, 'RewardModelUpdated').at(-1)?.data.version ?? 0
+      const last =
+        ofType(log, 'RewardModelUpdated').findLast(({ data }) => data.checkpoint !== null)?.data.version ?? 0
       if (row.judges === null && row.judge.length > 0 && last > 0) {
         say(`${name}: its first and its last judge are asked about the same rollouts`)
         const asked = { a: 0, b: last, rollouts: PROBE_ROLLOUTS, heldOut: true, seed: row.seed }
