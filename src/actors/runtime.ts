@@ -73,7 +73,10 @@ const HEAD_GONE_MS = 60_000
 const ATTEMPTS = 5
 const STOP_MS = 5_000
 
-/** Starts an actor, which closes its worker at its end. Errors: those of the connection, and `actor.second-decider` where another process has the role. */
+/**
+ * Starts an actor, which closes its worker at its end. Errors: those of the connection, and `actor.second-decider` where another
+ * process has the role.
+ */
 export async function startActor(options: ActorOptions): Promise<Actor> {
   const { role, run, address, decider, worker, note = '' } = options
   const { heartbeatMs = HEARTBEAT_MS, headGoneMs = HEAD_GONE_MS, attempts = ATTEMPTS } = options

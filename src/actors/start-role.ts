@@ -1,4 +1,5 @@
 /** One process of a role: takes its config from the run's log, opens its worker, and works until it is stopped. */
+import { setFlagsFromString } from 'node:v8'
 import { readConnection, runFolder } from '../broker/connection.ts'
 import { type Config, loggedConfig } from '../config.ts'
 import type { Environment } from '../environments/port.ts'
@@ -19,10 +20,18 @@ export type OpenedWorker = {
   readonly note: string
 }
 
+/**
+ * V8 lets a heap grow to several times what lives in it before it collects. Processes that hold models may grow by 20 %: half a
+ * GiB less for about a tenth of their time. Players of episodes, whose small heaps are full of garbage, would pay a third.
+ */
+const SMALL_HEAP = ['--heap-growing-percent=20', '--max-semi-space-size=8']
+
 export async function startRole({ role, run, nats, worker: further }: StartOptions): Promise<number> {
   if (run === null)
     throw new RlError(`--role ${role} needs --run`, { code: 'cli.usage', hint: 'rl runs lists them' })
   const stopped = parentGone()
+  // A V8 that no longer knows one of them goes on without it.
+  if (role === 'policy' || role === 'reward-model') for (const flag of SMALL_HEAP) setFlagsFromString(flag)
   const address = addressOf(run, nats)
   const bus = await connectBus({ ...address, name: `${role}-worker` })
   const log = connectLog({ bus, run, actor: role })

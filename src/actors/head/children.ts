@@ -28,12 +28,6 @@ export type ChildrenOptions = {
 const START_MS = 10_000
 const START_FAILURES = 4
 const STOP_MS = 8_000
-/**
- * V8 lets a heap grow to several times what lives in it. Those that hold models may grow by 20 %: half a GiB less for about a tenth
- * of their time. Players of episodes, whose small heaps are full of garbage, would pay a third.
- */
-const SMALL_HEAP = ['--heap-growing-percent=20', '--max-semi-space-size=8']
-const HOLD_MODELS: ReadonlySet<Role> = new Set(['policy', 'reward-model'])
 const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url))
 
 /** Set for a process whose standard input is a pipe from the head: when that closes, the head is gone. */
@@ -57,7 +51,6 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
     const child = spawn(
       process.execPath,
       [
-        ...(HOLD_MODELS.has(spec.role) ? SMALL_HEAP : []),
         ...['--import', 'tsx', MAIN],
         ...['--role', spec.role, '--run', run, '--nats', address.url],
         ...(spec.worker ? ['--worker'] : []),
