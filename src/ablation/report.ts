@@ -16,7 +16,7 @@ import {
   meanOf,
   ofSetting,
   rise,
-  sameRollouts,
+  riseOnTheSame,
   settingsIn,
   splitsIn,
   verdictOn,
@@ -131,16 +131,8 @@ function judgeSection(rows: readonly Row[]): readonly string[] {
     ['outcome, start', judgeFigure('outcome', 'first'), text],
     ['outcome, end', judgeFigure('outcome', 'last'), text],
     ['mean verdict, end', judgeFigure('meanVerdict', 'last'), signed],
-    [
-      'process, rise on the same',
-      rise(sameRollouts('process', 'first'), sameRollouts('process', 'last')),
-      signed,
-    ],
-    [
-      'outcome, rise on the same',
-      rise(sameRollouts('outcome', 'first'), sameRollouts('outcome', 'last')),
-      signed,
-    ],
+    ['process, rise on the same', riseOnTheSame('process'), signed],
+    ['outcome, rise on the same', riseOnTheSame('outcome'), signed],
   ]
   return [
     '## Reward model',
@@ -189,13 +181,15 @@ function growthSection(rows: readonly Row[]): readonly string[] {
   ]
 }
 
-/** What the run's own choices are worth: each taken back to the published rule, in the setting that has the whole judge. */
+/** What the project's own choices are worth: each taken back to the published rule, in the setting that has the whole judge. */
 function choicesSection(rows: readonly Row[]): readonly string[] {
   const chosen = 'policy+reward'
-  const judge = rise(sameRollouts('process', 'first'), sameRollouts('process', 'last'))
-  const figures = (of: readonly Row[]) => splitsIn(of).map((split) => [split, lastSuccess(split)] as const)
+  const figures: readonly (readonly [string, Figure])[] = [
+    ...splitsIn(rows).map((split) => [split, lastSuccess(split)] as const),
+    ['judge, process, rise on the same', riseOnTheSame('process')],
+  ]
   const lines = CHOICE_NAMES.flatMap((choice) =>
-    [...figures(rows), ['judge, process, rise on the same', judge] as const].flatMap(([name, figure]) => {
+    figures.flatMap(([name, figure]) => {
       const found = difference(rows, chosen, choice, figure)
       return found === null ? [] : [[choice, changeOf(choice), name, signed(found), found.n]]
     }),

@@ -26,18 +26,20 @@ export const judgeFigure =
   ({ judge }) =>
     judge.at(when === 'first' ? 0 : -1)?.[which] ?? null
 
-/** First and last judge on the same held-out rollouts. */
-export const sameRollouts =
-  (which: 'process' | 'outcome', version: 'first' | 'last'): Figure =>
-  ({ judges }) =>
-    judges?.[which]?.[version] ?? null
-
 /** Last minus first. */
 export const rise =
   (first: Figure, last: Figure): Figure =>
   (row) => {
     const [from, to] = [first(row), last(row)]
     return from === null || to === null ? null : to - from
+  }
+
+/** Last judge minus first, asked about the same held-out rollouts. */
+export const riseOnTheSame =
+  (which: 'process' | 'outcome'): Figure =>
+  ({ judges }) => {
+    const versions = judges?.[which]
+    return versions ? versions.last - versions.first : null
   }
 
 /** R^2 of accepted tasks against iterations. */

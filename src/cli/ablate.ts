@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { completedRow, type HeadRun, playRun, runId } from '../ablation/head-run.ts'
+import { measureAgain } from '../ablation/measure-again.ts'
 import { reportFiles } from '../ablation/report.ts'
 import {
   ablationKey,
@@ -16,14 +17,10 @@ import type { Row } from '../ablation/row.ts'
 import { plannedRuns, playAll } from '../ablation/schedule.ts'
 import { CHOICE_NAMES, PART_NAMES, type Setting, settingsOf } from '../ablation/settings.ts'
 import { duration } from '../actors/head/progress.ts'
-import { runFolder, runsFolder } from '../broker/connection.ts'
+import { runsFolder } from '../broker/connection.ts'
 import { loadConfig, redact } from '../config.ts'
 import { RlError } from '../errors.ts'
-import { remeasure, sumsOf } from '../evaluation/acceptances.ts'
-import { openLogReader } from '../events/log-reader.ts'
 import { wilson } from '../learning/interval.ts'
-import { judgeFlips } from '../replay/judge-flips.ts'
-import { ofType } from '../replay/why.ts'
 import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
 
 const CONFIG = 'config/ablation.yaml'
@@ -186,49 +183,6 @@ async function ablate(results: Results, options: Options): Promise<number> {
       : `${missing} runs are missing; go on with: npm run -s rl -- ablate --resume --seeds ${seeds}`,
   )
   return stop.signal.aborted ? 130 : 0
-}
-
-/** Of each accepted task and of its parent. */
-const CONFIRMING_ROLLOUTS = 64
-/** Evaluation rollouts that two judges are asked about. */
-const PROBE_ROLLOUTS = 256
-
-type Again = {
-  readonly signal: AbortSignal
-  readonly say: (line: string) => void
-  readonly keep: () => void
-}
-
-/** Measures again what a run alone cannot tell, where that was not done and the run is here. */
-async function measureAgain({ rows }: Results, { signal, say, keep }: Again): Promise<void> {
-  for (const [index, row] of rows.entries()) {
-    const name = `${row.setting} seed ${row.seed}`
-    const { log: path } = runFolder(row.run)
-    if (signal.aborted || !existsSync(path)) continue
-    const log = openLogReader(path)
-    try {
-      if (row.confirmed === null && row.accepted.at(-1)) {
-        say(`${name}: ${row.accepted.at(-1)} acceptances are measured again`)
-        const measured = await remeasure(log, { rollouts: CONFIRMING_ROLLOUTS, signal })
-        rows[index].confirmed = sumsOf(measured, CONFIRMING_ROLLOUTS)
-        keep()
-      }
-      const last =
-        ofType(log, 'RewardModelUpdated').findLast(({ data }) => data.checkpoint !== null)?.data.version ?? 0
-      if (row.judges === null && row.judge.length > 0 && last > 0) {
-        say(`${name}: its first and its last judge are asked about the same rollouts`)
-        const asked = { a: 0, b: last, rollouts: PROBE_ROLLOUTS, heldOut: true, seed: row.seed }
-        const { rollouts, process, outcome } = await judgeFlips(log, asked)
-        const versions = ({ a, b }: typeof outcome) => ({ first: a, last: b })
-        rows[index].judges = { rollouts, process: process && versions(process), outcome: versions(outcome) }
-        keep()
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error
-    } finally {
-      log.close()
-    }
-  }
 }
 
 function writeReport(out: string, results: Results): void {

@@ -2,7 +2,7 @@ import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import type { Estimate } from '../learning/interval.ts'
-import { type JudgeFlips, judgeFlips, VERDICTS } from '../replay/judge-flips.ts'
+import { compareJudges, type JudgeComparison, VERDICTS } from '../replay/compare-judges.ts'
 import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
 
 export const command: Command = {
@@ -37,7 +37,7 @@ Equal seeds draw the same rollouts; --held-out draws from those of evaluation al
     const limit = wholeNumber('--lines', values.lines ?? '')
     const log = openLogReader(runFolder(run).log)
     try {
-      const flips = await judgeFlips(log, {
+      const flips = await compareJudges(log, {
         a: wholeNumber('--a', values.a),
         b: wholeNumber('--b', values.b),
         rollouts: wholeNumber('--rollouts', values.rollouts ?? '', 1),
@@ -54,7 +54,7 @@ Equal seeds draw the same rollouts; --held-out draws from those of evaluation al
 }
 
 function lines(
-  { a, b, rollouts, steps, matrix, flips, right, process, outcome, flipped }: JudgeFlips,
+  { a, b, rollouts, steps, matrix, flips, right, process, outcome, flipped }: JudgeComparison,
   limit: number,
 ): string[] {
   const row = (cells: readonly (string | number)[]) => cells.map((cell) => String(cell).padStart(12)).join('')
@@ -75,7 +75,7 @@ function lines(
   ]
 }
 
-function accuracies({ a, b }: JudgeFlips['outcome']): string {
+function accuracies({ a, b }: JudgeComparison['outcome']): string {
   return `${a.toFixed(3)}, now ${b.toFixed(3)} (balanced accuracy)`
 }
 

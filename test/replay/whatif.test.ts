@@ -8,7 +8,7 @@ import type { LoggedEvent } from '../../src/events/catalogue.ts'
 import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
 import { verifyLog } from '../../src/events/verify.ts'
 import { openChildStream } from '../../src/replay/child-stream.ts'
-import { judgeFlips } from '../../src/replay/judge-flips.ts'
+import { compareJudges } from '../../src/replay/compare-judges.ts'
 import { creditAndVotes, drawSteps, openWhatIf, type StepCredit } from '../../src/replay/whatif.ts'
 import { ofType } from '../../src/replay/why.ts'
 import { temporaryFolder } from '../support/run.ts'
@@ -131,10 +131,10 @@ test('steps are drawn evenly by seed, and credit is correlated with votes', () =
 
 test('two versions of the reward model are compared on the same steps, a version with itself never flips', async () => {
   const options = { rollouts: 3, seed: 1 }
-  const same = await judgeFlips(log, { a: 0, b: 0, ...options })
+  const same = await compareJudges(log, { a: 0, b: 0, ...options })
   assert.is(same.flipped.length, 0)
   assert.is(same.rollouts, 3)
-  const { matrix, steps, flipped, flips, right, process, outcome } = await judgeFlips(log, {
+  const { matrix, steps, flipped, flips, right, process, outcome } = await compareJudges(log, {
     a: 0,
     b: 1,
     ...options,
@@ -151,11 +151,13 @@ test('two versions of the reward model are compared on the same steps, a version
   for (const figure of [process, outcome])
     assert.ok(figure && figure.a >= 0 && figure.a <= 1 && figure.a !== figure.b)
   assert.equal(same.process, { a: process!.a, b: process!.a }, 'the same judge says the same again')
-  try {
-    await judgeFlips(log, { a: 0, b: 77, ...options })
-    assert.unreachable()
-  } catch (error) {
-    assert.is((error as RlError).code, 'rm.no-version')
+  const refusals = [
+    [{ a: 0, b: 77, ...options }, 'rm.no-version'],
+    [{ a: 0, b: 1, ...options, heldOut: true }, 'rm.no-rollouts'],
+  ] as const
+  for (const [asked, code] of refusals) {
+    const error = await compareJudges(log, asked).catch((error: unknown) => error)
+    assert.is((error as RlError).code, code)
   }
 })
 

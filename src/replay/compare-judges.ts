@@ -1,4 +1,4 @@
-/** Two versions of the reward model on the same logged steps: which verdicts flip. The policy is never asked. */
+/** Two versions of the reward model on the same logged steps: how good each is, and which verdicts flip. The policy is never asked. */
 import type { Judge } from '../actors/jobs.ts'
 import { openRewardModelWorker } from '../actors/reward-model/worker.ts'
 import type { JobContext } from '../actors/worker.ts'
@@ -32,7 +32,7 @@ export type FlippedStep = {
   readonly critiques: readonly [a: string, b: string]
 }
 
-export type JudgeFlips = {
+export type JudgeComparison = {
   readonly a: number
   readonly b: number
   readonly rollouts: number
@@ -51,7 +51,7 @@ export type JudgeFlips = {
 
 type Both = { readonly a: number; readonly b: number }
 
-export type JudgeFlipsOptions = {
+export type CompareJudgesOptions = {
   readonly a: number
   readonly b: number
   /** Rollouts of the probe set. */
@@ -62,11 +62,11 @@ export type JudgeFlipsOptions = {
   readonly seed: number
 }
 
-/** Errors: `rm.simulated`, `rm.no-version`. */
-export async function judgeFlips(
+/** Errors: `rm.simulated`, `rm.no-version`, `rm.no-rollouts`. */
+export async function compareJudges(
   log: LogReader,
-  { a, b, rollouts, heldOut = false, seed }: JudgeFlipsOptions,
-): Promise<JudgeFlips> {
+  { a, b, rollouts, heldOut = false, seed }: CompareJudgesOptions,
+): Promise<JudgeComparison> {
   const config = configAt(log, log.head().position)
   if (config.environment.name === 'simulated')
     throw new RlError('a simulated reward model cannot be asked again', { code: 'rm.simulated' })
@@ -77,6 +77,13 @@ export async function judgeFlips(
         hint: 'rl why RUN version reward-model/0 tells of the first',
       })
   const probe = probeOf(log, { rollouts, heldOut, seed })
+  if (probe.length === 0)
+    throw new RlError(`run '${log.run}' has no judged rollouts${heldOut ? ' of evaluation' : ''}`, {
+      code: 'rm.no-rollouts',
+      hint: heldOut
+        ? 'leave --held-out away, or play a run with evaluation.judge=true'
+        : 'they come with its first iteration',
+    })
   const environment = await openEnvironment(config)
   const client = offlineLog(log)
   const { worker } = await openRewardModelWorker(config, environment, client)
@@ -135,10 +142,10 @@ type Probe = Pick<EventData<'TrajectoryJudged'>, 'rollout' | 'iteration' | 'slot
 /** Some of the trajectories that were judged in the run, in order of the log. */
 function probeOf(
   log: LogReader,
-  { rollouts, heldOut, seed }: Pick<JudgeFlipsOptions, 'rollouts' | 'heldOut' | 'seed'>,
+  { rollouts, heldOut, seed }: Pick<CompareJudgesOptions, 'rollouts' | 'heldOut' | 'seed'>,
 ): Probe[] {
   const judged = ofType(log, 'TrajectoryJudged').filter(
-    ({ data }) => !heldOut || trajectoryOf(log, data.rollout)?.data.purpose === 'evaluation',
+    ({ data }) => !heldOut || data.purpose === 'evaluation',
   )
   const drawn = rng(seedOf(seed, 'probe'))
     .shuffle(judged.map((_, index) => index))
@@ -153,10 +160,10 @@ function probeOf(
 
 function compare(
   log: LogReader,
-  versions: Pick<JudgeFlips, 'a' | 'b' | 'rollouts'>,
+  versions: Pick<JudgeComparison, 'a' | 'b' | 'rollouts'>,
   ofA: readonly Scored[],
   ofB: readonly Scored[],
-): JudgeFlips {
+): JudgeComparison {
   const matrix = VERDICTS.map(() => VERDICTS.map(() => 0))
   const flipped: FlippedStep[] = []
   const right = { a: 0, b: 0, known: 0 }
