@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { register } from 'tsx/esm/api'
+import { launch } from './launch.mjs'
 
-register()
-await import('../src/rl.ts')
+await launch('src/rl.ts', process.argv.slice(2))

@@ -42,7 +42,7 @@ async function main(argv: readonly string[]): Promise<number> {
     const { startHead } = await import('./actors/head/start.ts')
     return startHead(options)
   }
-  const { startRole } = await import('./actors/start-role.ts')
+  const { startRole } = await import('./actors/start.ts')
   return startRole(options)
 }
 

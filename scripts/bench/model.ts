@@ -7,7 +7,6 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import * as tf from '@tensorflow/tfjs'
 import { type BackendName, describeBackend, openBackend } from '../../src/models/local/backend/backend.ts'
 import { type ModelConfig, parseModelConfig } from '../../src/models/local/config.ts'
 import { createDecoder } from '../../src/models/local/decoder/decoder.ts'
@@ -17,6 +16,7 @@ import { createTrainer } from '../../src/models/local/trainer.ts'
 import { logits, pack } from '../../src/models/local/transformer.ts'
 import type { TrainingSample, UpdateOptions } from '../../src/models/port.ts'
 import { rng, seedOf } from '../../src/random.ts'
+import * as tf from '../../src/tensorflow/tensorflow.ts'
 import { median, report } from './report.ts'
 
 type Work =

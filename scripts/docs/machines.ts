@@ -1,7 +1,7 @@
 /** docs/machines/<role>.md: a diagram and tables from each decider's machine. */
 import type { AnyStateNode, AnyTransitionDefinition } from 'xstate'
 import { adapterDecider } from '../../src/actors/adapter/machine.ts'
-import type { Decider } from '../../src/actors/decider.ts'
+import type { Decider } from '../../src/actors/decider/decider.ts'
 import { environmentDecider } from '../../src/actors/environment/machine.ts'
 import { headDecider } from '../../src/actors/head/machine.ts'
 import { policyDecider } from '../../src/actors/policy/machine.ts'

@@ -16,7 +16,7 @@ import {
 import type { Row } from '../ablation/row.ts'
 import { plannedRuns, playAll } from '../ablation/schedule.ts'
 import { CHOICE_NAMES, PART_NAMES, type Setting, settingsOf } from '../ablation/settings.ts'
-import { duration } from '../actors/head/progress.ts'
+import { duration } from '../actors/head/terminal/progress.ts'
 import { runsFolder } from '../broker/connection.ts'
 import { loadConfig, redact } from '../config.ts'
 import { RlError } from '../errors.ts'

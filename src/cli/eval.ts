@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { duration } from '../actors/head/progress.ts'
+import { duration } from '../actors/head/terminal/progress.ts'
 import { runFolder } from '../broker/connection.ts'
 import { type Config, changeConfig, loadConfig, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'

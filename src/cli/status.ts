@@ -1,5 +1,5 @@
-import type { Lease } from '../actors/leases.ts'
-import { askHead, type LiveRun } from '../actors/liveness.ts'
+import { askHead, type LiveRun } from '../actors/head/liveness.ts'
+import type { Lease } from '../actors/runtime/waits.ts'
 import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'

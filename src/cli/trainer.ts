@@ -1,4 +1,4 @@
-import { addressOf, configsOf } from '../actors/start-role.ts'
+import { addressOf, configsOf } from '../actors/start.ts'
 import { RlError } from '../errors.ts'
 import { connectBus } from '../events/bus.ts'
 import { connectLog } from '../events/log-client.ts'

@@ -1,7 +1,8 @@
 /** Rollouts of a local model without a run: the same player, prompts and seeds as in the loop, in this process. */
-import { createPlayer } from '../actors/environment/player.ts'
+
 import { actWith, type LocalActor } from '../actors/policy/local-acting.ts'
 import { samplingOf } from '../actors/policy/sampling.ts'
+import { createPlayer } from '../actors/rollout/player.ts'
 import type { Config } from '../config.ts'
 import type { Environment, Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'

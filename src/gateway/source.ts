@@ -1,6 +1,6 @@
 /** Where rollouts for agents come from: a run's queue, or the agents themselves. */
 
-import { rolloutName, slotName } from '../actors/names.ts'
+import { rolloutName, slotName } from '../actors/decider/names.ts'
 import type { Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'

@@ -1,5 +1,5 @@
 /** From an agent's calls to the trajectory that the loop knows: one call is one step. */
-import { type SegmentBuilder, segmentBuilder } from '../actors/environment/segments.ts'
+import { type SegmentBuilder, segmentBuilder } from '../actors/rollout/segments.ts'
 import type { EventData } from '../events/catalogue.ts'
 import { float32Column, int32Column } from '../events/columns.ts'
 import type { Generation } from '../models/port.ts'

@@ -1,8 +1,8 @@
 /** The gateway as a worker of a run's environment: what the run asks to be played, agents outside play. */
 import { rolloutQueue } from '../actors/environment/worker.ts'
 import type { Targets } from '../actors/policy/targets.ts'
-import { openTaskBook } from '../actors/recall.ts'
-import type { JobContext, Worker } from '../actors/worker.ts'
+import { openTaskBook } from '../actors/rollout/log-queries.ts'
+import type { JobContext, Worker } from '../actors/runtime/worker.ts'
 import type { Config } from '../config.ts'
 import { explain } from '../errors.ts'
 import type { EventData, NewEvent } from '../events/catalogue.ts'

@@ -2,8 +2,9 @@
  * The training objective over sampled tokens. Rows are the trained tokens of a batch in any order; every tensor is [rows].
  * A row's weight carries the averaging, so a batch can be cut into micro-batches whose losses add up.
  */
-import * as tf from '@tensorflow/tfjs'
+
 import type { LossOptions } from '../models/port.ts'
+import * as tf from '../tensorflow/tensorflow.ts'
 
 export type PolicyLossOptions = Extract<LossOptions, { kind: 'policy' }>
 

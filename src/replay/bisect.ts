@@ -4,8 +4,8 @@
  * halved again. The learner is run on the expected share of successes: nothing is drawn, and two runs differ by what was
  * changed alone.
  */
-import type { LearnableGroup } from '../actors/jobs.ts'
-import { simulatedSuccess, simulatedUpdate } from '../actors/simulated.ts'
+import type { LearnableGroup } from '../actors/decider/jobs.ts'
+import { simulatedSuccess, simulatedUpdate } from '../actors/simulated/learner.ts'
 import type { Config } from '../config.ts'
 import type { Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'

@@ -1,7 +1,7 @@
 /** Two versions of the reward model on the same logged steps: how good each is, and which verdicts flip. The policy is never asked. */
-import type { Judge } from '../actors/jobs.ts'
+import type { Judge } from '../actors/decider/jobs.ts'
 import { openRewardModelWorker } from '../actors/reward-model/worker.ts'
-import type { JobContext } from '../actors/worker.ts'
+import type { JobContext } from '../actors/runtime/worker.ts'
 import { openEnvironment } from '../environments/open.ts'
 import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'

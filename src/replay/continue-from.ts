@@ -1,5 +1,5 @@
 /** An episode brought back to any of its steps: played again from its seed, and compared with what was recorded. */
-import type { OpenEpisode } from '../actors/environment/player.ts'
+import type { OpenEpisode } from '../actors/rollout/player.ts'
 import type { Environment, Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'

@@ -3,8 +3,9 @@
  * are taken as they are; what of them follows from the log alone (the rewards behind an update) is computed again.
  */
 import { createHash } from 'node:crypto'
-import { type Job, type Output, type RunningDecider, startDecider } from '../actors/decider.ts'
-import type { Train } from '../actors/jobs.ts'
+import { type Job, type Output, type RunningDecider, startDecider } from '../actors/decider/decider.ts'
+import type { Train } from '../actors/decider/jobs.ts'
+import { decidersOf } from '../actors/deciders.ts'
 import { type Config, loggedConfig } from '../config.ts'
 import { type EventType, keyOf, type LoggedEvent, type NewEvent } from '../events/catalogue.ts'
 import { openDigest } from '../events/digest.ts'
@@ -12,7 +13,6 @@ import type { Role } from '../events/envelope.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { packCanonical } from '../events/msgpack.ts'
 import { startsOf } from '../events/starts.ts'
-import { decidersOf } from './deciders.ts'
 import { contradictionOf, differenceOf, factOf, sameFact } from './facts.ts'
 import { openUpdates } from './updates.ts'
 

@@ -1,11 +1,11 @@
 /** By which rule of its machine a decider came to a decision: the transitions that one event led to. */
 import type { AnyTransitionDefinition } from 'xstate'
-import { startDecider } from '../actors/decider.ts'
+import { startDecider } from '../actors/decider/decider.ts'
+import { decidersOf } from '../actors/deciders.ts'
 import { loggedConfig } from '../config.ts'
 import type { Role } from '../events/envelope.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
-import { decidersOf } from './deciders.ts'
 
 export type Ruling = {
   readonly before: string

@@ -1,8 +1,9 @@
 /** What of a model's update follows from the log alone: the rollouts it was trained on and the figures of their rewards. */
-import type { LearnableGroup, Train } from '../actors/jobs.ts'
+
+import { testAdvantages } from '../actors/coding/test-batch.ts'
+import type { LearnableGroup, Train } from '../actors/decider/jobs.ts'
 import { policyBatch } from '../actors/policy/batch.ts'
 import { judgementAdvantages } from '../actors/reward-model/batch.ts'
-import { testAdvantages } from '../actors/reward-model/test-batch.ts'
 import type { Config } from '../config.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../events/catalogue.ts'
 

@@ -1,11 +1,11 @@
 /** A log event by event, with what each does to the deciders. */
-import { type Output, startDecider } from '../actors/decider.ts'
+import { type Output, startDecider } from '../actors/decider/decider.ts'
+import { decidersOf } from '../actors/deciders.ts'
 import { loggedConfig } from '../config.ts'
 import type { LoggedEvent } from '../events/catalogue.ts'
 import type { Role } from '../events/envelope.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
-import { decidersOf } from './deciders.ts'
 
 export type Reaction = {
   readonly role: Role

@@ -4,10 +4,10 @@
  * policy, Q(s, a) - V(s), from rollouts alone: nothing in it comes from the reward model.
  */
 
-import { createPlayer, type OpenEpisode, type Player } from '../actors/environment/player.ts'
-import { ACT_SERVICE, actIn } from '../actors/policy/act-service.ts'
 import { openPolicyWorker } from '../actors/policy/worker.ts'
-import { openTaskBook } from '../actors/recall.ts'
+import { ACT_SERVICE, actIn } from '../actors/rollout/act-service.ts'
+import { openTaskBook } from '../actors/rollout/log-queries.ts'
+import { createPlayer, type OpenEpisode, type Player } from '../actors/rollout/player.ts'
 import type { Config } from '../config.ts'
 import { openEnvironment } from '../environments/open.ts'
 import type { Environment } from '../environments/port.ts'

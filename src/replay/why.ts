@@ -2,7 +2,7 @@
  * Why a task, a step or a version is as it is: its complete lineage out of the log, found by natural keys, streams and the
  * index of types, so that it takes milliseconds on a log of any length.
  */
-import { rolloutName } from '../actors/names.ts'
+import { rolloutName } from '../actors/decider/names.ts'
 import { RlError } from '../errors.ts'
 import type { EventData, EventType, LoggedEvent } from '../events/catalogue.ts'
 import { decodeLogged } from '../events/codec.ts'

@@ -2,9 +2,14 @@
  * The reference trainer: a process of its own that answers each BatchReady of a run with a new version of a local model. What it
  * does is what a trainer in any language does; docs/external-trainers.md tells how.
  */
-import { checkpointFolder, saveCheckpoint, updatedEvents, updateFigures } from '../actors/checkpoints.ts'
+import {
+  checkpointFolder,
+  saveCheckpoint,
+  updatedEvents,
+  updateFigures,
+} from '../actors/learner/checkpoints.ts'
+import { updateOptions } from '../actors/learner/update-options.ts'
 import { decodeBatch } from '../actors/policy/batch-file.ts'
-import { updateOptions } from '../actors/update-options.ts'
 import type { Config } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'

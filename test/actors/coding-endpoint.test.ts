@@ -1,6 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readPrompt } from '../../src/actors/prompts.ts'
+import { readPrompt } from '../../src/actors/learner/prompts.ts'
 import { codingEnvironment } from '../../src/environments/coding/environment.ts'
 import type { CodingProblem } from '../../src/environments/coding/problem.ts'
 import { openProvider } from '../environments/coding/sandboxes.ts'

@@ -6,11 +6,11 @@ import {
   type Output,
   type RunningDecider,
   startDecider,
-} from '../../src/actors/decider.ts'
+} from '../../src/actors/decider/decider.ts'
+import type { Judge, LoadTasks, RewriteTask, Train } from '../../src/actors/decider/jobs.ts'
+import { slotName } from '../../src/actors/decider/names.ts'
 import { environmentDecider } from '../../src/actors/environment/machine.ts'
 import { headDecider } from '../../src/actors/head/machine.ts'
-import type { Judge, LoadTasks, RewriteTask, Train } from '../../src/actors/jobs.ts'
-import { slotName } from '../../src/actors/names.ts'
 import { policyDecider } from '../../src/actors/policy/machine.ts'
 import { rewardModelDecider } from '../../src/actors/reward-model/machine.ts'
 import {
@@ -21,7 +21,7 @@ import {
   simulatedTasks,
   simulatedUpdate,
   simulatedVersions,
-} from '../../src/actors/simulated.ts'
+} from '../../src/actors/simulated/learner.ts'
 import { type Config, configDigest, parseConfig } from '../../src/config.ts'
 import type { Task } from '../../src/environments/port.ts'
 import { type EventData, keyOf, type LoggedEvent, type NewEvent } from '../../src/events/catalogue.ts'

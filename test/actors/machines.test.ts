@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Judge, RewriteTask, Train } from '../../src/actors/jobs.ts'
+import type { Judge, RewriteTask, Train } from '../../src/actors/decider/jobs.ts'
 import type { EventData, EventType, LoggedEvent } from '../../src/events/catalogue.ts'
 import { CATALOGUE } from '../../src/events/catalogue.ts'
 import { facts, type Loop, playLoop, shuffled, smallConfig } from './loop.ts'

@@ -1,5 +1,5 @@
 /** An environment worker that takes a rollout, says so, and never ends it: for the test that stops it. */
-import { startActor } from '../../src/actors/runtime.ts'
+import { startActor } from '../../src/actors/runtime/actor.ts'
 import { environmentWorker } from '../support/toy.ts'
 
 const worker = environmentWorker((rollout) => {

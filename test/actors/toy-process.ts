@@ -1,7 +1,7 @@
 /** One process of the crash test: `toy-process.ts KIND ROOT`, where KIND is head, policy, environment or environment-worker. */
 import { startHeadCore } from '../../src/actors/head/head-core.ts'
-import { startActor } from '../../src/actors/runtime.ts'
-import { ROLLOUT_WORK } from '../../src/actors/work.ts'
+import { startActor } from '../../src/actors/runtime/actor.ts'
+import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
 import { readConnection, runFolder } from '../../src/broker/connection.ts'
 import type { BusAddress } from '../../src/events/bus.ts'
 import { until } from '../support/run.ts'

@@ -1,6 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { startDecider } from '../../src/actors/decider.ts'
+import { startDecider } from '../../src/actors/decider/decider.ts'
 import type { HeadContext } from '../../src/actors/head/iterations.ts'
 import { headDecider } from '../../src/actors/head/machine.ts'
 import { awaitedBy } from '../../src/actors/head/waits.ts'

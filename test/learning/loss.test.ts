@@ -1,4 +1,3 @@
-import * as tf from '@tensorflow/tfjs'
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -10,6 +9,7 @@ import {
   tokenWeights,
 } from '../../src/learning/loss.ts'
 import { openBackend } from '../../src/models/local/backend/backend.ts'
+import * as tf from '../../src/tensorflow/tensorflow.ts'
 
 await openBackend('cpu')
 

@@ -1,13 +1,13 @@
 /** A run of the deciders in memory (actors/loop.ts), written to a log as a head would. */
 import { join } from 'node:path'
-import { startDecider } from '../../src/actors/decider.ts'
+import { startDecider } from '../../src/actors/decider/decider.ts'
+import { decidersOf } from '../../src/actors/deciders.ts'
 import { runFolder } from '../../src/broker/connection.ts'
 import { type Config, redact } from '../../src/config.ts'
 import { CATALOGUE, keyOf, type LoggedEvent } from '../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../src/events/codec.ts'
 import { type EventLog, openLog } from '../../src/events/log.ts'
 import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
-import { decidersOf } from '../../src/replay/deciders.ts'
 import { playLoop } from '../actors/loop.ts'
 
 /** Writes the run of a config; `change` may alter or drop an event on its way into the log. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type HeadCore, type HeadCoreOptions, startHeadCore } from '../../src/actors/head/head-core.ts'
-import { ROLLOUT_WORK } from '../../src/actors/work.ts'
+import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
 import { type RunFolder, runFolder } from '../../src/broker/connection.ts'
 
 const folders: string[] = []

@@ -1,6 +1,7 @@
 /** A tiny local model that was shown how the prompts' answers look: random in what it says, right in its form mostly. */
+
+import { readPrompt } from '../../src/actors/learner/prompts.ts'
 import { numbered, promptedActing } from '../../src/actors/policy/prompted-acting.ts'
-import { readPrompt } from '../../src/actors/prompts.ts'
 import { judgeRequests } from '../../src/actors/reward-model/prompted-judge.ts'
 import { alfworldEnvironment } from '../../src/environments/alfworld/environment.ts'
 import { goalOfSentence } from '../../src/environments/alfworld/tasks.ts'

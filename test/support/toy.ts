@@ -1,9 +1,9 @@
 /** Small deciders and workers over the real events: iterations of a few rollouts, with nothing to learn. */
 import { type AnyStateMachine, setup } from 'xstate'
-import type { Decider, Output } from '../../src/actors/decider.ts'
-import { askFor, emitEvent, fold } from '../../src/actors/fold.ts'
-import { ROLLOUT_WORK } from '../../src/actors/work.ts'
-import type { Worker } from '../../src/actors/worker.ts'
+import type { Decider, Output } from '../../src/actors/decider/decider.ts'
+import { askFor, emitEvent, fold } from '../../src/actors/decider/fold.ts'
+import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
+import type { Worker } from '../../src/actors/runtime/worker.ts'
 import type { EventData, EventType, LoggedEvent, NewEvent } from '../../src/events/catalogue.ts'
 import type { Role } from '../../src/events/envelope.ts'
 

@@ -1,8 +1,9 @@
 /** A log of any length that the deciders themselves decided: the simulated learner answers in the order of the asking. */
 import { uuidv7 } from 'uuidv7'
-import { type Job, type Output, startDecider } from '../../../src/actors/decider.ts'
-import type { Judge, LoadTasks, RewriteTask, Train } from '../../../src/actors/jobs.ts'
-import { slotName } from '../../../src/actors/names.ts'
+import { type Job, type Output, startDecider } from '../../../src/actors/decider/decider.ts'
+import type { Judge, LoadTasks, RewriteTask, Train } from '../../../src/actors/decider/jobs.ts'
+import { slotName } from '../../../src/actors/decider/names.ts'
+import { decidersOf } from '../../../src/actors/deciders.ts'
 import {
   simulatedColdStart,
   simulatedJudge,
@@ -11,14 +12,13 @@ import {
   simulatedTasks,
   simulatedUpdate,
   simulatedVersions,
-} from '../../../src/actors/simulated.ts'
+} from '../../../src/actors/simulated/learner.ts'
 import { type Config, configDigest, redact } from '../../../src/config.ts'
 import type { Task } from '../../../src/environments/port.ts'
 import { CATALOGUE, type EventData, type LoggedEvent, type NewEvent } from '../../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../../src/events/codec.ts'
 import type { Role } from '../../../src/events/envelope.ts'
 import type { EventLog } from '../../../src/events/log.ts'
-import { decidersOf } from '../../../src/replay/deciders.ts'
 
 type Waiting = { readonly event: NewEvent; readonly cause: string | null }
 

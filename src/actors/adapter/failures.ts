@@ -3,7 +3,7 @@ import type { EventData } from '../../events/catalogue.ts'
 import { lastBox } from '../../learning/parse-score.ts'
 import type { GenerateRequest } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
-import { episodeText, type PromptFile } from '../prompts.ts'
+import { episodeText, type PromptFile } from '../learner/prompts.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 type Scored = EventData<'StepScored'>

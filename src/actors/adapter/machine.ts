@@ -3,12 +3,12 @@ import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import { seedOf } from '../../random.ts'
-import { BOOK_ENTRIES, BOOK_EVENTS, type Books, bookkeeping } from '../bookkeeping.ts'
-import type { Decider, Output } from '../decider.ts'
-import { askFor, doneBy, fold } from '../fold.ts'
-import { type Group, groupOver, type IterationBook, inOrder, needOf, tallyOf } from '../groups.ts'
-import type { RewriteTask } from '../jobs.ts'
-import { byText } from '../names.ts'
+import { BOOK_ENTRIES, BOOK_EVENTS, type Books, bookkeeping } from '../decider/bookkeeping.ts'
+import { type Group, groupOver, type IterationBook, inOrder, needOf, tallyOf } from '../decider/books.ts'
+import type { Decider, Output } from '../decider/decider.ts'
+import { askFor, doneBy, fold } from '../decider/fold.ts'
+import type { RewriteTask } from '../decider/jobs.ts'
+import { byText } from '../decider/names.ts'
 
 export type AdapterContext = {
   readonly books: Books

@@ -1,6 +1,6 @@
 import type { Environment, Task } from '../../environments/port.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
-import type { RewriteTask } from '../jobs.ts'
+import type { RewriteTask } from '../decider/jobs.ts'
 
 export type Thresholds = { readonly low: number; readonly high: number }
 type Rewriter = EventData<'TaskProposed'>['rewriter']

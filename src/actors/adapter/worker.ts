@@ -2,9 +2,9 @@
 import type { Config } from '../../config.ts'
 import type { Environment } from '../../environments/port.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import type { RewriteTask } from '../jobs.ts'
-import { openTaskBook } from '../recall.ts'
-import type { Worker } from '../worker.ts'
+import type { RewriteTask } from '../decider/jobs.ts'
+import { openTaskBook } from '../rollout/log-queries.ts'
+import type { Worker } from '../runtime/worker.ts'
 import { openLanguageRewriter } from './language-rewrite.ts'
 import { rewriteTask } from './rewrite.ts'
 

@@ -2,9 +2,9 @@
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { seedOf } from '../../random.ts'
-import type { Output } from '../decider.ts'
-import { emitEvent } from '../fold.ts'
-import { byText, rolloutName } from '../names.ts'
+import type { Output } from '../decider/decider.ts'
+import { emitEvent } from '../decider/fold.ts'
+import { byText, rolloutName } from '../decider/names.ts'
 
 /** Evaluation tasks by split: slot and task id. */
 export type EvaluationTasks = Map<string, { readonly slot: string; readonly task: string }[]>

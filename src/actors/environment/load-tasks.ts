@@ -2,8 +2,8 @@ import type { Environment } from '../../environments/port.ts'
 import { RlError } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import { rng, seedOf } from '../../random.ts'
-import type { LoadTasks } from '../jobs.ts'
-import { slotName } from '../names.ts'
+import type { LoadTasks } from '../decider/jobs.ts'
+import { slotName } from '../decider/names.ts'
 
 /**
  * TaskAdded for every task of every split, each split from its last slot to its first (jobs.ts). Where a split has more

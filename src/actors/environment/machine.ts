@@ -3,13 +3,20 @@ import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
 import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
 import { seedOf } from '../../random.ts'
-import type { Books } from '../bookkeeping.ts'
-import { allTasksThere, type Census, countTask, evaluationDue, splitsOf } from '../census.ts'
-import type { Decider, Output } from '../decider.ts'
-import { askFor, doneBy, emitEvent, fold } from '../fold.ts'
-import { enterFailure, enterPlan, enterTrajectory, groupOver, openBook, rolloutsOver } from '../groups.ts'
-import type { LoadTasks } from '../jobs.ts'
-import { rolloutName, slotName } from '../names.ts'
+import type { Books } from '../decider/bookkeeping.ts'
+import {
+  enterFailure,
+  enterPlan,
+  enterTrajectory,
+  groupOver,
+  openBook,
+  rolloutsOver,
+} from '../decider/books.ts'
+import type { Decider, Output } from '../decider/decider.ts'
+import { askFor, doneBy, emitEvent, fold } from '../decider/fold.ts'
+import type { LoadTasks } from '../decider/jobs.ts'
+import { rolloutName, slotName } from '../decider/names.ts'
+import { allTasksThere, type Census, countTask, evaluationDue, splitsOf } from '../decider/task-counts.ts'
 import { type EvaluationTasks, type Measurement, measure, measured, startMeasurements } from './evaluation.ts'
 import { closeGroup, planIteration, type Slots } from './slots.ts'
 

@@ -5,9 +5,9 @@ import { decideAcceptance } from '../../learning/acceptance.ts'
 import type { Tally } from '../../learning/filters.ts'
 import { selectSlots } from '../../learning/selection.ts'
 import { seedOf } from '../../random.ts'
-import { emitEvent } from '../fold.ts'
-import { type Group, type IterationBook, tallyOf } from '../groups.ts'
-import { byText } from '../names.ts'
+import { type Group, type IterationBook, tallyOf } from '../decider/books.ts'
+import { emitEvent } from '../decider/fold.ts'
+import { byText } from '../decider/names.ts'
 
 export type Candidate = Pick<EventData<'TaskProposed'>, 'parent' | 'direction' | 'parentAccuracy'> & {
   readonly task: string

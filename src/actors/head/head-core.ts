@@ -6,9 +6,9 @@ import { type Bus, type BusAddress, connectBus, parseAddress } from '../../event
 import { type EventLog, openLog } from '../../events/log.ts'
 import { pack } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
-import type { LiveRun } from '../liveness.ts'
-import { HEARTBEAT_MS } from '../runtime.ts'
-import type { WorkKind } from '../work.ts'
+import { HEARTBEAT_MS } from '../runtime/actor.ts'
+import type { WorkKind } from '../runtime/work.ts'
+import type { LiveRun } from './liveness.ts'
 import { type LogService, startLogService } from './log-service.ts'
 import { type Watch, watchActors } from './watch.ts'
 

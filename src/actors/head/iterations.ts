@@ -1,9 +1,9 @@
 /** What the head knows of the open iterations, and when one may begin or is over. */
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
-import type { Books } from '../bookkeeping.ts'
-import { type Census, evaluationDue } from '../census.ts'
-import { type IterationBook, needOf, rolloutsOver, tallyOf } from '../groups.ts'
+import type { Books } from '../decider/bookkeeping.ts'
+import { type IterationBook, needOf, rolloutsOver, tallyOf } from '../decider/books.ts'
+import { type Census, evaluationDue } from '../decider/task-counts.ts'
 
 /** What the books do not hold of an open iteration. */
 export type Extras = {

@@ -23,7 +23,7 @@ import {
 } from '../../events/log-protocol.ts'
 import { pack } from '../../events/msgpack.ts'
 import { POSITION_HEADER, subjectsOf } from '../../events/subjects.ts'
-import { eventQueue, type WorkKind } from '../work.ts'
+import { eventQueue, type WorkKind } from '../runtime/work.ts'
 import { serveBlobs } from './blob-service.ts'
 
 /** May refuse an event that is well-formed, e.g. a second decider of a role. Sees every new event in order. */

@@ -2,10 +2,10 @@
 import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
-import { BOOK_ENTRIES, BOOK_EVENTS, bookkeeping } from '../bookkeeping.ts'
-import { allTasksThere, countTask, evaluationDue } from '../census.ts'
-import type { Decider, Output } from '../decider.ts'
-import { decide, emitEvent, fold } from '../fold.ts'
+import { BOOK_ENTRIES, BOOK_EVENTS, bookkeeping } from '../decider/bookkeeping.ts'
+import type { Decider, Output } from '../decider/decider.ts'
+import { decide, emitEvent, fold } from '../decider/fold.ts'
+import { allTasksThere, countTask, evaluationDue } from '../decider/task-counts.ts'
 import {
   emptyHeadContext,
   type HeadContext,

@@ -1,7 +1,7 @@
 /** What the run waits for, with deadlines: what `rl status` shows where no worker holds the work. */
 import type { Config } from '../../config.ts'
-import { allTasksThere } from '../census.ts'
-import { rolloutsOver } from '../groups.ts'
+import { rolloutsOver } from '../decider/books.ts'
+import { allTasksThere } from '../decider/task-counts.ts'
 import { evaluationOver, type HeadContext, owedAnswers } from './iterations.ts'
 
 /** Something that the run waits for: for `rl status` and for noticing a stall. */

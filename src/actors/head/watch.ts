@@ -9,7 +9,7 @@ import type { CheckedEvent } from '../../events/codec.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { unpackUntrusted } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
-import type { ActorStatus } from '../runtime.ts'
+import type { ActorStatus } from '../runtime/actor.ts'
 import type { Admit } from './log-service.ts'
 
 export type Watch = {

@@ -2,9 +2,9 @@
 
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
-import type { ActReply, ActRequest, PackedTokens } from './act.ts'
-import { allowedColumns, choicePath } from './choices.ts'
-import { type Codec, commandTokens, promptTokens } from './packing.ts'
+import type { ActReply, ActRequest, PackedTokens } from '../rollout/act.ts'
+import { allowedColumns, choicePath } from '../rollout/choices.ts'
+import { type Codec, commandTokens, promptTokens } from '../rollout/packing.ts'
 
 export type Sampling = {
   readonly temperature: number

@@ -11,7 +11,7 @@ import { filterByTask } from '../../learning/filters.ts'
 import { policyHealth } from '../../learning/health.ts'
 import { outcomeOf, stepScore } from '../../learning/reward.ts'
 import type { TrainingSample } from '../../models/port.ts'
-import type { LearnableGroup } from '../jobs.ts'
+import type { LearnableGroup } from '../decider/jobs.ts'
 import { segmentSample } from './samples.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>

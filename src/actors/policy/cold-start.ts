@@ -13,10 +13,10 @@ import { type PresetName, presetConfig } from '../../models/local/presets.ts'
 import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
 import { type Seed, seedOf } from '../../random.ts'
+import { supervise } from '../learner/supervise.ts'
+import { type Codec, codecOf } from '../rollout/packing.ts'
 import { alfworldExpert, demonstrate } from './demonstrations.ts'
-import { type Codec, codecOf } from './packing.ts'
 import { type Demonstration, demonstrationSample } from './samples.ts'
-import { supervise } from './supervise.ts'
 import { alfworldWords } from './vocabulary.ts'
 
 export type PolicyColdStart = {

@@ -1,11 +1,11 @@
 /** A local model as the one that acts: opened from a folder, and asked for the next actions of many episodes. */
 import type { Config } from '../../config.ts'
 import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
-import type { ActReply, ActRequest } from './act.ts'
+import { sampledPrograms } from '../coding/program-acting.ts'
+import { programCodec } from '../coding/program-packing.ts'
+import type { ActReply, ActRequest } from '../rollout/act.ts'
+import { codecOf } from '../rollout/packing.ts'
 import { type Acting, choiceActing, type Sampling } from './acting.ts'
-import { codecOf } from './packing.ts'
-import { sampledPrograms } from './program-acting.ts'
-import { programCodec } from './program-packing.ts'
 
 export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acting }
 

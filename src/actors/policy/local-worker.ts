@@ -7,6 +7,8 @@ import type { Environment } from '../../environments/port.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { isPreset } from '../../models/local/presets.ts'
+import { coldStartPrograms } from '../coding/program-cold-start.ts'
+import type { ColdStart, Train } from '../decider/jobs.ts'
 import {
   adoptFolder,
   type Checkpoint,
@@ -14,20 +16,18 @@ import {
   updatedEvents,
   updateFigures,
   weightsFolder,
-} from '../checkpoints.ts'
-import type { ColdStart, Train } from '../jobs.ts'
-import { withReference } from '../kl-reference.ts'
-import { readIteration } from '../recall.ts'
-import { residentModel } from '../resident-model.ts'
-import type { OpenedWorker } from '../start-role.ts'
-import { updateOptions } from '../update-options.ts'
-import type { ActReply, ActRequest } from './act.ts'
-import { ACT_SERVICE, serveAct } from './act-service.ts'
+} from '../learner/checkpoints.ts'
+import { withReference } from '../learner/kl-reference.ts'
+import { residentModel } from '../learner/resident-model.ts'
+import { updateOptions } from '../learner/update-options.ts'
+import type { ActReply, ActRequest } from '../rollout/act.ts'
+import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
+import { readIteration } from '../rollout/log-queries.ts'
+import type { OpenedWorker } from '../start.ts'
 import { policyBatch } from './batch.ts'
 import { coldStartPolicy } from './cold-start.ts'
 import { demonstrationTasks } from './demonstration-tasks.ts'
 import { actWith, openLocalActor } from './local-acting.ts'
-import { coldStartPrograms } from './program-cold-start.ts'
 import { samplingOf } from './sampling.ts'
 
 export function openLocalPolicy(config: Config, environment: Environment, log: LogClient): OpenedWorker {

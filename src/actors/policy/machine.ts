@@ -3,11 +3,11 @@ import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import { seedOf } from '../../random.ts'
-import { BOOK_ENTRIES, BOOK_EVENTS, bookkeeping } from '../bookkeeping.ts'
-import type { Decider, Output } from '../decider.ts'
-import { askFor, decide, doneBy, emitEvent, fold, unchangedVersion } from '../fold.ts'
-import { type IterationBook, learnableGroups, readyToLearn } from '../groups.ts'
-import type { ColdStart, Train } from '../jobs.ts'
+import { BOOK_ENTRIES, BOOK_EVENTS, bookkeeping } from '../decider/bookkeeping.ts'
+import { type IterationBook, learnableGroups, readyToLearn } from '../decider/books.ts'
+import type { Decider, Output } from '../decider/decider.ts'
+import { askFor, decide, doneBy, emitEvent, fold, unchangedVersion } from '../decider/fold.ts'
+import type { ColdStart, Train } from '../decider/jobs.ts'
 
 export type PolicyContext = {
   /** Newest version; -1 before the cold start. */

@@ -3,8 +3,8 @@ import { parsePlain } from '../../environments/alfworld/views/plain.ts'
 import { parseRlanything } from '../../environments/alfworld/views/rlanything.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { Generation } from '../../models/port.ts'
-import { episodeText, type PromptFile } from '../prompts.ts'
-import type { ActRequest, PackedTokens } from './act.ts'
+import { episodeText, type PromptFile } from '../learner/prompts.ts'
+import type { ActRequest, PackedTokens } from '../rollout/act.ts'
 import type { Acting } from './acting.ts'
 
 export type Answered = {

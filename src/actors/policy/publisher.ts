@@ -10,8 +10,8 @@ import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { type AdapterServer, loadAdapter, tryAdapter, unloadAdapter } from '../../models/openai/adapters.ts'
-import { checkpointFolder } from '../checkpoints.ts'
-import { redact } from '../redact.ts'
+import { checkpointFolder } from '../learner/checkpoints.ts'
+import { redact } from '../runtime/redact.ts'
 import { openTargets, TARGET_EVENTS, type Targets } from './targets.ts'
 
 type Replica = EventData<'PolicyPublished'>['replicas'][number]

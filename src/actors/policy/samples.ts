@@ -2,8 +2,14 @@
 import type { EventData } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
 import type { TrainingSample } from '../../models/port.ts'
-import { allowedColumns, choicePath } from './choices.ts'
-import { type Codec, commandTokens, type EpisodeText, introTokens, observationTokens } from './packing.ts'
+import { allowedColumns, choicePath } from '../rollout/choices.ts'
+import {
+  type Codec,
+  commandTokens,
+  type EpisodeText,
+  introTokens,
+  observationTokens,
+} from '../rollout/packing.ts'
 
 type Segment = EventData<'TrajectoryCompleted'>['segments'][number]
 

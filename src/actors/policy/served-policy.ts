@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { EndpointModel } from '../../models/openai.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
-import { endpointCounters, endpointOf } from '../endpoint.ts'
+import { endpointCounters, endpointOf } from '../learner/endpoint.ts'
 import { startPublisher } from './publisher.ts'
 
 export type ServedPolicy = {

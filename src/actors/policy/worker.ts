@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import type { Environment } from '../../environments/port.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import type { OpenedWorker } from '../start-role.ts'
+import type { OpenedWorker } from '../start.ts'
 
 /** Only what the provider needs is loaded: a policy behind an endpoint holds no tensors. */
 export async function openPolicyWorker(
@@ -14,7 +14,7 @@ export async function openPolicyWorker(
   const { provider, acting } = config.policy
   const writes = environment.name === 'coding'
   if (provider === 'simulated' && writes)
-    return (await import('./scripted-worker.ts')).openScriptedPolicy(config, environment, log)
+    return (await import('../coding/scripted-policy.ts')).openScriptedPolicy(config, environment, log)
   if (provider === 'local' && acting === (writes ? 'free' : 'choices'))
     return (await import('./local-worker.ts')).openLocalPolicy(config, environment, log)
   if (provider === 'openai' && acting !== 'choices')

@@ -9,7 +9,7 @@ import { judgeQuality } from '../../learning/judge-quality.ts'
 import { progressLabel } from '../../learning/progress-labels.ts'
 import { outcomeOf, stepScore } from '../../learning/reward.ts'
 import type { TrainingSample } from '../../models/port.ts'
-import type { LearnableGroup } from '../jobs.ts'
+import type { LearnableGroup } from '../decider/jobs.ts'
 import { chainSample, type JudgeCodec, type JudgedStep } from './judging.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>

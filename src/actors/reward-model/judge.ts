@@ -1,7 +1,7 @@
 /** Judging episodes with a local model: m chains each, all episodes side by side. */
 import type { LocalModelFace } from '../../models/local/model.ts'
 import { type Seed, seedOf } from '../../random.ts'
-import { type EpisodeText, introTokens } from '../policy/packing.ts'
+import { type EpisodeText, introTokens } from '../rollout/packing.ts'
 import { type JudgeCodec, readVerdict, stepTokens, type Verdict } from './judging.ts'
 
 export type JudgedEpisode = EpisodeText & {

@@ -8,14 +8,14 @@ import { stableSum } from '../../learning/moments.ts'
 import type { Score } from '../../learning/reward.ts'
 import type { LocalGeneration } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
-import { allowedColumns } from '../policy/choices.ts'
+import { allowedColumns } from '../rollout/choices.ts'
 import {
   type Codec,
   commandTokens,
   type EpisodeText,
   introTokens,
   observationTokens,
-} from '../policy/packing.ts'
+} from '../rollout/packing.ts'
 import { CAUSE_WORDS, type Cause, VERDICT_WORDS, verdictBehind } from './causes.ts'
 
 /** Asks for a judgement. */

@@ -4,8 +4,8 @@ import { openEnvironment } from '../../environments/open.ts'
 import type { Environment, Task } from '../../environments/port.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
-import { createPlayer } from '../environment/player.ts'
-import { actOver } from '../policy/act-service.ts'
+import { actOver } from '../rollout/act-service.ts'
+import { createPlayer } from '../rollout/player.ts'
 import type { LabelledEpisode } from './cold-start.ts'
 
 /** Far from any seed that a person would choose, and from that of the demonstrations. */

@@ -12,6 +12,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import { stableMean } from '../../learning/moments.ts'
 import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import type { Seed } from '../../random.ts'
+import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
 import {
   adoptFolder,
   checkpointOf,
@@ -19,14 +20,13 @@ import {
   updatedEvents,
   updateFigures,
   weightsFolder,
-} from '../checkpoints.ts'
-import type { ColdStart, Judge, Train } from '../jobs.ts'
-import { withReference } from '../kl-reference.ts'
-import { codecOf } from '../policy/packing.ts'
-import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../recall.ts'
-import { residentModel } from '../resident-model.ts'
-import type { OpenedWorker } from '../start-role.ts'
-import { updateOptions } from '../update-options.ts'
+} from '../learner/checkpoints.ts'
+import { withReference } from '../learner/kl-reference.ts'
+import { residentModel } from '../learner/resident-model.ts'
+import { updateOptions } from '../learner/update-options.ts'
+import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../rollout/log-queries.ts'
+import { codecOf } from '../rollout/packing.ts'
+import type { OpenedWorker } from '../start.ts'
 import { judgeBatch } from './batch.ts'
 import { critiqueText } from './causes.ts'
 import { coldStartRewardModel } from './cold-start.ts'

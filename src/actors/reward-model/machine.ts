@@ -4,12 +4,12 @@ import type { Config } from '../../config.ts'
 import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
 import { accuracyOf } from '../../learning/filters.ts'
 import { seedOf } from '../../random.ts'
-import { BOOK_ENTRIES, BOOK_EVENTS, type Books, bookkeeping } from '../bookkeeping.ts'
-import type { Decider, Output } from '../decider.ts'
-import { askFor, decide, doneBy, emitEvent, fold, unchangedVersion } from '../fold.ts'
-import { groupOver, learnableGroups, readyToLearn } from '../groups.ts'
-import type { ColdStart, Judge, Train } from '../jobs.ts'
-import { byText } from '../names.ts'
+import { BOOK_ENTRIES, BOOK_EVENTS, type Books, bookkeeping } from '../decider/bookkeeping.ts'
+import { groupOver, learnableGroups, readyToLearn } from '../decider/books.ts'
+import type { Decider, Output } from '../decider/decider.ts'
+import { askFor, decide, doneBy, emitEvent, fold, unchangedVersion } from '../decider/fold.ts'
+import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
+import { byText } from '../decider/names.ts'
 import {
   addToBatch,
   type Batch,

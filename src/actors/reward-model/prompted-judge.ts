@@ -3,8 +3,8 @@ import { lastBox, parseScore } from '../../learning/parse-score.ts'
 import type { Score } from '../../learning/reward.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
-import type { EpisodeText } from '../policy/packing.ts'
-import { episodeText, type PromptFile } from '../prompts.ts'
+import { episodeText, type PromptFile } from '../learner/prompts.ts'
+import type { EpisodeText } from '../rollout/packing.ts'
 
 export type PromptedJudging = {
   readonly prompt: PromptFile

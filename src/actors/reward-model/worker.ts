@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import type { Environment } from '../../environments/port.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import type { OpenedWorker } from '../start-role.ts'
+import type { OpenedWorker } from '../start.ts'
 
 /** Only what the provider needs is loaded: a judge behind an endpoint holds no tensors. */
 export async function openRewardModelWorker(
@@ -36,10 +36,18 @@ async function openTestWriter(
 ): Promise<OpenedWorker> {
   switch (config.rewardModel.provider) {
     case 'simulated':
-      return (await import('./scripted-test-writer.ts')).openScriptedTestWriter(config, environment, log)
+      return (await import('../coding/scripted-test-writer.ts')).openScriptedTestWriter(
+        config,
+        environment,
+        log,
+      )
     case 'openai':
-      return (await import('./endpoint-test-writer.ts')).openEndpointTestWriter(config, environment, log)
+      return (await import('../coding/endpoint-test-writer.ts')).openEndpointTestWriter(
+        config,
+        environment,
+        log,
+      )
     case 'local':
-      return (await import('./local-test-writer.ts')).openLocalTestWriter(config, environment, log)
+      return (await import('../coding/local-test-writer.ts')).openLocalTestWriter(config, environment, log)
   }
 }

@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs'
 import { type LossTerms, policyLoss, supervisedLoss } from '../../learning/loss.ts'
+import * as tf from '../../tensorflow/tensorflow.ts'
 import type { LossOptions, TrainingSample } from '../port.ts'
 import { type Allowed, headLogprobs, selectRows } from './head.ts'
 import { squaredNorm } from './optimizer.ts'

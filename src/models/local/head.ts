@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs'
+import * as tf from '../../tensorflow/tensorflow.ts'
 import { activeHeap } from './backend/wasm.ts'
 import { embedding } from './ops.ts'
 

@@ -2,7 +2,7 @@
  * Differentiable operations of the transformer. Each has a fused kernel where the backend registers one, and a
  * composition of TensorFlow.js operations everywhere else.
  */
-import * as tf from '@tensorflow/tfjs'
+import * as tf from '../../tensorflow/tensorflow.ts'
 import type { AttentionShape } from './kernels/attention.ts'
 
 type Saved = tf.Tensor[]

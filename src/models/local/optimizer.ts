@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs'
 import { RlError } from '../../errors.ts'
+import * as tf from '../../tensorflow/tensorflow.ts'
 import { activeHeap } from './backend/wasm.ts'
 import { sizeOf } from './kernels/heap.ts'
 import { type Params, variable, weight } from './params.ts'

@@ -1,6 +1,6 @@
-import * as tf from '@tensorflow/tfjs'
 import { RlError } from '../../errors.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
+import * as tf from '../../tensorflow/tensorflow.ts'
 import type { ModelConfig } from './config.ts'
 
 /**

@@ -1,6 +1,6 @@
-import * as tf from '@tensorflow/tfjs'
 import { RlError } from '../../errors.ts'
 import { seedOf } from '../../random.ts'
+import * as tf from '../../tensorflow/tensorflow.ts'
 import type { Prompt, TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
 import { describeBackend, openBackend } from './backend/backend.ts'
 import {

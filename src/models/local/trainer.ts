@@ -1,7 +1,7 @@
-import * as tf from '@tensorflow/tfjs'
 import { RlError } from '../../errors.ts'
 import { tokenWeights } from '../../learning/loss.ts'
 import { rng } from '../../random.ts'
+import * as tf from '../../tensorflow/tensorflow.ts'
 import type { LossOptions, TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
 import {
   countTrained,

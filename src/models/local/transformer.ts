@@ -2,8 +2,9 @@
  * The forward pass of Qwen2- and Qwen3-shaped decoders over whole sequences, for training and scoring. The incremental
  * pass with a cache is decoder/decoder.ts.
  */
-import * as tf from '@tensorflow/tfjs'
+
 import { RlError } from '../../errors.ts'
+import * as tf from '../../tensorflow/tensorflow.ts'
 import type { ModelConfig } from './config.ts'
 import { attention, embedding, linear, rmsNorm, rotary, swiglu } from './ops.ts'
 import { type LocalModel, weight } from './params.ts'

@@ -1,8 +1,8 @@
 /** Faults of the policy's model: of one rollout alone, never an outcome; and what lacks token ids cannot be trained. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createPlayer } from '../../../src/actors/environment/player.ts'
-import type { ActReply, ActRequest } from '../../../src/actors/policy/act.ts'
+import type { ActReply, ActRequest } from '../../../src/actors/rollout/act.ts'
+import { createPlayer } from '../../../src/actors/rollout/player.ts'
 import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
 import { RlError } from '../../../src/errors.ts'
 import type { EventData } from '../../../src/events/catalogue.ts'

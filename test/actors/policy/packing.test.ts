@@ -1,11 +1,15 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { ActRequest } from '../../../src/actors/policy/act.ts'
 import { choiceActing } from '../../../src/actors/policy/acting.ts'
-import { allowedColumns, choicePath } from '../../../src/actors/policy/choices.ts'
-import { compactCommand, compactIntro, compactObservation } from '../../../src/actors/policy/compact-view.ts'
-import { codecOf, commandTokens, promptTokens } from '../../../src/actors/policy/packing.ts'
 import { demonstrationSample, segmentSample } from '../../../src/actors/policy/samples.ts'
+import type { ActRequest } from '../../../src/actors/rollout/act.ts'
+import { allowedColumns, choicePath } from '../../../src/actors/rollout/choices.ts'
+import { codecOf, commandTokens, promptTokens } from '../../../src/actors/rollout/packing.ts'
+import {
+  compactCommand,
+  compactIntro,
+  compactObservation,
+} from '../../../src/environments/alfworld/compact-view.ts'
 import { float32Column, int32Column, readInt32 } from '../../../src/events/columns.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'

@@ -1,7 +1,7 @@
 /** What a language model is told of a task, and that its answers are proven as symbolic rewrites are. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readPrompt } from '../../../src/actors/prompts.ts'
+import { readPrompt } from '../../../src/actors/learner/prompts.ts'
 import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
 import { goalOfSentence } from '../../../src/environments/alfworld/tasks.ts'
 import type { Direction, RewriteRequest, Task } from '../../../src/environments/port.ts'

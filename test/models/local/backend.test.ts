@@ -1,9 +1,9 @@
-import * as tf from '@tensorflow/tfjs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { BACKENDS, describeBackend, openBackend } from '../../../src/models/local/backend/backend.ts'
 import { selfTest } from '../../../src/models/local/backend/self-test.ts'
 import { rng } from '../../../src/random.ts'
+import * as tf from '../../../src/tensorflow/tensorflow.ts'
 import { relativeError, tryBackend } from './fixtures.ts'
 
 test('auto takes the best backend that works and says why the better ones are passed over', async () => {

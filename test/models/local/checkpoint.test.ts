@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import * as tf from '@tensorflow/tfjs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { RlError } from '../../../src/errors.ts'
@@ -27,6 +26,7 @@ import {
 import { logits, pack } from '../../../src/models/local/transformer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { rng } from '../../../src/random.ts'
+import * as tf from '../../../src/tensorflow/tensorflow.ts'
 import { relativeError, smallConfig, smallModel, tryBackend } from './fixtures.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'checkpoint-'))

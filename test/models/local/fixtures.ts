@@ -40,7 +40,7 @@ export async function smallModel(
   const params = initParams(config, seed)
   const weights = new Map<string, Float64Array>()
   const { uniform } = rng(seed)
-  const { tensor } = await import('@tensorflow/tfjs')
+  const { tensor } = await import('../../../src/tensorflow/tensorflow.ts')
   for (const [name, value] of params) {
     const values = Float32Array.from(await value.data(), (v) =>
       value.shape.length === 1 ? v + uniform() - 0.5 : 12 * v,

@@ -1,4 +1,3 @@
-import * as tf from '@tensorflow/tfjs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { RlError } from '../../../src/errors.ts'
@@ -8,6 +7,7 @@ import { createSampler, type SampleRequest, type SampleResult } from '../../../s
 import { sampleToken } from '../../../src/models/local/sampling.ts'
 import { logits, pack } from '../../../src/models/local/transformer.ts'
 import { rng } from '../../../src/random.ts'
+import * as tf from '../../../src/tensorflow/tensorflow.ts'
 import { smallConfig, smallModel, tryBackend } from './fixtures.ts'
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz.,!'

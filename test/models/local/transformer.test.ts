@@ -1,4 +1,3 @@
-import * as tf from '@tensorflow/tfjs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createDecoder } from '../../../src/models/local/decoder/decoder.ts'
@@ -7,6 +6,7 @@ import { variable } from '../../../src/models/local/params.ts'
 import { createTrainer } from '../../../src/models/local/trainer.ts'
 import { hiddenStates, logits, pack } from '../../../src/models/local/transformer.ts'
 import { rng } from '../../../src/random.ts'
+import * as tf from '../../../src/tensorflow/tensorflow.ts'
 import { randomSample, relativeError, smallConfig, smallModel, tryBackend } from './fixtures.ts'
 import { referenceLogits, referenceLogprobs } from './reference.ts'
 

@@ -1,6 +1,6 @@
 import util from 'node:util'
-import * as tf from '@tensorflow/tfjs'
 import { explain, RlError } from '../../../errors.ts'
+import * as tf from '../../../tensorflow/tensorflow.ts'
 import { openBlas } from './blas.ts'
 import { selfTest } from './self-test.ts'
 import { prepareWasm } from './wasm.ts'
@@ -91,6 +91,7 @@ async function prepare(name: BackendName, forced: boolean, blasThreads: number):
       return 'SIMD, 1 thread'
     }
     case 'cpu':
+      await import('@tensorflow/tfjs-backend-cpu')
       await activate('cpu')
       Object.assign(tf.backend(), { firstUse: false }) // no advice on the terminal to install another backend
       return 'plain JavaScript'

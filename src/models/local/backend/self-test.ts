@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs'
+import * as tf from '../../../tensorflow/tensorflow.ts'
 import { embedding } from '../ops.ts'
 import { createOptimizer } from '../optimizer.ts'
 import { variable } from '../params.ts'

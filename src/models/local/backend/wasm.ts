@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs'
 import type { BackendWasm } from '@tensorflow/tfjs-backend-wasm'
+import * as tf from '../../../tensorflow/tensorflow.ts'
 import { type Heap, openHeap } from '../kernels/heap.ts'
 import { registerWasmKernels } from '../kernels/register.ts'
 

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs'
+import * as tf from '../../../tensorflow/tensorflow.ts'
 import type { Heap } from '../kernels/heap.ts'
 import { type LocalModel, weight } from '../params.ts'
 import { headName, rotaryAngles } from '../transformer.ts'

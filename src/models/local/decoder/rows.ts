@@ -1,5 +1,5 @@
-import type { TensorInfo } from '@tensorflow/tfjs'
 import { rng } from '../../../random.ts'
+import type { TensorInfo } from '../../../tensorflow/tensorflow.ts'
 import type { Heap } from '../kernels/heap.ts'
 
 type Multiply = Heap['multiplyPacked']

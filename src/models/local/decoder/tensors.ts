@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs'
+import * as tf from '../../../tensorflow/tensorflow.ts'
 import { embedding, linear, rmsNorm, rotary, swiglu } from '../ops.ts'
 import { type LocalModel, weight } from '../params.ts'
 import { headWeight, project, rotaryAngles } from '../transformer.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import type { TensorInfo } from '@tensorflow/tfjs'
 import type { BackendWasm } from '@tensorflow/tfjs-backend-wasm'
 import { RlError } from '../../../errors.ts'
+import type { TensorInfo } from '../../../tensorflow/tensorflow.ts'
 
 type Pointer = number
 

@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs'
 import { RlError } from '../../../errors.ts'
+import * as tf from '../../../tensorflow/tensorflow.ts'
 import { type AttentionShape, attentionBackward, attentionForward } from './attention.ts'
 import { type Heap, sizeOf } from './heap.ts'
 

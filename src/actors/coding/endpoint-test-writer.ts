@@ -1,0 +1,67 @@
+/** The writer of unit tests behind an endpoint: it writes by a prompt. Its weights live there, so nothing is trained here. */
+import type { Config } from '../../config.ts'
+import { codingOf } from '../../environments/coding/environment.ts'
+import { parseUnitTest } from '../../environments/coding/parse.ts'
+import type { Environment } from '../../environments/port.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import { unchangedVersion } from '../decider/fold.ts'
+import type { Judge, Train } from '../decider/jobs.ts'
+import { updatedEvents } from '../learner/checkpoints.ts'
+import { createTally, endpointCounters, endpointOf, tryOut } from '../learner/endpoint.ts'
+import { readPrompt } from '../learner/prompts.ts'
+import type { OpenedWorker } from '../start.ts'
+import { readTestHealth } from './test-health.ts'
+import { unitTestJudge, type WriteTests } from './unit-tests.ts'
+
+/** Tasks that are judged at a time; the endpoint's own bound is that of its calls. */
+const JOBS_AT_A_TIME = 16
+
+export function openEndpointTestWriter(
+  config: Config,
+  environment: Environment,
+  log: LogClient,
+): OpenedWorker {
+  const { rewardModel, run } = config
+  const coding = codingOf(environment)
+  const model = endpointOf(rewardModel, config, run.deadlines.scoringSeconds)
+  const prompt = readPrompt('coding-test')
+  const { temperature, topP, maxTokens } = rewardModel
+  const invalid = createTally()
+  const write: WriteTests = async (task, _, seeds, signal) => {
+    const messages = prompt.render({ problem: await coding.describe(task) })
+    const answers = await model.generate(
+      seeds.map((seed) => ({ prompt: { messages }, maxTokens, temperature, topP, seed })),
+      signal,
+    )
+    for (const { text } of answers) {
+      const parsed = parseUnitTest(text)
+      if ('reason' in parsed) invalid.add(`invalid: ${parsed.reason}`)
+    }
+    return answers
+  }
+  const { judge } = unitTestJudge(config, coding, log, { write, promptSha256: prompt.sha256 })
+
+  async function firstVersion() {
+    await tryOut(model)
+    return updatedEvents('reward-model', { ...unchangedVersion(0, ''), stopped: null })
+  }
+
+  async function train(job: Train) {
+    const unchanged = unchangedVersion(job.version, 'the weights live at the endpoint')
+    return updatedEvents('reward-model', { ...unchanged, metrics: await readTestHealth(log, job, config) })
+  }
+
+  return {
+    note: `${rewardModel.model} behind an endpoint, writing unit tests`,
+    worker: {
+      shared: new Set(['judge']),
+      concurrency: JOBS_AT_A_TIME,
+      async perform({ kind, input }, { signal }) {
+        if (kind === 'cold-start') return firstVersion()
+        return kind === 'judge' ? judge(input as Judge, signal) : train(input as Train)
+      },
+      counters: () => ({ ...endpointCounters(model.use()), ...invalid.counts() }),
+      close: () => model.close(),
+    },
+  }
+}

@@ -1,0 +1,82 @@
+/** From an iteration's programs and unit tests to what the tests are worth: rewards, filter, advantages (rlanything 5.3). */
+import type { Config } from '../../config.ts'
+import type { EventData } from '../../events/catalogue.ts'
+import {
+  bestOfNAccuracy,
+  codingMetrics,
+  isTrainable,
+  standardise,
+  type TestedTask,
+  testRewards,
+} from '../../learning/unit-tests.ts'
+import type { LearnableGroup } from '../decider/jobs.ts'
+
+type Trajectory = Pick<EventData<'TrajectoryCompleted'>, 'rollout' | 'outcome'>
+type Scored = Pick<EventData<'StepScored'>, 'rollout'> & {
+  readonly judgements: readonly { readonly score: -1 | 0 | 1 }[]
+}
+type Rules = Pick<Config, 'rewardModel'>
+
+export type TestAdvantages = {
+  /** By slot, [tests]; tasks that nothing can be learned from are left out. */
+  readonly bySlot: ReadonlyMap<string, Float64Array>
+  readonly health: Readonly<Record<string, number>>
+}
+
+/** All of an update of the reward model that needs no tokens. */
+export function testAdvantages(
+  groups: readonly LearnableGroup[],
+  trajectories: readonly Trajectory[],
+  scored: readonly Scored[],
+  { rewardModel }: Rules,
+): TestAdvantages {
+  const [least, most] = rewardModel.accuracyRange
+  const success = new Map(
+    trajectories.flatMap(({ rollout, outcome }) =>
+      outcome.kind === 'scored' ? [[rollout, outcome.success] as const] : [],
+    ),
+  )
+  const votes = new Map(scored.map(({ rollout, judgements }) => [rollout, judgements]))
+  const tested = groups.map(({ rollouts }) => testedTask(rollouts, success, votes))
+  const bySlot = new Map<string, Float64Array>()
+  let trained = 0
+  for (const [i, task] of tested.entries()) {
+    if (!isTrainable(task.dataset, 'reward-model', { least, most })) continue
+    const rewards = testRewards(task)
+    if (!rewards) continue
+    const advantages = rewardModel.normalisation === 'none' ? rewards : standardise(rewards)
+    bySlot.set(groups[i].slot, advantages)
+    trained += advantages.filter((advantage) => advantage !== 0).length
+  }
+  return { bySlot, health: { ...testFigures(tested), trainedTests: trained, tasksTrained: bySlot.size } }
+}
+
+/** Code, UT, Detect and best of N with the counts that they are over; a figure over nothing is absent. */
+export function testFigures(tasks: readonly TestedTask[]): Record<string, number> {
+  const { code, unitTest, detect, counts } = codingMetrics(tasks)
+  const known = { code, unitTest, detect, bestOfN: bestOfNAccuracy(tasks) }
+  return {
+    ...(Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null)) as Record<
+      string,
+      number
+    >),
+    unitTestTasks: counts.unitTestTasks,
+    detectTasks: counts.detectTasks,
+    invalidTestShare: counts.generatedTests === 0 ? 0 : counts.invalidTests / counts.generatedTests,
+  }
+}
+
+/** A task's programs that were judged, and their votes. A test that cannot be read has no vote on any of them. */
+function testedTask(
+  rollouts: readonly string[],
+  success: ReadonlyMap<string, boolean>,
+  votes: ReadonlyMap<string, Scored['judgements']>,
+): TestedTask {
+  const judged = rollouts.filter((rollout) => votes.has(rollout) && success.has(rollout))
+  const [first] = judged
+  return {
+    dataset: judged.map((rollout) => [success.get(rollout)!]),
+    generated: judged.map((rollout) => votes.get(rollout)!.map(({ score }) => score === 1)),
+    valid: first === undefined ? [] : votes.get(first)!.map(({ score }) => score !== 0),
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * A decider is the pure half of a role: an XState machine whose only inputs are events in log order and whose only
+ * outputs are new events and requests for work. No clock, no randomness, no I/O: the same log gives the same outputs.
+ */
+import { type AnyStateMachine, createActor, type InspectionEvent } from 'xstate'
+import { type Config, loggedConfig } from '../../config.ts'
+import type { EventData, EventType, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import type { Role } from '../../events/envelope.ts'
+
+/**
+ * Work for the worker half. It is done when the log holds an event with the natural key `done`; a job whose result is
+ * missing after a restart is simply handed out again.
+ */
+export type Job<Input = unknown> = {
+  readonly kind: string
+  /** Natural key (catalogue.ts) of the event that ends this job, e.g. `PolicyUpdated/3`. */
+  readonly done: string
+  readonly input: Input
+  /** From the config: how long the job may take before it counts as stalled. */
+  readonly deadlineMs: number
+}
+
+export type Output =
+  | { readonly type: 'event'; readonly event: NewEvent }
+  | { readonly type: 'job'; readonly job: Job }
+
+export type Decider = {
+  readonly role: Role
+  /** Emits `Output`s (XState `emit`) and reads events of the types in `interests` only. */
+  readonly machine: AnyStateMachine
+  readonly interests: ReadonlySet<EventType>
+  /**
+   * Folds an event straight into the machine's context where it can neither change the state nor lead to an output, and
+   * says so; false hands it to the machine. For the type that comes a hundred times as often as all others.
+   */
+  readonly absorb?: (context: unknown, event: LoggedEvent) => boolean
+  /** Raised when the machine's context or rules change: snapshots of another version are discarded. */
+  readonly version: number
+  /** The same decider under another config: a log tells by RunStarted which one holds from there on. */
+  readonly under?: (config: Config) => Decider
+}
+
+export type RunningDecider = {
+  readonly decider: Decider
+  /** Feeds one event and returns what the machine asks for because of it. */
+  readonly handle: (event: LoggedEvent) => readonly Output[]
+  /** What a person would call the present state, e.g. `collecting`. */
+  readonly state: () => string
+  readonly context: () => unknown
+  /** Hears of every transition from now on. */
+  readonly inspect: (observer: (event: InspectionEvent) => void) => void
+}
+
+/**
+ * Starts a decider at the beginning of a log. A RunStarted in the middle is where a fork left its parent: state and context
+ * stay, and from there on the config of the fork decides.
+ */
+export function startDecider(decider: Decider): RunningDecider {
+  let outputs: Output[] = []
+  let rules = decider
+  let actor = start(decider.machine)
+
+  function start(machine: AnyStateMachine, from?: { value: unknown; context: unknown }) {
+    const started = createActor(machine, {
+      snapshot: from && machine.resolveState({ value: from.value as string, context: from.context }),
+    })
+    started.on('*', (emitted: unknown) => {
+      outputs.push(emitted as Output)
+    })
+    return started.start()
+  }
+
+  function adopt({ parent, config }: EventData<'RunStarted'>): void {
+    if (parent === null || !decider.under) return
+    rules = decider.under(loggedConfig(config))
+    const { value, context } = actor.getSnapshot()
+    actor.stop()
+    actor = start(rules.machine, { value, context })
+  }
+
+  return {
+    decider,
+    handle(event) {
+      if (!rules.interests.has(event.type)) return []
+      if (rules.absorb?.(actor.getSnapshot().context, event)) return []
+      outputs = []
+      if (event.type === 'RunStarted') adopt(event.data)
+      actor.send(event)
+      return outputs
+    },
+    state: () => stateName(actor.getSnapshot().value),
+    context: () => actor.getSnapshot().context,
+    inspect: (observer) => void actor.system.inspect(observer),
+  }
+}
+
+function stateName(value: unknown): string {
+  if (typeof value === 'string') return value
+  return Object.entries(value as Record<string, unknown>)
+    .map(([name, inner]) => `${name}.${stateName(inner)}`)
+    .join(' ')
+}

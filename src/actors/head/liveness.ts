@@ -1,0 +1,44 @@
+/** What the head tells on `call.actors`: every actor that it heard of, those that went silent included. */
+import { type RunFolder, readConnection } from '../../broker/connection.ts'
+import { explain } from '../../errors.ts'
+import { connectBus } from '../../events/bus.ts'
+import { pack, unpackUntrusted } from '../../events/msgpack.ts'
+import { subjectsOf } from '../../events/subjects.ts'
+import type { WatchedActor } from './watch.ts'
+
+export type LiveRun = {
+  readonly actors: readonly WatchedActor[]
+  /** Rollouts asked for and not yet over. */
+  readonly openWork: number
+  /** Since when nothing is appended because the disk is nearly full (ms since 1970), or null. */
+  readonly pausedSince: number | null
+  readonly position: number
+  readonly deadLetters: number
+  readonly brokerRestarts: number
+}
+
+/** Asks the head of a run, or says why it cannot be asked. */
+export async function askHead(
+  folder: RunFolder,
+  timeoutMs = 1_500,
+): Promise<LiveRun | { readonly unreachable: string }> {
+  const connection = readConnection(folder.connection)
+  if (!connection) return { unreachable: 'no head is running' }
+  try {
+    const bus = await connectBus({
+      url: connection.url,
+      token: connection.token ?? undefined,
+      timeoutMs,
+      name: 'rl',
+    })
+    try {
+      return unpackUntrusted(
+        await bus.request(subjectsOf(folder.run).call('actors'), pack({}), { timeoutMs }),
+      ) as LiveRun
+    } finally {
+      await bus.close()
+    }
+  } catch (error) {
+    return { unreachable: explain(error) }
+  }
+}

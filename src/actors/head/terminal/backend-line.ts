@@ -1,0 +1,14 @@
+import { ensureOpenBlas, installHint } from '../../../broker/find.ts'
+import type { Config } from '../../../config.ts'
+import { probeBackend } from '../../../models/local/backend/probe.ts'
+
+/** What the plan says of the tensor backend; null where no model runs here. Gets OpenBLAS into the cache where it can be had. */
+export async function backendLine(config: Config, say: (line: string) => void): Promise<string | null> {
+  const { policy, rewardModel, backend } = config
+  const judged = rewardModel.mode !== 'off' && rewardModel.provider === 'local'
+  if (policy.provider !== 'local' && !judged) return null
+  const blas = await ensureOpenBlas({ onStep: say })
+  const chosen = await probeBackend(backend)
+  if (blas !== null || !chosen.startsWith('wasm ')) return chosen
+  return `${chosen}; without OpenBLAS models sample and train several times slower: ${installHint('libopenblas0-pthread')}`
+}

@@ -1,0 +1,49 @@
+/** Shows a run while it goes on: on a terminal a bar that is redrawn below the lines, in a pipe plain lines. */
+import type { LoggedEvent } from '../../../events/catalogue.ts'
+import { barLine, follow, startProgress } from './progress.ts'
+
+export type Display = {
+  readonly see: (event: LoggedEvent) => void
+  readonly say: (line: string) => void
+  /** Takes the bar away. */
+  readonly end: () => void
+}
+
+const REDRAW_MS = 200
+
+/** `simulated`: every line says so. */
+export function openDisplay(
+  { iterations, simulated }: { readonly iterations: number; readonly simulated: boolean },
+  output: NodeJS.WriteStream = process.stdout,
+): Display {
+  const progress = startProgress(iterations)
+  const mark = simulated ? ' | simulated' : ''
+  const draws = output.isTTY === true
+  let drawn = false
+
+  function erase(): void {
+    if (drawn) output.write('\r\x1b[2K')
+    drawn = false
+  }
+  function draw(): void {
+    if (progress.iteration < 0) return
+    erase()
+    output.write(`${barLine(progress)}${mark}`.slice(0, (output.columns ?? 80) - 1))
+    drawn = true
+  }
+  function say(line: string): void {
+    erase()
+    output.write(`${line}\n`)
+  }
+  const timer = draws ? setInterval(draw, REDRAW_MS) : undefined
+  return {
+    see(event) {
+      for (const line of follow(progress, event)) say(`${line}${mark}`)
+    },
+    say,
+    end() {
+      clearInterval(timer)
+      erase()
+    },
+  }
+}

@@ -1,0 +1,34 @@
+/** `--dry-run`: the effective config, the plan, and what the policy would be shown first. Starts nothing. */
+import { stringify } from 'yaml'
+import { runFolder } from '../../../broker/connection.ts'
+import { type Config, redact } from '../../../config.ts'
+import { openEnvironment } from '../../../environments/open.ts'
+import type { StartOptions } from '../../../main.ts'
+import { seedOf } from '../../../random.ts'
+import { backendLine } from './backend-line.ts'
+import { planLines } from './plan.ts'
+
+const PROMPTS = 3
+
+export async function dryRun(run: string, config: Config, options: StartOptions): Promise<number> {
+  const print = (text: string) => process.stdout.write(`${text}\n`)
+  print(stringify(redact(config)))
+  const backend = await backendLine(config, print)
+  for (const line of planLines({ run, folder: runFolder(run), config, resumed: false, options, backend }))
+    print(line)
+  if (config.environment.name === 'simulated') {
+    print('  prompts      none: the learner is simulated')
+    return 0
+  }
+  const environment = await openEnvironment(config)
+  const tasks = await environment.tasks(config.environment.splits.train)
+  for (const [index, task] of tasks.slice(0, PROMPTS).entries()) {
+    const { turn } = await environment.reset(task, {
+      seed: seedOf(config.run.seed, 'dry-run', index),
+      maxSteps: config.environment.maxSteps,
+    })
+    print(`--- prompt ${index + 1}: ${task.id} (${task.kind})\n${turn.observation}\n`)
+    if (turn.admissible.length > 0) print(`commands: ${turn.admissible.join(' | ')}\n`)
+  }
+  return 0
+}

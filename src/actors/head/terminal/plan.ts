@@ -1,0 +1,75 @@
+/** One screen that says what a run is going to do. */
+import { relative } from 'node:path'
+import type { RunFolder } from '../../../broker/connection.ts'
+import { type Config, configDigest } from '../../../config.ts'
+import type { StartOptions } from '../../../main.ts'
+
+export type Plan = {
+  readonly run: string
+  readonly folder: RunFolder
+  readonly config: Config
+  readonly resumed: boolean
+  readonly options: StartOptions
+  /** The tensor backend and why; null where no local model is used. */
+  readonly backend: string | null
+}
+
+export function planLines({ run, folder, config, resumed, options, backend }: Plan): readonly string[] {
+  const { environment, policy, rewardModel, adaptation, learning, evaluation } = config
+  const rows: readonly (readonly [string, string])[] = [
+    ['run', `${run}${resumed ? ' (goes on where its log ends)' : ''}, seed ${config.run.seed}`],
+    [
+      'config',
+      `${resumed ? 'that of the log' : options.config}, digest ${configDigest(config).slice(0, 12)}`,
+    ],
+    ['folder', relative('', folder.folder) || folder.folder],
+    [
+      'loop',
+      `${config.run.iterations} iterations of ${environment.tasksPerIteration} tasks x ${environment.rolloutsPerTask} rollouts; staleness up to ${config.run.maxStaleness}`,
+    ],
+    ['tasks', taskText(config)],
+    ['policy', modelText(policy)],
+    [
+      'reward model',
+      rewardModel.mode === 'off'
+        ? 'off'
+        : `${modelText(rewardModel)}, ${rewardModel.mode}, ${rewardModel.samples} judgement${rewardModel.samples === 1 ? '' : 's'} a step`,
+    ],
+    ['backend', backend ?? 'none: no local model'],
+    ['learning', `${learning.reward} reward, lambda ${learning.lambda}, ${learning.advantage} advantages`],
+    [
+      'adaptation',
+      adaptation.enabled
+        ? `${adaptation.rewriter} rewrites at accuracy <= ${adaptation.low} and >= ${adaptation.high}, accepted by ${adaptation.evidence} evidence`
+        : 'off',
+    ],
+    [
+      'evaluation',
+      evaluation.splits.length === 0
+        ? 'none'
+        : `${evaluation.splits.join(', ')} (${evaluation.tasks ?? 'all'} tasks each) at the start, every ${config.run.evaluateEvery} iterations and at the end`,
+    ],
+    [
+      'broker',
+      options.nats === null
+        ? 'a nats-server of its own on loopback, random port and token'
+        : 'the one that --nats names',
+    ],
+    ['roles here', options.roles.length === 0 ? 'none: start them elsewhere' : options.roles.join(', ')],
+  ]
+  return ['', ...rows.map(([name, text]) => `  ${name.padEnd(13)}${text}`), '']
+}
+
+function taskText({ environment }: Config): string {
+  const { name, source, data, tasks, difficulty, maxSteps } = environment
+  const from = source === 'data' ? `from ${data}` : `generated, ${difficulty}`
+  return `${name}, ${from}, ${tasks ?? 'all'} for training, up to ${maxSteps} steps an episode`
+}
+
+function modelText({
+  provider,
+  model,
+  baseUrl,
+}: Pick<Config['policy'], 'provider' | 'model' | 'baseUrl'>): string {
+  return provider === 'openai' ? `${model} at ${baseUrl ?? 'the default endpoint'}` : `${provider} ${model}`
+}

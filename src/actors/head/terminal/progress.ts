@@ -1,0 +1,260 @@
+/** What a run looks like while it goes on: a fold of its events, and the lines that a person reads. */
+import type { LoggedEvent } from '../../../events/catalogue.ts'
+import { type Estimate, wilson } from '../../../learning/interval.ts'
+import { progressLabel } from '../../../learning/progress-labels.ts'
+import { type UnitTestProgress, unitTestProgress } from './unit-test-progress.ts'
+
+export type Progress = {
+  readonly iterations: number
+  iteration: number
+  policyVersion: number
+  requested: number
+  ended: number
+  failed: number
+  judged: number
+  successes: number
+  scored: number
+  accepted: number
+  rejected: number
+  acceptedInAll: number
+  /** Verdicts that agree with the sign of true progress, and with the outcome. */
+  process: { right: number; n: number }
+  outcome: { right: number; n: number }
+  /** Success of the iteration's rollouts by their ids. */
+  success: Map<string, boolean>
+  readonly unitTests: UnitTestProgress
+  generatedTokens: number
+  trainedTokens: number
+  staleness: number
+  iterationStartedMs: number
+  firstIterationMs: number
+  health: string[]
+}
+
+/** What an event makes a person want to read: nothing, or lines. */
+export type Line = string
+
+export function startProgress(iterations: number): Progress {
+  return {
+    iterations,
+    iteration: -1,
+    policyVersion: 0,
+    requested: 0,
+    ended: 0,
+    failed: 0,
+    judged: 0,
+    successes: 0,
+    scored: 0,
+    accepted: 0,
+    rejected: 0,
+    acceptedInAll: 0,
+    process: { right: 0, n: 0 },
+    outcome: { right: 0, n: 0 },
+    success: new Map(),
+    unitTests: unitTestProgress(),
+    generatedTokens: 0,
+    trainedTokens: 0,
+    staleness: 0,
+    iterationStartedMs: 0,
+    firstIterationMs: 0,
+    health: [],
+  }
+}
+
+/** Folds one event into the progress (in place) and returns the lines that it is worth. */
+export function follow(progress: Progress, event: LoggedEvent): readonly Line[] {
+  switch (event.type) {
+    case 'PolicyUpdated':
+      return modelUpdated(progress, 'policy', event)
+    case 'RewardModelUpdated':
+      return modelUpdated(progress, 'reward model', event)
+    case 'IterationStarted':
+      beginIteration(progress, event)
+      return []
+    case 'RolloutRequested':
+      progress.requested++
+      return []
+    case 'TrajectoryCompleted':
+      rolloutEnded(progress, event)
+      return []
+    case 'RolloutFailed':
+      progress.ended++
+      progress.failed++
+      return []
+    case 'ProgramTested':
+      progress.unitTests.see(event)
+      return []
+    case 'StepScored':
+      progress.unitTests.see(event)
+      stepScored(progress, event)
+      return []
+    case 'TrajectoryJudged':
+      progress.judged++
+      return []
+    case 'TaskAccepted':
+      progress.accepted++
+      progress.acceptedInAll++
+      return []
+    case 'TaskRejected':
+      progress.rejected++
+      return []
+    case 'EvaluationCompleted':
+      return [evaluationLine(event)]
+    case 'IterationCompleted':
+      return event.data.accuracy.n > 0 ? [iterationLine(progress, event)] : []
+    case 'StallDetected':
+      return [
+        `stalled: ${event.data.owner} waits for ${event.data.waitingFor} from ${event.data.from} since ${clock(event.data.since)}`,
+      ]
+    case 'ActorFailed':
+      return [`${event.data.role} (${event.data.worker}): ${event.data.error}`]
+    case 'RunPaused':
+      return [`paused: ${event.data.reason}`]
+    case 'RunFailed':
+      return [`failed: ${event.data.reason}`]
+    default:
+      return []
+  }
+}
+
+/** One line that a terminal redraws: how far the present iteration is. */
+export function barLine(progress: Progress, width = 24): string {
+  const total = Math.max(progress.requested, 1)
+  const filled = Math.round((width * progress.ended) / total)
+  const bar = `${'#'.repeat(filled)}${'.'.repeat(width - filled)}`
+  const stage = progress.ended < progress.requested ? 'rollouts' : 'training'
+  return `  iteration ${Math.max(progress.iteration, 0)}/${progress.iterations} [${bar}] ${progress.ended}/${progress.requested} ${stage}, ${progress.judged} judged`
+}
+
+function beginIteration(progress: Progress, { data, time }: LoggedEvent<'IterationStarted'>): void {
+  if (progress.firstIterationMs === 0) progress.firstIterationMs = time
+  progress.unitTests.begin()
+  Object.assign(progress, startIteration(), {
+    iteration: data.iteration,
+    iterationStartedMs: time,
+    staleness: Math.max(0, data.iteration - 1 - data.policyVersion),
+  })
+}
+
+function startIteration(): Partial<Progress> {
+  return {
+    requested: 0,
+    ended: 0,
+    failed: 0,
+    judged: 0,
+    successes: 0,
+    scored: 0,
+    accepted: 0,
+    rejected: 0,
+    process: { right: 0, n: 0 },
+    outcome: { right: 0, n: 0 },
+    success: new Map(),
+    generatedTokens: 0,
+    trainedTokens: 0,
+    health: [],
+  }
+}
+
+function rolloutEnded(progress: Progress, { data }: LoggedEvent<'TrajectoryCompleted'>): void {
+  progress.ended++
+  progress.generatedTokens += data.usage.completionTokens
+  if (data.outcome.kind !== 'scored') return
+  progress.success.set(data.rollout, data.outcome.success)
+  if (data.purpose !== 'train') return
+  progress.scored++
+  if (data.outcome.success) progress.successes++
+}
+
+function stepScored(progress: Progress, { data }: LoggedEvent<'StepScored'>): void {
+  const verdict = data.judgements.reduce((sum, judgement) => sum + judgement.score, 0)
+  if (verdict === 0) return
+  if (data.progress !== null) count(progress.process, verdict > 0 === (progressLabel(data.progress) === 1))
+  const success = progress.success.get(data.rollout)
+  if (success !== undefined) count(progress.outcome, verdict > 0 === success)
+}
+
+function count(tally: { right: number; n: number }, right: boolean): void {
+  tally.n++
+  if (right) tally.right++
+}
+
+function modelUpdated(
+  progress: Progress,
+  what: string,
+  { data }: LoggedEvent<'PolicyUpdated'> | LoggedEvent<'RewardModelUpdated'>,
+): readonly Line[] {
+  progress.trainedTokens += data.metrics.tokens ?? 0
+  if (what === 'policy') progress.policyVersion = data.version
+  if (data.version === 0) return [`${what} ready: ${figures(data.metrics)}`]
+  if (what === 'policy') progress.health.push(healthOf(data.metrics))
+  return data.stopped ? [`${what} ${data.version}: update stopped: ${data.stopped}`] : []
+}
+
+function iterationLine(progress: Progress, { data, time }: LoggedEvent<'IterationCompleted'>): Line {
+  const seconds = (time - progress.iterationStartedMs) / 1000
+  const rate = (progress.generatedTokens + progress.trainedTokens) / Math.max(seconds, 0.001)
+  const done = Math.max(data.iteration, 1)
+  const left = ((time - progress.firstIterationMs) / done) * (progress.iterations - done)
+  const parts = [
+    `iteration ${data.iteration}/${progress.iterations}`,
+    `accuracy ${interval(wilson(data.accuracy.successes, data.accuracy.n))}`,
+    progress.unitTests.line() ??
+      `judge process ${ratio(progress.process)} outcome ${ratio(progress.outcome)}`,
+    `tasks +${progress.accepted} of ${progress.accepted + progress.rejected} (${progress.acceptedInAll} in all)`,
+    ...progress.health,
+    `stale ${progress.staleness}`,
+    `${Math.round(rate)} tok/s`,
+    `${seconds.toFixed(1)} s`,
+    `left ${duration(left)}`,
+  ]
+  if (progress.failed > 0) parts.splice(3, 0, `${progress.failed} rollouts failed`)
+  return parts.filter((part) => part !== '').join(' | ')
+}
+
+function evaluationLine({ data }: LoggedEvent<'EvaluationCompleted'>): Line {
+  const { successes, n } = data.rollouts
+  const failed = data.failed > 0 ? `, ${data.failed} failed` : ''
+  return `evaluation of policy ${data.policyVersion} on ${data.split}: ${interval(wilson(successes, n))}${failed}, ${data.meanSteps.toFixed(1)} steps`
+}
+
+function healthOf(metrics: Readonly<Record<string, number>>): string {
+  const shown = [
+    ['kl', metrics.kl],
+    ['entropy', metrics.entropy],
+    ['clip', metrics.clipShare],
+    ['grad', metrics.gradientNorm],
+    ['flat', metrics.flatShare],
+  ] as const
+  return shown
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name} ${short(value)}`)
+    .join(' ')
+}
+
+function figures(metrics: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(metrics).map(([name, value]) => `${name} ${short(value)}`)
+  return parts.length > 0 ? parts.join(', ') : 'no figures'
+}
+
+function interval({ value, low, high, n }: Estimate): string {
+  return `${value.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}] n ${n}`
+}
+
+function ratio({ right, n }: { right: number; n: number }): string {
+  return n === 0 ? '-' : (right / n).toFixed(2)
+}
+
+function short(value: number): string {
+  return Number.isInteger(value) ? String(value) : Number(value.toPrecision(3)).toString()
+}
+
+export function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 90) return `${seconds} s`
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`
+  return `${(seconds / 3600).toFixed(1)} h`
+}
+
+function clock(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 19)
+}

@@ -1,0 +1,104 @@
+/** What a person reads when a run ends or pauses: how it went, and the commands to look further. */
+import { relative } from 'node:path'
+import type { RunFolder } from '../../../broker/connection.ts'
+import type { Config } from '../../../config.ts'
+import type { EventData } from '../../../events/catalogue.ts'
+import { openLogReader } from '../../../events/log-reader.ts'
+import { wilson } from '../../../learning/interval.ts'
+import { checkpointFolder } from '../../learner/checkpoints.ts'
+
+export type Ended = {
+  readonly folder: RunFolder
+  readonly config: Config
+  readonly end: { readonly kind: 'completed' | 'failed' | 'interrupted'; readonly reason?: string }
+}
+
+type PolicyCheckpoint = { readonly version: number; readonly folder: string }
+
+const READ = ['EvaluationCompleted', 'TaskAccepted', 'IterationCompleted', 'PolicyUpdated'] as const
+
+export function summaryLines({ folder, config, end }: Ended): readonly string[] {
+  const evaluations: EventData<'EvaluationCompleted'>[] = []
+  let accepted = 0
+  let iterations = 0
+  const checkpoints: PolicyCheckpoint[] = []
+  const log = openLogReader(folder.log)
+  for (const event of log.events({ types: READ })) {
+    if (event.type === 'EvaluationCompleted') evaluations.push(event.data)
+    if (event.type === 'PolicyUpdated' && event.data.checkpoint)
+      checkpoints.push({
+        version: event.data.version,
+        folder: checkpointFolder(event.run, event.data.checkpoint),
+      })
+    if (event.type === 'TaskAccepted') accepted++
+    if (event.type === 'IterationCompleted' && event.data.iteration > 0) iterations++
+  }
+  const { position } = log.head()
+  log.close()
+  const run = folder.run
+  const mark = isSimulated(config) ? ' | simulated' : ''
+  return [
+    '',
+    `  ${headline(end, run, iterations, config.run.iterations)}${mark}`,
+    ...config.evaluation.splits.flatMap((split) => trend(split, evaluations)).map((line) => line + mark),
+    ...checkpointLines(checkpoints, config.evaluation.splits[0], evaluations),
+    `  ${accepted} tasks accepted; ${position} events in ${relative('', folder.log)}`,
+    '',
+    ...(end.kind === 'completed' ? [] : [`  go on:        npm start -- --role head --run ${run}`]),
+    `  look further: npm run -s rl -- status ${run}`,
+    `                npm run -s rl -- projections ${run} show`,
+    `                npm run -s rl -- log ${run} tail`,
+    `                npm run -s rl -- log ${run} verify`,
+  ]
+}
+
+/** Where the policy's last weights lie, and those that did best where it was evaluated: the best of a curve is no measurement. */
+function checkpointLines(
+  checkpoints: readonly PolicyCheckpoint[],
+  split: string | undefined,
+  evaluations: readonly EventData<'EvaluationCompleted'>[],
+): string[] {
+  const holding = (version: number) => checkpoints.findLast((one) => one.version <= version)
+  const own = evaluations.filter((evaluation) => evaluation.split === split)
+  const share = ({ rollouts }: (typeof own)[number]) => rollouts.successes / Math.max(1, rollouts.n)
+  const best = own.reduce<(typeof own)[number] | undefined>(
+    (before, one) => (before && share(before) > share(one) ? before : one),
+    undefined,
+  )
+  const last = checkpoints.at(-1)
+  if (!last) return []
+  const bestHolder = best && holding(best.policyVersion)
+  return [
+    `  policy     ${relative('', last.folder)} (last)`,
+    ...(best && bestHolder && own.length > 1
+      ? [
+          `             ${relative('', bestHolder.folder)} (best of ${own.length} evaluations on ${split}: ${share(best).toFixed(3)})`,
+        ]
+      : []),
+  ]
+}
+
+/** Whether any of it is made up: then no figure is a measurement. */
+export function isSimulated({ environment, policy, rewardModel }: Config): boolean {
+  return [environment.name, policy.provider, rewardModel.provider].includes('simulated')
+}
+
+function headline(end: Ended['end'], run: string, done: number, wanted: number): string {
+  if (end.kind === 'completed') return `run ${run} is complete: ${done} iterations`
+  if (end.kind === 'failed') return `run ${run} failed after ${done} of ${wanted} iterations: ${end.reason}`
+  return `run ${run} paused after ${done} of ${wanted} iterations`
+}
+
+/** From the first evaluation of a split to the last, with intervals. */
+function trend(split: string, evaluations: readonly EventData<'EvaluationCompleted'>[]): string[] {
+  const own = evaluations.filter((evaluation) => evaluation.split === split)
+  const first = own.at(0)
+  const last = own.at(-1)
+  if (!first || !last) return []
+  return [`  ${split.padEnd(10)} ${shown(first)}${first === last ? '' : ` -> ${shown(last)}`}`]
+}
+
+function shown({ rollouts, policyVersion }: EventData<'EvaluationCompleted'>): string {
+  const { value, low, high, n } = wilson(rollouts.successes, rollouts.n)
+  return `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}] n ${n} (policy ${policyVersion})`
+}

@@ -1,0 +1,93 @@
+/** Checkpoints of a run: one Hugging Face folder a version, and which of them holds a version's weights. */
+import { existsSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { runFolder } from '../../broker/connection.ts'
+import { RlError } from '../../errors.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import { readModelFolder, weightsDigest } from '../../models/local/checkpoint.ts'
+import type { TrainableModel, UpdateMetrics } from '../../models/port.ts'
+import { readEvents } from '../rollout/log-queries.ts'
+
+export type ModelRole = 'policy' | 'reward-model'
+export type Checkpoint = NonNullable<EventData<'PolicyUpdated'>['checkpoint']>
+
+const UPDATED = { policy: 'PolicyUpdated', 'reward-model': 'RewardModelUpdated' } as const
+
+/** Where a version is kept in its run's folder. */
+export function checkpointPath(role: ModelRole, version: number): string {
+  return `checkpoints/${role}/${String(version).padStart(5, '0')}`
+}
+
+export function checkpointFolder(run: string, { path }: Pick<Checkpoint, 'path'>): string {
+  return join(runFolder(run).folder, path)
+}
+
+/** Writes the model's weights (and optimiser state) as a version of its role. */
+export async function saveCheckpoint(
+  model: TrainableModel,
+  run: string,
+  role: ModelRole,
+  version: number,
+): Promise<Checkpoint> {
+  const path = checkpointPath(role, version)
+  return { path, sha256: await model.save(checkpointFolder(run, { path })) }
+}
+
+/** Copies a finished model folder as a version of a role. */
+export async function adoptFolder(
+  folder: string,
+  run: string,
+  role: ModelRole,
+  version: number,
+): Promise<Checkpoint> {
+  const path = checkpointPath(role, version)
+  const own = checkpointFolder(run, { path })
+  await cp(folder, own, { recursive: true })
+  return { path, sha256: await weightsDigest(await readModelFolder(own)) }
+}
+
+/**
+ * The folder with the weights of a version: its own, or where weights did not change that of an earlier one. A version from
+ * before a fork lies with the run that made it.
+ */
+export async function checkpointOf(
+  log: LogClient,
+  role: ModelRole,
+  version: number,
+): Promise<{ readonly folder: string; readonly sha256: string }> {
+  const { events } = await readEvents(log, 1, [UPDATED[role]])
+  const found = events.filter(({ data }) => data.version <= version && data.checkpoint !== null).at(-1)
+  if (!found?.data.checkpoint)
+    throw new RlError(`the log holds no checkpoint of ${role} version ${version}`, {
+      code: 'model.no-checkpoint',
+    })
+  const { checkpoint } = found.data
+  return { folder: checkpointFolder(found.run, checkpoint), sha256: checkpoint.sha256 }
+}
+
+/** The folder with a version's weights; that of a version 0 which this run has just made and not told yet. */
+export async function weightsFolder(log: LogClient, role: ModelRole, version: number): Promise<string> {
+  const own = checkpointFolder(log.run, { path: checkpointPath(role, version) })
+  if (version === 0 && existsSync(own)) return own
+  return (await checkpointOf(log, role, version)).folder
+}
+
+/** The two events that make a new version known: its files are complete, and it may be used. */
+export function updatedEvents(role: ModelRole, data: EventData<'PolicyUpdated'>): NewEvent[] {
+  const updated: NewEvent = { type: UPDATED[role], data }
+  if (data.checkpoint === null) return [updated]
+  const { sha256, path } = data.checkpoint
+  return [{ type: 'CheckpointSealed', data: { role, version: data.version, sha256, path } }, updated]
+}
+
+/** Figures of an update as they stand in its event, and why it stopped early. */
+export function updateFigures({ stopped, ...metrics }: UpdateMetrics): {
+  readonly metrics: Record<string, number>
+  readonly stopped: string | null
+} {
+  if (stopped === null) return { metrics, stopped }
+  const where = stopped.sample === undefined ? '' : ` at ${stopped.sample}`
+  return { metrics, stopped: `${stopped.reason} ${stopped.value}${where}` }
+}

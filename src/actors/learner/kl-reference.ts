@@ -1,0 +1,29 @@
+import type { LogClient } from '../../events/log-client.ts'
+import type { BackendChoice } from '../../models/local/backend/backend.ts'
+import { openLocalModel } from '../../models/local/model.ts'
+import type { TrainingSample } from '../../models/port.ts'
+import { checkpointOf, type ModelRole } from './checkpoints.ts'
+
+/**
+ * The samples with the log-probs of the KL reference: version 0 for `base`; for `iteration` the behaviour log-probs stand
+ * already in the samples.
+ */
+export async function withReference(
+  samples: readonly TrainingSample[],
+  kind: 'iteration' | 'base',
+  {
+    log,
+    role,
+    backend,
+  }: { readonly log: LogClient; readonly role: ModelRole; readonly backend: BackendChoice },
+): Promise<readonly TrainingSample[]> {
+  if (kind === 'iteration') return samples
+  const { folder } = await checkpointOf(log, role, 0)
+  const base = await openLocalModel({ folder, backend })
+  try {
+    const logprobs = await base.score(samples)
+    return samples.map((sample, i) => ({ ...sample, referenceLogprobs: logprobs[i] }))
+  } finally {
+    await base.close()
+  }
+}

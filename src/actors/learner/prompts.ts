@@ -1,0 +1,88 @@
+/** Prompts are files in config/prompts: events name the SHA-256 of the one that was used. */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { RlError } from '../../errors.ts'
+import type { ChatMessage } from '../../models/port.ts'
+
+export type PromptFile = {
+  /** Of the whole file. */
+  readonly sha256: string
+  /** The messages with every placeholder filled. Errors: `prompt.placeholder`. */
+  readonly render: (values: Readonly<Record<string, string>>) => ChatMessage[]
+}
+
+const FOLDER = fileURLToPath(new URL('../../config/prompts/', import.meta.url))
+const ROLES = { System: 'system', User: 'user' } as const
+const PLACEHOLDER = /\{\{([a-z]+)\}\}/g
+
+/** Reads `config/prompts/<name>.md`: a line for people, then the parts `# System` and `# User`. Errors: `prompt.missing`. */
+export function readPrompt(name: string, folder = FOLDER): PromptFile {
+  const path = `${folder}${name}.md`
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new RlError(`there is no prompt file ${path}`, {
+      code: 'prompt.missing',
+      hint: 'restore config/prompts',
+      cause,
+    })
+  }
+  return parsePrompt(name, text)
+}
+
+export function parsePrompt(name: string, text: string): PromptFile {
+  const pieces = text.split(/^# (System|User)$/m).slice(1)
+  const parts = pieces.flatMap((title, i) =>
+    i % 2 === 0 ? [{ role: ROLES[title as keyof typeof ROLES], content: pieces[i + 1].trim() }] : [],
+  )
+  if (!parts.some(({ role }) => role === 'user'))
+    throw new RlError(`the prompt '${name}' has no part '# User'`, { code: 'prompt.missing' })
+  return {
+    sha256: createHash('sha256').update(text).digest('hex'),
+    render: (values) =>
+      parts.map(({ role, content }) => ({
+        role,
+        content: content.replace(PLACEHOLDER, (_, key: string) => {
+          const value = values[key]
+          if (value === undefined)
+            throw new RlError(`the prompt '${name}' asks for {{${key}}}`, {
+              code: 'prompt.placeholder',
+              hint: `it may use ${Object.keys(values).join(', ')}`,
+            })
+          return value
+        }),
+      })),
+  }
+}
+
+/** An episode in lines, for prompts. */
+export type EpisodeLines = {
+  /** [actions + 1], or [actions] where the last one is not to be shown. */
+  readonly observations: readonly string[]
+  readonly actions: readonly string[]
+}
+
+/**
+ * `observation: …` and `action: …` in turn, from the first observation on.
+ * @param steps how many of the latest actions are shown; the first observation always is
+ * @param numbered whether actions bear their number, from 1
+ */
+export function episodeText(
+  { observations, actions }: EpisodeLines,
+  { steps = null, numbered = false }: { readonly steps?: number | null; readonly numbered?: boolean } = {},
+): string {
+  const first = steps === null ? 0 : Math.max(0, actions.length - steps)
+  const lines = [`observation: ${withoutWelcome(observations[0])}`]
+  if (first > 0) lines.push(`(${first} earlier steps are left out)`)
+  for (let i = first; i < actions.length; i++) {
+    lines.push(`${numbered ? `action ${i + 1}` : 'action'}: ${actions[i]}`)
+    if (i + 1 < observations.length) lines.push(`observation: ${observations[i + 1]}`)
+  }
+  return lines.join('\n')
+}
+
+function withoutWelcome(observation: string): string {
+  return observation.startsWith('-= Welcome') ? observation.split('\n\n').slice(1).join('\n') : observation
+}

@@ -1,0 +1,79 @@
+/** One local model that holds the weights of one version at a time, used by many and changed by one. */
+import type { TrainableModel } from '../../models/port.ts'
+
+/** A model with what its role made around it. */
+type Face = { readonly model: TrainableModel }
+
+export type ResidentModel<F extends Face> = {
+  /** Works with the weights of a version; several may at a time. Other weights are loaded first where it has others. */
+  readonly use: <T>(version: number, work: (face: F) => Promise<T>) => Promise<T>
+  /** Works alone, from one version's weights to the next's. Where it fails the weights count as unknown. */
+  readonly change: <T>(from: number, to: number, work: (face: F) => Promise<T>) => Promise<T>
+  readonly close: () => Promise<void>
+}
+
+export type ResidentModelOptions<F extends Face> = {
+  /** The folder with a version's weights. */
+  readonly folderOf: (version: number) => Promise<string>
+  readonly open: (folder: string) => Promise<F>
+}
+
+const UNKNOWN = -1
+
+export function residentModel<F extends Face>({ folderOf, open }: ResidentModelOptions<F>): ResidentModel<F> {
+  let held: { readonly face: F; version: number } | null = null
+  let turn: Promise<unknown> = Promise.resolve()
+  const active = new Set<Promise<unknown>>()
+
+  function alone<T>(work: () => Promise<T>): Promise<T> {
+    const mine = turn.then(() => Promise.allSettled(active)).then(work)
+    turn = mine.catch(() => {})
+    return mine
+  }
+
+  async function prepare(version: number): Promise<F> {
+    if (held?.version === version) return held.face
+    const folder = await folderOf(version)
+    if (held === null) held = { face: await open(folder), version }
+    else {
+      held.version = UNKNOWN
+      await held.face.model.load(folder)
+      held.version = version
+    }
+    return held.face
+  }
+
+  return {
+    async use(version, work) {
+      for (;;) {
+        const before = turn
+        await before
+        if (turn !== before) continue
+        if (held?.version !== version) {
+          await alone(() => prepare(version))
+          continue
+        }
+        const result = work(held.face)
+        active.add(result)
+        try {
+          return await result
+        } finally {
+          active.delete(result)
+        }
+      }
+    },
+    change: (from, to, work) =>
+      alone(async () => {
+        const face = await prepare(from)
+        if (held) held.version = UNKNOWN
+        const result = await work(face)
+        if (held) held.version = to
+        return result
+      }),
+    close: () =>
+      alone(async () => {
+        await held?.face.model.close()
+        held = null
+      }),
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * Plays many episodes at once: every tick gathers all that wait for an action, asks the policy once, and steps them.
+ * Episodes join and leave at any tick; what an episode becomes depends on its own seed alone.
+ */
+import type { Environment, Episode, Task } from '../../environments/port.ts'
+import { RlError } from '../../errors.ts'
+import type { EventData } from '../../events/catalogue.ts'
+import { seedOf } from '../../random.ts'
+import type { Act, ActReply, ActRequest } from './act.ts'
+import { type SegmentBuilder, segmentBuilder } from './segments.ts'
+
+type Request = EventData<'RolloutRequested'>
+type Trajectory = EventData<'TrajectoryCompleted'>
+
+export type Played = {
+  readonly trajectory: Trajectory
+  /** What its program made of the task's own tests; null where there are none. */
+  readonly tested: EventData<'ProgramTested'> | null
+}
+
+export type Player = {
+  /**
+   * Plays one rollout to its end, from a start of its own or from where another has come to. Rejects with code `rollout.env`
+   * or `rollout.infra`; such a fault is never an outcome.
+   */
+  readonly play: (request: Request, task: Task, from?: OpenEpisode) => Promise<Trajectory>
+  /** As `play`, with what the tests of a program say. */
+  readonly playTested: (request: Request, task: Task, from?: OpenEpisode) => Promise<Played>
+  /** Ends all that is being played. */
+  readonly stop: () => void
+}
+
+/** An episode that is not over, with what was seen [actions + 1] and done in it. */
+export type OpenEpisode = {
+  readonly episode: Episode
+  readonly observations: readonly string[]
+  readonly actions: readonly string[]
+}
+
+type Live = {
+  readonly request: Request
+  readonly task: Task
+  episode: Episode
+  readonly observations: string[]
+  readonly actions: string[]
+  readonly segments: SegmentBuilder
+  readonly invalid: Record<string, number>
+  readonly usage: { promptTokens: number; cachedTokens: number; completionTokens: number }
+  trainable: boolean
+  promptSha256: string | undefined
+  readonly startedMs: number
+  readonly finish: (played: Played) => void
+  readonly fail: (error: RlError) => void
+}
+
+export type PlayerOptions = {
+  readonly environment: Environment
+  readonly act: Act
+  /** How long one tick's answer of the policy may take. */
+  readonly actDeadlineMs: number
+}
+
+export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions): Player {
+  const live = new Set<Live>()
+  const stopped = new AbortController()
+  let ticking = false
+
+  async function start(request: Request, task: Task): Promise<OpenEpisode> {
+    try {
+      const episode = await environment.reset(task, {
+        seed: seedOf(request.seed, 'reset'),
+        maxSteps: request.maxSteps,
+      })
+      return { episode, observations: [episode.turn.observation], actions: [] }
+    } catch (cause) {
+      throw fault('env', `task '${task.id}' cannot be started`, cause)
+    }
+  }
+
+  async function playTested(request: Request, task: Task, from?: OpenEpisode): Promise<Played> {
+    const startedMs = performance.now()
+    const { episode, observations, actions } = from ?? (await start(request, task))
+    return new Promise((finish, fail) => {
+      live.add({
+        request,
+        task,
+        episode,
+        observations: [...observations],
+        actions: [...actions],
+        segments: segmentBuilder(),
+        invalid: {},
+        usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+        trainable: true,
+        promptSha256: undefined,
+        startedMs,
+        finish,
+        fail,
+      })
+      void run()
+    })
+  }
+
+  async function run(): Promise<void> {
+    if (ticking) return
+    ticking = true
+    while (live.size > 0) {
+      await new Promise(setImmediate)
+      await tick([...live])
+    }
+    ticking = false
+  }
+
+  async function tick(batch: readonly Live[]): Promise<void> {
+    const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(actDeadlineMs)])
+    let replies: readonly ActReply[]
+    try {
+      replies = await act(batch.map(toRequest), signal)
+    } catch (cause) {
+      for (const one of batch) end(one, () => one.fail(fault('infra', 'the policy did not answer', cause)))
+      return
+    }
+    for (const [i, one] of batch.entries()) void advance(one, replies[i])
+  }
+
+  async function advance(one: Live, reply: ActReply): Promise<void> {
+    if (reply.fault !== undefined) {
+      end(one, () => one.fail(fault('infra', 'the policy did not answer', reply.fault)))
+      return
+    }
+    if (!reply.fits) {
+      end(one, () => one.finish({ trajectory: trajectory(one, 'context'), tested: null }))
+      return
+    }
+    record(one, reply)
+    try {
+      one.episode = one.episode.step(reply.action)
+    } catch (cause) {
+      end(one, () => one.fail(fault('env', `task '${one.task.id}' failed at '${reply.action}'`, cause)))
+      return
+    }
+    one.actions.push(reply.action)
+    one.observations.push(one.episode.turn.observation)
+    const { done, ended } = one.episode.turn
+    if (!done) return
+    // Out of the tick: a program that is still running must not hold up the others.
+    live.delete(one)
+    try {
+      one.episode = (await environment.settle?.(one.episode)) ?? one.episode
+      one.finish({
+        trajectory: trajectory(one, one.episode.turn.ended ?? ended ?? 'step-limit'),
+        tested: tested(one),
+      })
+    } catch (cause) {
+      one.fail(fault('infra', `the outcome of task '${one.task.id}' could not be found`, cause))
+    }
+  }
+
+  function end(one: Live, settle: () => void): void {
+    live.delete(one)
+    settle()
+  }
+
+  return {
+    play: async (request, task, from) => (await playTested(request, task, from)).trajectory,
+    playTested,
+    stop: () => stopped.abort(new RlError('the player was stopped', { code: 'rollout.infra' })),
+  }
+}
+
+function toRequest(one: Live): ActRequest {
+  const { request, task, episode, observations, actions, segments } = one
+  return {
+    rollout: request.rollout,
+    task: task.id,
+    kind: task.kind,
+    goal: task.goal,
+    observations,
+    actions,
+    admissible: episode.turn.admissible,
+    packedTokens: segments.length(),
+    policyVersion: request.policyVersion,
+    seed: seedOf(request.seed, 'act', actions.length),
+    evaluation: request.purpose === 'evaluation',
+  }
+}
+
+function record(one: Live, reply: ActReply): void {
+  if (reply.tokens) one.segments.add(one.actions.length, reply.tokens, reply.continues)
+  else one.trainable = false
+  if (reply.invalid !== null) one.invalid[reply.invalid] = (one.invalid[reply.invalid] ?? 0) + 1
+  one.promptSha256 = reply.promptSha256
+  one.usage.promptTokens += reply.usage.promptTokens
+  one.usage.cachedTokens += reply.usage.cachedTokens
+  one.usage.completionTokens += reply.usage.completionTokens
+}
+
+function trajectory(one: Live, ended: Trajectory['ended']): Trajectory {
+  const { request, episode } = one
+  const value = episode.outcome()
+  return {
+    rollout: request.rollout,
+    iteration: request.iteration,
+    purpose: request.purpose,
+    split: request.split,
+    slot: request.slot,
+    task: request.task,
+    index: request.index,
+    policyVersion: request.policyVersion,
+    seed: request.seed,
+    outcome: { kind: 'scored', value, success: value === 1 },
+    ended,
+    steps: one.actions.length,
+    observations: one.observations,
+    actions: one.actions,
+    invalid: one.invalid,
+    trainable: one.trainable,
+    segments: one.trainable ? one.segments.build() : [],
+    ...(one.promptSha256 === undefined ? {} : { promptSha256: one.promptSha256 }),
+    usage: one.usage,
+    timing: { durationMs: Math.round(performance.now() - one.startedMs) },
+  }
+}
+
+function tested({ request, episode }: Live): EventData<'ProgramTested'> | null {
+  if (!episode.tested) return null
+  const { rollout, iteration, purpose, slot, task } = request
+  const { passed, verdicts } = episode.tested
+  const passedU8 = Uint8Array.from(passed, (pass) => (pass ? 1 : 0))
+  return { rollout, iteration, purpose, slot, task, passedU8, verdicts: [...verdicts] }
+}
+
+function fault(cause: 'env' | 'infra', message: string, error: unknown): RlError {
+  const reason = error instanceof Error ? error.message : String(error)
+  return new RlError(`${message}: ${reason}`, { code: `rollout.${cause}`, cause: error })
+}

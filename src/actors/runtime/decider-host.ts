@@ -1,0 +1,154 @@
+/**
+ * Hosts a decider on the bus: feeds it the log, appends the events that it asks for, and hands out its jobs. While it
+ * catches up after a restart its outputs are only noted; then those that the log does not hold yet are carried out.
+ */
+import { createHash } from 'node:crypto'
+import { keyOf, type LoggedEvent, type NewEvent } from '../../events/catalogue.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import { subscribeBatches } from '../../events/subscription.ts'
+import { type Decider, type Job, type RunningDecider, startDecider } from '../decider/decider.ts'
+
+export type OpenJob = {
+  readonly job: Job
+  /** The event that asked for it. */
+  readonly event: LoggedEvent
+}
+
+export type DeciderHost = {
+  readonly running: RunningDecider
+  /** Last position that the decider was fed. */
+  readonly position: () => number
+  readonly caughtUp: () => boolean
+  /** Fails when an output was refused or the decider threw. */
+  readonly done: Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+export type DeciderHostOptions = {
+  readonly decider: Decider
+  readonly log: LogClient
+  /** A job begins; called in order, and again for the same job only after a restart. */
+  readonly onJob: (open: OpenJob) => void
+  /** The log holds the event that ends a job. */
+  readonly onSettled: (key: string) => void
+}
+
+type Noted = { readonly event: NewEvent; readonly id: string; readonly cause: string }
+
+/** Natural keys asked for in one request. */
+const KEYS_A_REQUEST = 5_000
+
+export async function hostDecider({
+  decider,
+  log,
+  onJob,
+  onSettled,
+}: DeciderHostOptions): Promise<DeciderHost> {
+  const running = startDecider(decider)
+  let caughtUp = false
+  let noted: Noted[] = []
+  let outbox: Noted[][] = []
+  let sending: Promise<void> | null = null
+  const jobs = new Map<string, OpenJob>()
+  let fail: (error: unknown) => void = () => {}
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  failed.catch(() => {})
+
+  function feed(event: LoggedEvent): void {
+    const key = keyOf(event)
+    if (key !== null && jobs.delete(key) && caughtUp) onSettled(key)
+    const events: Noted[] = []
+    for (const [index, output] of running.handle(event).entries()) {
+      if (output.type === 'event')
+        events.push({ event: output.event, id: outputId(log.run, decider, event.id, index), cause: event.id })
+      else {
+        const open = { job: output.job, event }
+        jobs.set(output.job.done, open)
+        if (caughtUp) onJob(open)
+      }
+    }
+    if (!caughtUp) noted.push(...events)
+    else if (events.length > 0) outbox.push(events)
+  }
+
+  /** One append after the other, so that the log has the outputs in the order of their causes. */
+  function send(): void {
+    sending ??= (async () => {
+      while (outbox.length > 0) {
+        const batch = outbox
+        outbox = []
+        await Promise.all(
+          batch.map((events) =>
+            log.append(
+              events.map(({ event }) => event),
+              { cause: events[0].cause, ids: events.map(({ id }) => id) },
+            ),
+          ),
+        )
+      }
+    })()
+      .catch(fail)
+      .finally(() => {
+        sending = null
+        if (outbox.length > 0) send()
+      })
+  }
+
+  /** Drops what the log holds already, from before the restart. Outputs without a key have the same id as then. */
+  async function carryOn(): Promise<void> {
+    const keys = [...new Set([...noted.map(({ event }) => keyOf(event)), ...jobs.keys()])].filter(
+      (key) => key !== null,
+    )
+    const present = new Set<string>()
+    for (let at = 0; at < keys.length; at += KEYS_A_REQUEST) {
+      const part = keys.slice(at, at + KEYS_A_REQUEST)
+      const positions = await log.positionsOf(part)
+      part.forEach((key, index) => {
+        if (positions[index] !== null) present.add(key)
+      })
+    }
+    for (const output of noted) {
+      const key = keyOf(output.event)
+      if (key === null || !present.has(key)) outbox.push([output])
+    }
+    noted = []
+    for (const [key, open] of jobs) {
+      if (present.has(key)) jobs.delete(key)
+      else onJob(open)
+    }
+    caughtUp = true
+    send()
+  }
+
+  const subscription = await subscribeBatches(
+    { bus: log.bus, run: log.run, types: [...decider.interests], onCaughtUp: carryOn },
+    (events) => {
+      for (const event of events) feed(event)
+      if (caughtUp) send()
+    },
+  )
+
+  return {
+    running,
+    position: subscription.position,
+    caughtUp: () => caughtUp,
+    done: Promise.race([subscription.done, failed]),
+    async stop() {
+      await subscription.stop()
+      await sending
+    },
+  }
+}
+
+/** The id of an output follows from what caused it: sent again after a restart, it is the same event. */
+export function outputId(run: string, decider: Decider, cause: string, index: number): string {
+  const digest = createHash('sha256').update(`${run}/${decider.role}/${cause}/${index}`).digest()
+  digest[6] = (digest[6] & 0x0f) | 0x80
+  digest[8] = (digest[8] & 0x3f) | 0x80
+  const hex = digest.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join(
+    '-',
+  )
+}

@@ -1,0 +1,49 @@
+/** The effect half of a role: does jobs and answers calls. It keeps nothing that a restart may not lose. */
+import type { Bus, Serve } from '../../events/bus.ts'
+import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import type { Job } from '../decider/decider.ts'
+import type { WorkKind } from './work.ts'
+
+export type JobContext = {
+  readonly bus: Bus
+  readonly log: LogClient
+  readonly run: string
+  /** `role/worker`. */
+  readonly actor: string
+  /** Aborted when the actor stops, or when somebody else's result is in the log already. */
+  readonly signal: AbortSignal
+  /** 1 for the first time that this job is tried. */
+  readonly attempt: number
+  /** The event that asked for it; null where a job came from another process. */
+  readonly event: LoggedEvent | null
+  /** Names a wait within the job, for `rl status` and stalls; the function returned ends it. */
+  readonly lease: (waitingFor: string, from: string, deadlineMs: number) => () => void
+}
+
+/** Work that comes from a queue: which events bring it, and what job they stand for. */
+export type QueueWork = {
+  readonly kind: WorkKind
+  readonly concurrency: number
+  readonly jobOf: (event: LoggedEvent) => Job
+  /** What to append when the work was tried `attempts` times in vain, e.g. RolloutFailed; one of them has the job's natural key. */
+  readonly exhausted: (event: LoggedEvent, attempts: number, lastError: string) => readonly NewEvent[]
+}
+
+export type Worker = {
+  /**
+   * Does a job and returns its events, the one that ends it last: they are appended together. A fault of the
+   * infrastructure is thrown and tried again.
+   */
+  readonly perform: (job: Job, context: JobContext) => Promise<readonly NewEvent[]>
+  /** Jobs of the decider that any worker of the role may do, through a queue; the others are done beside the decider. */
+  readonly shared?: ReadonlySet<string>
+  /** Jobs that this process does at a time: those of the decider, and those of the shared queue. */
+  readonly concurrency?: number
+  readonly queues?: readonly QueueWork[]
+  /** Answers requests on `call.<name>`, shared among all workers that serve the name. */
+  readonly services?: Readonly<Record<string, Serve>>
+  /** What it counts since it began, by name, for `rl status`: faults of an endpoint, tokens, unreadable answers. */
+  readonly counters?: () => Readonly<Record<string, number>>
+  readonly close?: () => Promise<void>
+}

@@ -1,0 +1,230 @@
+/**
+ * A learner made of formulas: stands in for models and environments in tests, for sizing a run and for bisecting. Success of
+ * a rollout has probability sigmoid(skill - difficulty), where the policy's skill travels in the metrics of PolicyUpdated
+ * and the difficulty in the task's recipe. All draws come from the seeds in events and jobs. Every text that it writes
+ * begins with `simulated`.
+ */
+import type { Config } from '../../config.ts'
+import type { Direction, Task } from '../../environments/port.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import { accuracyOf } from '../../learning/filters.ts'
+import { rng, type Seed, seedOf } from '../../random.ts'
+import type { Judge, LearnableGroup, RewriteTask, Train } from '../decider/jobs.ts'
+import { slotName } from '../decider/names.ts'
+
+type Trajectory = EventData<'TrajectoryCompleted'>
+type Update = EventData<'PolicyUpdated'>
+
+/** Skill at which half of the tasks of difficulty 0 succeed is 0; a cold-started policy begins below it. */
+const FIRST_SKILL = -0.4
+const EMPTY = new Uint8Array()
+
+/** The tasks of a split: difficulties spread evenly over [-2, 2], a little harder out of domain. */
+export function simulatedTasks(split: string, limit: number | null, seed: Seed): Task[] {
+  return Array.from({ length: limit ?? 64 }, (_, index) => {
+    const draw = rng(seedOf(seed, split, index)).uniform()
+    const difficulty = 4 * draw - 2 + (split === 'ood' ? 0.5 : 0)
+    return simulatedTask(slotName(split, index), difficulty)
+  })
+}
+
+function simulatedTask(id: string, difficulty: number): Task {
+  const rounded = Math.round(difficulty * 1000) / 1000
+  return {
+    id: `simulated-${id}`,
+    environment: 'simulated',
+    kind: 'simulated',
+    goal: `simulated task of difficulty ${rounded}`,
+    recipe: { difficulty: rounded },
+  }
+}
+
+/** Probability that a rollout of the task succeeds. */
+export function simulatedSuccess(task: Task, skill: number): number {
+  return 1 / (1 + Math.exp(Number(task.recipe.difficulty) - skill))
+}
+
+/** What the workers know of the models: read from the metrics of the versions that a request names. */
+export type SimulatedModels = {
+  /** `metrics.skill` of PolicyUpdated. */
+  readonly skill: number
+  /** `metrics.accuracy` of RewardModelUpdated: how often a verdict is right. */
+  readonly accuracy: number
+}
+
+/** Figures by version, gathered from PolicyUpdated and RewardModelUpdated; a version without new ones has those before it. */
+export type SimulatedVersions = {
+  readonly apply: (event: NewEvent) => void
+  readonly at: (policyVersion: number, rewardModelVersion: number) => SimulatedModels
+}
+
+export function simulatedVersions(): SimulatedVersions {
+  const skills: number[] = []
+  const accuracies: number[] = []
+  return {
+    apply({ type, data }) {
+      if (type === 'PolicyUpdated') skills[data.version] = data.metrics.skill ?? skills[data.version - 1]
+      if (type === 'RewardModelUpdated')
+        accuracies[data.version] = data.metrics.accuracy ?? accuracies[data.version - 1]
+    },
+    at: (policyVersion, rewardModelVersion) => ({
+      skill: skills[policyVersion] ?? FIRST_SKILL,
+      accuracy: accuracies[rewardModelVersion] ?? 0.5,
+    }),
+  }
+}
+
+/** Plays a rollout; null where it fails for no fault of the policy. Good actions are likelier where success is. */
+export function simulatedRollout(
+  request: EventData<'RolloutRequested'>,
+  task: Task,
+  { skill }: Pick<SimulatedModels, 'skill'>,
+  { simulation }: Config,
+): Trajectory | null {
+  const draw = rng(request.seed)
+  if (draw.uniform() < simulation.failureShare) return null
+  const success = draw.uniform() < simulatedSuccess(task, skill)
+  const mean = success ? simulation.steps : simulation.steps * 1.5
+  const steps = Math.min(request.maxSteps, 1 + Math.floor(2 * (mean - 1) * draw.uniform() + 0.5))
+  const actions = Array.from({ length: steps }, (_, step) => {
+    const good = success && step === steps - 1 ? true : draw.uniform() < (success ? 0.8 : 0.4)
+    return good ? GOOD : BAD
+  })
+  const { rollout, iteration, purpose, split, slot, index, policyVersion, seed } = request
+  return {
+    rollout,
+    iteration,
+    purpose,
+    split,
+    slot,
+    task: task.id,
+    index,
+    policyVersion,
+    seed,
+    outcome: { kind: 'scored', value: success ? 1 : 0, success },
+    ended: success ? 'goal' : 'step-limit',
+    steps,
+    observations: ['simulated start', ...actions.map((action) => `${action}: seen`)],
+    actions,
+    invalid: {},
+    trainable: true,
+    segments: [],
+    usage: { promptTokens: 20 * steps, cachedTokens: 0, completionTokens: 5 * steps },
+  }
+}
+
+const GOOD = 'simulated good action'
+const BAD = 'simulated bad action'
+const CAUSES = [
+  'simulated: searched the wrong place',
+  'simulated: forgot the object',
+  'simulated: undid progress',
+]
+
+/** Judges a trajectory's steps: each of the m verdicts is right with the judge's accuracy. */
+export function simulatedJudge(
+  job: Judge,
+  { rollout, task, actions, iteration }: Trajectory,
+  { accuracy }: Pick<SimulatedModels, 'accuracy'>,
+  { rewardModel }: Config,
+): EventData<'StepScored'>[] {
+  const seed = job.rollouts.find((member) => member.rollout === rollout)!.seed
+  return actions.map((action, step) => {
+    const draw = rng(seedOf(seed, step))
+    const truth = action === GOOD ? 1 : -1
+    const judgements = Array.from({ length: rewardModel.samples }, () => {
+      const score = draw.uniform() < accuracy ? truth : -truth
+      const critique = score === 1 ? 'simulated: sensible' : CAUSES[draw.below(CAUSES.length)]
+      return { critique, score: score as 1 | -1, tokensI32: EMPTY, logprobsF32: EMPTY }
+    })
+    return {
+      rollout,
+      iteration,
+      step,
+      task,
+      rewardModelVersion: job.rewardModelVersion,
+      judgements,
+      probability: null,
+      progress: truth,
+    }
+  })
+}
+
+/** Version 0 of a model. */
+export function simulatedColdStart(role: 'policy' | 'reward-model', { simulation }: Config): Update {
+  const metrics: Record<string, number> =
+    role === 'policy'
+      ? { simulated: 1, skill: FIRST_SKILL }
+      : { simulated: 1, accuracy: simulation.judgeAccuracy }
+  return {
+    iteration: 0,
+    version: 0,
+    parentVersion: null,
+    checkpoint: null,
+    trainedOn: [],
+    samples: 0,
+    metrics,
+    stopped: null,
+  }
+}
+
+/**
+ * The next version. A group teaches by the variance of its outcomes, 4 p (1 - p): nothing where all rollouts end alike, or
+ * where a filter leaves it out. Where
+ * verdicts enter the reward, a judge that is right more often than not adds to that and one that is not takes away.
+ */
+export function simulatedUpdate(
+  role: 'policy' | 'reward-model',
+  { iteration, version, parentVersion, groups }: Train,
+  { skill, accuracy }: SimulatedModels,
+  { simulation, learning }: Config,
+): Update {
+  const range = role === 'policy' ? learning.policyAccuracyRange : null
+  const taught = groups.filter(({ accuracy }) => within(accuracyOf(accuracy), range))
+  const signal = taught.reduce((sum, group) => sum + 4 * spread(group), 0) / groups.length
+  const judged = learning.reward === 'integrated' || learning.reward === 'reward-model'
+  const help = judged ? 1 + (accuracy - 0.6) * 2 * learning.lambda : 1
+  const metrics: Record<string, number> =
+    role === 'policy'
+      ? { simulated: 1, skill: skill + simulation.learningRate * signal * help, signal }
+      : { simulated: 1, accuracy: accuracy + (0.95 - accuracy) * simulation.learningRate * signal, signal }
+  return {
+    iteration,
+    version,
+    parentVersion,
+    checkpoint: null,
+    trainedOn: groups.flatMap(({ rollouts }) => rollouts),
+    samples: groups.reduce((sum, { rollouts }) => sum + rollouts.length, 0),
+    metrics: { ...metrics, kl: 0.001 * signal, entropy: 1 / (1 + Math.exp(skill)), clipShare: 0.02 },
+    stopped: null,
+  }
+}
+
+function within(share: number, range: readonly [number, number] | null): boolean {
+  return range === null || (share >= range[0] && share <= range[1])
+}
+
+function spread({ accuracy }: LearnableGroup): number {
+  const p = accuracyOf(accuracy)
+  return p * (1 - p)
+}
+
+/** A harder or easier task: its difficulty moves by 0.4 to 1.2. */
+export function simulatedRewrite(job: RewriteTask, parent: Task): EventData<'TaskProposed'> {
+  const { iteration, slot, direction, parentAccuracy, critique } = job
+  const step = 0.4 + 0.8 * rng(job.seed).uniform()
+  return {
+    iteration,
+    slot,
+    parent: parent.id,
+    direction,
+    parentAccuracy: { ...parentAccuracy },
+    critique,
+    rewriter: { kind: 'symbolic', name: 'simulated', promptSha256: null },
+    task: simulatedTask(`${slot}-${iteration}`, Number(parent.recipe.difficulty) + sign(direction) * step),
+  }
+}
+
+function sign(direction: Direction): number {
+  return direction === 'harder' ? 1 : -1
+}

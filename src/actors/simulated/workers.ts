@@ -1,0 +1,109 @@
+/** Workers of the simulated learner: the real actors, bus and log around formulas in place of models and environments. */
+import type { Config } from '../../config.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { Role } from '../../events/envelope.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import { seedOf } from '../../random.ts'
+import type { Judge, LoadTasks, RewriteTask, Train } from '../decider/jobs.ts'
+import { slotName } from '../decider/names.ts'
+import { rolloutQueue } from '../environment/worker.ts'
+import { openTaskBook, readEvents, trajectoryBook } from '../rollout/log-queries.ts'
+import type { Worker } from '../runtime/worker.ts'
+import {
+  simulatedColdStart,
+  simulatedJudge,
+  simulatedRewrite,
+  simulatedRollout,
+  simulatedTasks,
+  simulatedUpdate,
+  simulatedVersions,
+} from './learner.ts'
+
+export function simulatedWorker(role: Role, config: Config, log: LogClient): Worker {
+  const tasks = openTaskBook(log)
+  const models = openVersions(log)
+  const trajectories = trajectoryBook(log)
+
+  async function play(request: EventData<'RolloutRequested'>): Promise<NewEvent> {
+    const { skill } = await models.at(request.policyVersion, 0)
+    const data = simulatedRollout(request, await tasks.find(request.task), { skill }, config)
+    if (data) return { type: 'TrajectoryCompleted', data }
+    const { rollout, iteration, purpose, slot, task } = request
+    return {
+      type: 'RolloutFailed',
+      data: { rollout, iteration, purpose, slot, task, cause: 'env', error: 'simulated fault', attempts: 1 },
+    }
+  }
+
+  async function judge(job: Judge): Promise<NewEvent[]> {
+    const { accuracy } = await models.at(0, job.rewardModelVersion)
+    const judged = await trajectories.find(
+      job.iteration,
+      job.rollouts.map(({ rollout }) => rollout),
+    )
+    return judged
+      .flatMap((trajectory) => simulatedJudge(job, trajectory, { accuracy }, config))
+      .map((data) => ({ type: 'StepScored', data }))
+  }
+
+  async function train(job: Train): Promise<NewEvent> {
+    const now = await models.at(job.parentVersion, job.parentVersion)
+    if (role === 'policy') return { type: 'PolicyUpdated', data: simulatedUpdate('policy', job, now, config) }
+    return { type: 'RewardModelUpdated', data: simulatedUpdate('reward-model', job, now, config) }
+  }
+
+  return {
+    concurrency: 64,
+    queues: role === 'environment' ? [rolloutQueue(config.run.deadlines.rolloutSeconds * 1000)] : [],
+    async perform({ kind, input }) {
+      switch (kind) {
+        case 'load-tasks':
+          return addTasks(input as LoadTasks)
+        case 'play':
+          return [await play(input as EventData<'RolloutRequested'>)]
+        case 'judge':
+          return judge(input as Judge)
+        case 'rewrite': {
+          const job = input as RewriteTask
+          return [{ type: 'TaskProposed', data: simulatedRewrite(job, await tasks.find(job.parent)) }]
+        }
+        case 'cold-start':
+          return role === 'policy'
+            ? [{ type: 'PolicyUpdated', data: simulatedColdStart('policy', config) }]
+            : [{ type: 'RewardModelUpdated', data: simulatedColdStart('reward-model', config) }]
+        case 'train':
+          return [await train(input as Train)]
+        default:
+          throw new TypeError(`the simulated learner knows no job '${kind}'`)
+      }
+    },
+  }
+}
+
+function addTasks({ splits, seed }: LoadTasks): NewEvent[] {
+  return splits.flatMap(({ split, limit }) => {
+    const tasks = simulatedTasks(split, limit, seedOf(seed, split))
+    return tasks
+      .map(
+        (task, index): NewEvent => ({
+          type: 'TaskAdded',
+          data: { slot: slotName(split, index), split, index, total: tasks.length, task },
+        }),
+      )
+      .reverse()
+  })
+}
+
+/** Figures of the models' versions, read from the log as far as they are needed. */
+function openVersions(log: LogClient) {
+  const versions = simulatedVersions()
+  let next = 1
+  return {
+    async at(policyVersion: number, rewardModelVersion: number) {
+      const page = await readEvents(log, next, ['PolicyUpdated', 'RewardModelUpdated'])
+      for (const event of page.events) versions.apply(event)
+      next = page.next
+      return versions.at(policyVersion, rewardModelVersion)
+    },
+  }
+}

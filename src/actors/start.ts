@@ -1,0 +1,171 @@
+/** One process of a role: takes its config from the run's log, opens its worker, and works until it is stopped. */
+import { setFlagsFromString } from 'node:v8'
+import { readConnection, runFolder } from '../broker/connection.ts'
+import { type Config, loggedConfig } from '../config.ts'
+import type { Environment } from '../environments/port.ts'
+import { RlError } from '../errors.ts'
+import { type BusAddress, connectBus } from '../events/bus.ts'
+import type { Role } from '../events/envelope.ts'
+import { connectLog, type LogClient } from '../events/log-client.ts'
+import type { StartOptions } from '../main.ts'
+import type { Decider } from './decider/decider.ts'
+import { PARENT_PIPE } from './head/children.ts'
+import { readEvents } from './rollout/log-queries.ts'
+import { startActor } from './runtime/actor.ts'
+import type { Worker } from './runtime/worker.ts'
+
+export type OpenedWorker = {
+  readonly worker: Worker
+  /** What people want to know of it, e.g. the model and its backend. */
+  readonly note: string
+}
+
+/**
+ * V8 lets a heap grow to several times what lives in it before it collects. Processes that hold models may grow by 20 %: half a
+ * GiB less for about a tenth of their time. Players of episodes, whose small heaps are full of garbage, would pay a third.
+ */
+const SMALL_HEAP = ['--heap-growing-percent=20', '--max-semi-space-size=8']
+
+export async function startRole({ role, run, nats, worker: further }: StartOptions): Promise<number> {
+  if (run === null)
+    throw new RlError(`--role ${role} needs --run`, { code: 'cli.usage', hint: 'rl runs lists them' })
+  const stopped = parentGone()
+  // A V8 that no longer knows one of them goes on without it.
+  if (role === 'policy' || role === 'reward-model') for (const flag of SMALL_HEAP) setFlagsFromString(flag)
+  const address = addressOf(run, nats)
+  const bus = await connectBus({ ...address, name: `${role}-worker` })
+  const log = connectLog({ bus, run, actor: role })
+  // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
+  try {
+    const { first, config } = await configsOf(log)
+    const { worker, note } = await openWorker(role, config, log)
+    const actor = await startActor({
+      role,
+      run,
+      address,
+      worker,
+      note,
+      decider: further ? undefined : await openDecider(role, first),
+      heartbeatMs: config.run.heartbeatSeconds * 1000,
+      attempts: config.run.attempts,
+    })
+    try {
+      await Promise.race([actor.done, stopped])
+      return 0
+    } finally {
+      await actor.stop()
+    }
+  } finally {
+    log.close()
+    await bus.close()
+  }
+}
+
+/** The config that the log begins with, and the one that holds now: in a fork they differ. */
+export async function configsOf(
+  log: LogClient,
+): Promise<{ readonly first: Config; readonly config: Config }> {
+  const { events } = await readEvents(log, 1, ['RunStarted'])
+  const last = events.at(-1)
+  if (!last)
+    throw new RlError(`the log of run '${log.run}' does not begin with RunStarted`, {
+      code: 'run.not-started',
+      hint: 'start its head first',
+    })
+  return { first: loggedConfig(events[0].data.config), config: loggedConfig(last.data.config) }
+}
+
+/** What the command line and NATS_TOKEN say; on the head's own machine the run's connection file knows the rest. */
+export function addressOf(run: string, nats: string | null): BusAddress {
+  const known = readConnection(runFolder(run).connection)
+  const url = nats ?? known?.url
+  if (url === undefined)
+    throw new RlError(`no head of run '${run}' was found on this machine`, {
+      code: 'cli.usage',
+      hint: 'give its --nats address, and the token in NATS_TOKEN; both stand in its connection.json',
+    })
+  const token = process.env.NATS_TOKEN ?? (known?.url === url ? known.token : null)
+  return { url, token: token ?? undefined }
+}
+
+/** Resolves when this process should end: on a signal, or when the head that started it is gone. */
+function parentGone(): Promise<void> {
+  return new Promise((resolve) => {
+    process.on('SIGTERM', () => resolve())
+    if (process.env[PARENT_PIPE] !== '1') {
+      process.on('SIGINT', () => resolve())
+      return
+    }
+    // Ctrl-C in a terminal reaches all its processes: the head then stops this one in good order.
+    process.on('SIGINT', () => {})
+    process.stdin.on('end', () => process.exit(0)).resume()
+  })
+}
+
+async function openDecider(role: Role, config: Config): Promise<Decider> {
+  switch (role) {
+    case 'environment':
+      return (await import('./environment/machine.ts')).environmentDecider(config)
+    case 'policy':
+      return (await import('./policy/machine.ts')).policyDecider(config)
+    case 'reward-model':
+      return (await import('./reward-model/machine.ts')).rewardModelDecider(config)
+    case 'adapter':
+      return (await import('./adapter/machine.ts')).adapterDecider(config)
+    case 'head':
+      return (await import('./head/machine.ts')).headDecider(config)
+  }
+}
+
+/** Only what a role needs is loaded: a process that plays episodes holds no tensors. */
+async function openWorker(role: Role, config: Config, log: LogClient): Promise<OpenedWorker> {
+  if (config.environment.name === 'simulated') {
+    const { simulatedWorker } = await import('./simulated/workers.ts')
+    return { worker: simulatedWorker(role, config, log), note: 'simulated' }
+  }
+  const { openEnvironment } = await import('../environments/open.ts')
+  const environment = await openEnvironment(config)
+  const { worker, note } = await openWorkerOn(environment, role, config, log)
+  return {
+    note,
+    worker: {
+      ...worker,
+      async close() {
+        await worker.close?.()
+        await environment.close?.()
+      },
+    },
+  }
+}
+
+async function openWorkerOn(
+  environment: Environment,
+  role: Role,
+  config: Config,
+  log: LogClient,
+): Promise<OpenedWorker> {
+  switch (role) {
+    case 'environment': {
+      const { environmentWorker } = await import('./environment/worker.ts')
+      const worker = environmentWorker(config, environment, log)
+      if (config.environment.player === 'own') return { worker, note: environment.name }
+      return { worker: { ...worker, queues: [] }, note: `${environment.name}, played through the gateway` }
+    }
+    case 'adapter': {
+      const { adapterWorker } = await import('./adapter/worker.ts')
+      return { worker: adapterWorker(config, environment, log), note: config.adaptation.rewriter }
+    }
+    case 'policy': {
+      const { openPolicyWorker } = await import('./policy/worker.ts')
+      const opened = await openPolicyWorker(config, environment, log)
+      if (config.policy.trainer === 'own') return opened
+      return (await import('./policy/external-training.ts')).externallyTrained(opened, config, log)
+    }
+    case 'reward-model': {
+      const { openRewardModelWorker } = await import('./reward-model/worker.ts')
+      return openRewardModelWorker(config, environment, log)
+    }
+    case 'head':
+      throw new RlError('the head has no worker of its own', { code: 'cli.usage' })
+  }
+}

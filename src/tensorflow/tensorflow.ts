@@ -1,0 +1,25 @@
+/**
+ * TensorFlow.js as this project uses it: the core with the gradients that its losses need and with operations as methods
+ * of a tensor. The whole `@tensorflow/tfjs` would bring both, and 240 MB that nothing here uses.
+ */
+import * as core from '@tensorflow/tfjs-core'
+import type {} from '@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops.d.ts'
+import { registerGradients } from './gradients.ts'
+
+export * from '@tensorflow/tfjs-core'
+
+const METHODS = [
+  ...['add', 'sub', 'mul', 'div', 'neg', 'square', 'rsqrt', 'exp', 'cast', 'less', 'notEqual'],
+  ...['sum', 'mean', 'max', 'softmax', 'reshape', 'transpose'],
+]
+
+/** `tensor.mul(x)` is `mul(tensor, x)`. */
+for (const [name, operation] of Object.entries(core).filter(([name]) => METHODS.includes(name)))
+  Object.defineProperty(core.Tensor.prototype, name, {
+    configurable: true,
+    value(this: core.Tensor, ...rest: unknown[]) {
+      return (operation as (...operands: unknown[]) => unknown)(this, ...rest)
+    },
+  })
+
+registerGradients()
