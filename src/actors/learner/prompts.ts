@@ -12,7 +12,7 @@ export type PromptFile = {
   readonly render: (values: Readonly<Record<string, string>>) => ChatMessage[]
 }
 
-const FOLDER = fileURLToPath(new URL('../../config/prompts/', import.meta.url))
+const FOLDER = fileURLToPath(new URL('../../../config/prompts/', import.meta.url))
 const ROLES = { System: 'system', User: 'user' } as const
 const PLACEHOLDER = /\{\{([a-z]+)\}\}/g
 
