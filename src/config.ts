@@ -5,6 +5,7 @@ import { isMap, LineCounter, parse, parseDocument } from 'yaml'
 import type { z } from 'zod'
 import { configKeys, variableOf } from './config/keys.ts'
 import { nearest } from './config/nearest.ts'
+import { formerPaths, presentPath, withPresentNames } from './config/renamed.ts'
 import { type Config, configSchema } from './config/schema.ts'
 import { RlError } from './errors.ts'
 
@@ -33,7 +34,7 @@ export function loadConfig({ file, set = [], env = {} }: ConfigSources): Config 
 
 /** The config in a RunStarted of any age: keys that have gone since then are dropped. */
 export function loggedConfig(values: unknown): Config {
-  const current: unknown = structuredClone(values)
+  const current = withPresentNames(structuredClone(values))
   const known = configSchema.safeParse(current)
   for (const issue of known.error?.issues ?? []) {
     if (issue.code !== 'unrecognized_keys') continue
@@ -68,7 +69,7 @@ export function parseConfig(
   values: unknown,
   origin: (path: readonly PropertyKey[]) => string = () => 'config',
 ): Config {
-  const parsed = configSchema.safeParse(values)
+  const parsed = configSchema.safeParse(withPresentNames(values))
   if (!parsed.success) throw issueError(parsed.error.issues[0], origin)
   const config = parsed.data
   const refuse = (path: string, message: string, hint: string): never => {
@@ -141,10 +142,10 @@ function checkSense(config: Config, refuse: Refuse): void {
       "'within-step' compares the judgements of a step, and there is only one",
       'add --set rewardModel.samples=3, or use within-task',
     )
-  if (environment.leastGroup > environment.rolloutsPerTask)
+  if (environment.minGroupSize > environment.rolloutsPerTask)
     refuse(
-      'environment.leastGroup',
-      `${environment.leastGroup} is more than rolloutsPerTask (${environment.rolloutsPerTask})`,
+      'environment.minGroupSize',
+      `${environment.minGroupSize} is more than rolloutsPerTask (${environment.rolloutsPerTask})`,
       'no group could ever be learned from',
     )
   if (
@@ -256,7 +257,8 @@ function readYaml(file: string, origins: Origins): Record<string, unknown> {
 function* variables(
   env: NonNullable<ConfigSources['env']>,
 ): Generator<readonly [readonly string[], string, string]> {
-  const known = new Map(configKeys().map(({ path }) => [variableOf(path), path]))
+  const paths = [...configKeys().map(({ path }) => path), ...formerPaths()]
+  const known = new Map(paths.map((path) => [variableOf(path), path]))
   const sections = Object.keys(configSchema.shape).map((name) => `${variableOf([name])}_`)
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || !name.startsWith('RL_')) continue
@@ -269,11 +271,12 @@ function* variables(
 
 function assign(
   values: Record<string, unknown>,
-  path: readonly string[],
+  named: readonly string[],
   text: string,
   origin: string,
   origins: Origins,
 ): void {
+  const path = presentPath(named)
   let target = values
   for (const name of path.slice(0, -1)) {
     if (!isRecord(target[name])) target[name] = {}

@@ -20,7 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   why: () => import('./cli/why.ts'),
   rescore: () => import('./cli/rescore.ts'),
   whatif: () => import('./cli/whatif.ts'),
-  rm: () => import('./cli/rm.ts'),
+  'compare-judges': () => import('./cli/compare-judges.ts'),
   bisect: () => import('./cli/bisect.ts'),
   export: () => import('./cli/export.ts'),
   attest: () => import('./cli/attest.ts'),
@@ -29,8 +29,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   verify: () => import('./cli/verify.ts'),
 }
 
-async function main([name, ...argv]: readonly string[]): Promise<number> {
-  if (name === undefined || name === 'help' || name === '--help' || name === '-h') return printHelp()
+/** Names of before that still answer. */
+const FORMER: Readonly<Record<string, string>> = { rm: 'compare-judges' }
+
+async function main([called, ...argv]: readonly string[]): Promise<number> {
+  if (called === undefined || called === 'help' || called === '--help' || called === '-h') return printHelp()
+  const name = Object.hasOwn(FORMER, called) ? FORMER[called] : called
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (!load)
     throw new RlError(`there is no command '${name}'`, { code: 'cli.usage', hint: 'rl --help lists them' })

@@ -49,7 +49,7 @@ function startLoop(run: string, baseUrl: string, settings: readonly string[] = [
     ...['policy.acting=numbered', 'policy.maxTokens=12', 'rewardModel.samples=2', 'rewardModel.maxTokens=12'],
     ...['adaptation.rewriter=language-model', 'adaptation.samples=4', 'adaptation.maxTokens=24'],
     ...['environment.tasks=4', 'environment.tasksPerIteration=2', 'environment.rolloutsPerTask=2'],
-    ...['environment.leastGroup=2', 'environment.maxSteps=3', 'evaluation.splits=[]'],
+    ...['environment.minGroupSize=2', 'environment.maxSteps=3', 'evaluation.splits=[]'],
     ...['run.iterations=2', 'run.heartbeatSeconds=0.5', 'run.deadlines.llmCallSeconds=15'],
     ...settings,
   ]

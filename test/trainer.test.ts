@@ -28,7 +28,7 @@ test.after(() => judge.close())
 function startLoop(run: string, settings: readonly string[]) {
   const all = [
     ...['environment.tasks=4', 'environment.tasksPerIteration=2', 'environment.rolloutsPerTask=2'],
-    ...['environment.leastGroup=2', 'environment.maxSteps=3', 'evaluation.splits=[]'],
+    ...['environment.minGroupSize=2', 'environment.maxSteps=3', 'evaluation.splits=[]'],
     ...['policy.coldStart.demonstrations=12', 'policy.coldStart.updates=4', 'policy.training.updates=2'],
     ...['rewardModel.provider=openai', 'rewardModel.model=judge', `rewardModel.baseUrl=${judge.url}`],
     ...['rewardModel.mode=fixed', 'rewardModel.samples=1', 'learning.mixedOutcomes=false'],

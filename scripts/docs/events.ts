@@ -70,7 +70,7 @@ await subscribe({ url, token, run, from: stored + 1, types: ['PolicyUpdated'] },
 | \`rl.v1.<run>.log.head\` | \`{}\` | \`{position, hash, deadLetters, pausedSince}\` |
 | \`rl.v1.<run>.blob.get\` | \`{sha256, bytes, offset}\` | \`{chunk}\` |
 | \`rl.v1.<run>.blob.put\` | \`{sha256, bytes, offset, chunk}\`, in order | \`{sealed}\` |
-| \`rl.v1.<run>.call.actors\` | \`{}\` | every actor with its leases, as \`rl status\` shows them |
+| \`rl.v1.<run>.call.actors\` | \`{}\` | every actor with its waits, as \`rl status\` shows them |
 
 A refused request is answered with the header \`Rl-Error: 1\` and \`{code, message, hint}\`. Sending an event again is harmless: an
 id or a natural key that the log has is answered with its position. Data of more than 256 kB rests in a blob; the event then carries

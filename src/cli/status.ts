@@ -1,5 +1,5 @@
 import { askHead, type LiveRun } from '../actors/head/liveness.ts'
-import type { Lease } from '../actors/runtime/waits.ts'
+import type { Wait } from '../actors/runtime/waits.ts'
 import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
@@ -57,8 +57,8 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
       return [
         `${actor.worker.padEnd(22)} ${silence}${kind}${at}  process ${actor.pid} on ${actor.host}, ${actor.rssMb} MB`,
         ...counterLine(actor.counters),
-        ...actor.leases.slice(0, 8).map(leaseLine),
-        ...(actor.leases.length > 8 ? [`    and ${actor.leases.length - 8} more`] : []),
+        ...actor.waits.slice(0, 8).map(waitLine),
+        ...(actor.waits.length > 8 ? [`    and ${actor.waits.length - 8} more`] : []),
       ]
     }),
   ]
@@ -69,7 +69,7 @@ function counterLine(counters: Readonly<Record<string, number>> | undefined): st
   return counted.length === 0 ? [] : [`    ${counted.map(([name, count]) => `${name} ${count}`).join(', ')}`]
 }
 
-function leaseLine({ waitingFor, from, owner, since, deadline }: Lease): string {
+function waitLine({ waitingFor, from, owner, since, deadline }: Wait): string {
   const until = new Date(deadline).toISOString().slice(11, 19)
   const whom = from === owner ? '' : ` from ${from}`
   const overdue = deadline < Date.now() ? ' OVERDUE' : ''

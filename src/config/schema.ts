@@ -80,14 +80,14 @@ const environment = section({
   maxSteps: positive.default(20).describe('Most steps of a training episode.'),
   tasksPerIteration: positive.default(16).describe('Training tasks that an iteration plays.'),
   rolloutsPerTask: z.int().min(2).default(8).describe('Rollouts of each task: the size of a full group.'),
-  leastGroup: z
+  minGroupSize: z
     .int()
     .min(2)
     .default(4)
     .describe('Groups that lost more rollouts to faults than leave so many are not learned from.'),
   quarantineAfter: positive
     .default(2)
-    .describe('A task is set aside after so many of its groups fell below `leastGroup`.'),
+    .describe('A task is set aside after so many of its groups fell below `minGroupSize`.'),
 }).describe('Where the tasks come from and how they are played.')
 
 const coldStart = {

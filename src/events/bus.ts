@@ -51,7 +51,7 @@ export type Delivery = BusMessage & {
 }
 
 /** What became of a delivery: it is done for good, or it comes again (to anybody) after a while. */
-export type Verdict = { readonly done: true } | { readonly done: false; readonly againMs: number }
+export type WorkResult = { readonly done: true } | { readonly done: false; readonly againMs: number }
 
 export type WorkQueue = {
   /** Stream and consumer name: letters, digits and dashes. */
@@ -89,7 +89,7 @@ export type Bus = {
   /** Takes work until it is ended; ending waits for what is in hand. */
   readonly work: (
     options: WorkOptions,
-    handler: (delivery: Delivery) => Promise<Verdict>,
+    handler: (delivery: Delivery) => Promise<WorkResult>,
   ) => () => Promise<void>
   /** Calls back after each lost and regained connection. */
   readonly onReconnect: (callback: () => void) => () => void
@@ -417,7 +417,7 @@ async function makeStream(connection: NatsConnection, name: string, subject: str
 function takeWork(
   connection: NatsConnection,
   { name, subject, concurrency, ackWaitMs }: WorkOptions,
-  handler: (delivery: Delivery) => Promise<Verdict>,
+  handler: (delivery: Delivery) => Promise<WorkResult>,
   connected: () => boolean,
 ): () => Promise<void> {
   let ended = false

@@ -32,12 +32,12 @@ export function gatewayWorker(
   const deadlineMs = config.run.deadlines.rolloutSeconds * 1000
 
   /** Resolves when an agent has told the outcome or its time is over: the events are in the log then. */
-  async function play(request: Request, { lease, signal, event }: JobContext): Promise<NewEvent[]> {
+  async function play(request: Request, { beginWait, signal, event }: JobContext): Promise<NewEvent[]> {
     const { rollout } = request
     const task = await tasks.find(request.task)
     // No agent begins with an older model while the servers still load the one that the run asks for.
     await targets.settled(request.policyVersion, 2 * config.policy.publish.ackSeconds * 1000)
-    let endLease = lease(`an agent for ${rollout}`, 'agents', deadlineMs)
+    let endWait = beginWait(`an agent for ${rollout}`, 'agents', deadlineMs)
     try {
       return await new Promise((resolve, reject) => {
         const cause = event?.id ?? null
@@ -46,8 +46,8 @@ export function gatewayWorker(
           task,
           deadlineMs,
           claimed(agent) {
-            endLease()
-            endLease = lease(`the outcome of ${rollout}`, agent, deadlineMs)
+            endWait()
+            endWait = beginWait(`the outcome of ${rollout}`, agent, deadlineMs)
             const claim = { rollout, task: task.id, agent, deadlineSeconds: deadlineMs / 1000 }
             log.append([{ type: 'RolloutClaimed', data: claim }], { cause }).catch(reject)
           },
@@ -69,7 +69,7 @@ export function gatewayWorker(
         if (signal.aborted) resolve([])
       })
     } finally {
-      endLease()
+      endWait()
     }
   }
 

@@ -155,7 +155,7 @@ function simulate(stretch: Stretch, applied: number): number {
         return active ? [groupOf(slot, active, skill, data.rolloutsPerTask)] : []
       })
     share = stableMean(groups.map((group) => accuracyOf(group.accuracy)))
-    if (data.rolloutsPerTask >= config.environment.leastGroup) {
+    if (data.rolloutsPerTask >= config.environment.minGroupSize) {
       const { iteration } = data
       const job = {
         iteration,

@@ -16,7 +16,7 @@ const FILTERS = new Set([
   'learning.policyAccuracyRange',
   'learning.mixedOutcomes',
   'rewardModel.accuracyRange',
-  'environment.leastGroup',
+  'environment.minGroupSize',
   'environment.quarantineAfter',
 ])
 

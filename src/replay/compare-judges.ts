@@ -62,24 +62,24 @@ export type CompareJudgesOptions = {
   readonly seed: number
 }
 
-/** Errors: `rm.simulated`, `rm.no-version`, `rm.no-rollouts`. */
+/** Errors: `compare-judges.simulated`, `compare-judges.no-version`, `compare-judges.no-rollouts`. */
 export async function compareJudges(
   log: LogReader,
   { a, b, rollouts, heldOut = false, seed }: CompareJudgesOptions,
 ): Promise<JudgeComparison> {
   const config = configAt(log, log.head().position)
   if (config.environment.name === 'simulated')
-    throw new RlError('a simulated reward model cannot be asked again', { code: 'rm.simulated' })
+    throw new RlError('a simulated reward model cannot be asked again', { code: 'compare-judges.simulated' })
   for (const version of [a, b])
     if (log.positionOf('key', `RewardModelUpdated/${version}`) === null)
       throw new RlError(`run '${log.run}' has no version ${version} of the reward model`, {
-        code: 'rm.no-version',
+        code: 'compare-judges.no-version',
         hint: 'rl why RUN version reward-model/0 tells of the first',
       })
   const probe = probeOf(log, { rollouts, heldOut, seed })
   if (probe.length === 0)
     throw new RlError(`run '${log.run}' has no judged rollouts${heldOut ? ' of evaluation' : ''}`, {
-      code: 'rm.no-rollouts',
+      code: 'compare-judges.no-rollouts',
       hint: heldOut
         ? 'leave --held-out away, or play a run with evaluation.judge=true'
         : 'they come with its first iteration',
@@ -97,7 +97,7 @@ export async function compareJudges(
     signal: new AbortController().signal,
     attempt: 1,
     event: null,
-    lease: () => () => {},
+    beginWait: () => () => {},
   }
 
   async function judge(version: number, { rollout, iteration, slot, task, steps }: Probe): Promise<Scored[]> {

@@ -87,7 +87,7 @@ function* rowsOf({ plan, trajectories, scored, rejected }: Open, config: Config)
         .sort((a, b) => a.data.index - b.data.index)
       return { task, rollouts: members.map(({ data }) => data.rollout) }
     })
-    .filter(({ rollouts }) => rollouts.length >= config.environment.leastGroup)
+    .filter(({ rollouts }) => rollouts.length >= config.environment.minGroupSize)
   const { rewarded, trained } = policyAdvantages(
     groups,
     trajectories.map(({ data }) => data),

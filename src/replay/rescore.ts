@@ -180,7 +180,7 @@ function advantagesOf({ groups, scored, accepted }: Iteration, when: 'before' | 
   const learnable = [...groups.values()]
     .filter(
       ({ slot, candidate, rollouts }) =>
-        rollouts.length >= config.environment.leastGroup &&
+        rollouts.length >= config.environment.minGroupSize &&
         (!candidate || accepted.get(slot)?.[when] === true),
     )
     .map(({ task, rollouts }) => {

@@ -74,7 +74,7 @@ function startLoop(run: string, url: string): Started {
   const settings = [
     ...['policy', 'rewardModel', 'adaptation'].flatMap(endpoint),
     ...['environment.name=coding', 'environment.tasks=4', 'environment.tasksPerIteration=2'],
-    ...['environment.rolloutsPerTask=3', 'environment.leastGroup=2', 'environment.maxSteps=1'],
+    ...['environment.rolloutsPerTask=3', 'environment.minGroupSize=2', 'environment.maxSteps=1'],
     ...['policy.acting=free', 'rewardModel.judging=group', 'rewardModel.samples=4'],
     ...['adaptation.rewriter=language-model', 'adaptation.samples=2', 'adaptation.high=0.6'],
     ...['evaluation.splits=[]', 'run.iterations=2', 'run.heartbeatSeconds=0.5'],

@@ -32,7 +32,7 @@ import { type Rng, rng, seedOf } from '../../src/random.ts'
 export function smallConfig(changes: Record<string, Record<string, unknown>> = {}): Config {
   const base: Record<string, Record<string, unknown>> = {
     run: { iterations: 3, evaluateEvery: 2 },
-    environment: { name: 'simulated', tasks: 6, tasksPerIteration: 3, rolloutsPerTask: 4, leastGroup: 2 },
+    environment: { name: 'simulated', tasks: 6, tasksPerIteration: 3, rolloutsPerTask: 4, minGroupSize: 2 },
     policy: { provider: 'simulated' },
     rewardModel: { provider: 'simulated' },
     adaptation: { evidence: 'point' },

@@ -94,7 +94,7 @@ test('with staleness an iteration begins while the one before is trained on, and
 test('a candidate rides along in the next iteration, in the place of its parent, and is learned from only if accepted', () => {
   const config = smallConfig({
     run: { iterations: 8, evaluateEvery: 8 },
-    environment: { name: 'simulated', tasks: 6, tasksPerIteration: 4, rolloutsPerTask: 4, leastGroup: 2 },
+    environment: { name: 'simulated', tasks: 6, tasksPerIteration: 4, rolloutsPerTask: 4, minGroupSize: 2 },
   })
   const { log, jobs } = playLoop({ config })
   const plans = new Map(of(log, 'IterationPlanned').map((plan) => [plan.iteration, plan.groups]))
@@ -152,7 +152,7 @@ test('a task whose groups fail again and again is set aside', () => {
       tasks: 4,
       tasksPerIteration: 3,
       rolloutsPerTask: 4,
-      leastGroup: 2,
+      minGroupSize: 2,
       quarantineAfter: 2,
     },
     adaptation: { enabled: false },

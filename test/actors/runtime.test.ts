@@ -105,7 +105,7 @@ test('a process that goes silent is told as a stall within twice its heartbeat, 
     { type: 'IterationStarted', data: { iteration: 1, policyVersion: 0, rewardModelVersion: 0 } },
   ])
   await once(child.stdout, 'data')
-  const inHand = () => head.watch.actors().some(({ pid, leases }) => pid === child.pid && leases.length === 2)
+  const inHand = () => head.watch.actors().some(({ pid, waits }) => pid === child.pid && waits.length === 2)
   await until('a heartbeat that names the rollouts', inHand)
   const silentSince = Date.now()
   child.kill('SIGSTOP')

@@ -125,12 +125,13 @@ test('rl whatif and rl rm ask the models of the run', async () => {
   )
   assert.equal([credits[0].rollout, credits[0].step, credits[0].open.n], [rollout, step, 2])
   assert.ok(existsSync(runFolder(child, root).log))
-  const { steps, matrix } = await json('rm', 'run', '--a', '0', '--b', '1', '--rollouts', '2')
+  const { steps, matrix } = await json('compare-judges', 'run', '--a', '0', '--b', '1', '--rollouts', '2')
   assert.is(
     matrix.flat().reduce((sum: number, count: number) => sum + count, 0),
     steps,
   )
-  assert.is((await rl('rm', 'run', '--a', '0')).status, 2)
+  assert.is((await rl('compare-judges', 'run', '--a', '0')).status, 2)
+  assert.match((await rl('rm', '--help')).out, /^rl compare-judges RUN/)
 })
 
 test('rl bisect refuses a run that is not simulated', async () => {

@@ -6,7 +6,14 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parse } from 'yaml'
 import { configKeys, variableOf } from '../../src/config/keys.ts'
-import { type ConfigSources, configDigest, loadConfig, parseConfig, redact } from '../../src/config.ts'
+import {
+  type ConfigSources,
+  configDigest,
+  loadConfig,
+  loggedConfig,
+  parseConfig,
+  redact,
+} from '../../src/config.ts'
 import { RlError } from '../../src/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rl-config-'))
@@ -85,6 +92,19 @@ test('files that are missing or broken, and words without =, are refused', () =>
   assert.is(refusal({ set: ['__proto__.x=1'] }).code, 'config.usage')
 })
 
+test('a key is read under the name that it had before', () => {
+  const sizeOf = (sources: ConfigSources) => loadConfig(sources).environment.minGroupSize
+  assert.is(sizeOf({ file: fileWith('environment:\n  leastGroup: 3\n') }), 3)
+  assert.is(sizeOf({ env: { RL_ENVIRONMENT_LEAST_GROUP: '3' } }), 3)
+  const file = fileWith('environment:\n  minGroupSize: 5\n')
+  assert.is(sizeOf({ file, set: ['environment.leastGroup=3'] }), 3)
+  const { minGroupSize, ...environment } = loadConfig({}).environment
+  assert.is(
+    loggedConfig({ environment: { ...environment, leastGroup: minGroupSize + 1 } }).environment.minGroupSize,
+    5,
+  )
+})
+
 test('deadlines must grow from a call to scoring', () => {
   const error = refusal({ set: ['run.deadlines.stepSeconds=30'] })
   assert.match(error.message, /run\.deadlines\.stepSeconds: 30 is not more than llmCallSeconds \(60\)/)
@@ -93,7 +113,7 @@ test('deadlines must grow from a call to scoring', () => {
 test('keys that contradict each other are refused', () => {
   const pairs = [
     ['environment.source=data'],
-    ['environment.leastGroup=9'],
+    ['environment.minGroupSize=9'],
     ['rewardModel.normalisation=within-step', 'rewardModel.samples=1'],
     ['adaptation.low=0.9'],
     ['rewardModel.mode=off'],

@@ -84,7 +84,7 @@ test('an agent behind the gateway is judged, trained on, and plays on with the n
   const settings = [
     ...['environment.name=agents', 'environment.player=gateway', 'environment.source=data'],
     ...[`environment.data=${join(root, 'tasks.jsonl')}`, 'environment.tasksPerIteration=2'],
-    ...['environment.rolloutsPerTask=2', 'environment.leastGroup=2', 'environment.maxSteps=3'],
+    ...['environment.rolloutsPerTask=2', 'environment.minGroupSize=2', 'environment.maxSteps=3'],
     ...['policy.provider=openai', 'policy.acting=free', 'policy.model=tiny', `policy.baseUrl=${server.url}`],
     ...['policy.apiKeyEnv=RL_TEST_WORD', 'policy.trainer=external', 'policy.publish.as=model'],
     ...['rewardModel.provider=openai', 'rewardModel.model=judge', `rewardModel.baseUrl=${judge.url}`],

@@ -152,8 +152,8 @@ test('two versions of the reward model are compared on the same steps, a version
     assert.ok(figure && figure.a >= 0 && figure.a <= 1 && figure.a !== figure.b)
   assert.equal(same.process, { a: process!.a, b: process!.a }, 'the same judge says the same again')
   const refusals = [
-    [{ a: 0, b: 77, ...options }, 'rm.no-version'],
-    [{ a: 0, b: 1, ...options, heldOut: true }, 'rm.no-rollouts'],
+    [{ a: 0, b: 77, ...options }, 'compare-judges.no-version'],
+    [{ a: 0, b: 1, ...options, heldOut: true }, 'compare-judges.no-rollouts'],
   ] as const
   for (const [asked, code] of refusals) {
     const error = await compareJudges(log, asked).catch((error: unknown) => error)

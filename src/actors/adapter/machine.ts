@@ -164,6 +164,6 @@ export function adapterDecider(config: Config): Decider {
       'RunCompleted',
     ] as const),
     version: 1,
-    under: adapterDecider,
+    withConfig: adapterDecider,
   }
 }

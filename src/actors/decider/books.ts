@@ -149,10 +149,11 @@ export function tallyOf({ successes, scored }: Group): Tally {
 }
 
 /** Active and accepted tasks with enough rollouts left, in canonical order. */
-export function learnableGroups(book: IterationBook, leastGroup: number): LearnableGroup[] {
+export function learnableGroups(book: IterationBook, minGroupSize: number): LearnableGroup[] {
   return [...book.groups.values()]
     .filter(
-      (group) => (group.purpose === 'train' || group.accepted === true) && group.scored.length >= leastGroup,
+      (group) =>
+        (group.purpose === 'train' || group.accepted === true) && group.scored.length >= minGroupSize,
     )
     .sort((a, b) => byText(a.slot, b.slot))
     .map((group) => ({
@@ -179,6 +180,6 @@ export function inOrder(scored: readonly Scored[]): Scored[] {
 export function needOf(book: IterationBook, group: Group, config: Config): Direction | null {
   const { adaptation, environment, run } = config
   if (!adaptation.enabled || book.iteration >= run.iterations) return null
-  if (group.purpose !== 'train' || group.scored.length < environment.leastGroup) return null
+  if (group.purpose !== 'train' || group.scored.length < environment.minGroupSize) return null
   return adaptationNeed(tallyOf(group), { harderAt: adaptation.high, easierAt: adaptation.low })
 }

@@ -37,7 +37,7 @@ export type Decider = {
   /** Raised when the machine's context or rules change: snapshots of another version are discarded. */
   readonly version: number
   /** The same decider under another config: a log tells by RunStarted which one holds from there on. */
-  readonly under?: (config: Config) => Decider
+  readonly withConfig?: (config: Config) => Decider
 }
 
 export type RunningDecider = {
@@ -71,8 +71,8 @@ export function startDecider(decider: Decider): RunningDecider {
   }
 
   function adopt({ parent, config }: EventData<'RunStarted'>): void {
-    if (parent === null || !decider.under) return
-    rules = decider.under(loggedConfig(config))
+    if (parent === null || !decider.withConfig) return
+    rules = decider.withConfig(loggedConfig(config))
     const { value, context } = actor.getSnapshot()
     actor.stop()
     actor = start(rules.machine, { value, context })

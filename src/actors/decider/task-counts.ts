@@ -2,22 +2,22 @@
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 
-export type Census = Map<string, { total: number; seen: number }>
+export type TaskCounts = Map<string, { total: number; seen: number }>
 
 /** The training split and the evaluation splits, under the run's names. */
 export function splitsOf(config: Config): readonly string[] {
   return ['train', ...config.evaluation.splits]
 }
 
-export function countTask(census: Census, { split, total }: EventData<'TaskAdded'>): void {
-  const known = census.get(split)
+export function countTask(taskCounts: TaskCounts, { split, total }: EventData<'TaskAdded'>): void {
+  const known = taskCounts.get(split)
   if (known) known.seen++
-  else census.set(split, { total, seen: 1 })
+  else taskCounts.set(split, { total, seen: 1 })
 }
 
-export function allTasksThere(census: Census, config: Config): boolean {
+export function allTasksThere(taskCounts: TaskCounts, config: Config): boolean {
   return splitsOf(config).every((split) => {
-    const known = census.get(split)
+    const known = taskCounts.get(split)
     return known !== undefined && known.seen === known.total
   })
 }

@@ -16,12 +16,12 @@ import type { Decider, Output } from '../decider/decider.ts'
 import { askFor, doneBy, emitEvent, fold } from '../decider/fold.ts'
 import type { LoadTasks } from '../decider/jobs.ts'
 import { rolloutName, slotName } from '../decider/names.ts'
-import { allTasksThere, type Census, countTask, evaluationDue, splitsOf } from '../decider/task-counts.ts'
+import { allTasksThere, countTask, evaluationDue, splitsOf, type TaskCounts } from '../decider/task-counts.ts'
 import { type EvaluationTasks, type Measurement, measure, measured, startMeasurements } from './evaluation.ts'
 import { closeGroup, planIteration, type Slots } from './slots.ts'
 
 export type EnvironmentContext = {
-  readonly census: Census
+  readonly taskCounts: TaskCounts
   readonly slots: Slots
   readonly evaluationTasks: EvaluationTasks
   /** Split of each evaluation slot. */
@@ -91,7 +91,7 @@ export function environmentDecider(config: Config): Decider {
   const machine = setup({
     types: { context: {} as Context, events: {} as LoggedEvent, emitted: {} as Output },
     guards: {
-      tasksThere: ({ context }) => allTasksThere(context.census, config),
+      tasksThere: ({ context }) => allTasksThere(context.taskCounts, config),
       anythingPlayed: ({ context }) => context.books.size + context.measurements.size > 0,
       nothingPlayed: ({ context }) => context.books.size + context.measurements.size === 0,
     },
@@ -112,7 +112,7 @@ export function environmentDecider(config: Config): Decider {
         ),
       ]),
       enterTask: fold('TaskAdded', (context: Context, added) => {
-        countTask(context.census, added)
+        countTask(context.taskCounts, added)
         const { split, slot, task } = added
         if (split === 'train') {
           context.slots.set(slot, { active: task.id, candidate: null, strikes: 0, busy: null })
@@ -164,7 +164,7 @@ export function environmentDecider(config: Config): Decider {
     description:
       'Decides which tasks an iteration plays, who takes a slot, and when a policy version is measured.',
     context: () => ({
-      census: new Map(),
+      taskCounts: new Map(),
       slots: new Map(),
       evaluationTasks: new Map(),
       splits: new Map(),
@@ -218,6 +218,6 @@ export function environmentDecider(config: Config): Decider {
       'RunCompleted',
     ] as const),
     version: 1,
-    under: environmentDecider,
+    withConfig: environmentDecider,
   }
 }

@@ -64,7 +64,7 @@ export function closeGroup(slots: Slots, book: IterationBook, group: Group, conf
   const slot = slots.get(group.slot)!
   slot.busy = null
   if (group.purpose === 'candidate') return decideCandidate(slot, book, group, config)
-  slot.strikes = group.scored.length < config.environment.leastGroup ? slot.strikes + 1 : 0
+  slot.strikes = group.scored.length < config.environment.minGroupSize ? slot.strikes + 1 : 0
   return null
 }
 
@@ -75,7 +75,7 @@ export function decisionOn(
   asked: number,
   { adaptation, environment }: Pick<Config, 'adaptation' | 'environment'>,
 ): { readonly accepted: boolean; readonly reason: string } {
-  if (accuracy.n < environment.leastGroup)
+  if (accuracy.n < environment.minGroupSize)
     return { accepted: false, reason: `only ${accuracy.n} of ${asked} rollouts had an outcome` }
   return decideAcceptance(
     { direction, accuracy, parentAccuracy, equalsParent: task === parent },

@@ -27,8 +27,8 @@ export function environmentWorker(config: Config, environment: Environment, log:
     actDeadlineMs: deadlines.stepSeconds * 1000,
   })
 
-  async function play(request: Request, { lease }: JobContext): Promise<NewEvent[]> {
-    const endLease = lease(`actions of ${request.rollout}`, 'policy', deadlines.rolloutSeconds * 1000)
+  async function play(request: Request, { beginWait }: JobContext): Promise<NewEvent[]> {
+    const endWait = beginWait(`actions of ${request.rollout}`, 'policy', deadlines.rolloutSeconds * 1000)
     try {
       const { trajectory, tested } = await player.playTested(request, await tasks.find(request.task))
       const ended: NewEvent = { type: 'TrajectoryCompleted', data: trajectory }
@@ -38,7 +38,7 @@ export function environmentWorker(config: Config, environment: Environment, log:
         return [{ type: 'RolloutFailed', data: failure(request, 'env', explain(error), 1) }]
       throw error
     } finally {
-      endLease()
+      endWait()
     }
   }
 

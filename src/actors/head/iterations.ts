@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { Books } from '../decider/bookkeeping.ts'
 import { type IterationBook, needOf, rolloutsOver, tallyOf } from '../decider/books.ts'
-import { type Census, evaluationDue } from '../decider/task-counts.ts'
+import { evaluationDue, type TaskCounts } from '../decider/task-counts.ts'
 
 /** What the books do not hold of an open iteration. */
 export type Extras = {
@@ -25,7 +25,7 @@ export type Extras = {
 }
 
 export type HeadContext = {
-  readonly census: Census
+  readonly taskCounts: TaskCounts
   policyVersion: number
   rewardModelVersion: number
   /** Newest iteration that was begun, and newest that is completed. */
@@ -40,7 +40,7 @@ export type HeadContext = {
 
 export function emptyHeadContext(firstIteration: number): HeadContext {
   return {
-    census: new Map(),
+    taskCounts: new Map(),
     policyVersion: -1,
     rewardModelVersion: -1,
     newest: firstIteration - 1,

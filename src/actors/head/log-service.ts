@@ -98,7 +98,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       }
       return events
     } catch (error) {
-      bury(subject, group[0], error)
+      deadLetter(subject, group[0], error)
       return error instanceof RlError
         ? error
         : new RlError(String(error), { code: 'event.malformed', cause: error })
@@ -107,7 +107,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
 
   /** Bad messages of one turn share a transaction too: a flood of them must not hold up the good ones. */
   let letters: NewDeadLetter[] = []
-  function bury(subject: string, body: Uint8Array, error: unknown): void {
+  function deadLetter(subject: string, body: Uint8Array, error: unknown): void {
     const { code, message } = toWireError(error)
     if (letters.length === 0) setImmediate(writeLetters)
     letters.push({ subject, code, reason: message, body })
@@ -129,7 +129,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     try {
       groups = parseRequest(appendRequest, body)
     } catch (error) {
-      bury(subject, body, error)
+      deadLetter(subject, body, error)
       throw error
     }
     return new Promise((resolve) => {
@@ -342,8 +342,8 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     return pack(reply)
   }
 
-  function buryingErrors(handler: (body: Uint8Array, subject: string) => Uint8Array) {
-    return function serveOrBury(body: Uint8Array, subject: string): Uint8Array {
+  function deadLetteringErrors(handler: (body: Uint8Array, subject: string) => Uint8Array) {
+    return function serveOrDeadLetter(body: Uint8Array, subject: string): Uint8Array {
       try {
         return handler(body, subject)
       } catch (error) {
@@ -351,7 +351,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
           error instanceof RlError &&
           (error.code === 'event.malformed' || error.code === 'bus.bad-request')
         )
-          bury(subject, body, error)
+          deadLetter(subject, body, error)
         throw error
       }
     }
@@ -369,10 +369,10 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
 
   const leave = [
     bus.serve(subjects.log('append'), null, serveAppend),
-    bus.serve(subjects.log('read'), null, buryingErrors(serveRead)),
-    bus.serve(subjects.log('has'), null, buryingErrors(serveHas)),
+    bus.serve(subjects.log('read'), null, deadLetteringErrors(serveRead)),
+    bus.serve(subjects.log('has'), null, deadLetteringErrors(serveHas)),
     bus.serve(subjects.log('head'), null, serveHead),
-    serveBlobs(bus, log, buryingErrors),
+    serveBlobs(bus, log, deadLetteringErrors),
     bus.onReconnect(() => void restore()),
   ]
   async function restore(): Promise<void> {

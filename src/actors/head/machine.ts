@@ -27,7 +27,7 @@ export function headDecider(config: Config): Decider {
       allPrepared: ({ context }) =>
         context.policyVersion >= 0 &&
         context.rewardModelVersion >= 0 &&
-        allTasksThere(context.census, config),
+        allTasksThere(context.taskCounts, config),
       noOutcomes: ({ context }) => noOutcomes(context),
       iterationOver: ({ context }) => iterationOver(context, config),
       allIterationsOver: ({ context }) => context.completed === lastIteration,
@@ -41,8 +41,8 @@ export function headDecider(config: Config): Decider {
         context.startedMs = time
         return undefined
       }),
-      countTask: fold('TaskAdded', ({ census }: HeadContext, added) => {
-        countTask(census, added)
+      countTask: fold('TaskAdded', ({ taskCounts }: HeadContext, added) => {
+        countTask(taskCounts, added)
         return undefined
       }),
       notePolicy: fold('PolicyUpdated', (context: HeadContext, { version }) => {
@@ -205,6 +205,6 @@ export function headDecider(config: Config): Decider {
       'EvaluationCompleted',
     ] as const),
     version: 1,
-    under: headDecider,
+    withConfig: headDecider,
   }
 }

@@ -1,28 +1,19 @@
 /** What the run waits for, with deadlines: what `rl status` shows where no worker holds the work. */
 import type { Config } from '../../config.ts'
+import type { Role } from '../../events/envelope.ts'
 import { rolloutsOver } from '../decider/books.ts'
 import { allTasksThere } from '../decider/task-counts.ts'
+import type { Wait } from '../runtime/waits.ts'
 import { evaluationOver, type HeadContext, owedAnswers } from './iterations.ts'
-
-/** Something that the run waits for: for `rl status` and for noticing a stall. */
-export type Wait = {
-  readonly owner: 'head'
-  readonly waitingFor: string
-  /** The role from which it is to come. */
-  readonly from: 'environment' | 'policy' | 'reward-model' | 'adapter'
-  /** Milliseconds since 1970. */
-  readonly since: number
-  readonly deadline: number
-}
 
 /** What the head waits for now, each with its deadline. */
 export function awaitedBy(context: HeadContext, config: Config): readonly Wait[] {
   const { deadlines, iterations } = config.run
   const waits: Wait[] = []
-  const add = (waitingFor: string, from: Wait['from'], sinceMs: number, seconds: number) =>
+  const add = (waitingFor: string, from: Role, sinceMs: number, seconds: number) =>
     waits.push({ owner: 'head', waitingFor, from, since: sinceMs, deadline: sinceMs + seconds * 1000 })
   if (context.startedMs === 0 || context.completed === iterations) return waits
-  if (!allTasksThere(context.census, config))
+  if (!allTasksThere(context.taskCounts, config))
     add('the tasks', 'environment', context.startedMs, deadlines.loadTasksSeconds)
   if (context.policyVersion < 0)
     add('policy version 0', 'policy', context.startedMs, deadlines.coldStartSeconds)

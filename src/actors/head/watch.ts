@@ -38,7 +38,7 @@ type Holder = EventData<'ActorStarted'> & { readonly since: number }
 /** An actor that is silent for so many of its heartbeats is stalled: with the interval of looking it is told within two. */
 const SILENT_BEATS = 1.6
 /** How long a process that the log names keeps its role without being heard of. */
-const LEASE_BEATS = 2
+const HOLD_BEATS = 2
 /** A role that some process had and none has for so many heartbeats is missed. */
 const VACANT_BEATS = 30
 
@@ -62,7 +62,7 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
 
   function isLive({ worker, since }: Holder): boolean {
     const heardAt = entries.get(worker)?.heardAt ?? since
-    return performance.now() - heardAt < LEASE_BEATS * heartbeatMs
+    return performance.now() - heardAt < HOLD_BEATS * heartbeatMs
   }
 
   function admit({ envelope }: CheckedEvent): RlError | null {
@@ -106,7 +106,7 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
       if (entry.stalled || silentMs < SILENT_BEATS * status.heartbeatMs) continue
       entry.stalled = true
       const since = Date.now() - Math.round(silentMs)
-      const waits = status.leases.map((lease) => lease.waitingFor).slice(0, 5)
+      const waits = status.waits.map(({ waitingFor }) => waitingFor).slice(0, 5)
       report({
         type: 'StallDetected',
         data: {

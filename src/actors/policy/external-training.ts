@@ -36,7 +36,7 @@ export function externallyTrained(
 
 async function trainOutside(
   job: Train,
-  { signal, lease, event }: JobContext,
+  { signal, beginWait, event }: JobContext,
   config: Config,
   log: LogClient,
 ): Promise<NewEvent[]> {
@@ -97,11 +97,11 @@ async function trainOutside(
     deadlineSeconds,
   }
   await log.append([{ type: 'BatchReady', data: ready }], { cause: event?.id ?? null })
-  const endLease = lease(`PolicyUpdated/${version}`, 'a trainer outside', deadlineSeconds * 1000)
+  const endWait = beginWait(`PolicyUpdated/${version}`, 'a trainer outside', deadlineSeconds * 1000)
   try {
     await abortedOr(signal, deadlineSeconds * 1000)
   } finally {
-    endLease()
+    endWait()
   }
   // The signal fires when the log holds the version, or when this process is to end.
   return signal.aborted ? [] : unchanged(`no trainer answered within ${deadlineSeconds} s`)

@@ -47,7 +47,7 @@ export function policyDecider(config: Config): Decider {
       train: decide((context: PolicyContext) => {
         const parentVersion = context.version
         const version = parentVersion + 1
-        const groups = learnableGroups(context.books.get(version)!, config.environment.leastGroup)
+        const groups = learnableGroups(context.books.get(version)!, config.environment.minGroupSize)
         const stopped = !config.policy.training.enabled
           ? 'training is off'
           : groups.length === 0
@@ -114,6 +114,6 @@ export function policyDecider(config: Config): Decider {
     machine,
     interests: new Set([...BOOK_EVENTS, 'RunStarted', 'PolicyUpdated', 'RunCompleted'] as const),
     version: 1,
-    under: policyDecider,
+    withConfig: policyDecider,
   }
 }

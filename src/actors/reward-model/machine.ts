@@ -190,7 +190,7 @@ export function rewardModelDecider(config: Config): Decider {
         const parentVersion = context.version
         const version = parentVersion + 1
         const [low, high] = accuracyRange
-        const groups = learnableGroups(context.books.get(version)!, config.environment.leastGroup).filter(
+        const groups = learnableGroups(context.books.get(version)!, config.environment.minGroupSize).filter(
           ({ accuracy }) => accuracyOf(accuracy) >= low && accuracyOf(accuracy) <= high,
         )
         const stopped =
@@ -293,6 +293,6 @@ export function rewardModelDecider(config: Config): Decider {
       return true
     },
     version: 1,
-    under: rewardModelDecider,
+    withConfig: rewardModelDecider,
   }
 }

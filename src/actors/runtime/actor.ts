@@ -5,7 +5,7 @@
 import { hostname } from 'node:os'
 import { uuidv7 } from 'uuidv7'
 import { explain, RlError } from '../../errors.ts'
-import { type BusAddress, connectBus, type Delivery, type Verdict } from '../../events/bus.ts'
+import { type BusAddress, connectBus, type Delivery, type WorkResult } from '../../events/bus.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
 import { connectLog } from '../../events/log-client.ts'
@@ -14,7 +14,7 @@ import { POSITION_HEADER, subjectsOf } from '../../events/subjects.ts'
 import type { Decider, Job } from '../decider/decider.ts'
 import { type DeciderHost, hostDecider, type OpenJob } from './decider-host.ts'
 import { redact } from './redact.ts'
-import { type Lease, openLeases } from './waits.ts'
+import { openWaits, type Wait } from './waits.ts'
 import { eventQueue, jobQueue } from './work.ts'
 import type { QueueWork, Worker } from './worker.ts'
 
@@ -33,7 +33,7 @@ export type ActorOptions = {
   /** Stands in ActorStarted, e.g. the model and its backend. */
   readonly note?: string
   /** What the decider waits for without any worker of this process having it in hand. */
-  readonly waits?: (context: unknown) => readonly Lease[]
+  readonly waits?: (context: unknown) => readonly Wait[]
 }
 
 /** What an actor tells with each heartbeat and on `call.status.<role>`. */
@@ -50,7 +50,7 @@ export type ActorStatus = {
   readonly position: number | null
   readonly heartbeatMs: number
   /** What it waits for or works on. */
-  readonly leases: readonly Lease[]
+  readonly waits: readonly Wait[]
   readonly startedAt: number
   readonly rssMb: number
   /** What its worker counts, by name. */
@@ -87,7 +87,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     throw error
   })
   const log = connectLog({ bus, run, actor: name })
-  const leases = openLeases(name)
+  const waits = openWaits(name)
   const stopping = new AbortController()
   const startedAt = Date.now()
   const inHand = new Map<string, AbortController>()
@@ -117,7 +117,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       state: host ? (host.caughtUp() ? host.running.state() : 'catching up') : 'working',
       position: host?.position() ?? null,
       heartbeatMs,
-      leases: [...leases.list(), ...decidersWaits()],
+      waits: [...waits.list(), ...decidersWaits()],
       startedAt,
       rssMb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
       counters: worker.counters?.() ?? {},
@@ -125,7 +125,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     }
   }
 
-  function decidersWaits(): readonly Lease[] {
+  function decidersWaits(): readonly Wait[] {
     return host?.caughtUp() && options.waits ? options.waits(host.running.context()) : []
   }
 
@@ -152,7 +152,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     const abort = new AbortController()
     const { signal } = abort
     inHand.set(job.done, abort)
-    const endLease = leases.begin({
+    const endWait = waits.begin({
       waitingFor: `${job.done} (${job.kind})`,
       from: name,
       deadlineMs: job.deadlineMs,
@@ -166,7 +166,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
         signal,
         attempt,
         event,
-        lease: (waitingFor, from, deadlineMs) => leases.begin({ waitingFor, from, deadlineMs }),
+        beginWait: (waitingFor, from, deadlineMs) => waits.begin({ waitingFor, from, deadlineMs }),
       })
       if (signal.aborted) return
       // The event that ends a job is its own, or follows from what it made (verdicts make a judged trajectory).
@@ -179,7 +179,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     } catch (error) {
       if (!signal.aborted) throw error
     } finally {
-      endLease()
+      endWait()
       inHand.delete(job.done)
     }
   }
@@ -246,7 +246,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     event: LoggedEvent | null,
     { attempt }: Delivery,
     exhausted: QueueWork['exhausted'] | null,
-  ): Promise<Verdict> {
+  ): Promise<WorkResult> {
     const [present] = await log.positionsOf([job.done])
     if (present !== null || inHand.has(job.done)) return { done: true }
     try {
@@ -264,19 +264,19 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       return { done: false, againMs: Math.min(5_000, 100 * 2 ** attempt) }
     }
   }
-  async function takeEvent(queue: QueueWork, delivery: Delivery): Promise<Verdict> {
+  async function takeEvent(queue: QueueWork, delivery: Delivery): Promise<WorkResult> {
     const event = await log.decode(Number(delivery.header(POSITION_HEADER)), delivery.body)
     return takeDelivery(queue.jobOf(event), event, delivery, queue.exhausted)
   }
 
-  async function takeShared(delivery: Delivery): Promise<Verdict> {
+  async function takeShared(delivery: Delivery): Promise<WorkResult> {
     const { job } = unpackUntrusted(delivery.body) as { job: Job }
     return takeDelivery(job, null, delivery, null)
   }
 
   function beat(): void {
-    for (const lease of leases.newlyOverdue(Date.now(), decidersWaits())) {
-      const { owner, waitingFor, from, since, deadline } = lease
+    for (const wait of waits.newlyOverdue(Date.now(), decidersWaits())) {
+      const { owner, waitingFor, from, since, deadline } = wait
       void tell({ type: 'StallDetected', data: { owner, waitingFor, from, since, deadline } })
     }
     if (bus.connected()) bus.publish(subjects.tap('heartbeat'), pack(status()))

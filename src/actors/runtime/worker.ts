@@ -18,7 +18,7 @@ export type JobContext = {
   /** The event that asked for it; null where a job came from another process. */
   readonly event: LoggedEvent | null
   /** Names a wait within the job, for `rl status` and stalls; the function returned ends it. */
-  readonly lease: (waitingFor: string, from: string, deadlineMs: number) => () => void
+  readonly beginWait: (waitingFor: string, from: string, deadlineMs: number) => () => void
 }
 
 /** Work that comes from a queue: which events bring it, and what job they stand for. */

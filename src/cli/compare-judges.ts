@@ -8,7 +8,7 @@ import { type Command, parseCommandLine, printJson, wholeNumber } from './comman
 export const command: Command = {
   summary: 'two versions of the reward model on the same logged steps: which verdicts flip',
   help: `
-rl rm RUN --a VERSION --b VERSION [--rollouts K] [--held-out] [--seed S] [-n N] [--json]
+rl compare-judges RUN --a VERSION --b VERSION [--rollouts K] [--held-out] [--seed S] [-n N] [--json]
 
 Both versions judge all steps of the same K (64) logged rollouts, with the same random draws; the policy is never asked.
 Prints how often which verdict (the majority of the judgements) became which, how well each agrees with true progress and
@@ -33,7 +33,10 @@ Equal seeds draw the same rollouts; --held-out draws from those of evaluation al
     )
     const [run] = positionals
     if (run === undefined || values.a === undefined || values.b === undefined)
-      throw new RlError('expected a run, --a and --b', { code: 'cli.usage', hint: 'rl rm --help' })
+      throw new RlError('expected a run, --a and --b', {
+        code: 'cli.usage',
+        hint: 'rl compare-judges --help',
+      })
     const limit = wholeNumber('--lines', values.lines ?? '')
     const log = openLogReader(runFolder(run).log)
     try {
