@@ -1,0 +1,68 @@
+/** Modules of the user's own (an environment, rules, projections), named in a config by a path or as a package. */
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { explain, RlError } from './errors.ts'
+
+export type UserModule = {
+  /** As the config names it. */
+  readonly name: string
+  readonly file: string
+  /** SHA-256 of the file, hex; of what it imports in turn nothing is said. */
+  readonly digest: string
+  readonly exports: Readonly<Record<string, unknown>>
+}
+
+const loaded = new Map<string, Promise<UserModule>>()
+
+/**
+ * The module that `name` names: a path (`./mine.ts`, relative to the working folder) or a package that is installed there.
+ * Loaded once a process, however often it is asked for.
+ * @param key the key of the config that names it, for error messages
+ * @throws RlError `module.missing` where there is none, `module.broken` where it cannot be loaded
+ */
+export function loadUserModule(name: string, key: string): Promise<UserModule> {
+  const file = fileOf(name, key)
+  const known = loaded.get(file)
+  if (known) return known
+  const loading = load(name, file, key)
+  loaded.set(file, loading)
+  return loading
+}
+
+function fileOf(name: string, key: string): string {
+  const isPath = name.startsWith('.') || isAbsolute(name) || name.startsWith('file:')
+  if (isPath) {
+    const file = name.startsWith('file:') ? fileURLToPath(name) : resolve(name)
+    if (existsSync(file)) return file
+    throw new RlError(`${key}: there is no file ${file}`, {
+      code: 'module.missing',
+      hint: 'a path is relative to the folder in which the command is started',
+    })
+  }
+  try {
+    return createRequire(join(process.cwd(), 'package.json')).resolve(name)
+  } catch (cause) {
+    throw new RlError(`${key}: there is no package '${name}' in ${process.cwd()}`, {
+      code: 'module.missing',
+      hint: `npm install ${name}, or begin the path of a file with './'`,
+      cause,
+    })
+  }
+}
+
+async function load(name: string, file: string, key: string): Promise<UserModule> {
+  try {
+    const exports = (await import(pathToFileURL(file).href)) as Record<string, unknown>
+    const digest = createHash('sha256').update(readFileSync(file)).digest('hex')
+    return { name, file, digest, exports }
+  } catch (cause) {
+    throw new RlError(`${key}: ${file} cannot be loaded: ${explain(cause)}`, {
+      code: 'module.broken',
+      hint: `try it alone, from ${dirname(file)}`,
+      cause,
+    })
+  }
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { RlError } from '../src/errors.ts'
+import { loadUserModule } from '../src/user-module.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'rl-module-'))
+test.after(() => rmSync(folder, { recursive: true, force: true }))
+
+const refused = async (name: string): Promise<RlError> => {
+  try {
+    await loadUserModule(name, 'learning.module')
+  } catch (error) {
+    assert.instance(error, RlError)
+    return error as RlError
+  }
+  throw new Error(`${name} was loaded`)
+}
+
+test('a TypeScript file is loaded once and has a digest', async () => {
+  const file = join(folder, 'mine.ts')
+  writeFileSync(file, 'export const answer: number = 42\n')
+  const module = await loadUserModule(file, 'learning.module')
+  assert.is(module.exports.answer, 42)
+  assert.is(module.digest, createHash('sha256').update(readFileSync(file)).digest('hex'))
+  assert.is(await loadUserModule(file, 'learning.module'), module)
+})
+
+test('a package is found from the working folder', async () => {
+  const module = await loadUserModule('yaml', 'learning.module')
+  assert.type(module.exports.parse, 'function')
+})
+
+test('what is missing or broken is named with its key', async () => {
+  const missing = await refused('./not-here.ts')
+  assert.is(missing.code, 'module.missing')
+  assert.match(missing.message, /learning\.module: there is no file .*not-here\.ts/)
+  assert.match((await refused('no-such-package-of-anyone')).hint ?? '', /npm install/)
+  const file = join(folder, 'broken.ts')
+  writeFileSync(file, "throw new Error('not today')\n")
+  const broken = await refused(file)
+  assert.is(broken.code, 'module.broken')
+  assert.match(broken.message, /broken\.ts cannot be loaded: .*not today/)
+})
+
+test.run()
