@@ -49,8 +49,7 @@ export async function launch(entry, args) {
   if (isRecent(process.versions.node)) {
     const script = resolve(ROOT, entry)
     process.argv.splice(1, process.argv.length, script, ...args)
-    const { register } = await import('tsx/esm/api')
-    register()
+    if (script.endsWith('.ts')) (await import('tsx/esm/api')).register()
     await import(pathToFileURL(script).href)
     return
   }

@@ -8,6 +8,7 @@ import { nearest } from './config/nearest.ts'
 import { formerPaths, presentPath, withPresentNames } from './config/renamed.ts'
 import { type Config, configSchema } from './config/schema.ts'
 import { RlError } from './errors.ts'
+import { findFile } from './package.ts'
 
 export type { Config } from './config/schema.ts'
 
@@ -218,7 +219,7 @@ function canonical(value: unknown): string {
 function readYaml(file: string, origins: Origins): Record<string, unknown> {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readFileSync(findFile(file), 'utf8')
   } catch (cause) {
     throw new RlError(`config file '${file}' cannot be read`, {
       code: 'config.file',

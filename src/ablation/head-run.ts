@@ -3,15 +3,15 @@ import { spawn } from 'node:child_process'
 import { createWriteStream, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { runFolder } from '../broker/connection.ts'
 import { configKeys, variableOf } from '../config/keys.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
+import { nodeWords } from '../package.ts'
 import { type Row, rowOf } from './row.ts'
 import { SETTINGS, type Setting, wordsOf } from './settings.ts'
 
-const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
+const MAIN = nodeWords(new URL('../main.ts', import.meta.url))
 
 export type HeadRun = {
   readonly setting: Setting
@@ -55,7 +55,7 @@ export async function playRun(run: HeadRun, options: HeadRunOptions): Promise<Ro
   const words = begun ? [] : wordsOf(run.setting, run.seed).flatMap((word) => ['--set', word])
   const head = spawn(
     process.execPath,
-    ['--import', 'tsx', MAIN, '--role', 'head', '--run', id, '--config', configFile, ...words],
+    [...MAIN, '--role', 'head', '--run', id, '--config', configFile, ...words],
     // A group of its own: a Ctrl-C at the terminal reaches the heads through this process alone, once.
     { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: withoutConfig(process.env) },
   )

@@ -7,12 +7,12 @@ import { RlError } from '../errors.ts'
 import { type BusAddress, connectBus } from '../events/bus.ts'
 import type { Role } from '../events/envelope.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
-import type { StartOptions } from '../main.ts'
 import type { Decider } from './decider/decider.ts'
 import { PARENT_PIPE } from './head/children.ts'
 import { readEvents } from './rollout/log-queries.ts'
 import { startActor } from './runtime/actor.ts'
 import type { Worker } from './runtime/worker.ts'
+import type { StartOptions } from './start-options.ts'
 
 export type OpenedWorker = {
   readonly worker: Worker

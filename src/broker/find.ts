@@ -1,12 +1,9 @@
 /** Where programs and libraries come from that npm does not carry: the PATH, the project's cache folder, or set-up into that folder. */
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { explain, RlError } from '../errors.ts'
+import { CACHE } from '../package.ts'
 import { copyInto, downloadNatsServer, unpackDebianPackages } from './fetch.ts'
-
-/** The project's cache: nothing outside it is touched by set-up. */
-export const CACHE = fileURLToPath(new URL('../../.cache/', import.meta.url))
 
 export type Found = {
   readonly path: string

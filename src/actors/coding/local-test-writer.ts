@@ -1,6 +1,5 @@
 /** The reward model of the coding setting as a local model: it writes unit tests and learns from what they show. */
 import { join } from 'node:path'
-import { CACHE } from '../../broker/find.ts'
 import type { Config } from '../../config.ts'
 import { codingOf } from '../../environments/coding/environment.ts'
 import { compactProblem } from '../../environments/coding/family/unit-test.ts'
@@ -10,6 +9,7 @@ import { readFloat32, readInt32 } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { openLocalModel } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
+import { CACHE } from '../../package.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
 import {
   adoptFolder,

@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { RlError } from '../../errors.ts'
 import type { BusAddress } from '../../events/bus.ts'
 import type { Role } from '../../events/envelope.ts'
+import { nodeWords } from '../../package.ts'
 
 export type ChildSpec = { readonly role: Role; readonly worker: boolean }
 
@@ -28,7 +28,7 @@ export type ChildrenOptions = {
 const START_MS = 10_000
 const START_FAILURES = 4
 const STOP_MS = 8_000
-const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url))
+const MAIN = nodeWords(new URL('../../main.ts', import.meta.url))
 
 /** Set for a process whose standard input is a pipe from the head: when that closes, the head is gone. */
 export const PARENT_PIPE = 'RL_PARENT_PIPE'
@@ -51,7 +51,7 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
     const child = spawn(
       process.execPath,
       [
-        ...['--import', 'tsx', MAIN],
+        ...MAIN,
         ...['--role', spec.role, '--run', run, '--nats', address.url],
         ...(spec.worker ? ['--worker'] : []),
       ],

@@ -1,15 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+import { join } from 'node:path'
+import { PACKAGE_ROOT, SOURCES } from '../../package.ts'
 
 /** Version of this code: the package's, and in a checkout the commit, with `+` where files differ from it. */
 export function codeVersion(): string {
-  const { version } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')) as { version: string }
+  const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as {
+    version: string
+  }
+  if (!SOURCES) return version // The repository around it is not this package's.
   try {
     const git = (...words: string[]) =>
-      execFileSync('git', ['-C', ROOT, ...words], {
+      execFileSync('git', ['-C', PACKAGE_ROOT, ...words], {
         encoding: 'utf8',
         stdio: ['ignore', 'pipe', 'ignore'],
       }).trim()

@@ -1,12 +1,12 @@
 /** The policy as a local model: makes its first version, answers which action to take, and trains it. */
 import { join } from 'node:path'
-import { CACHE } from '../../broker/find.ts'
 import type { Config } from '../../config.ts'
 import { codingOf } from '../../environments/coding/environment.ts'
 import type { Environment } from '../../environments/port.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { isPreset } from '../../models/local/presets.ts'
+import { CACHE } from '../../package.ts'
 import { coldStartPrograms } from '../coding/program-cold-start.ts'
 import type { ColdStart, Train } from '../decider/jobs.ts'
 import {

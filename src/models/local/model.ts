@@ -1,4 +1,5 @@
 import { RlError } from '../../errors.ts'
+import { startThread } from '../../package.ts'
 import type { ModelDescription, TrainableModel, TrainingSample } from '../port.ts'
 import type { BackendChoice } from './backend/backend.ts'
 import type { ModelConfig } from './config.ts'
@@ -16,7 +17,6 @@ import {
   type ToWorker,
   type WorkerOptions,
 } from './messages.ts'
-import { startThread } from './thread.ts'
 import { createTokenizer, type Tokenizer, type TokenizerFiles } from './tokenizer.ts'
 
 export type { LocalGeneration, LocalRequest, TokenEvent } from './messages.ts'

@@ -2,7 +2,7 @@
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
 import { type Config, configDigest } from '../../../config.ts'
-import type { StartOptions } from '../../../main.ts'
+import type { StartOptions } from '../../start-options.ts'
 
 export type Plan = {
   readonly run: string

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RlError } from '../../../errors.ts'
+import { CACHE } from '../../../package.ts'
 import type { Gemm, Heap } from '../kernels/heap.ts'
 
 /** A native BLAS bound to the heap. */
@@ -58,11 +59,7 @@ export async function openBlas(heap: Heap, threads: number): Promise<Blas> {
 function libraryPaths(): string[] {
   if (process.platform === 'darwin') return ['/System/Library/Frameworks/Accelerate.framework/Accelerate']
   if (process.platform !== 'linux') return []
-  return [
-    ...cachedLibraries(new URL('../../../../.cache/', import.meta.url).pathname),
-    'libopenblas.so.0',
-    'libopenblas.so',
-  ]
+  return [...cachedLibraries(CACHE), 'libopenblas.so.0', 'libopenblas.so']
 }
 
 /** The Fortran runtime that set-up keeps beside a library of the cache: what it needs, in this order. */

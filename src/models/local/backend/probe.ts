@@ -1,7 +1,7 @@
 /** The backend that a model of this machine will have, found in a thread of its own: the caller loads no tensors. */
 import { once } from 'node:events'
 import { RlError } from '../../../errors.ts'
-import { startThread } from '../thread.ts'
+import { startThread } from '../../../package.ts'
 import type { BackendChoice } from './backend.ts'
 
 export type ProbeReply =

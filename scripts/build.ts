@@ -1,0 +1,15 @@
+/** Compiles src into dist as `npm pack` ships it: JavaScript, declarations, and beside them the data files that modules read. */
+import { execFileSync } from 'node:child_process'
+import { cpSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+/** Kept as they are: compiled WebAssembly, and what other programs run (Python, Node threads of Pyodide). */
+const DATA = /\.(wasm|mjs|py)$/
+
+rmSync('dist', { recursive: true, force: true })
+const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+execFileSync(process.execPath, [compiler, '--project', 'tsconfig.build.json'], { stdio: 'inherit' })
+cpSync('src', 'dist', {
+  recursive: true,
+  filter: (path) => !/\.[a-z]+$/.test(path) || DATA.test(path),
+})

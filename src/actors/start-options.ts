@@ -1,0 +1,17 @@
+import type { Role } from '../events/envelope.ts'
+
+/** What a role is started with, as the command line says it. */
+export type StartOptions = {
+  readonly role: Role
+  /** YAML file of the run's configuration. */
+  readonly config: string
+  /** `key=value` words that change it. */
+  readonly set: readonly string[]
+  readonly run: string | null
+  /** For which a head starts processes. */
+  readonly roles: readonly Role[]
+  /** URL of a server, or null for one of the head's own. */
+  readonly nats: string | null
+  readonly worker: boolean
+  readonly dryRun: boolean
+}

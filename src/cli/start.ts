@@ -1,0 +1,109 @@
+/** `rl start`, `npm start`: parse, load the config, start a role. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { StartOptions } from '../actors/start-options.ts'
+import { RlError } from '../errors.ts'
+import { ROLES, type Role } from '../events/envelope.ts'
+import { PACKAGE_ROOT } from '../package.ts'
+import type { Command } from './command.ts'
+
+const HELP = `
+npm start -- --role head [options]      runs the closed loop: policy, reward model and tasks improve one another
+npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --nats from any other host
+
+  --role ROLE       head | policy | reward-model | environment | adapter
+  --config FILE     the run's configuration                            (config/default.yaml)
+  --set KEY=VALUE   changes one key of it, e.g. --set run.iterations=40; may be repeated
+  --run ID          the run's name; where it exists already it goes on where its log ends
+  --roles LIST      roles for which the head starts processes, e.g. policy,environment; 'none' for none   (all)
+  --nats URL        a running nats-server with JetStream; else the head starts one   ($NATS_URL, token in $NATS_TOKEN)
+  --worker          a further worker of a role: works, but decides nothing
+  --dry-run         prints the effective config, the plan and the first three prompts, and starts nothing
+  --help, --version
+
+Look at runs with: npm run -s rl -- --help
+`
+
+export const command: Command = {
+  summary: 'starts a run, or one role of it; the same as npm start',
+  help: HELP,
+  run,
+}
+
+async function run(argv: readonly string[]): Promise<number> {
+  const options = readOptions(argv)
+  if (typeof options === 'string') {
+    process.stdout.write(`${options}\n`)
+    return 0
+  }
+  if (options.role === 'head') {
+    const { startHead } = await import('../actors/head/start.ts')
+    return startHead(options)
+  }
+  const { startRole } = await import('../actors/start.ts')
+  return startRole(options)
+}
+
+/** The options, or the text that was asked for in their place. */
+function readOptions(argv: readonly string[]): StartOptions | string {
+  const { values } = parse(argv)
+  if (values.help) return HELP.trim()
+  if (values.version) return version()
+  if (values.role === undefined) throw usage('no --role was given')
+  const role = roleOf(values.role)
+  if (role !== 'head' && values.run === undefined)
+    throw usage(`--role ${role} needs the --run that it belongs to`)
+  return {
+    role,
+    config: values.config ?? 'config/default.yaml',
+    set: values.set ?? [],
+    run: values.run ?? null,
+    roles: rolesOf(values.roles),
+    nats: values.nats ?? process.env.NATS_URL ?? null,
+    worker: values.worker ?? false,
+    dryRun: values['dry-run'] ?? false,
+  }
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      strict: true,
+      options: {
+        role: { type: 'string' },
+        config: { type: 'string' },
+        set: { type: 'string', multiple: true },
+        run: { type: 'string' },
+        roles: { type: 'string' },
+        nats: { type: 'string' },
+        worker: { type: 'boolean' },
+        'dry-run': { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean' },
+      },
+    })
+  } catch (cause) {
+    throw usage((cause as Error).message.split('. ')[0])
+  }
+}
+
+function rolesOf(list: string | undefined): readonly Role[] {
+  if (list === undefined) return ROLES.filter((role) => role !== 'head')
+  if (list === 'none') return []
+  return list.split(',').map((name) => roleOf(name.trim()))
+}
+
+function roleOf(name: string): Role {
+  if ((ROLES as readonly string[]).includes(name)) return name as Role
+  throw usage(`'${name}' is no role; they are ${ROLES.join(', ')}`)
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version
+}
+
+function usage(message: string): RlError {
+  return new RlError(message, { code: 'cli.usage', hint: 'npm start -- --help' })
+}

@@ -1,0 +1,11 @@
+/** `import { openLogReader } from 'rlanything'`: runs on this machine, their config, and the error that everything here throws. */
+export {
+  type Connection,
+  type RunFolder,
+  readConnection,
+  runFolder,
+  runsFolder,
+} from './broker/connection.ts'
+export { type Config, type ConfigSources, loadConfig, parseConfig } from './config.ts'
+export { explain, RlError, type RlErrorOptions } from './errors.ts'
+export { type LogReader, openLogReader, type ReadOptions } from './events/log-reader.ts'

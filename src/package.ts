@@ -1,0 +1,54 @@
+/** This package: where its files are, and how a module of it is started in a process or a thread of its own. */
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+
+/** Whether these are the sources, run by tsx, and not what `npm pack` compiled from them. */
+export const SOURCES = import.meta.url.endsWith('.ts')
+
+/** The folder that has package.json, config/ and data/: src and dist lie side by side in it, and are alike inside. */
+export const PACKAGE_ROOT = fileURLToPath(new URL('../', import.meta.url))
+
+/** Kept between runs: in a checkout `.cache/`, for an installed package the user's cache folder, which a reinstallation leaves alone. */
+export const CACHE = SOURCES ? join(PACKAGE_ROOT, '.cache/') : join(userCache(), 'rlanything/')
+
+/** A file that somebody named: the one in the working directory, else one that the package brings (`config/default.yaml`). */
+export function findFile(name: string): string {
+  const own = join(PACKAGE_ROOT, name)
+  return !existsSync(name) && existsSync(own) ? own : name
+}
+
+/**
+ * The words behind `node` that run a module of this package in a process of its own.
+ * @param source the module as its source is called, `new URL('../main.ts', import.meta.url)`
+ */
+export function nodeWords(source: URL): readonly string[] {
+  const path = fileURLToPath(moduleUrl(source))
+  return SOURCES ? ['--import', import.meta.resolve('tsx'), path] : [path]
+}
+
+/** A worker thread that runs a module of this package, named as for `nodeWords`. */
+export function startThread(source: URL, workerData: unknown): Worker {
+  const module = moduleUrl(source)
+  if (!SOURCES) return new Worker(module, { workerData, execArgv: [] })
+  // A thread's entry cannot be TypeScript, so the entry is a line of JavaScript that registers tsx and imports the module.
+  const register = JSON.stringify(import.meta.resolve('tsx/esm/api'))
+  const entry = `import { register } from ${register}; register(); await import(${JSON.stringify(module.href)})`
+  return new Worker(new URL(`data:text/javascript,${encodeURIComponent(entry)}`), {
+    workerData,
+    execArgv: [],
+  })
+}
+
+function moduleUrl(source: URL): URL {
+  return SOURCES ? source : new URL(source.href.replace(/\.ts$/, '.js'))
+}
+
+function userCache(): string {
+  const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env
+  if (process.platform === 'win32' && LOCALAPPDATA) return LOCALAPPDATA
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches')
+  return resolve(XDG_CACHE_HOME || join(homedir(), '.cache'))
+}
