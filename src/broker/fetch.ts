@@ -15,38 +15,59 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { RlError } from '../errors.ts'
+import { type Machine, THIS_MACHINE } from '../platform/machine.ts'
+import { programFile } from '../platform/programs.ts'
 
 const run = promisify(execFile)
 
-/** SHA-256 of nats-server-v<version>-<platform>.tar.gz, as its maintainers' container build pins them. */
+/** SHA-256 of the archives, from the release's SHA256SUMS. The binaries are static: they run with glibc and with musl. */
 const NATS_SERVER = {
   version: '2.11.6',
-  sha256: {
-    'linux-amd64': '5e5272dd1bdb8da020aedc8cf883fb26c128441809a992f156e0b1ccb28ac5b7',
-    'linux-arm64': '4fe3c40bddc58e31012f55865df0dcd24012995d2893a4d64a0ae5cb147d7a36',
-  } as Readonly<Record<string, string>>,
+  archives: {
+    'linux-x64': ['linux-amd64.tar.gz', '5e5272dd1bdb8da020aedc8cf883fb26c128441809a992f156e0b1ccb28ac5b7'],
+    'linux-arm64': ['linux-arm64.tar.gz', '4fe3c40bddc58e31012f55865df0dcd24012995d2893a4d64a0ae5cb147d7a36'],
+    'darwin-x64': ['darwin-amd64.tar.gz', '6c8f0cf8bc879db372ce0edca34c0178845e92286fac47db1a6a0f5eff59daef'],
+    'darwin-arm64': [
+      'darwin-arm64.tar.gz',
+      '1a78170526e18a41ca2a24e6eaa00e95d39c677e1d5bfc56d3f662a114324e17',
+    ],
+    'win32-x64': ['windows-amd64.zip', '947aea642cc2b7b688a11a71c36c80a030cabb109167246ca1f8fbf30dc1c83b'],
+  } as Readonly<Record<string, readonly [suffix: string, sha256: string]>>,
+}
+
+export type Release = { readonly url: string; readonly sha256: string; readonly program: string }
+
+/** The pinned nats-server for a machine, and where in its archive the program is; null where none is pinned. */
+export function natsServerRelease(machine: Machine = THIS_MACHINE): Release | null {
+  const found = NATS_SERVER.archives[`${machine.platform}-${machine.arch}`]
+  if (found === undefined) return null
+  const [suffix, sha256] = found
+  const { version } = NATS_SERVER
+  const name = `nats-server-v${version}-${suffix}`
+  return {
+    url: `https://github.com/nats-io/nats-server/releases/download/v${version}/${name}`,
+    sha256,
+    program: `${name.replace(/\.(tar\.gz|zip)$/, '')}/${programFile('nats-server', machine)}`,
+  }
 }
 
 const CONNECT_MS = 5_000
 const COMMAND_MS = 120_000
 
 /** Downloads the pinned nats-server to `target`. Fails at once where GitHub cannot be reached. */
-export async function downloadNatsServer(target: string): Promise<void> {
-  const platform = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`
-  const expected = NATS_SERVER.sha256[platform]
-  if (expected === undefined)
-    throw new RlError(`there is no pinned release for ${platform}`, { code: 'setup.no-release' })
-  const name = `nats-server-v${NATS_SERVER.version}-${platform}`
-  const archive = await download(
-    `https://github.com/nats-io/nats-server/releases/download/v${NATS_SERVER.version}/${name}.tar.gz`,
-  )
+export async function downloadNatsServer(target: string, release = natsServerRelease()): Promise<void> {
+  if (release === null)
+    throw new RlError(`none is pinned for ${process.platform}-${process.arch}`, { code: 'setup.no-release' })
+  const { url, sha256, program } = release
+  const archive = await download(url)
   const got = createHash('sha256').update(archive).digest('hex')
-  if (got !== expected)
-    throw new RlError(`${name}.tar.gz has SHA-256 ${got}, expected ${expected}`, { code: 'setup.bad-digest' })
+  if (got !== sha256)
+    throw new RlError(`${url} has SHA-256 ${got}, expected ${sha256}`, { code: 'setup.bad-digest' })
   await inTemporaryFolder(async (folder) => {
-    writeFileSync(join(folder, 'archive.tar.gz'), archive)
-    await run('tar', ['-xzf', 'archive.tar.gz'], { cwd: folder, timeout: COMMAND_MS })
-    copyInto(join(folder, name, 'nats-server'), target, 0o755)
+    writeFileSync(join(folder, 'archive'), archive)
+    // Windows brings a tar that reads zip files too.
+    await run('tar', ['-xf', 'archive'], { cwd: folder, timeout: COMMAND_MS })
+    copyInto(join(folder, program), target, 0o755)
   })
 }
 

@@ -1,9 +1,14 @@
 /** Where programs and libraries come from that npm does not carry: the PATH, the project's cache folder, or set-up into that folder. */
-import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { explain, RlError } from '../errors.ts'
 import { CACHE } from '../package.ts'
+import { libraryFolders, OPENBLAS_FILES } from '../platform/blas.ts'
+import { THIS_MACHINE } from '../platform/machine.ts'
+import { installHint, isProgram, programFile, programFolders } from '../platform/programs.ts'
 import { copyInto, downloadNatsServer, unpackDebianPackages } from './fetch.ts'
+
+const SERVER = programFile('nats-server')
 
 export type Found = {
   readonly path: string
@@ -24,9 +29,9 @@ export function lookForNatsServer({
   cache = CACHE,
   folders = programFolders(),
 }: FindOptions = {}): Found | null {
-  const onPath = folders.map((folder) => join(folder, 'nats-server')).find(isProgram)
+  const onPath = folders.map((folder) => join(folder, SERVER)).find(isProgram)
   if (onPath) return { path: onPath, from: 'path' }
-  const cached = join(cache, 'bin', 'nats-server')
+  const cached = join(cache, 'bin', SERVER)
   return isProgram(cached) ? { path: cached, from: 'cache' } : null
 }
 
@@ -35,18 +40,19 @@ export async function findNatsServer(options: FindOptions = {}): Promise<Found> 
   const { cache = CACHE, onStep = () => {} } = options
   const found = lookForNatsServer(options)
   if (found) return found
-  const target = join(cache, 'bin', 'nats-server')
+  const target = join(cache, 'bin', SERVER)
   const failures: string[] = []
-  const ways: readonly (readonly [string, () => Promise<void>])[] = [
+  const ways: (readonly [string, () => Promise<void>])[] = [
     ['the release on GitHub', () => downloadNatsServer(target)],
-    [
+  ]
+  if (isProgram('/usr/bin/apt-get'))
+    ways.push([
       "the distribution's package",
       () =>
         unpackDebianPackages(['nats-server'], (root) =>
           copyInto(join(root, 'usr', 'sbin', 'nats-server'), target, 0o755),
         ),
-    ],
-  ]
+    ])
   for (const [name, get] of ways) {
     onStep(`getting nats-server: ${name}`)
     try {
@@ -70,12 +76,12 @@ export async function ensureOpenBlas({
   cache = CACHE,
   onStep = () => {},
 }: FindOptions = {}): Promise<Found | null> {
-  if (process.platform !== 'linux') return null
+  if (THIS_MACHINE.platform !== 'linux') return null
   const folder = join(cache, 'openblas')
   const target = join(folder, 'libopenblas.so.0')
   if (existsSync(target)) return { path: target, from: 'cache' }
   const system = libraryFolders()
-    .map((path) => join(path, 'libopenblas.so.0'))
+    .flatMap((path) => OPENBLAS_FILES.map((file) => join(path, file)))
     .find((path) => existsSync(path))
   if (system) return { path: system, from: 'path' }
   onStep("getting OpenBLAS: the distribution's package")
@@ -91,31 +97,6 @@ export async function ensureOpenBlas({
   }
 }
 
-export function installHint(debianPackage: string): string {
-  return process.platform === 'darwin'
-    ? `run: brew install ${debianPackage}`
-    : `run: sudo apt-get install -y ${debianPackage}`
-}
-
-function programFolders(): string[] {
-  const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
-  return [...path, '/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/bin']
-}
-
-function libraryFolders(): string[] {
-  const triplet = { x64: 'x86_64', arm64: 'aarch64' }[process.arch as string] ?? process.arch
-  return [`/usr/lib/${triplet}-linux-gnu`, '/usr/lib64', '/usr/lib', '/usr/local/lib']
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
 function fileBelow(root: string, name: string): string {
   const found = readdirSync(root, { recursive: true, encoding: 'utf8' }).find((path) =>
     path.endsWith(`/${name}`),
@@ -123,7 +104,7 @@ function fileBelow(root: string, name: string): string {
   if (found === undefined)
     throw new RlError(`the package holds no ${name}`, {
       code: 'setup.bad-package',
-      hint: installHint('libopenblas0-pthread'),
+      hint: installHint('openblas'),
     })
   return join(root, found)
 }

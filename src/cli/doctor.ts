@@ -2,9 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runsFolder } from '../broker/connection.ts'
-import { installHint, lookForNatsServer } from '../broker/find.ts'
+import { lookForNatsServer } from '../broker/find.ts'
 import { explain } from '../errors.ts'
 import { freeBytesOf, MIN_FREE_BYTES } from '../events/log.ts'
+import { findGpu, gpuAdvice } from '../platform/gpu.ts'
+import { installHint } from '../platform/programs.ts'
 import { type Command, parseCommandLine, printJson } from './command.ts'
 
 type Finding = {
@@ -41,16 +43,10 @@ function line({ check, result, detail, advice }: Finding): string {
   return `${result.padEnd(4)}  ${check.padEnd(12)} ${detail}${advice ? ` - ${advice}` : ''}`
 }
 
+/** The launcher has refused or replaced a Node that is too old. */
 function node(): Finding {
-  const { version } = process
-  const [major, minor] = version.slice(1).split('.').map(Number)
-  const fits = major > 20 || (major === 20 && minor >= 19)
-  return {
-    check: 'node',
-    result: fits ? 'ok' : 'fail',
-    detail: version,
-    advice: fits ? null : 'install Node 20.19 or newer from https://nodejs.org',
-  }
+  const { version, platform, arch } = process
+  return { check: 'node', result: 'ok', detail: `${version}, ${platform} ${arch}`, advice: null }
 }
 
 function natsServer(): Finding {
@@ -77,7 +73,7 @@ async function sqlite(): Promise<Finding> {
       check: 'SQLite',
       result: 'fail',
       detail: explain(error),
-      advice: 'run: npm rebuild better-sqlite3',
+      advice: 'run: npm ci',
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -94,7 +90,9 @@ async function tensors(): Promise<Finding> {
       check: 'tensors',
       result: slow ? 'warn' : 'ok',
       detail: `${name} (${detail})${others ? `; ${others}` : ''}`,
-      advice: slow ? `training is slow without a native BLAS; ${installHint('libopenblas0-pthread')}` : null,
+      advice:
+        gpuAdvice(findGpu(), name) ??
+        (slow ? `training is slow without a native BLAS; ${installHint('openblas')}` : null),
     }
   } catch (error) {
     return {

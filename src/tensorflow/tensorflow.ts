@@ -9,7 +9,7 @@ import { registerGradients } from './gradients.ts'
 export * from '@tensorflow/tfjs-core'
 
 const METHODS = [
-  ...['add', 'sub', 'mul', 'div', 'neg', 'square', 'rsqrt', 'exp', 'cast', 'less', 'notEqual'],
+  ...['add', 'sub', 'mul', 'div', 'neg', 'square', 'sqrt', 'rsqrt', 'exp', 'cast', 'less', 'notEqual'],
   ...['sum', 'mean', 'max', 'softmax', 'reshape', 'transpose'],
 ]
 

@@ -6,6 +6,7 @@ import { RlError } from '../../errors.ts'
 import type { BusAddress } from '../../events/bus.ts'
 import type { Role } from '../../events/envelope.ts'
 import { nodeWords } from '../../package.ts'
+import { askToEnd } from '../../platform/processes.ts'
 
 export type ChildSpec = { readonly role: Role; readonly worker: boolean }
 
@@ -93,7 +94,7 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
     async stop() {
       stopping = true
       const ends = [...alive].map((child) => new Promise((resolve) => child.once('exit', resolve)))
-      for (const child of alive) child.kill('SIGTERM')
+      for (const child of alive) askToEnd(child)
       const force = setTimeout(() => {
         for (const child of alive) child.kill('SIGKILL')
       }, STOP_MS)

@@ -1,6 +1,7 @@
-import { ensureOpenBlas, installHint } from '../../../broker/find.ts'
+import { ensureOpenBlas } from '../../../broker/find.ts'
 import type { Config } from '../../../config.ts'
 import { probeBackend } from '../../../models/local/backend/probe.ts'
+import { installHint } from '../../../platform/programs.ts'
 
 /** What the plan says of the tensor backend; null where no model runs here. Gets OpenBLAS into the cache where it can be had. */
 export async function backendLine(config: Config, say: (line: string) => void): Promise<string | null> {
@@ -10,5 +11,5 @@ export async function backendLine(config: Config, say: (line: string) => void): 
   const blas = await ensureOpenBlas({ onStep: say })
   const chosen = await probeBackend(backend)
   if (blas !== null || !chosen.startsWith('wasm ')) return chosen
-  return `${chosen}; without OpenBLAS models sample and train several times slower: ${installHint('libopenblas0-pthread')}`
+  return `${chosen}; without OpenBLAS models sample and train several times slower: ${installHint('openblas')}`
 }

@@ -7,7 +7,7 @@ import { prepareWasm } from './wasm.ts'
 import { prepareWebgpu } from './webgpu.ts'
 
 /** The tensor backends, best first. */
-export const BACKENDS = ['tensorflow-gpu', 'tensorflow', 'webgpu', 'wasm-blas', 'wasm', 'cpu'] as const
+export const BACKENDS = ['webgpu', 'tensorflow-gpu', 'tensorflow', 'wasm-blas', 'wasm', 'cpu'] as const
 export type BackendName = (typeof BACKENDS)[number]
 export type BackendChoice = 'auto' | BackendName
 
@@ -70,15 +70,22 @@ export function describeBackend({ name, detail, passedOver }: OpenedBackend): st
 
 async function prepare(name: BackendName, forced: boolean, blasThreads: number): Promise<string> {
   switch (name) {
-    case 'tensorflow-gpu':
-      return await prepareTensorflow('@tensorflow/tfjs-node-gpu')
-    case 'tensorflow':
-      return await prepareTensorflow('@tensorflow/tfjs-node')
     case 'webgpu': {
       const adapter = await prepareWebgpu(forced)
       await activate('webgpu')
       return adapter
     }
+    case 'tensorflow-gpu': {
+      const detail = await prepareTensorflow('@tensorflow/tfjs-node-gpu')
+      if (!usesGpu(tf.backend()))
+        throw new RlError('it finds no GPU', {
+          code: 'backend.no-gpu',
+          hint: 'CUDA 11 and cuDNN 8 are needed',
+        })
+      return detail
+    }
+    case 'tensorflow':
+      return await prepareTensorflow('@tensorflow/tfjs-node')
     case 'wasm-blas': {
       const heap = await prepareWasm()
       const blas = await openBlas(heap, blasThreads)
@@ -98,7 +105,7 @@ async function prepare(name: BackendName, forced: boolean, blasThreads: number):
   }
 }
 
-/** tfjs-node loads a native library at import; versions before Node 23's removal of util.isArray and the like rely on them. */
+/** tfjs-node loads a native library at import; it still calls functions of `util` that Node 23 removed. */
 async function prepareTensorflow(packageName: string): Promise<string> {
   const gone: Record<string, (value: unknown) => boolean> = {
     isNullOrUndefined: (value) => value == null,
@@ -108,6 +115,11 @@ async function prepareTensorflow(packageName: string): Promise<string> {
   const { version } = (await import(packageName)) as { version?: { 'tfjs-node'?: string } }
   await activate('tensorflow')
   return `${packageName} ${version?.['tfjs-node'] ?? ''}`.trim()
+}
+
+/** tfjs-node-gpu computes on the processor where it finds no GPU, and says so here. */
+export function usesGpu(backend: object): boolean {
+  return 'isUsingGpuDevice' in backend && backend.isUsingGpuDevice === true
 }
 
 async function activate(name: string): Promise<void> {

@@ -2,6 +2,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RlError } from '../../../errors.ts'
 import { CACHE } from '../../../package.ts'
+import { systemBlas } from '../../../platform/blas.ts'
+import { installHint } from '../../../platform/programs.ts'
 import type { Gemm, Heap } from '../kernels/heap.ts'
 
 /** A native BLAS bound to the heap. */
@@ -19,7 +21,7 @@ const TRANSPOSE = 112
 export async function openBlas(heap: Heap, threads: number): Promise<Blas> {
   const { default: koffi } = await import('koffi')
   const tried: string[] = []
-  for (const path of libraryPaths()) {
+  for (const path of [...cachedLibraries(CACHE), ...systemBlas()]) {
     let library: ReturnType<typeof koffi.load>
     try {
       for (const runtime of runtimesBeside(path)) koffi.load(runtime, { global: true })
@@ -52,14 +54,8 @@ export async function openBlas(heap: Heap, threads: number): Promise<Blas> {
   }
   throw new RlError(`no native BLAS could be loaded: ${tried.join('; ') || 'no library for this platform'}`, {
     code: 'backend.missing',
-    hint: 'install OpenBLAS (Debian: libopenblas0-pthread)',
+    hint: installHint('openblas'),
   })
-}
-
-function libraryPaths(): string[] {
-  if (process.platform === 'darwin') return ['/System/Library/Frameworks/Accelerate.framework/Accelerate']
-  if (process.platform !== 'linux') return []
-  return [...cachedLibraries(CACHE), 'libopenblas.so.0', 'libopenblas.so']
 }
 
 /** The Fortran runtime that set-up keeps beside a library of the cache: what it needs, in this order. */

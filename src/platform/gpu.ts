@@ -1,0 +1,50 @@
+/** Whether a graphics processor is here that no installed backend uses, and the command that would change that. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Machine, THIS_MACHINE } from './machine.ts'
+
+export type Gpu = {
+  /** A driver of NVIDIA's. */
+  readonly nvidia: boolean
+  /** A driver that draws on hardware through Vulkan, Metal or Direct3D 12: what WebGPU stands on. */
+  readonly webgpu: boolean
+}
+
+const VULKAN_FOLDERS = ['/usr/share/vulkan/icd.d', '/etc/vulkan/icd.d', '/usr/local/share/vulkan/icd.d']
+/** lavapipe draws on the processor, slower than every other backend. */
+const SOFTWARE = /^lvp_/
+
+export function findGpu(machine: Machine = THIS_MACHINE, list: typeof namesIn = namesIn): Gpu {
+  const { platform, env, exists } = machine
+  if (platform === 'darwin') return { nvidia: false, webgpu: true }
+  if (platform === 'win32')
+    return {
+      nvidia: exists(join(env.SystemRoot ?? 'C:\\Windows', 'System32', 'nvidia-smi.exe')),
+      webgpu: true,
+    }
+  const drivers = VULKAN_FOLDERS.flatMap((folder) => list(folder)).filter((name) => !SOFTWARE.test(name))
+  const device = exists('/dev/nvidia0') || list('/dev/dri').some((name) => name.startsWith('renderD'))
+  return { nvidia: exists('/dev/nvidia0'), webgpu: device && drivers.length > 0 }
+}
+
+/**
+ * What would make local models faster, or null. `webgpu` comes first: it is one package without further libraries;
+ * tfjs-node-gpu needs CUDA and cuDNN, and exists for x64 on Linux and Windows alone.
+ * @param inUse the backend that was chosen
+ */
+export function gpuAdvice(gpu: Gpu, inUse: string, machine: Machine = THIS_MACHINE): string | null {
+  if (inUse === 'webgpu' || inUse === 'tensorflow-gpu') return null
+  if (gpu.webgpu) return 'a graphics processor is here; to train on it: npm install --no-save webgpu@0.6.2'
+  if (!gpu.nvidia) return null
+  return machine.arch === 'x64'
+    ? 'an NVIDIA GPU is here without a Vulkan driver; with one: npm install --no-save webgpu@0.6.2; with CUDA 11 and cuDNN 8: npm install --no-save @tensorflow/tfjs-node-gpu@4.22.0'
+    : 'an NVIDIA GPU is here without a Vulkan driver; with one: npm install --no-save webgpu@0.6.2'
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,55 @@
+/** Processes that end with this one, and how one is asked to end. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { type Machine, THIS_MACHINE } from './machine.ts'
+
+/**
+ * Waits for the program and, in the background, for the end of standard input, which is a pipe from this process: the
+ * pipe ends with the process, even after SIGKILL, and then the program is killed.
+ */
+const SHELL_GUARD = `
+exec 3<&0
+"$@" 3<&- </dev/null &
+program=$!
+( while read -r _ <&3; do :; done; kill -9 $program 2>/dev/null ) &
+guard=$!
+wait $program
+status=$?
+kill $guard 2>/dev/null
+exit $status
+`
+
+/** The same where there is no shell: a Node, at the price of its 40 MB. */
+const NODE_GUARD = `
+const [program, ...words] = process.argv.slice(1)
+const child = require('node:child_process').spawn(program, words, { stdio: 'ignore', windowsHide: true })
+process.stdin.on('end', () => child.kill('SIGKILL')).resume()
+child.on('error', () => process.exit(127))
+child.on('exit', (status) => process.exit(status ?? 1))
+`
+
+/**
+ * Starts a program that ends with this process, however that ends; closing the standard input of what is returned kills
+ * it. It has a process group of its own: a Ctrl-C at the terminal does not reach it.
+ */
+export function spawnGuarded(
+  program: string,
+  words: readonly string[],
+  { platform }: Machine = THIS_MACHINE,
+): ChildProcess {
+  const [guard, ...before] =
+    platform === 'win32' ? [process.execPath, '-e', NODE_GUARD, '--'] : ['sh', '-c', SHELL_GUARD, 'sh']
+  return spawn(guard, [...before, program, ...words], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+    windowsHide: true,
+  })
+}
+
+/**
+ * Asks a process of ours to end in good order. Windows has no signals (a kill is a kill): there the pipe from its
+ * parent is closed, which such a process takes as the word to end.
+ */
+export function askToEnd(child: ChildProcess, { platform }: Machine = THIS_MACHINE): void {
+  if (platform === 'win32') child.stdin?.end()
+  else child.kill('SIGTERM')
+}

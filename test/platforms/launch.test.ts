@@ -1,0 +1,144 @@
+/** The launcher as people meet it: an old Node starts a script of this project, in a folder of its own with a cold cache. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { delimiter, join, resolve } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { isRecent } from '../../bin/launch.mjs'
+import { temporaryFolder } from '../support/run.ts'
+
+/** Prints its Node, a child's and its arguments; ends as it is told, or on a signal. */
+const SCRIPT = `
+import { execFileSync } from 'node:child_process'
+const [end, ...words]: readonly string[] = process.argv.slice(2)
+const child = execFileSync('node', ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
+if (end === 'wait') {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => {
+      console.log('got ' + signal)
+      process.exit(signal === 'SIGINT' ? 130 : 143)
+    })
+  setTimeout(() => process.exit(9), 60_000)
+}
+console.log([process.versions.node, child, ...words].join(' '))
+if (end === 'killed') process.kill(process.pid, 'SIGKILL')
+else if (end !== 'wait') process.exitCode = Number(end)
+`
+
+const OLD = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => {
+  if (!existsSync(path)) return false
+  const version = execFileSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
+  return !isRecent(version)
+})
+
+function freshFolder(): string {
+  const root = join(temporaryFolder(), 'ein Ordner für ☃')
+  mkdirSync(join(root, 'bin'), { recursive: true })
+  copyFileSync('bin/launch.mjs', join(root, 'bin', 'launch.mjs'))
+  writeFileSync(join(root, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(root, 'script.ts'), SCRIPT)
+  symlinkSync(resolve('node_modules'), join(root, 'node_modules'))
+  return root
+}
+
+type Ended = { readonly status: number | null; readonly out: string; readonly errors: string }
+
+function start(node: string, root: string, words: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(node, [join(root, 'bin', 'launch.mjs'), 'script.ts', ...words], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, PATH: `/usr/bin${delimiter}/bin`, ...env },
+  })
+  let out = ''
+  let errors = ''
+  child.stdout.on('data', (chunk) => (out += chunk))
+  child.stderr.on('data', (chunk) => (errors += chunk))
+  const ended = once(child, 'close').then(([status]): Ended => ({ status, out, errors }))
+  return { child: child as ChildProcess, ended, firstLine: once(child.stdout, 'data') }
+}
+
+for (const [version, recent] of [
+  ['20.20.2', false],
+  ['22.11.0', false],
+  ['22.12.0', true],
+  ['24.0.0', true],
+  ['26.9.0', true],
+] as const)
+  test(`Node ${version} is ${recent ? 'recent' : 'too old'}`, () => assert.is(isRecent(version), recent))
+
+test('a recent Node gets nothing and passes on arguments and status', async () => {
+  const root = freshFolder()
+  const { status, out, errors } = await start(process.execPath, root, ['3', 'a b', '--c=☃']).ended
+  assert.is(status, 3, errors)
+  assert.match(out, `${process.versions.node} `)
+  assert.match(out, / a b --c=☃\n$/)
+  assert.is(errors, '')
+  assert.not(existsSync(join(root, '.cache')))
+})
+
+if (!OLD) {
+  process.stdout.write('SKIP an old Node starts a newer one: no Node older than 22.12 is in /usr/bin\n')
+} else {
+  const root = freshFolder()
+
+  test('without a network an old Node says what is missing, and leaves nothing behind', async () => {
+    const env = { npm_config_registry: 'http://127.0.0.1:9', npm_config_userconfig: '/dev/null' }
+    const { status, out, errors } = await start(OLD, root, ['0'], env).ended
+    assert.is(status, 1)
+    assert.is(out, '')
+    assert.match(errors, /could not be got: .*127\.0\.0\.1:9.*Node 22\.12 or newer is needed/s)
+    assert.equal(readdirSync(join(root, '.cache')), [])
+  })
+
+  test('a cache that cannot be written is named', async () => {
+    rmSync(join(root, '.cache'), { recursive: true })
+    writeFileSync(join(root, '.cache'), '')
+    const { status, errors } = await start(OLD, root, ['0']).ended
+    rmSync(join(root, '.cache'))
+    assert.is(status, 1)
+    assert.match(errors, /could not be got: E.*\.cache/)
+  })
+
+  test('two starts at once on a cold cache get it, later ones have it; children have it too', async () => {
+    const both = await Promise.all(['4', '5'].map((word) => start(OLD, root, [word, word]).ended))
+    if (both.some(({ errors }) => /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/.test(errors))) {
+      process.stdout.write('SKIP getting a Node: the registry cannot be reached\n')
+      return
+    }
+    assert.equal(
+      both.map(({ status }) => status),
+      [4, 5],
+      both.map(({ errors }) => errors).join(''),
+    )
+    for (const { errors, out } of both) {
+      assert.match(errors, /^Node \S+ is too old: getting \S+ into \.cache, once\n$/)
+      assert.match(out, /^(\S+) \1 [45]\n$/)
+      assert.ok(isRecent(out.split(' ')[0]))
+    }
+    assert.is(readdirSync(join(root, '.cache')).length, 1)
+    const again = await start(OLD, root, ['6', 'x']).ended
+    assert.equal([again.status, again.errors], [6, ''])
+  })
+
+  for (const [signal, status] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)
+    test(`${signal} reaches the script, and its status comes back`, async () => {
+      if (!existsSync(join(root, '.cache'))) return
+      const { child, ended, firstLine } = start(OLD, root, ['wait'])
+      await firstLine
+      child.kill(signal)
+      const end = await ended
+      assert.is(end.status, status, end.errors)
+      assert.is(end.out.match(new RegExp(`got ${signal}`, 'g'))?.length, 1)
+    })
+
+  test('a script that a signal ended has the status of a shell', async () => {
+    if (!existsSync(join(root, '.cache'))) return
+    assert.is((await start(OLD, root, ['killed']).ended).status, 137)
+  })
+}
+
+test.run()
