@@ -75,7 +75,7 @@ for (const backend of ['wasm-blas', 'wasm'] as const)
     const right = tf.randomUniform([1, 5, 2])
     const batched = tf.matMul(left, right)
     const parts = tf.concat(
-      tf.unstack(left).map((part) => tf.matMul(part as tf.Tensor2D, right.squeeze([0]) as tf.Tensor2D)),
+      tf.unstack(left).map((part) => tf.matMul(part as tf.Tensor2D, tf.squeeze(right, [0]) as tf.Tensor2D)),
     )
     assert.equal(batched.shape, [3, 4, 2])
     assert.ok(relativeError(await batched.data(), await parts.data()) < 1e-6)
