@@ -6,7 +6,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { type ModelConfig, modelConfigJson, parseModelConfig } from './config.ts'
@@ -17,6 +17,7 @@ import {
   type NamedTensor,
   openSafetensors,
   openShards,
+  shardNames,
   type TensorSource,
   type WeightDtype,
   writeSafetensors,
@@ -36,6 +37,8 @@ export type ModelFolder = {
   /** End tokens of generation_config.json are included. */
   readonly config: ModelConfig
   readonly tokenizer: TokenizerFiles
+  /** generation_config.json as it stands, for exports: what others sample with by default. Empty where there is none. */
+  readonly generation: Readonly<Record<string, unknown>>
 }
 
 /** Everything that is in memory after loading. */
@@ -45,7 +48,7 @@ export type Checkpoint = {
   readonly optimizer: OptimizerState | null
 }
 
-const generationSchema = z.object({
+const generationSchema = z.looseObject({
   eos_token_id: z.union([z.number().int(), z.array(z.number().int())]).nullish(),
 })
 
@@ -56,12 +59,15 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
     !existsSync(join(folder, 'config.json')) && existsSync(join(folder, 'adapter_config.json'))
   const base = isAdapter ? await baseOf(folder) : folder
   const config = parseModelConfig(await readJson(join(base, 'config.json')), join(base, 'config.json'))
-  const generation = generationSchema.safeParse(
-    (await readOptional(join(base, 'generation_config.json'), JSON.parse)) ?? {},
-  )
-  const eosTokens = [
-    ...new Set([...config.eosTokens, ...[(generation.success && generation.data.eos_token_id) || []].flat()]),
-  ]
+  const generationPath = join(base, 'generation_config.json')
+  const parsed = generationSchema.safeParse((await readOptional(generationPath, JSON.parse)) ?? {})
+  if (!parsed.success)
+    throw new RlError(`${generationPath}: eos_token_id: ${parsed.error.issues[0].message}`, {
+      code: 'model.folder',
+      hint: 'it names the end tokens: a number or a list of numbers',
+    })
+  const generation = parsed.data
+  const eosTokens = [...new Set([...config.eosTokens, ...[generation.eos_token_id ?? []].flat()])]
   const home = existsSync(join(folder, 'tokenizer.json')) ? folder : base
   const chatTemplate = await readOptional(join(home, 'chat_template.jinja'), (text) => text)
   const tokenizer: TokenizerFiles = {
@@ -69,7 +75,7 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
     config: await readJson(join(home, 'tokenizer_config.json')),
     ...(chatTemplate === undefined ? {} : { chatTemplate }),
   }
-  return { folder, base, isAdapter, config: { ...config, eosTokens }, tokenizer }
+  return { folder, base, isAdapter, config: { ...config, eosTokens }, tokenizer, generation }
 }
 
 /** Reads weights, adapter and, where asked for and present, the optimiser's moments. */
@@ -80,6 +86,7 @@ export async function readCheckpoint(
   const source = await openWeights(base)
   const weights = new Map<string, Float32Array>()
   try {
+    refuseStrangers(base, source, config)
     for (const [name, shape] of paramShapes(config)) {
       const found = source.entries.get(name)
       if (found?.shape.join() !== shape.join())
@@ -99,6 +106,25 @@ export async function readCheckpoint(
   }
 }
 
+/** Tensors that others write beside the weights and that are computed from the config. */
+const COMPUTED = /\.rotary_emb\.inv_freq$/
+
+/** A weight that nothing here reads would be left out of every sum: the model would be another one. */
+function refuseStrangers(base: string, source: TensorSource, config: ModelConfig): void {
+  const shapes = paramShapes(config)
+  for (const name of source.entries.keys()) {
+    const copyOfEmbedding = config.tiedHead && name === 'lm_head.weight'
+    if (shapes.has(name) || copyOfEmbedding || COMPUTED.test(name)) continue
+    throw new RlError(
+      `${base}: weight ${name} is not one of a ${config.family} model with this config.json`,
+      {
+        code: 'model.weights',
+        hint: 'config.json and the weights must belong together; other architectures cannot be read',
+      },
+    )
+  }
+}
+
 /**
  * Writes a folder so that it is there whole or not at all: into a temporary folder beside it, then renamed. What stood
  * there before is replaced.
@@ -114,6 +140,8 @@ export async function writeModelFolder(
     readonly adapter?: { readonly adapter: Adapter; readonly base: string } | null
     readonly optimizer?: OptimizerState | null
     readonly dtype?: WeightDtype
+    /** Further keys of generation_config.json. */
+    readonly generation?: Readonly<Record<string, unknown>>
   },
 ): Promise<string> {
   const folder = resolve(path)
@@ -126,7 +154,7 @@ export async function writeModelFolder(
   const temporary = join(dirname(folder), `.${basename(folder)}.${randomUUID().slice(0, 8)}`)
   await mkdir(temporary)
   try {
-    const { config, tokenizer, weights, adapter, optimizer, dtype } = model
+    const { config, tokenizer, weights, adapter, optimizer, dtype, generation } = model
     const write = (name: string, value: unknown) =>
       writeFile(
         join(temporary, name),
@@ -136,7 +164,7 @@ export async function writeModelFolder(
     if (adapter) digest = await writeAdapter(temporary, adapter.adapter, { base: adapter.base, dtype })
     else {
       await write('config.json', { ...modelConfigJson(config), torch_dtype: torchDtype(dtype) })
-      await write('generation_config.json', { eos_token_id: config.eosTokens })
+      await write('generation_config.json', { ...generation, eos_token_id: config.eosTokens })
       digest = (await writeSafetensors(join(temporary, WEIGHTS), weights, { dtype })).sha256
     }
     await write('tokenizer.json', tokenizer.tokenizer)
@@ -150,15 +178,20 @@ export async function writeModelFolder(
   }
 }
 
-/** SHA-256 (hex) of the weights file; of the index where the weights are sharded. */
+/** SHA-256 (hex) of the weights file; where the weights are sharded, of the index and then every shard in the order of their names. */
 export async function weightsDigest({ folder, isAdapter }: ModelFolder): Promise<string> {
-  const names = isAdapter ? [ADAPTER_WEIGHTS] : [WEIGHTS, `${WEIGHTS}.index.json`]
-  const name = names.find((candidate) => existsSync(join(folder, candidate)))
-  if (!name) throw missing(join(folder, names[0]))
   const hash = createHash('sha256')
-  for await (const chunk of createReadStream(join(folder, name), { highWaterMark: 1 << 20 }))
-    hash.update(chunk)
+  for (const path of await weightFiles(folder, isAdapter))
+    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk)
   return hash.digest('hex')
+}
+
+async function weightFiles(folder: string, isAdapter: boolean): Promise<string[]> {
+  const whole = join(folder, isAdapter ? ADAPTER_WEIGHTS : WEIGHTS)
+  if (existsSync(whole)) return [whole]
+  const index = join(folder, `${WEIGHTS}.index.json`)
+  if (isAdapter || !existsSync(index)) throw missing(whole)
+  return [index, ...(await shardNames(index)).map((name) => join(folder, name))]
 }
 
 export async function openWeights(folder: string): Promise<TensorSource> {
@@ -168,15 +201,21 @@ export async function openWeights(folder: string): Promise<TensorSource> {
     : openSafetensors(join(folder, WEIGHTS))
 }
 
+/** The base that an adapter names: beside the adapter, from the working directory (as PEFT reads it), or absolute. */
 async function baseOf(folder: string): Promise<string> {
   const { base } = await readAdapterConfig(folder)
-  const path = base === null || isAbsolute(base) ? base : resolve(folder, base)
-  if (path === null || !existsSync(join(path, 'config.json')))
-    throw new RlError(`${folder}: the adapter's base model ${base ?? '(not named)'} is not a folder here`, {
-      code: 'model.folder',
-      hint: 'set base_model_name_or_path in adapter_config.json to the folder of the base model',
-    })
-  return path
+  const places = base === null ? [] : [...new Set([resolve(folder, base), resolve(base)])]
+  const found = places.find((place) => existsSync(join(place, 'config.json')))
+  if (found === undefined)
+    throw new RlError(
+      `${folder}: the adapter's base model ${base ?? '(not named)'} is not a folder here` +
+        (places.length > 0 ? `; looked in ${places.join(' and ')}` : ''),
+      {
+        code: 'model.folder',
+        hint: 'set base_model_name_or_path in adapter_config.json to the folder of the base model',
+      },
+    )
+  return found
 }
 
 async function readOptimizer(folder: string): Promise<OptimizerState | null> {

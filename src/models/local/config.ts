@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 
-/** Shape of a decoder-only transformer of the Qwen2 or Qwen3 family. */
+export type ModelFamily = 'qwen2' | 'qwen3' | 'llama'
+
+/** Shape of a decoder-only transformer of the Qwen2, Qwen3 or Llama family. */
 export type ModelConfig = {
-  readonly family: 'qwen2' | 'qwen3'
+  readonly family: ModelFamily
   readonly vocabSize: number
   /** Width of the residual stream. */
   readonly hiddenSize: number
@@ -21,6 +23,8 @@ export type ModelConfig = {
   readonly tiedHead: boolean
   /** Bias on the query, key and value projections (Qwen2). */
   readonly qkvBias: boolean
+  /** Bias on the attention's output projection too (`attention_bias` of Qwen3 and Llama). */
+  readonly outputBias: boolean
   /** RMSNorm on each query and key head before the rotation (Qwen3). */
   readonly qkNorm: boolean
   readonly bosToken: number | null
@@ -29,34 +33,61 @@ export type ModelConfig = {
 
 const count = z.number().int().positive()
 
-const schema = z.object({
-  model_type: z.enum(['qwen2', 'qwen3']),
+/** Keys that change nothing here: how the model was made, how others run it, and what training alone reads. */
+const WITHOUT_EFFECT = [
+  ...['architectures', 'auto_map', 'transformers_version', 'transformers.js_config', 'torch_dtype', 'dtype'],
+  ...['use_cache', 'initializer_range', 'attention_dropout', 'pad_token_id', 'pretraining_tp'],
+  ...['max_window_layers', 'sliding_window', 'is_llama_config', 'unsloth_version', 'unsloth_fixed'],
+  ...['output_attentions', 'output_hidden_states', 'return_dict', 'id2label', 'label2id', 'problem_type'],
+  ...['name_or_path', 'model_name', 'task_specific_params', 'chunk_size_feed_forward'],
+]
+
+const rope = z.strictObject({
+  rope_theta: z.number().positive().optional(),
+  rope_type: z.string().optional(),
+  type: z.string().optional(),
+})
+
+const schema = z.looseObject({
+  model_type: z.enum(['qwen2', 'qwen3', 'llama']),
   vocab_size: count,
   hidden_size: count,
   intermediate_size: count,
   num_hidden_layers: count,
   num_attention_heads: count,
-  num_key_value_heads: count.optional(),
+  num_key_value_heads: count.nullish(),
   head_dim: count.nullish(),
   max_position_embeddings: count.default(32768),
-  rope_theta: z.number().positive().optional(),
-  rope_parameters: z
-    .object({ rope_theta: z.number().positive().optional(), rope_type: z.string().optional() })
-    .nullish(),
+  rope_theta: z.number().positive().nullish(),
+  rope_parameters: z.record(z.string(), z.unknown()).nullish(),
   rope_scaling: z.record(z.string(), z.unknown()).nullish(),
   rms_norm_eps: z.number().positive().default(1e-6),
   tie_word_embeddings: z.boolean().default(false),
   attention_bias: z.boolean().default(false),
+  layer_types: z.array(z.literal('full_attention')).nullish(),
   use_sliding_window: z.boolean().default(false),
   hidden_act: z.literal('silu').default('silu'),
   bos_token_id: z.number().int().nullish(),
   eos_token_id: z.union([z.number().int(), z.array(z.number().int())]).nullish(),
 })
 
+/** Rotary positions without scaling: `rope_type: default` asks for nothing. Resolves to its theta. */
+function plainRope(value: Record<string, unknown> | null | undefined, refuse: Refuse, key: string) {
+  if (!value) return undefined
+  const kind = value.rope_type ?? value.type ?? 'default'
+  if (kind !== 'default') refuse(`${key}.rope_type`, `${JSON.stringify(kind)} is not implemented`)
+  const parsed = rope.safeParse(value)
+  if (!parsed.success) refuse(key, parsed.error.issues[0].message)
+  return parsed.data?.rope_theta
+}
+
+type Refuse = (key: string, why: string) => never
+
 /**
  * Reads the parsed config.json of a Hugging Face folder.
  * @param source Where it came from, for messages.
- * @throws RlError `model.config` for another architecture or a feature that is not implemented (rope scaling, sliding window).
+ * @throws RlError `model.config` for another architecture, a feature that is not implemented (rope scaling, sliding window) and for
+ * any other key that asks for something: a model that is read only in part would be another model.
  */
 export function parseModelConfig(json: unknown, source = 'config.json'): ModelConfig {
   const parsed = schema.safeParse(json)
@@ -64,25 +95,32 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
     const issue = parsed.error.issues[0]
     throw new RlError(`${source}: ${issue.path.join('.') || 'document'}: ${issue.message}`, {
       code: 'model.config',
-      hint: 'a config.json of a Qwen2 or Qwen3 model is needed',
+      hint: 'a config.json of a Qwen2, Qwen3 or Llama model is needed',
     })
   }
   const raw = parsed.data
-  const refuse = (key: string, why: string) => {
-    throw new RlError(`${source}: ${key}: ${why}`, { code: 'model.config', hint: 'use a model without it' })
+  const refuse: Refuse = (key, why) => {
+    throw new RlError(`${source}: ${key}: ${why}`, {
+      code: 'model.config',
+      hint: 'use a model without it; where it changes nothing, take the key out of config.json',
+    })
   }
-  if (raw.rope_scaling) refuse('rope_scaling', 'scaled rotary positions are not implemented')
-  if ((raw.rope_parameters?.rope_type ?? 'default') !== 'default')
-    refuse('rope_parameters.rope_type', `${raw.rope_parameters?.rope_type} is not implemented`)
+  for (const [key, value] of Object.entries(raw)) {
+    const asksNothing = value === null || value === false || value === ''
+    if (!asksNothing && !key.startsWith('_') && !(key in schema.shape) && !WITHOUT_EFFECT.includes(key))
+      refuse(key, `${JSON.stringify(value)?.slice(0, 100)} is not implemented`)
+  }
+  const scaled = plainRope(raw.rope_scaling, refuse, 'rope_scaling')
+  const theta = plainRope(raw.rope_parameters, refuse, 'rope_parameters') ?? raw.rope_theta ?? scaled
   if (raw.use_sliding_window) refuse('use_sliding_window', 'sliding-window attention is not implemented')
-  const qwen3 = raw.model_type === 'qwen3'
+  const family = raw.model_type
   const heads = raw.num_attention_heads
   const kvHeads = raw.num_key_value_heads ?? heads
-  const headDim = raw.head_dim ?? (qwen3 ? 128 : raw.hidden_size / heads)
+  const headDim = raw.head_dim ?? (family === 'qwen3' ? 128 : raw.hidden_size / heads)
   if (heads % kvHeads !== 0) refuse('num_key_value_heads', `${kvHeads} does not divide ${heads} heads`)
   if (!Number.isInteger(headDim) || headDim % 2 !== 0) refuse('head_dim', `${headDim} is not an even integer`)
   return {
-    family: raw.model_type,
+    family,
     vocabSize: raw.vocab_size,
     hiddenSize: raw.hidden_size,
     intermediateSize: raw.intermediate_size,
@@ -91,20 +129,27 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
     kvHeads,
     headDim,
     contextTokens: raw.max_position_embeddings,
-    ropeTheta: raw.rope_parameters?.rope_theta ?? raw.rope_theta ?? 10_000,
+    ropeTheta: theta ?? 10_000,
     normEps: raw.rms_norm_eps,
     tiedHead: raw.tie_word_embeddings,
-    qkvBias: qwen3 ? raw.attention_bias : true,
-    qkNorm: qwen3,
+    qkvBias: family === 'qwen2' || raw.attention_bias,
+    outputBias: family !== 'qwen2' && raw.attention_bias,
+    qkNorm: family === 'qwen3',
     bosToken: raw.bos_token_id ?? null,
     eosTokens: raw.eos_token_id == null ? [] : [raw.eos_token_id].flat(),
   }
 }
 
+const ARCHITECTURES: Readonly<Record<ModelFamily, string>> = {
+  qwen2: 'Qwen2ForCausalLM',
+  qwen3: 'Qwen3ForCausalLM',
+  llama: 'LlamaForCausalLM',
+}
+
 /** The config.json that `parseModelConfig` reads back to the same value, as Hugging Face's transformers writes it. */
 export function modelConfigJson(config: ModelConfig): Record<string, unknown> {
   return {
-    architectures: [config.family === 'qwen2' ? 'Qwen2ForCausalLM' : 'Qwen3ForCausalLM'],
+    architectures: [ARCHITECTURES[config.family]],
     model_type: config.family,
     vocab_size: config.vocabSize,
     hidden_size: config.hiddenSize,
@@ -119,7 +164,7 @@ export function modelConfigJson(config: ModelConfig): Record<string, unknown> {
     tie_word_embeddings: config.tiedHead,
     attention_bias: config.qkvBias,
     hidden_act: 'silu',
-    use_sliding_window: false,
+    ...(config.family === 'llama' ? {} : { use_sliding_window: false }),
     bos_token_id: config.bosToken,
     eos_token_id: config.eosTokens.length === 1 ? config.eosTokens[0] : [...config.eosTokens],
     torch_dtype: 'float32',

@@ -21,6 +21,7 @@ export async function exportFolder(from: string, to: string, dtype: WeightDtype)
   })
   return await writeModelFolder(to, {
     config: folder.config,
+    generation: folder.generation,
     tokenizer: folder.tokenizer,
     weights: tensors,
     dtype,

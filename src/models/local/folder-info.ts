@@ -1,6 +1,6 @@
 import { openWeights, readModelFolder, weightsDigest } from './checkpoint.ts'
 import type { ModelConfig } from './config.ts'
-import { loraShapes, readAdapterConfig } from './lora.ts'
+import { loraShapes, readLoraConfig } from './lora.ts'
 import { cacheBytesPerToken, memoryNeed } from './memory.ts'
 import { parameterCount, paramShapes } from './params.ts'
 import { createTokenizer } from './tokenizer.ts'
@@ -30,7 +30,7 @@ export async function describeFolder(path: string): Promise<FolderInfo> {
   const dtype = source.entries.get(first)?.dtype ?? 'missing'
   await source.close()
   const sizes = model.isAdapter
-    ? [...loraShapes(config, (await readAdapterConfig(folder)).lora).values()]
+    ? [...loraShapes(config, await readLoraConfig(folder, config)).values()]
     : null
   const parameters = parameterCount(config)
   const trainable = sizes ? sizes.reduce((sum, [a, b]) => sum + a * b, 0) : parameters

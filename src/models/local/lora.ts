@@ -25,7 +25,7 @@ export const LORA_TARGETS = [
 export type LoraConfig = {
   readonly rank: number
   readonly alpha: number
-  /** Last parts of module names, e.g. `q_proj`. */
+  /** Module names, or their last parts, e.g. `q_proj`. */
   readonly targets: readonly string[]
 }
 
@@ -36,17 +36,27 @@ export type Adapter = {
 }
 
 const PREFIX = 'base_model.model.'
+const WEIGHTS = 'adapter_model.safetensors'
 
 export function loraScale({ alpha, rank }: LoraConfig): number {
   return alpha / rank
 }
 
+/** The linear layers of the transformer with their shapes [out, in]: what an adapter can stand on. */
+function linearModules(config: ModelConfig): Map<string, readonly [number, number]> {
+  const modules = new Map<string, readonly [number, number]>()
+  for (const [name, [out, width]] of paramShapes(config)) {
+    const module = /^(model\.layers\..*_proj)\.weight$/.exec(name)?.[1]
+    if (module !== undefined) modules.set(module, [out, width])
+  }
+  return modules
+}
+
 /** Name and shape of the adapter's weights, in checkpoint order. */
 export function loraShapes(config: ModelConfig, lora: LoraConfig): Map<string, readonly [number, number]> {
   const shapes = new Map<string, readonly [number, number]>()
-  for (const [name, [out, width]] of paramShapes(config)) {
-    const module = name.replace(/\.weight$/, '')
-    if (module === name || !lora.targets.some((target) => module.endsWith(`.${target}`))) continue
+  for (const [module, [out, width]] of linearModules(config)) {
+    if (!lora.targets.some((target) => module === target || module.endsWith(`.${target}`))) continue
     shapes.set(`${module}.lora_A.weight`, [lora.rank, width])
     shapes.set(`${module}.lora_B.weight`, [out, lora.rank])
   }
@@ -72,67 +82,138 @@ export function initLora(config: ModelConfig, lora: LoraConfig, seed: Seed): Ada
   return { lora, tensors }
 }
 
-const configSchema = z.object({
+/** How A and B were begun changes nothing, but for the ways that change the base's weights too (PiSSA, OLoRA, CorDA, LoftQ). */
+const HARMLESS_STARTS: readonly (string | boolean)[] = [true, false, 'gaussian', 'orthogonal', 'eva']
+
+/** Keys that say which modules have an adapter (the file's own keys do too), how it was trained, or who wrote it. */
+const WITHOUT_EFFECT = [
+  ...[
+    'target_modules',
+    'exclude_modules',
+    'layers_to_transform',
+    'layers_pattern',
+    'auto_mapping',
+    'task_type',
+  ],
+  ...['lora_dropout', 'inference_mode', 'revision', 'peft_version', 'megatron_core', 'eva_config'],
+  ...['runtime_config', 'qalora_group_size', 'ensure_weight_tying', 'base_model_class', 'parent_library'],
+]
+
+const configSchema = z.looseObject({
   peft_type: z.literal('LORA'),
   r: z.number().int().positive(),
   lora_alpha: z.number().positive(),
-  target_modules: z.union([z.string(), z.array(z.string())]),
   base_model_name_or_path: z.string().nullish(),
   bias: z.literal('none').default('none'),
-  fan_in_fan_out: z.literal(false).default(false),
-  use_dora: z.literal(false).default(false),
+  init_lora_weights: z
+    .union([z.boolean(), z.string()])
+    .refine((start) => HARMLESS_STARTS.includes(start), {
+      error: ({ input }) => `${JSON.stringify(input)} may change the weights of the base model`,
+    })
+    .nullish(),
   use_rslora: z.boolean().default(false),
-  modules_to_save: z.null().or(z.array(z.never())).optional(),
-  rank_pattern: z.record(z.string(), z.never()).nullish(),
-  alpha_pattern: z.record(z.string(), z.never()).nullish(),
 })
 
-/** adapter_config.json: the adapter's shape and the base model that it names. */
-export async function readAdapterConfig(folder: string): Promise<{ lora: LoraConfig; base: string | null }> {
+/** What adapter_config.json says besides the modules, which the file of the weights tells. */
+export type AdapterConfig = {
+  readonly rank: number
+  /** As plain LoRA has it: rank-stabilised adapters (arXiv 2312.03732) come with alpha sqrt(rank). */
+  readonly alpha: number
+  /** The base model as it is named there. */
+  readonly base: string | null
+}
+
+/** @throws RlError `model.lora` for anything that is not plain LoRA: a key that is not understood is never ignored. */
+export async function readAdapterConfig(folder: string): Promise<AdapterConfig> {
   const path = join(folder, 'adapter_config.json')
+  const refuse = (message: string, cause?: unknown) =>
+    new RlError(`${path}: ${message}`, {
+      code: 'model.lora',
+      hint: 'plain LoRA on linear layers is implemented: merge another kind of adapter with PEFT first',
+      cause,
+    })
   let json: unknown
   try {
     json = JSON.parse(await readFile(path, 'utf8'))
   } catch (cause) {
-    throw new RlError(`${path} cannot be read`, { code: 'model.lora', cause })
+    throw refuse('it cannot be read', cause)
   }
   const parsed = configSchema.safeParse(json)
   if (!parsed.success) {
-    const issue = parsed.error.issues[0]
-    throw new RlError(`${path}: ${issue.path.join('.')}: ${issue.message}`, {
-      code: 'model.lora',
-      hint: 'plain LoRA on linear layers is implemented: merge another kind of adapter with PEFT first',
-    })
+    const [issue] = parsed.error.issues
+    throw refuse(`${issue.path.join('.')}: ${issue.message}`)
   }
-  const { r: rank, lora_alpha, use_rslora, target_modules, base_model_name_or_path } = parsed.data
+  for (const [key, value] of Object.entries(parsed.data))
+    if (!(key in configSchema.shape) && !WITHOUT_EFFECT.includes(key) && !asksNothing(value))
+      throw refuse(`${key}: ${JSON.stringify(value)?.slice(0, 100)} is not implemented`)
+  const { r: rank, lora_alpha, use_rslora, base_model_name_or_path } = parsed.data
   const alpha = use_rslora ? lora_alpha * Math.sqrt(rank) : lora_alpha
-  const targets =
-    target_modules === 'all-linear'
-      ? LORA_TARGETS
-      : [target_modules].flat().map((name) => name.split('.').at(-1)!)
-  return { lora: { rank, alpha, targets }, base: base_model_name_or_path ?? null }
+  return { rank, alpha, base: base_model_name_or_path ?? null }
 }
 
-/** @throws RlError `model.lora` where the weights are not those that the configs ask for. */
-export async function readAdapter(folder: string, config: ModelConfig): Promise<Adapter> {
-  const { lora } = await readAdapterConfig(folder)
-  const path = join(folder, 'adapter_model.safetensors')
+/** null, false, "" and empty lists and maps. */
+function asksNothing(value: unknown): boolean {
+  if (value === null || value === false || value === '') return true
+  return typeof value === 'object' && Object.keys(value).length === 0
+}
+
+/**
+ * The adapter's shape: the modules are those that its weights name, which every way of choosing them (lists, patterns, layers,
+ * exclusions) comes down to. Only headers are read.
+ * @throws RlError `model.lora` for a tensor that belongs to no linear layer, lacks its partner or has another shape.
+ */
+export async function readLoraConfig(folder: string, config: ModelConfig): Promise<LoraConfig> {
+  const { rank, alpha } = await readAdapterConfig(folder)
+  const path = join(folder, WEIGHTS)
   const file = await openSafetensors(path)
+  const modules = linearModules(config)
+  const found = new Map<string, number>()
   try {
-    const shapes = loraShapes(config, lora)
-    const tensors: NamedTensor[] = []
-    for (const [name, shape] of shapes) {
-      const found = file.entries.get(PREFIX + name)?.shape
-      if (found?.join() !== shape.join())
-        throw new RlError(`${path}: ${PREFIX + name} is [${found ?? 'missing'}], expected [${shape}]`, {
-          code: 'model.lora',
-          hint: 'the adapter must belong to this base model',
-        })
-      tensors.push({ name, shape, values: await file.read(PREFIX + name) })
+    for (const [name, { shape }] of file.entries) {
+      const refuse = (why: string, hint?: string) =>
+        new RlError(`${path}: ${name} ${why}`, { code: 'model.lora', hint })
+      const [, module, part] = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name) ?? []
+      const base = module === undefined ? undefined : modules.get(module)
+      if (base === undefined)
+        throw refuse(
+          'is no low-rank weight of a linear layer',
+          'adapters on other modules must be merged first',
+        )
+      const expected = part === 'A' ? [rank, base[1]] : [base[0], rank]
+      if (shape.join() !== expected.join())
+        throw refuse(`is [${shape}], expected [${expected}]`, 'the adapter must belong to this base model')
+      found.set(module, (found.get(module) ?? 0) + 1)
     }
-    const stranger = [...file.entries.keys()].find((name) => !shapes.has(name.slice(PREFIX.length)))
-    if (stranger !== undefined)
-      throw new RlError(`${path}: ${stranger} belongs to no target module`, { code: 'model.lora' })
+  } finally {
+    await file.close()
+  }
+  const lonely = [...found].find(([, count]) => count !== 2)
+  if (found.size === 0 || lonely)
+    throw new RlError(
+      `${path}: ${lonely ? `${lonely[0]} has only one of lora_A and lora_B` : 'it is empty'}`,
+      {
+        code: 'model.lora',
+      },
+    )
+  return { rank, alpha, targets: targetsOf([...found.keys()], modules) }
+}
+
+/** Last parts of the names where they mean the same modules, else whole names. */
+function targetsOf(names: readonly string[], modules: ReadonlyMap<string, unknown>): string[] {
+  const last = (name: string) => name.split('.').at(-1)!
+  const parts = LORA_TARGETS.filter((target) => names.some((name) => last(name) === target))
+  const meant = [...modules.keys()].filter((name) => parts.some((part) => part === last(name)))
+  return meant.length === names.length ? parts : [...names]
+}
+
+/** @throws RlError `model.lora` as `readLoraConfig` does */
+export async function readAdapter(folder: string, config: ModelConfig): Promise<Adapter> {
+  const lora = await readLoraConfig(folder, config)
+  const file = await openSafetensors(join(folder, WEIGHTS))
+  try {
+    const tensors: NamedTensor[] = []
+    for (const [name, shape] of loraShapes(config, lora))
+      tensors.push({ name, shape, values: await file.read(PREFIX + name) })
     return { lora, tensors }
   } finally {
     await file.close()
@@ -159,7 +240,7 @@ export async function writeAdapter(
   }
   await writeFile(join(folder, 'adapter_config.json'), `${JSON.stringify(config, null, 2)}\n`)
   const prefixed = tensors.map((tensor) => ({ ...tensor, name: PREFIX + tensor.name }))
-  const { sha256 } = await writeSafetensors(join(folder, 'adapter_model.safetensors'), prefixed, { dtype })
+  const { sha256 } = await writeSafetensors(join(folder, WEIGHTS), prefixed, { dtype })
   return sha256
 }
 

@@ -4,7 +4,7 @@ import * as tf from '../../tensorflow/tensorflow.ts'
 import type { ModelConfig } from './config.ts'
 
 /**
- * Weights by their Hugging Face names; linear weights are [out, in] as in Qwen2 and Qwen3 checkpoints. Low-rank adapters
+ * Weights by their Hugging Face names; linear weights are [out, in]. Low-rank adapters
  * stand beside their target: `<module>.lora_A.weight` [rank, in] and `<module>.lora_B.weight` [out, rank].
  * The variables keep their identity for the life of a model: an update assigns new values to them.
  */
@@ -40,6 +40,7 @@ export function paramShapes(config: ModelConfig): Map<string, readonly number[]>
       shapes.set(`${at}.self_attn.k_norm.weight`, [headDim])
     }
     shapes.set(`${at}.self_attn.o_proj.weight`, [d, q])
+    if (config.outputBias) shapes.set(`${at}.self_attn.o_proj.bias`, [d])
     shapes.set(`${at}.post_attention_layernorm.weight`, [d])
     shapes.set(`${at}.mlp.gate_proj.weight`, [ff, d])
     shapes.set(`${at}.mlp.up_proj.weight`, [ff, d])

@@ -39,6 +39,7 @@ export function presetConfig(
     normEps: 1e-6,
     tiedHead: true,
     qkvBias: preset.family === 'qwen2',
+    outputBias: false,
     qkNorm: preset.family === 'qwen3',
     bosToken: null,
     eosTokens: endToken === undefined ? [] : [endToken],

@@ -139,7 +139,8 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       const values = await readValues(params)
       const optimizer = await trainer.optimizer.exportState()
       return await writeModelFolder(path, {
-        config,
+        config: folder?.config ?? config,
+        generation: folder?.generation,
         tokenizer: files,
         weights: [...paramShapes(config).keys()].map((key) => values.get(key)!),
         adapter: adapter && {

@@ -119,14 +119,25 @@ export async function openSafetensors(path: string): Promise<TensorSource> {
 
 const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) })
 
-/** Opens all the shards that a `*.safetensors.index.json` names. */
-export async function openShards(indexPath: string): Promise<TensorSource> {
-  let index: z.infer<typeof indexSchema>
+async function readIndex(indexPath: string): Promise<z.infer<typeof indexSchema>> {
   try {
-    index = indexSchema.parse(JSON.parse(await readFile(indexPath, 'utf8')))
+    return indexSchema.parse(JSON.parse(await readFile(indexPath, 'utf8')))
   } catch (cause) {
     throw damaged(indexPath, 'is not an index of shards', cause)
   }
+}
+
+/** The files that an index names, each once, sorted. */
+export async function shardNames(indexPath: string): Promise<string[]> {
+  const names = [...new Set(Object.values((await readIndex(indexPath)).weight_map))].sort()
+  for (const name of names)
+    if (basename(name) !== name) throw damaged(indexPath, `shard ${name} is outside of the folder`)
+  return names
+}
+
+/** Opens all the shards that a `*.safetensors.index.json` names. */
+export async function openShards(indexPath: string): Promise<TensorSource> {
+  const index = await readIndex(indexPath)
   const shards = new Map<string, TensorSource>()
   const close = async () => {
     for (const shard of shards.values()) await shard.close()

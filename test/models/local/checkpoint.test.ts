@@ -11,7 +11,7 @@ import {
   weightsDigest,
   writeModelFolder,
 } from '../../../src/models/local/checkpoint.ts'
-import type { ModelConfig } from '../../../src/models/local/config.ts'
+import { type ModelConfig, modelConfigJson, parseModelConfig } from '../../../src/models/local/config.ts'
 import { exportFolder } from '../../../src/models/local/export-folder.ts'
 import { describeFolder } from '../../../src/models/local/folder-info.ts'
 import { initLora, loraScale, writeAdapter } from '../../../src/models/local/lora.ts'
@@ -23,6 +23,7 @@ import {
   toParams,
   variable,
 } from '../../../src/models/local/params.ts'
+import { writeSafetensors } from '../../../src/models/local/safetensors.ts'
 import { logits, pack } from '../../../src/models/local/transformer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { rng } from '../../../src/random.ts'
@@ -65,6 +66,13 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   )
 }
 
+async function messageOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'none',
+    (error) => String(error),
+  )
+}
+
 async function saved(name: string, config: ModelConfig) {
   const { model } = await smallModel(config, [1, 2])
   const weights = await weightsOf(model)
@@ -75,6 +83,7 @@ async function saved(name: string, config: ModelConfig) {
 for (const [name, config] of [
   ['qwen2', smallConfig('qwen2', { eos_token_id: [2, 5] })],
   ['qwen3', smallConfig('qwen3')],
+  ['llama', smallConfig('llama')],
   ['qwen3-bias', smallConfig('qwen3', { attention_bias: true, tie_word_embeddings: false })],
 ] as const)
   test(`${name}: a saved folder loads back to equal logits`, async () => {
@@ -141,16 +150,131 @@ test('an adapter in PEFT layout is read, applied in the forward pass, and merged
     { bias: 'all' },
     { use_dora: true },
     { r: 4 },
-    { target_modules: ['x'] },
+    { init_lora_weights: 'pissa_niter_4' },
+    { init_lora_weights: 'olora' },
+    { alora_invocation_tokens: [1] },
+    { layer_replication: [[0, 2]] },
+    { rank_pattern: { q_proj: 4 } },
+    { something_new: 3 },
   ]) {
     await writeFile(join(folder, 'adapter_config.json'), JSON.stringify({ ...config_, ...over }))
     assert.is(await codeOf(readModelFolder(folder).then(readCheckpoint)), 'model.lora', JSON.stringify(over))
+  }
+  for (const over of [
+    { target_modules: '.*q_proj|.*down_proj' },
+    { target_modules: ['x'], exclude_modules: ['y'], layers_to_transform: [0, 1] },
+    { init_lora_weights: 'gaussian', loftq_config: {}, eva_config: null, modules_to_save: null },
+  ]) {
+    await writeFile(join(folder, 'adapter_config.json'), JSON.stringify({ ...config_, ...over }))
+    assert.equal((await readCheckpoint(await readModelFolder(folder))).adapter, adapter, JSON.stringify(over))
   }
   await writeFile(
     join(folder, 'adapter_config.json'),
     JSON.stringify({ ...config_, base_model_name_or_path: 'x/y' }),
   )
   assert.is(await codeOf(readModelFolder(folder)), 'model.folder')
+})
+
+test('an adapter on some layers alone has the modules that its file names', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen2')
+  await saved('layered-base', config)
+  const targets = ['model.layers.1.self_attn.q_proj', 'model.layers.0.mlp.up_proj']
+  const folder = join(root, 'layered')
+  await mkdir(folder)
+  await writeAdapter(folder, initLora(config, { rank: 2, alpha: 4, targets }, [1, 1]), {
+    base: '../layered-base',
+  })
+  const { adapter } = await readCheckpoint(await readModelFolder(folder))
+  assert.equal([...adapter!.lora.targets].sort(), [...targets].sort())
+  assert.is(adapter!.tensors.length, 4)
+
+  const stranger = [
+    { name: 'base_model.model.lm_head.lora_A.weight', shape: [2, 12], values: new Float32Array(24) },
+  ]
+  await writeSafetensors(join(folder, 'adapter_model.safetensors'), stranger)
+  assert.match(
+    await messageOf(readModelFolder(folder).then(readCheckpoint)),
+    /lm_head.lora_A.weight is no low-rank/,
+  )
+})
+
+test('weights that nothing reads are refused by name, computed ones and a copy of the tied head are not', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen3', { tie_word_embeddings: true })
+  const { folder, weights } = await saved('strangers', config)
+  const file = join(folder, 'model.safetensors')
+  const harmless = [
+    { name: 'model.layers.0.self_attn.rotary_emb.inv_freq', shape: [4], values: new Float32Array(4) },
+    { ...weights.find(({ name }) => name === 'model.embed_tokens.weight')!, name: 'lm_head.weight' },
+  ]
+  await writeSafetensors(file, [...weights, ...harmless])
+  await readCheckpoint(await readModelFolder(folder))
+  const bias = { name: 'model.layers.0.self_attn.o_proj.bias', shape: [12], values: new Float32Array(12) }
+  await writeSafetensors(file, [...weights, bias])
+  assert.match(
+    await messageOf(readModelFolder(folder).then(readCheckpoint)),
+    /weight .*o_proj.bias is not one of/,
+  )
+})
+
+test('a config is read whole: what asks for something unknown is refused, the default of rotary positions is not', async () => {
+  const base = {
+    ...modelConfigJson(smallConfig('llama')),
+    transformers_version: '5.0',
+    rope_interleaved: false,
+  }
+  assert.equal(parseModelConfig(base), smallConfig('llama'))
+  assert.equal(parseModelConfig({ ...base, rope_scaling: { rope_type: 'default' } }), smallConfig('llama'))
+  for (const over of [
+    { mlp_bias: true },
+    { rope_interleaved: true },
+    { rope_scaling: { rope_type: 'llama3', factor: 8 } },
+    { rope_parameters: { rope_type: 'default', partial_rotary_factor: 0.5 } },
+    { quantization_config: { bits: 4 } },
+    { layer_types: ['sliding_attention', 'full_attention'] },
+    { logit_scale: 2 },
+  ])
+    assert.throws(
+      () => parseModelConfig({ ...base, ...over }),
+      (error: Error) => error instanceof RlError && error.message.includes(Object.keys(over)[0]),
+      JSON.stringify(over),
+    )
+})
+
+test('the digest of a sharded model covers its shards', async () => {
+  await tryBackend('wasm')
+  const { folder, weights } = await saved('sharded', smallConfig('qwen2'))
+  await rm(join(folder, 'model.safetensors'))
+  const shard = (values: readonly (typeof weights)[number][], i: number) =>
+    writeSafetensors(join(folder, `model-${i}.safetensors`), values)
+  const half = weights.length >> 1
+  await shard(weights.slice(0, half), 1)
+  await shard(weights.slice(half), 2)
+  const map = Object.fromEntries(
+    weights.map(({ name }, i) => [name, `model-${i < half ? 1 : 2}.safetensors`]),
+  )
+  await writeFile(join(folder, 'model.safetensors.index.json'), JSON.stringify({ weight_map: map }))
+  const before = await weightsDigest(await readModelFolder(folder))
+  await shard(
+    weights.slice(half).map((one) => ({ ...one, values: one.values.map((value) => value + 1) })),
+    2,
+  )
+  assert.is.not(await weightsDigest(await readModelFolder(folder)), before)
+})
+
+test('an export keeps what others sample with by default', async () => {
+  await tryBackend('wasm')
+  const { folder } = await saved('generation', smallConfig('qwen2', { eos_token_id: 2 }))
+  const generation = { do_sample: true, temperature: 0.7, top_k: 20, pad_token_id: 0, eos_token_id: [2, 7] }
+  await writeFile(join(folder, 'generation_config.json'), JSON.stringify(generation))
+  await exportFolder(folder, join(root, 'generation-out'), 'F32')
+  assert.equal(
+    JSON.parse(await readFile(join(root, 'generation-out', 'generation_config.json'), 'utf8')),
+    generation,
+  )
+  await writeFile(join(folder, 'generation_config.json'), '{"eos_token_id": "x"}')
+  assert.match(await messageOf(readModelFolder(folder)), /generation_config.json: eos_token_id/)
 })
 
 test("the optimiser's moments come back", async () => {

@@ -1,5 +1,5 @@
 import { type BackendName, openBackend } from '../../../src/models/local/backend/backend.ts'
-import { type ModelConfig, parseModelConfig } from '../../../src/models/local/config.ts'
+import { type ModelConfig, type ModelFamily, parseModelConfig } from '../../../src/models/local/config.ts'
 import { initParams, type LocalModel } from '../../../src/models/local/params.ts'
 import type { TrainingSample } from '../../../src/models/port.ts'
 import { rng, type Seed } from '../../../src/random.ts'
@@ -16,7 +16,7 @@ export async function tryBackend(name: BackendName): Promise<boolean> {
   }
 }
 
-export function smallConfig(family: 'qwen2' | 'qwen3', overrides: Record<string, unknown> = {}): ModelConfig {
+export function smallConfig(family: ModelFamily, overrides: Record<string, unknown> = {}): ModelConfig {
   return parseModelConfig({
     model_type: family,
     vocab_size: 29,

@@ -105,9 +105,11 @@ for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const) {
       tf.tidy(() => {
         const weights = tf.range(0, 24).reshape([2, 12])
         return tf.valueAndGrads((h, w) =>
-          headLogprobs(h as tf.Tensor2D, w, plain.tokens, allowed, chunk)
-            .mul(weights)
-            .slice([0, 0], [1, 12]),
+          tf.slice(
+            headLogprobs(h as tf.Tensor2D, w, plain.tokens, allowed, chunk).mul(weights),
+            [0, 0],
+            [1, 12],
+          ),
         )([hidden, head])
       }),
     )
