@@ -5,15 +5,17 @@ import type { Command } from './command.ts'
 const SUBCOMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
   info: () => import('./model/info.ts'),
   sample: () => import('./model/sample.ts'),
+  generate: () => import('./model/generate.ts'),
   sft: () => import('./model/sft.ts'),
   export: () => import('./model/export.ts'),
 }
 
 export const command: Command = {
-  summary: 'local models: info, sample, sft (supervised fine-tuning), export',
+  summary: 'local models: info, sample, generate, sft (supervised fine-tuning), export',
   help: `
 rl model info --model DIR [--json]
 rl model sample --model DIR --prompt TEXT | --chat TEXT
+rl model generate --model PATH --prompts FILE.jsonl --tokens 32
 rl model sft --model DIR | --config tiny --data FILE.jsonl --out DIR
 rl model export --model DIR --out DIR [--dtype F32|F16|BF16]
 

@@ -1,7 +1,8 @@
 /**
  * Model folders as Hugging Face writes them: config.json, generation_config.json, model.safetensors (or shards with an
  * index), tokenizer.json, tokenizer_config.json, chat_template.jinja; beside them optimizer.safetensors with AdamW's moments.
- * A folder with adapter_config.json and no config.json is a LoRA adapter on the base model that it names.
+ * A folder with adapter_config.json and no config.json is a LoRA adapter on the base model that it names; a GGUF file, or a
+ * folder that holds nothing else, is read as well.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
@@ -10,6 +11,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { type ModelConfig, modelConfigJson, parseModelConfig } from './config.ts'
+import { openGgufWeights, readGgufModel } from './gguf/model.ts'
 import { type Adapter, readAdapter, readAdapterConfig, writeAdapter } from './lora.ts'
 import type { OptimizerState } from './optimizer.ts'
 import { paramShapes } from './params.ts'
@@ -57,7 +59,17 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
   const folder = resolve(path)
   const isAdapter =
     !existsSync(join(folder, 'config.json')) && existsSync(join(folder, 'adapter_config.json'))
-  const base = isAdapter ? await baseOf(folder) : folder
+  const base = isAdapter ? await baseOf(folder) : ((await ggufFileOf(folder)) ?? folder)
+  const model = isGguf(base)
+    ? { ...(await readGgufModel(base)), generation: {} }
+    : await readHuggingFace(base)
+  // An adapter may bring a tokenizer of its own; a file has no folder to look into.
+  const tokenizer =
+    isAdapter && existsSync(join(folder, 'tokenizer.json')) ? await readTokenizer(folder) : model.tokenizer
+  return { ...model, folder, base, isAdapter, tokenizer }
+}
+
+async function readHuggingFace(base: string) {
   const config = parseModelConfig(await readJson(join(base, 'config.json')), join(base, 'config.json'))
   const generationPath = join(base, 'generation_config.json')
   const parsed = generationSchema.safeParse((await readOptional(generationPath, JSON.parse)) ?? {})
@@ -68,23 +80,41 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
     })
   const generation = parsed.data
   const eosTokens = [...new Set([...config.eosTokens, ...[generation.eos_token_id ?? []].flat()])]
-  const home = existsSync(join(folder, 'tokenizer.json')) ? folder : base
+  return { config: { ...config, eosTokens }, generation, tokenizer: await readTokenizer(base) }
+}
+
+async function readTokenizer(home: string): Promise<TokenizerFiles> {
   const chatTemplate = await readOptional(join(home, 'chat_template.jinja'), (text) => text)
-  const tokenizer: TokenizerFiles = {
+  return {
     tokenizer: await readJson(join(home, 'tokenizer.json')),
     config: await readJson(join(home, 'tokenizer_config.json')),
     ...(chatTemplate === undefined ? {} : { chatTemplate }),
   }
-  return { folder, base, isAdapter, config: { ...config, eosTokens }, tokenizer, generation }
 }
 
-/** Reads weights, adapter and, where asked for and present, the optimiser's moments. */
-export async function readCheckpoint(
-  { folder, base, isAdapter, config }: ModelFolder,
-  { optimizer = true }: { readonly optimizer?: boolean } = {},
-): Promise<Checkpoint> {
+function isGguf(path: string): boolean {
+  return path.endsWith('.gguf')
+}
+
+/** The path itself where it is such a file, or the one that a folder without config.json holds. */
+async function ggufFileOf(path: string): Promise<string | undefined> {
+  if (isGguf(path)) return path
+  if (existsSync(join(path, 'config.json')) || !existsSync(path)) return undefined
+  const found = (await readdir(path)).filter(isGguf).sort()
+  if (found.length > 1)
+    throw new RlError(`${path} holds ${found.length} GGUF files: ${found.join(', ')}`, {
+      code: 'model.folder',
+      hint: 'name one of them',
+    })
+  return found.length === 1 ? join(path, found[0]) : undefined
+}
+
+/**
+ * The base's weights one by one, in checkpoint order: each can be moved to its place before the next is read.
+ * @throws RlError `model.weights` where the folder's weights are not those of its config
+ */
+export async function* readWeights({ base, config }: ModelFolder): AsyncGenerator<NamedTensor> {
   const source = await openWeights(base)
-  const weights = new Map<string, Float32Array>()
   try {
     refuseStrangers(base, source, config)
     for (const [name, shape] of paramShapes(config)) {
@@ -94,15 +124,29 @@ export async function readCheckpoint(
           code: 'model.weights',
           hint: 'config.json and the weights must belong together',
         })
-      weights.set(name, await source.read(name))
+      yield { name, shape, values: await source.read(name) }
     }
   } finally {
     await source.close()
   }
+}
+
+/** The folder's own adapter, null where it is none. */
+export async function adapterOf({ folder, isAdapter, config }: ModelFolder): Promise<Adapter | null> {
+  return isAdapter ? await readAdapter(folder, config) : null
+}
+
+/** Reads weights, adapter and, where asked for and present, the optimiser's moments. */
+export async function readCheckpoint(
+  model: ModelFolder,
+  { optimizer = true }: { readonly optimizer?: boolean } = {},
+): Promise<Checkpoint> {
+  const weights = new Map<string, Float32Array>()
+  for await (const { name, values } of readWeights(model)) weights.set(name, values)
   return {
     weights,
-    adapter: isAdapter ? await readAdapter(folder, config) : null,
-    optimizer: optimizer ? await readOptimizer(folder) : null,
+    adapter: await adapterOf(model),
+    optimizer: optimizer ? await readOptimizer(model.folder) : null,
   }
 }
 
@@ -179,14 +223,15 @@ export async function writeModelFolder(
 }
 
 /** SHA-256 (hex) of the weights file; where the weights are sharded, of the index and then every shard in the order of their names. */
-export async function weightsDigest({ folder, isAdapter }: ModelFolder): Promise<string> {
+export async function weightsDigest({ folder, base, isAdapter }: ModelFolder): Promise<string> {
   const hash = createHash('sha256')
-  for (const path of await weightFiles(folder, isAdapter))
+  for (const path of await weightFiles(isAdapter ? folder : base, isAdapter))
     for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk)
   return hash.digest('hex')
 }
 
 async function weightFiles(folder: string, isAdapter: boolean): Promise<string[]> {
+  if (isGguf(folder)) return [folder]
   const whole = join(folder, isAdapter ? ADAPTER_WEIGHTS : WEIGHTS)
   if (existsSync(whole)) return [whole]
   const index = join(folder, `${WEIGHTS}.index.json`)
@@ -195,6 +240,7 @@ async function weightFiles(folder: string, isAdapter: boolean): Promise<string[]
 }
 
 export async function openWeights(folder: string): Promise<TensorSource> {
+  if (isGguf(folder)) return openGgufWeights(folder)
   const index = join(folder, `${WEIGHTS}.index.json`)
   return existsSync(index) && !existsSync(join(folder, WEIGHTS))
     ? openShards(index)
@@ -205,7 +251,9 @@ export async function openWeights(folder: string): Promise<TensorSource> {
 async function baseOf(folder: string): Promise<string> {
   const { base } = await readAdapterConfig(folder)
   const places = base === null ? [] : [...new Set([resolve(folder, base), resolve(base)])]
-  const found = places.find((place) => existsSync(join(place, 'config.json')))
+  const found = places.find((place) =>
+    isGguf(place) ? existsSync(place) : existsSync(join(place, 'config.json')),
+  )
   if (found === undefined)
     throw new RlError(
       `${folder}: the adapter's base model ${base ?? '(not named)'} is not a folder here` +
@@ -218,7 +266,8 @@ async function baseOf(folder: string): Promise<string> {
   return found
 }
 
-async function readOptimizer(folder: string): Promise<OptimizerState | null> {
+/** AdamW's moments, null where the folder has none. */
+export async function readOptimizer(folder: string): Promise<OptimizerState | null> {
   const path = join(folder, OPTIMIZER)
   if (!existsSync(path)) return null
   const file = await openSafetensors(path)
@@ -277,7 +326,7 @@ async function readJson(path: string): Promise<Record<string, unknown>> {
 function missing(path: string): RlError {
   return new RlError(`${path} does not exist`, {
     code: 'model.folder',
-    hint: 'a Hugging Face folder has config.json, model.safetensors, tokenizer.json and tokenizer_config.json',
+    hint: 'a Hugging Face folder has config.json, model.safetensors, tokenizer.json and tokenizer_config.json; a GGUF file has all in one',
   })
 }
 

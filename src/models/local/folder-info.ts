@@ -34,7 +34,7 @@ export async function describeFolder(path: string): Promise<FolderInfo> {
     : null
   const parameters = parameterCount(config)
   const trainable = sizes ? sizes.reduce((sum, [a, b]) => sum + a * b, 0) : parameters
-  const need = memoryNeed(config, trainable, 0)
+  const need = memoryNeed(config, { trainable, cacheBytes: 0, tokens: 0 })
   return {
     ...{ folder, base, config, dtype, parameters, trainable },
     tokenizerSize: createTokenizer(model.tokenizer, folder).size,

@@ -4,7 +4,7 @@ import type { LossOptions, TrainingSample } from '../port.ts'
 import { type Allowed, headLogprobs, selectRows } from './head.ts'
 import { squaredNorm } from './optimizer.ts'
 import { type LocalModel, weight } from './params.ts'
-import { headWeight, hiddenStates, pack } from './transformer.ts'
+import { headName, headWeight, hiddenStates, pack } from './transformer.ts'
 
 /** What scoring needs of a sample. */
 export type ScoredSample = Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>
@@ -36,7 +36,7 @@ export async function lossGradients(
   let sums: tf.Tensor | undefined
   const { value, grads } = tf.variableGrads(() => {
     const rows = gatherRows(batch.map((item) => item.sample))
-    const out = rowLogprobs(model, batch, rows)
+    const out = rowLogprobs(model, batch, rows, { frozenHead: !names.includes(headName(model.config)) })
     const column = (read: (item: WeightedSample, t: number) => number) => {
       const values = new Float32Array(rows.count)
       rows.each((s, t, row) => {
@@ -76,9 +76,11 @@ export function rowLogprobs(
   model: LocalModel,
   batch: readonly { readonly sample: ScoredSample }[],
   { predictors, targets, allowed }: Rows,
+  { frozenHead = true }: { readonly frozenHead?: boolean } = {},
 ): tf.Tensor2D {
   const hidden = hiddenStates(model, pack(batch.map((item) => item.sample.tokens)))
-  return headLogprobs(selectRows(hidden, predictors), headWeight(model), targets, allowed)
+  const rows = selectRows(hidden, predictors)
+  return headLogprobs(rows, headWeight(model), targets, allowed, { frozen: frozenHead })
 }
 
 /** The trained tokens of a batch, sample by sample. */

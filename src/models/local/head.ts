@@ -14,14 +14,18 @@ export type Allowed = { readonly offsets: Int32Array; readonly tokens: Int32Arra
 /**
  * Log-prob of one token of each row and the entropy of the row's distribution, through the output head: hidden [rows, d],
  * head [vocab, d], targets [rows] -> [2, rows]. With `allowed`, distributions are renormalised over the allowed tokens.
- * Differentiable in hidden and head; the entropy row carries no gradient.
+ * Differentiable in hidden and, unless it is frozen, in head; the entropy row carries no gradient.
+ * @param frozen no gradient of the head is asked for: at a real vocabulary it would be the largest tensor of all
  */
 export function headLogprobs(
   hidden: tf.Tensor2D,
   head: tf.Tensor,
   targets: Int32Array,
   allowed?: Allowed,
-  chunkLogits = CHUNK_LOGITS,
+  {
+    chunkLogits = CHUNK_LOGITS,
+    frozen = false,
+  }: { readonly chunkLogits?: number; readonly frozen?: boolean } = {},
 ): tf.Tensor2D {
   const w = head as tf.Tensor2D
   const rows = hidden.shape[0]
@@ -38,7 +42,7 @@ export function headLogprobs(
   }
   const op = tf.customGrad((...args) => {
     const h = args[0] as tf.Tensor2D
-    const save = args[2] as unknown as (tensors: tf.Tensor[]) => void
+    const save = args.at(-1) as unknown as (tensors: tf.Tensor[]) => void
     let kept: tf.Tensor[] = []
     const parts = chunks.map(([from, to]) => {
       const logits = logitsOf(h, from, to)
@@ -59,19 +63,22 @@ export function headLogprobs(
             const z = logits ?? logitsOf(h, from, to)
             const ids = targets.subarray(from, to)
             const dz = logprobRowsGrad(z, ids, lse ?? logprobRows(z, ids).lse, part(dlogp, from, to))
-            return [tf.matMul(dz, w), tf.matMul(dz, part(h, from, to), true, false)] as [
-              tf.Tensor2D,
-              tf.Tensor2D,
-            ]
+            const own = frozen ? [] : [tf.matMul(dz, part(h, from, to), true, false)]
+            return [tf.matMul(dz, w), ...own] as [tf.Tensor2D, tf.Tensor?]
           })
           dhidden.push(dh)
-          dw = dw ? tf.add(dw, more) : more
+          if (!more) continue
+          const before = dw
+          dw = before ? tf.add(before, more) : more
+          // [vocab, d] each: kept to the end of the pass, the sums of all chunks would fill the memory.
+          if (before) tf.dispose([before, more])
         }
-        return [dhidden.length === 1 ? dhidden[0] : tf.concat(dhidden, 0), dw!]
+        const dh = dhidden.length === 1 ? dhidden[0] : tf.concat(dhidden, 0)
+        return dw ? [dh, dw] : [dh]
       },
     }
   })
-  return op(hidden, w) as tf.Tensor2D
+  return (frozen ? op(hidden) : op(hidden, w)) as tf.Tensor2D
 }
 
 /** Rows of the packed hidden states, [rows.length, d]. */

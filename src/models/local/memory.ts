@@ -5,8 +5,10 @@ import { parameterCount } from './params.ts'
 /** Bytes that a model needs in the tensor backend, in float32. */
 export type MemoryNeed = {
   readonly weights: number
-  /** Gradients and AdamW's two moments, where the model is trained. */
+  /** Gradients, their running sum and AdamW's two moments, where the model is trained. */
   readonly training: number
+  /** What a backward pass keeps of a micro-batch. */
+  readonly activations: number
   /** The sampler's cache at its bound. */
   readonly cache: number
   readonly total: number
@@ -17,38 +19,72 @@ export function cacheBytesPerToken({ layers, kvHeads, headDim }: ModelConfig): n
   return 2 * 4 * layers * kvHeads * headDim
 }
 
-/**
- * @param trainable Number of trained weights: all, those of an adapter, or 0.
- * @param cacheBytes Bound of the sampler's cache.
- */
-export function memoryNeed(config: ModelConfig, trainable: number, cacheBytes: number): MemoryNeed {
-  const weights = 4 * parameterCount(config)
-  const training = 12 * trainable
-  return { weights, training, cache: cacheBytes, total: weights + training + cacheBytes }
+/** What one layer's results and their gradients take for one token, in floats: measured, as multiples of the widths. */
+const KEPT = { hidden: 16, heads: 8, feedForward: 7 }
+
+/** Bytes that a backward pass keeps for each token of a micro-batch. */
+export function activationBytesPerToken({
+  layers,
+  hiddenSize,
+  heads,
+  kvHeads,
+  headDim,
+  intermediateSize,
+}: ModelConfig): number {
+  const attention = KEPT.heads * (heads + kvHeads) * headDim
+  return 4 * layers * (KEPT.hidden * hiddenSize + attention + KEPT.feedForward * intermediateSize)
 }
 
 /**
- * Refuses a model that cannot fit, before anything is loaded.
+ * @param trainable Number of trained weights: all, those of an adapter, or 0.
+ * @param cacheBytes Bound of the sampler's cache.
+ * @param tokens Tokens of a micro-batch, 0 where nothing is trained.
+ */
+export function memoryNeed(
+  config: ModelConfig,
+  { trainable, cacheBytes, tokens }: { trainable: number; cacheBytes: number; tokens: number },
+): MemoryNeed {
+  const weights = 4 * parameterCount(config)
+  const training = 16 * trainable
+  const activations = tokens * activationBytesPerToken(config)
+  return {
+    weights,
+    training,
+    activations,
+    cache: cacheBytes,
+    total: weights + training + activations + cacheBytes,
+  }
+}
+
+/**
+ * Refuses what cannot fit, before anything is taken.
  * @param limit Bytes that the backend may use.
  * @throws RlError `model.memory` with the figures.
  */
 export function assertFits(name: string, need: MemoryNeed, limit: { bytes: number; of: string }): void {
   if (need.total <= limit.bytes) return
   const mb = (bytes: number) => `${Math.ceil(bytes / 1e6).toLocaleString('en')} MB`
+  const { weights, training, activations, cache } = need
+  const parts = Object.entries({ weights, training, activations, cache }).filter(([, bytes]) => bytes > 0)
   throw new RlError(
-    `${name} needs ${mb(need.total)} (weights ${mb(need.weights)}, training ${mb(need.training)}, cache ${mb(need.cache)}), ` +
+    `${name} needs ${mb(need.total)} (${parts.map(([part, bytes]) => `${part} ${mb(bytes)}`).join(', ')}), ` +
       `${limit.of} has ${mb(limit.bytes)}`,
     {
       code: 'model.memory',
-      hint: 'use a smaller model, an adapter (LoRA), a smaller cache or a GPU backend',
+      hint:
+        need.activations > need.total / 3
+          ? 'lower the token budget, or use a smaller model or a GPU backend'
+          : 'use a smaller model, an adapter (LoRA), a smaller cache (policy.cacheMegabytes) or a GPU backend',
     },
   )
 }
 
-/** The WebAssembly heap ends near 2 GB; other backends in this process are bound by what the machine has left. */
+/** The WebAssembly heap ends at 4 GiB, of which some is working memory; others are bound by what the machine has left. */
 export function memoryLimit(backend: string): { bytes: number; of: string } {
   const available = process.availableMemory()
   const wasm = backend.startsWith('wasm')
-  if (wasm && available > 1.9e9) return { bytes: 1.9e9, of: 'the WebAssembly heap' }
+  if (wasm && available > WASM_BYTES) return { bytes: WASM_BYTES, of: 'the WebAssembly heap' }
   return { bytes: available, of: 'this machine' }
 }
+
+const WASM_BYTES = 4e9

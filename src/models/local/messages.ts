@@ -20,6 +20,9 @@ export type WorkerOptions = {
   readonly blasThreads: number
   readonly lora: (LoraConfig & { readonly seed: number }) | null
   readonly cacheBytes: number
+  /** Null: as many as the model and the cache take. */
+  readonly contextTokens: number | null
+  readonly trains: boolean
   readonly maxSequences: number
 }
 

@@ -41,8 +41,12 @@ export type LocalModelOptions = (
   readonly blasThreads?: number
   /** A fresh low-rank adapter, which alone is trained and saved; folders only. */
   readonly lora?: LoraConfig & { readonly seed: number }
-  /** Bound of the key-value cache, all sequences together. */
+  /** Bound of the key-value cache, all sequences together; a sequence is no longer than what fits into it. */
   readonly cacheBytes?: number
+  /** Longest sequence, where it is to be shorter than the model's context. */
+  readonly contextTokens?: number
+  /** It is going to be trained: memory for that is asked for when it is opened, not at the first update. */
+  readonly trains?: boolean
   /** Most sequences that are sampled together; more wait. */
   readonly maxSequences?: number
 }
@@ -86,6 +90,8 @@ export async function openLocalModel(options: LocalModelOptions): Promise<LocalM
     blasThreads: options.blasThreads ?? 1,
     lora: options.lora ?? null,
     cacheBytes: options.cacheBytes ?? CACHE_BYTES,
+    contextTokens: options.contextTokens ?? null,
+    trains: options.trains ?? false,
     maxSequences: options.maxSequences ?? 256,
   }
   const worker = startThread(new URL('./worker.ts', import.meta.url), workerData)
@@ -184,7 +190,7 @@ export async function openLocalModel(options: LocalModelOptions): Promise<LocalM
     ready,
     tokenizer,
     describe: () => description,
-    encode: tokenizer.encode,
+    encode: (text) => tokenizer.encode(text),
     decode: (tokens) => tokenizer.decode(tokens),
     generate: (requests, signal) => sample(requests, { signal }),
     sample,

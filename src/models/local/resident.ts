@@ -4,12 +4,14 @@ import * as tf from '../../tensorflow/tensorflow.ts'
 import type { Prompt, TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
 import { describeBackend, openBackend } from './backend/backend.ts'
 import {
-  type Checkpoint,
+  adapterOf,
   type ModelFolder,
-  readCheckpoint,
   readModelFolder,
+  readOptimizer,
+  readWeights,
   writeModelFolder,
 } from './checkpoint.ts'
+import type { ModelConfig } from './config.ts'
 import { createDecoder } from './decoder/decoder.ts'
 import { type Adapter, initLora, loraScale } from './lora.ts'
 import { assertFits, cacheBytesPerToken, memoryLimit, memoryNeed } from './memory.ts'
@@ -21,15 +23,7 @@ import type {
   TokenEvent,
   WorkerOptions,
 } from './messages.ts'
-import {
-  initParams,
-  type LocalModel,
-  type Params,
-  parameterCount,
-  paramShapes,
-  toParams,
-  variable,
-} from './params.ts'
+import { initParams, type LocalModel, type Params, parameterCount, paramShapes, variable } from './params.ts'
 import type { NamedTensor } from './safetensors.ts'
 import { createSampler, type SampleResult } from './sampler.ts'
 import type { Draw } from './sampling.ts'
@@ -56,35 +50,52 @@ export type ResidentModel = {
   close(): Promise<null>
 }
 
+/** Two short sequences fit into the smallest cache. */
+const LEAST_CACHE_TOKENS = 1024
+
 /** @throws RlError `model.memory` before any weight is read, where the model cannot fit. */
 export async function openResidentModel(options: WorkerOptions): Promise<ResidentModel> {
-  const { source, lora, cacheBytes } = options
+  const { source, lora } = options
   const folder = source.kind === 'folder' ? await readModelFolder(source.folder) : undefined
-  const { config, tokenizer: files } = folder ?? (source as Exclude<typeof source, { kind: 'folder' }>)
+  const { config: whole, tokenizer: files } = folder ?? (source as Exclude<typeof source, { kind: 'folder' }>)
   const name = folder?.folder ?? 'the model'
   const tokenizer = createTokenizer(files, name)
-  if (tokenizer.size > config.vocabSize)
-    throw new RlError(`${name}: the tokenizer has ${tokenizer.size} ids, the model ${config.vocabSize}`, {
+  if (tokenizer.size > whole.vocabSize)
+    throw new RlError(`${name}: the tokenizer has ${tokenizer.size} ids, the model ${whole.vocabSize}`, {
       code: 'model.tokenizer',
       hint: 'the tokenizer and the model must belong together',
     })
 
   const backend = await openBackend(options.backend, { blasThreads: options.blasThreads })
-  const perToken = cacheBytesPerToken(config)
-  const cacheTokens = Math.max(2 * config.contextTokens, Math.floor(cacheBytes / perToken))
+  const perToken = cacheBytesPerToken(whole)
+  const wanted = Math.min(whole.contextTokens, options.contextTokens ?? Number.POSITIVE_INFINITY)
+  const cacheTokens = Math.max(Math.floor(options.cacheBytes / perToken), LEAST_CACHE_TOKENS)
+  // A sequence lies in the cache as a whole.
+  const config: ModelConfig = { ...whole, contextTokens: Math.min(wanted, cacheTokens) }
   const fresh = lora && !folder?.isAdapter ? initLora(config, lora, seedOf(lora.seed, 'lora')) : null
-  const trainable = folder?.isAdapter || lora ? 0 : parameterCount(config)
-  assertFits(name, memoryNeed(config, trainable, cacheTokens * perToken), memoryLimit(backend.name))
+  const stored = folder ? await adapterOf(folder) : null
+  const adapter = stored ?? fresh
+  const trainable = adapter
+    ? adapter.tensors.reduce((sum, { values }) => sum + values.length, 0)
+    : parameterCount(config)
+  const assertMemory = (training: { readonly tokens: number } | null) =>
+    assertFits(
+      name,
+      memoryNeed(config, {
+        trainable: training ? trainable : 0,
+        cacheBytes: cacheTokens * perToken,
+        tokens: training?.tokens ?? 0,
+      }),
+      memoryLimit(backend.name),
+    )
+  assertMemory(options.trains ? { tokens: 0 } : null)
 
-  const checkpoint = folder ? await readCheckpoint(folder) : undefined
-  const adapter = checkpoint?.adapter ?? fresh
-  const base = checkpoint
-    ? toParams(config, checkpoint.weights)
-    : initParams(config, seedOf(freshSeed(options), 'weights'))
+  const base = folder ? await loadParams(folder) : initParams(config, seedOf(freshSeed(options), 'weights'))
+  const moments = folder && (await readOptimizer(folder.folder))
   const params: Params = new Map([...base, ...adapterVariables(adapter)])
   const model: LocalModel = { config, params, loraScale: adapter ? loraScale(adapter.lora) : 1 }
   const trainer = createTrainer(model)
-  if (checkpoint?.optimizer) trainer.optimizer.importState(checkpoint.optimizer)
+  if (moments) trainer.optimizer.importState(moments)
   const decoder = createDecoder(model, { cacheTokens })
   const sampler = createSampler(config, decoder, {
     maxSequences: options.maxSequences,
@@ -96,7 +107,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       config,
       tokenizer: files,
       parameters: parameterCount(config),
-      trainable: adapter ? adapter.tensors.reduce((sum, { values }) => sum + values.length, 0) : trainable,
+      trainable,
       backend: describeBackend(backend),
       cacheTokens: decoder.capacity,
     },
@@ -129,6 +140,8 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
     idle: () => sampler.idle(),
     score: (samples) => trainer.score(samples),
     async update({ samples, options }) {
+      const tokens = samples.reduce((sum, sample) => sum + sample.tokens.length, 0)
+      assertMemory({ tokens: Math.min(tokens, options.tokenBudget) })
       try {
         return await trainer.update(samples, options)
       } finally {
@@ -139,7 +152,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       const values = await readValues(params)
       const optimizer = await trainer.optimizer.exportState()
       return await writeModelFolder(path, {
-        config: folder?.config ?? config,
+        config: whole,
         generation: folder?.generation,
         tokenizer: files,
         weights: [...paramShapes(config).keys()].map((key) => values.get(key)!),
@@ -153,10 +166,12 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
     async load(path) {
       const next = await readModelFolder(path)
       assertSameShape(path, next, config, adapter)
-      const loaded = await readCheckpoint(next)
-      if (!adapter || next.base !== folder?.base) assign(params, namedWeights(config, loaded))
-      if (loaded.adapter) assign(params, loaded.adapter.tensors)
-      if (loaded.optimizer) trainer.optimizer.importState(loaded.optimizer)
+      const own = await adapterOf(next)
+      if (!adapter || next.base !== folder?.base)
+        for await (const tensor of readWeights(next)) assign(params, tensor)
+      for (const tensor of own?.tensors ?? []) assign(params, tensor)
+      const moments = await readOptimizer(next.folder)
+      if (moments) trainer.optimizer.importState(moments)
       else trainer.optimizer.reset()
       sampler.refresh()
       return null
@@ -173,7 +188,8 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
 
 function promptTokens(tokenizer: Tokenizer, prompt: Prompt): Int32Array {
   if ('tokens' in prompt) return Int32Array.from(prompt.tokens)
-  return tokenizer.encode('text' in prompt ? prompt.text : tokenizer.renderChat(prompt.messages))
+  if ('text' in prompt) return tokenizer.encode(prompt.text, { begin: true })
+  return tokenizer.encode(tokenizer.renderChat(prompt.messages))
 }
 
 function teller(index: number, prompt: Int32Array, onToken: (event: TokenEvent) => void) {
@@ -218,20 +234,21 @@ async function readValues(params: Params): Promise<Map<string, NamedTensor>> {
   return values
 }
 
-function namedWeights(config: ModelFolder['config'], { weights }: Checkpoint): NamedTensor[] {
-  return [...paramShapes(config)].map(([name, shape]) => ({ name, shape, values: weights.get(name)! }))
+/** Each tensor moves to the backend before the next is read: the model is never in memory twice. */
+async function loadParams(folder: ModelFolder): Promise<Params> {
+  const params = new Map<string, tf.Variable>()
+  for await (const { name, shape, values } of readWeights(folder)) params.set(name, variable(values, shape))
+  return params
 }
 
-/** New values for the variables that stand in the model; they keep their identity. */
-function assign(params: Params, tensors: readonly NamedTensor[]): void {
-  for (const { name, shape } of tensors)
-    if (params.get(name)?.shape.join() !== shape.join())
-      throw new RlError(`the open model has no weight ${name} of shape [${shape}]`, {
-        code: 'model.load',
-        hint: 'open the folder as a model of its own',
-      })
-  for (const { name, shape, values } of tensors)
-    tf.tidy(() => params.get(name)!.assign(tf.tensor(values, [...shape], 'float32')))
+/** New values for a variable that stands in the model; it keeps its identity. */
+function assign(params: Params, { name, shape, values }: NamedTensor): void {
+  if (params.get(name)?.shape.join() !== shape.join())
+    throw new RlError(`the open model has no weight ${name} of shape [${shape}]`, {
+      code: 'model.load',
+      hint: 'open the folder as a model of its own',
+    })
+  tf.tidy(() => params.get(name)!.assign(tf.tensor(values, [...shape], 'float32')))
 }
 
 function assertSameShape(

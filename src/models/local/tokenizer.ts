@@ -16,8 +16,11 @@ export type Tokenizer = {
   /** Number of ids, holes included: one more than the highest. */
   readonly size: number
   readonly files: TokenizerFiles
-  /** Adds nothing before or after the text; special tokens that the text spells become their ids. */
-  readonly encode: (text: string) => Int32Array
+  /**
+   * Special tokens that the text spells become their ids. Nothing is added, unless `begin` asks for what the tokenizer puts
+   * around a text of its own (Llama's begin token; Qwen has none).
+   */
+  readonly encode: (text: string, options?: { readonly begin?: boolean }) => Int32Array
   /** Special tokens are left out unless asked for. */
   readonly decode: (tokens: ArrayLike<number>, options?: { readonly special?: boolean }) => string
   /** The text of one token as it stands in the vocabulary. */
@@ -102,7 +105,8 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   return {
     size: highest + 1,
     files,
-    encode: (text) => Int32Array.from(inner.encode(text, { add_special_tokens: false }).ids),
+    encode: (text, { begin = false } = {}) =>
+      Int32Array.from(inner.encode(text, { add_special_tokens: begin }).ids),
     decode,
     tokenText: (token) => inner.id_to_token(token) ?? '',
     tokenId: (text) => vocabulary.get(text),

@@ -337,7 +337,7 @@ test('end tokens of generation_config.json count', async () => {
 
 test('a model that does not fit is refused with the figures', () => {
   const config = smallConfig('qwen2', { hidden_size: 8192, num_hidden_layers: 80, head_dim: 128 })
-  const need = memoryNeed(config, parameterCount(config), 1e9)
+  const need = memoryNeed(config, { trainable: parameterCount(config), cacheBytes: 1e9, tokens: 0 })
   assert.throws(
     () => assertFits('big', need, { bytes: 2e9, of: 'the heap' }),
     /big needs [\d,]+ MB \(weights [\d,]+ MB, training [\d,]+ MB, cache 1,000 MB\), the heap has 2,000 MB/,

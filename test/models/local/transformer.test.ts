@@ -106,7 +106,7 @@ for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const) {
         const weights = tf.range(0, 24).reshape([2, 12])
         return tf.valueAndGrads((h, w) =>
           tf.slice(
-            headLogprobs(h as tf.Tensor2D, w, plain.tokens, allowed, chunk).mul(weights),
+            headLogprobs(h as tf.Tensor2D, w, plain.tokens, allowed, { chunkLogits: chunk }).mul(weights),
             [0, 0],
             [1, 12],
           ),

@@ -117,7 +117,8 @@ export function openHeap(backend: BackendWasm): Heap {
     backend.disposeData(info.dataId)
     throw outOfMemory(shape)
   }
-  const pointer = (tensor: TensorInfo) => backend.getMemoryOffset(tensor.dataId)
+  // Addresses above 2 GiB come signed.
+  const pointer = (tensor: TensorInfo) => backend.getMemoryOffset(tensor.dataId) >>> 0
   const floats = (at: Pointer, length: number) => new Float32Array(memory.buffer, at, length)
   const ownGemm: Gemm = (ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) => {
     const packB = scratch('gemm', PACK_A_FLOATS + PACK_B_DEPTH * (n + 8))

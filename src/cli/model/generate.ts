@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { RlError } from '../../errors.ts'
+import { openLocalModel } from '../../models/local/model.ts'
+import { type Command, parseCommandLine, printJson, wholeNumber } from '../command.ts'
+import { backendFlag, required } from '../model-flags.ts'
+
+const promptSchema = z.object({ prompt: z.string().min(1), chat: z.boolean().default(false) })
+
+export const command: Command = {
+  summary: 'greedy continuations of many prompts, with token ids and log-probs',
+  help: `
+rl model generate --model PATH --prompts FILE.jsonl [--tokens 32] [--backend NAME]
+
+PATH is a Hugging Face folder, an adapter on one, or a GGUF file. A line of the file is {"prompt": "...", "chat": true}: with chat the
+model's template renders the prompt as a user's message, without it the text stands as it is.
+Writes a JSON line a prompt, in order: {prompt_ids, greedy_ids, greedy_text, logprobs}; the text shows special tokens.`,
+  async run(argv) {
+    const { values } = parseCommandLine(
+      {
+        options: {
+          model: { type: 'string' },
+          prompts: { type: 'string' },
+          tokens: { type: 'string', default: '32' },
+          backend: { type: 'string', default: 'auto' },
+        },
+      },
+      argv,
+    )
+    const file = required('--prompts', values.prompts)
+    const maxTokens = wholeNumber('--tokens', values.tokens, 1)
+    const prompts = readPrompts(await readFile(file, 'utf8'), file)
+    const folder = required('--model', values.model)
+    const model = await openLocalModel({ folder, backend: await backendFlag(values.backend) })
+    try {
+      const generations = await model.sample(
+        prompts.map(({ prompt, chat }) => ({
+          prompt: chat ? { messages: [{ role: 'user' as const, content: prompt }] } : { text: prompt },
+          maxTokens,
+          temperature: 0,
+          seed: [0, 0] as const,
+        })),
+      )
+      for (const { promptTokens, tokens, logprobs } of generations)
+        printJson({
+          prompt_ids: [...promptTokens],
+          greedy_ids: [...tokens],
+          greedy_text: model.tokenizer.decode(tokens, { special: true }),
+          logprobs: [...logprobs],
+        })
+    } finally {
+      await model.close()
+    }
+    return 0
+  },
+}
+
+function readPrompts(jsonl: string, source: string): z.infer<typeof promptSchema>[] {
+  return jsonl.split('\n').flatMap((line, i) => {
+    if (line.trim() === '') return []
+    try {
+      return [promptSchema.parse(JSON.parse(line))]
+    } catch (cause) {
+      throw new RlError(`${source}:${i + 1} is not a prompt`, {
+        code: 'data.record',
+        hint: 'a line is {"prompt": "...", "chat": true or false}',
+        cause,
+      })
+    }
+  })
+}

@@ -1,0 +1,129 @@
+/** A GGUF file as a model: llama.cpp's names and orders put back into those of a Hugging Face folder. */
+import { RlError } from '../../../errors.ts'
+import { type ModelConfig, parseModelConfig } from '../config.ts'
+import type { TensorEntry, TensorSource } from '../safetensors.ts'
+import type { TokenizerFiles } from '../tokenizer.ts'
+import { type GgufFile, openGguf, readGguf } from './reader.ts'
+import { ggufTokenizer } from './tokenizer.ts'
+
+export type GgufModel = { readonly config: ModelConfig; readonly tokenizer: TokenizerFiles }
+
+/** Key below the architecture's name -> key of config.json. */
+const CONFIG_KEYS: Readonly<Record<string, string>> = {
+  block_count: 'num_hidden_layers',
+  context_length: 'max_position_embeddings',
+  embedding_length: 'hidden_size',
+  feed_forward_length: 'intermediate_size',
+  'attention.head_count': 'num_attention_heads',
+  'attention.head_count_kv': 'num_key_value_heads',
+  'attention.layer_norm_rms_epsilon': 'rms_norm_eps',
+  'attention.key_length': 'head_dim',
+  'rope.freq_base': 'rope_theta',
+}
+
+/** Checked against the shape, which the keys above tell. */
+const CHECKED = ['vocab_size', 'rope.dimension_count', 'attention.value_length']
+
+/** @throws RlError `model.gguf`, `model.config` or `model.tokenizer` for what is damaged or not implemented */
+export async function readGgufModel(path: string): Promise<GgufModel> {
+  const file = await readGguf(path)
+  return { config: configOf(file, path), tokenizer: ggufTokenizer(file.metadata, path) }
+}
+
+/** The weights by their Hugging Face names, rows of queries and keys in their order. */
+export async function openGgufWeights(path: string): Promise<TensorSource> {
+  const config = configOf(await readGguf(path), path)
+  const source = await openGguf(path)
+  const names = new Map<string, string>()
+  const entries = new Map<string, TensorEntry>()
+  for (const [own, entry] of source.entries) {
+    const name = nameOf(own)
+    names.set(name, own)
+    entries.set(name, entry)
+  }
+  return {
+    ...source,
+    entries,
+    async read(name) {
+      const values = await source.read(names.get(name) ?? name)
+      const heads = headsOf(name, config)
+      return heads === null ? values : separateHalves(values, heads, config.headDim)
+    },
+  }
+}
+
+function configOf({ metadata, tensors }: GgufFile, path: string): ModelConfig {
+  const architecture = metadata.get('general.architecture')
+  const json: Record<string, unknown> = {
+    model_type: architecture,
+    tie_word_embeddings: !tensors.has('output.weight'),
+    attention_bias: architecture !== 'qwen2' && tensors.has('blk.0.attn_q.bias'),
+    vocab_size: tensors.get('token_embd.weight')?.shape[0],
+    bos_token_id: metadata.get('tokenizer.ggml.bos_token_id'),
+    eos_token_id: ['eos', 'eot'].flatMap((name) => metadata.get(`tokenizer.ggml.${name}_token_id`) ?? []),
+  }
+  const checked = new Map<string, unknown>()
+  for (const [key, value] of metadata) {
+    if (!key.startsWith(`${architecture}.`)) continue
+    const own = key.slice(`${architecture}.`.length)
+    if (Object.hasOwn(CONFIG_KEYS, own)) json[CONFIG_KEYS[own]] = value
+    else if (CHECKED.includes(own)) checked.set(own, value)
+    // Named here, unknown there: refused by name unless it asks for nothing.
+    else if (value !== 0 && value !== 'none') json[key] = value
+  }
+  const config = parseModelConfig(json, path)
+  const expected = { vocab_size: config.vocabSize, 'rope.dimension_count': config.headDim }
+  for (const [key, value] of checked)
+    if (value !== ({ ...expected, 'attention.value_length': config.headDim } as Record<string, number>)[key])
+      throw new RlError(`${path}: ${key} is ${value}, which does not go with its other sizes`, {
+        code: 'model.config',
+        hint: 'such a shape is not implemented',
+      })
+  return { ...config, eosTokens: [...new Set(config.eosTokens)] }
+}
+
+const WHOLE: Readonly<Record<string, string>> = {
+  token_embd: 'model.embed_tokens',
+  output_norm: 'model.norm',
+  output: 'lm_head',
+}
+const OF_LAYER: Readonly<Record<string, string>> = {
+  attn_norm: 'input_layernorm',
+  attn_q: 'self_attn.q_proj',
+  attn_k: 'self_attn.k_proj',
+  attn_v: 'self_attn.v_proj',
+  attn_output: 'self_attn.o_proj',
+  attn_q_norm: 'self_attn.q_norm',
+  attn_k_norm: 'self_attn.k_norm',
+  ffn_norm: 'post_attention_layernorm',
+  ffn_gate: 'mlp.gate_proj',
+  ffn_up: 'mlp.up_proj',
+  ffn_down: 'mlp.down_proj',
+}
+
+/** A name that is not known stays, and is refused as a weight that nothing reads. */
+function nameOf(own: string): string {
+  const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)$/.exec(own) ?? []
+  const found = layer === undefined ? WHOLE[part] : OF_LAYER[part]
+  if (found === undefined) return own
+  return layer === undefined ? `${found}.${kind}` : `model.layers.${layer}.${found}.${kind}`
+}
+
+/** Heads of a tensor whose rows llama.cpp interleaves, for its rotation of neighbouring pairs; Llama's queries and keys alone. */
+function headsOf(name: string, { family, heads, kvHeads }: ModelConfig): number | null {
+  if (family !== 'llama') return null
+  const [, which] = /\.self_attn\.([qk])_proj\.(?:weight|bias)$/.exec(name) ?? []
+  return which === 'q' ? heads : which === 'k' ? kvHeads : null
+}
+
+/** Rows of each head from pairs (0, half, 1, half + 1, ...) back into two halves. */
+function separateHalves(values: Float32Array, heads: number, headDim: number): Float32Array {
+  const out = new Float32Array(values.length)
+  const width = values.length / (heads * headDim)
+  for (let row = 0; row < heads * headDim; row++) {
+    const within = row % headDim
+    const place = row - within + (within % 2) * (headDim / 2) + (within >> 1)
+    out.set(values.subarray(row * width, (row + 1) * width), place * width)
+  }
+  return out
+}

@@ -1,0 +1,187 @@
+/**
+ * The GGUF container (versions 2 and 3, little-endian): metadata by key, then the tensors' names, shapes, types and places,
+ * then their bytes. Files come from strangers: every length is checked against what is left of the file before it is used.
+ */
+import { type FileHandle, open } from 'node:fs/promises'
+import { RlError } from '../../../errors.ts'
+import type { TensorEntry, TensorSource } from '../safetensors.ts'
+import { dequantize, type Layout, type QuantType, quantType } from './quantized.ts'
+
+export type GgufValue = string | number | boolean | readonly GgufValue[]
+
+export type GgufFile = {
+  readonly metadata: ReadonlyMap<string, GgufValue>
+  /** Shapes are row-major as everywhere here, the reverse of the file's. */
+  readonly tensors: ReadonlyMap<string, TensorEntry>
+}
+
+const MAGIC = 0x46554747
+const MOST_ENTRIES = 200_000
+const MOST_HEADER_BYTES = 512 * 2 ** 20
+const FIRST_READ_BYTES = 16 * 2 ** 20
+
+/** Reads the header alone. */
+export async function readGguf(path: string): Promise<GgufFile> {
+  const file = await openFile(path)
+  try {
+    const { size } = await file.stat()
+    for (let bytes = Math.min(size, FIRST_READ_BYTES); ; bytes = Math.min(size, 2 * bytes)) {
+      try {
+        return parseGguf(await readBytes(file, path, 0, bytes), size, path)
+      } catch (error) {
+        if (!(error instanceof TooShort) || bytes >= Math.min(size, MOST_HEADER_BYTES)) throw error
+      }
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Opens the tensors of a file: they are read as float32 when asked for. */
+export async function openGguf(path: string): Promise<TensorSource> {
+  const { tensors } = await readGguf(path)
+  const file = await openFile(path)
+  return {
+    entries: tensors,
+    metadata: {},
+    async read(name) {
+      const entry = tensors.get(name)
+      if (!entry) throw damaged(path, `there is no tensor ${name}`)
+      const bytes = await readBytes(file, path, entry.begin, entry.end - entry.begin)
+      return dequantize(entry.dtype as QuantType, bytes)
+    },
+    close: () => file.close(),
+  }
+}
+
+/** The header may be longer than the bytes at hand. */
+class TooShort extends RlError {}
+
+/**
+ * @param bytes the beginning of the file
+ * @param fileBytes size of the whole file
+ * @throws RlError `model.gguf` for anything that the format forbids
+ */
+export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf'): GgufFile {
+  let at = 0
+  const refuse = (message: string) => damaged(source, message)
+  /** Moves over `count` bytes and gives where they begin. */
+  const take = (count: number) => {
+    if (!(count >= 0 && at + count <= fileBytes)) throw refuse(`something at byte ${at} reaches past the end`)
+    if (at + count > bytes.length)
+      throw new TooShort(`${source}: its header is longer than ${bytes.length} bytes`, { code: 'model.gguf' })
+    at += count
+    return at - count
+  }
+  const u32 = () => bytes.readUInt32LE(take(4))
+  const u64 = () => {
+    const value = bytes.readBigUInt64LE(take(8))
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw refuse(`a length of ${value} at byte ${at - 8}`)
+    return Number(value)
+  }
+  const text = () => {
+    const length = u64()
+    const begin = take(length)
+    return bytes.toString('utf8', begin, begin + length)
+  }
+  const signed64 = () => Number(bytes.readBigInt64LE(take(8)))
+  /** By the format's type number; arrays, number 9, apart. */
+  const scalars: Readonly<Record<number, { readonly bytes: number; readonly read: () => GgufValue }>> = {
+    0: { bytes: 1, read: () => bytes.readUInt8(take(1)) },
+    1: { bytes: 1, read: () => bytes.readInt8(take(1)) },
+    2: { bytes: 2, read: () => bytes.readUInt16LE(take(2)) },
+    3: { bytes: 2, read: () => bytes.readInt16LE(take(2)) },
+    4: { bytes: 4, read: u32 },
+    5: { bytes: 4, read: () => bytes.readInt32LE(take(4)) },
+    6: { bytes: 4, read: () => bytes.readFloatLE(take(4)) },
+    7: { bytes: 1, read: () => bytes.readUInt8(take(1)) !== 0 },
+    8: { bytes: 8, read: text },
+    10: { bytes: 8, read: u64 },
+    11: { bytes: 8, read: signed64 },
+    12: { bytes: 8, read: () => bytes.readDoubleLE(take(8)) },
+  }
+  const value = (type: number, depth = 0): GgufValue => {
+    if (type !== 9) {
+      const scalar = scalars[type]
+      if (!scalar) throw refuse(`a value of the unknown type ${type} at byte ${at}`)
+      return scalar.read()
+    }
+    const inner = u32()
+    const length = u64()
+    const least = scalars[inner]?.bytes ?? 12
+    if (depth > 1 || length * least > fileBytes - at)
+      throw refuse(`an array of ${length} values at byte ${at}`)
+    return Array.from({ length }, () => value(inner, depth + 1))
+  }
+
+  if (u32() !== MAGIC) throw refuse('it does not begin with GGUF')
+  const version = u32()
+  if (version !== 2 && version !== 3) throw refuse(`version ${version} of GGUF is not implemented`)
+  const tensorCount = u64()
+  const valueCount = u64()
+  if (tensorCount > MOST_ENTRIES || valueCount > MOST_ENTRIES)
+    throw refuse(`${tensorCount} tensors and ${valueCount} values`)
+  const metadata = new Map<string, GgufValue>()
+  for (let i = 0; i < valueCount; i++) {
+    const key = text()
+    if (metadata.has(key)) throw refuse(`the key ${key} stands there twice`)
+    metadata.set(key, value(u32()))
+  }
+  const found: { name: string; type: Layout; shape: number[]; offset: number }[] = []
+  for (let i = 0; i < tensorCount; i++) {
+    const name = text()
+    const dimensions = u32()
+    if (dimensions > 4) throw refuse(`tensor ${name} has ${dimensions} dimensions`)
+    const shape = Array.from({ length: dimensions }, u64).reverse()
+    const type = quantType(u32())
+    if (typeof type === 'number')
+      throw new RlError(`${source}: tensor ${name} is quantised as type ${type}, which is not implemented`, {
+        code: 'model.gguf',
+        hint: 'use F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K',
+      })
+    found.push({ name, type, shape, offset: u64() })
+  }
+  const alignment = metadata.get('general.alignment') ?? 32
+  if (typeof alignment !== 'number' || !(alignment > 0) || alignment % 8 !== 0)
+    throw refuse(`general.alignment is ${alignment}`)
+  const start = Math.ceil(at / alignment) * alignment
+  const tensors = new Map<string, TensorEntry>()
+  let end = start
+  for (const { name, type, shape, offset } of found.sort((a, b) => a.offset - b.offset)) {
+    const values = shape.reduce((product, extent) => product * extent, 1)
+    if (!Number.isSafeInteger(values) || (shape.at(-1) ?? 1) % type.values !== 0)
+      throw refuse(`tensor ${name}: [${shape}] in blocks of ${type.values}`)
+    const begin = start + offset
+    if (tensors.has(name)) throw refuse(`tensor ${name} stands there twice`)
+    if (offset % alignment !== 0 || begin < end)
+      throw refuse(`tensor ${name} begins at ${begin}, within another`)
+    end = begin + (values / type.values) * type.bytes
+    if (end > fileBytes) throw refuse(`tensor ${name} ends at byte ${end}, the file at ${fileBytes}`)
+    tensors.set(name, { dtype: type.name, shape, begin, end })
+  }
+  return { metadata, tensors }
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  return open(path).catch((cause) => {
+    throw damaged(path, 'it cannot be opened', cause)
+  })
+}
+
+async function readBytes(file: FileHandle, path: string, position: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.from(new ArrayBuffer(length))
+  for (let done = 0; done < length; ) {
+    const { bytesRead } = await file.read(bytes, done, Math.min(length - done, 1 << 30), position + done)
+    if (bytesRead === 0) throw damaged(path, `it ends at byte ${position + done}`)
+    done += bytesRead
+  }
+  return bytes
+}
+
+function damaged(source: string, message: string, cause?: unknown): RlError {
+  return new RlError(`${source}: ${message}`, {
+    code: 'model.gguf',
+    hint: 'the file is damaged or no GGUF file: fetch it again',
+    cause,
+  })
+}

@@ -1,0 +1,111 @@
+/** The tokenizer that a GGUF file's metadata describes, as the files of a Hugging Face folder. */
+import { RlError } from '../../../errors.ts'
+import type { TokenizerFiles } from '../tokenizer.ts'
+import type { GgufValue } from './reader.ts'
+
+/** How text is cut before merging, by `tokenizer.ggml.pre`. Null is GPT-2's own rule, which ByteLevel knows. */
+const QWEN2 =
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+const LLAMA3 = QWEN2.replace('\\p{N}|', '\\p{N}{1,3}|')
+const SPLITS: Readonly<Record<string, { readonly pattern: string | null; readonly nfc?: true }>> = {
+  default: { pattern: null },
+  'gpt-2': { pattern: null },
+  smollm: { pattern: null },
+  qwen2: { pattern: QWEN2, nfc: true },
+  'deepseek-r1-qwen': { pattern: QWEN2, nfc: true },
+  'llama-bpe': { pattern: LLAMA3 },
+  llama3: { pattern: LLAMA3 },
+  'llama-v3': { pattern: LLAMA3 },
+}
+
+const CONTROL = 3
+const USER_DEFINED = 4
+
+/** @throws RlError `model.tokenizer` for another kind than byte-level BPE, or a way of cutting text that is not known */
+export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: string): TokenizerFiles {
+  const get = (key: string) => metadata.get(`tokenizer.ggml.${key}`)
+  const refuse = (message: string) =>
+    new RlError(`${path}: ${message}`, {
+      code: 'model.tokenizer',
+      hint: 'use the folder that the file was made of: its tokenizer.json says more',
+    })
+  const model = get('model')
+  if (model !== 'gpt2')
+    throw refuse(`tokenizer.ggml.model is ${model}: byte-level BPE ('gpt2') is implemented`)
+  const pre = String(get('pre') ?? 'default')
+  const split = Object.hasOwn(SPLITS, pre) ? SPLITS[pre] : undefined
+  if (!split) throw refuse(`tokenizer.ggml.pre is ${pre}: how it cuts text is not known`)
+  const tokens = texts(get('tokens'))
+  const merges = texts(get('merges'))
+  const types = get('token_type')
+  if (!tokens || !merges) throw refuse('tokenizer.ggml.tokens and merges are not lists of texts')
+  const typeOf = (id: number) => (Array.isArray(types) ? Number(types[id]) : 1)
+  const named = (name: string) => {
+    const id = get(`${name}_token_id`)
+    return typeof id === 'number' ? (tokens[id] ?? null) : null
+  }
+  const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true }
+  const pattern = split.pattern && {
+    ...{ type: 'Split', pattern: { Regex: split.pattern }, behavior: 'Isolated', invert: false },
+  }
+  const bos = named('bos')
+  const begins = get('add_bos_token') === true && bos !== null
+  const template = metadata.get('tokenizer.chat_template')
+  return {
+    tokenizer: {
+      version: '1.0',
+      truncation: null,
+      padding: null,
+      added_tokens: tokens.flatMap((content, id) =>
+        [CONTROL, USER_DEFINED].includes(typeOf(id))
+          ? [
+              {
+                ...{ id, content, special: typeOf(id) === CONTROL, single_word: false },
+                ...{ lstrip: false, rstrip: false, normalized: false },
+              },
+            ]
+          : [],
+      ),
+      normalizer: split.nfc ? { type: 'NFC' } : null,
+      pre_tokenizer: pattern
+        ? { type: 'Sequence', pretokenizers: [pattern, { ...byteLevel, use_regex: false }] }
+        : { ...byteLevel, use_regex: true },
+      post_processor: begins ? startingWith(bos, tokens.indexOf(bos)) : null,
+      decoder: { ...byteLevel, use_regex: true },
+      model: {
+        ...{ type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: null },
+        ...{
+          end_of_word_suffix: null,
+          fuse_unk: false,
+          byte_fallback: false,
+          ignore_merges: split.pattern === LLAMA3,
+        },
+        vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
+        merges,
+      },
+    },
+    config: {
+      tokenizer_class: 'PreTrainedTokenizerFast',
+      bos_token: bos,
+      eos_token: named('eos'),
+      unk_token: named('unknown'),
+      pad_token: named('padding'),
+      clean_up_tokenization_spaces: false,
+      ...(typeof template === 'string' ? { chat_template: template } : {}),
+    },
+  }
+}
+
+/** A post-processor that puts the begin token before a text. */
+function startingWith(token: string, id: number) {
+  return {
+    type: 'TemplateProcessing',
+    single: [{ SpecialToken: { id: token, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }],
+    pair: [{ Sequence: { id: 'A', type_id: 0 } }, { Sequence: { id: 'B', type_id: 1 } }],
+    special_tokens: { [token]: { id: token, ids: [id], tokens: [token] } },
+  }
+}
+
+function texts(value: GgufValue | undefined): readonly string[] | null {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string') ? (value as string[]) : null
+}

@@ -1,0 +1,259 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { RlError } from '../../../src/errors.ts'
+import { readCheckpoint, readModelFolder } from '../../../src/models/local/checkpoint.ts'
+import { dequantize, type QuantType } from '../../../src/models/local/gguf/quantized.ts'
+import { parseGguf } from '../../../src/models/local/gguf/reader.ts'
+import { openLocalModel } from '../../../src/models/local/model.ts'
+import { initParams } from '../../../src/models/local/params.ts'
+import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
+import { smallConfig, tryBackend } from './fixtures.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'gguf-'))
+test.after(() => rmSync(root, { recursive: true }))
+
+/** Blocks of random bytes with what the package `gguf` (0.19) makes of them. */
+const blocks: Record<QuantType, { bytes: string; values: string }> = JSON.parse(
+  readFileSync(new URL('../../fixtures/gguf/blocks.json', import.meta.url), 'utf8'),
+)
+
+for (const [type, { bytes, values }] of Object.entries(blocks))
+  test(`${type}: blocks have the values that another reader gets, bit for bit`, () => {
+    const aligned = (text: string) => {
+      const raw = Buffer.from(text, 'base64')
+      const out = Buffer.from(new ArrayBuffer(raw.length))
+      raw.copy(out)
+      return out
+    }
+    const expected = aligned(values)
+    assert.equal(
+      dequantize(type as QuantType, aligned(bytes)),
+      new Float32Array(expected.buffer, 0, expected.length / 4),
+    )
+  })
+
+type Value = string | number | boolean | readonly string[] | readonly number[]
+
+/** A file with F32 tensors, as the format lays it out. */
+function ggufFile(
+  metadata: Readonly<Record<string, Value>>,
+  tensors: readonly {
+    readonly name: string
+    readonly shape: readonly number[]
+    readonly values: Float32Array
+  }[],
+): Buffer {
+  const parts: Buffer[] = []
+  const u32 = (value: number) => parts.push(Buffer.from(Uint32Array.of(value).buffer))
+  const u64 = (value: number) => parts.push(Buffer.from(BigUint64Array.of(BigInt(value)).buffer))
+  const text = (value: string) => {
+    u64(Buffer.byteLength(value))
+    parts.push(Buffer.from(value))
+  }
+  const typed = (value: Value) => {
+    if (typeof value === 'string') {
+      u32(8)
+      text(value)
+    } else if (typeof value === 'boolean') {
+      u32(7)
+      parts.push(Buffer.from([+value]))
+    } else if (typeof value === 'number') {
+      u32(Number.isInteger(value) ? 4 : 6)
+      if (Number.isInteger(value)) u32(value)
+      else parts.push(Buffer.from(Float32Array.of(value).buffer))
+    } else {
+      u32(9)
+      u32(typeof value[0] === 'string' ? 8 : 4)
+      u64(value.length)
+      for (const one of value) typeof one === 'string' ? text(one) : u32(one)
+    }
+  }
+  parts.push(Buffer.from('GGUF'))
+  u32(3)
+  u64(tensors.length)
+  u64(Object.keys(metadata).length)
+  for (const [key, value] of Object.entries(metadata)) {
+    text(key)
+    typed(value)
+  }
+  let offset = 0
+  const padded = (bytes: number) => Math.ceil(bytes / 32) * 32
+  for (const { name, shape, values } of tensors) {
+    text(name)
+    u32(shape.length)
+    for (const extent of [...shape].reverse()) u64(extent)
+    u32(0)
+    u64(offset)
+    offset += padded(values.byteLength)
+  }
+  const head = Buffer.concat(parts)
+  const out = Buffer.alloc(padded(head.length) + offset)
+  head.copy(out)
+  let at = padded(head.length)
+  for (const { values } of tensors) {
+    Buffer.from(values.buffer, values.byteOffset, values.byteLength).copy(out, at)
+    at += padded(values.byteLength)
+  }
+  return out
+}
+
+const config = smallConfig('llama', { tie_word_embeddings: true, bos_token_id: 1, eos_token_id: 2 })
+const TOKENS = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', ...'abcdefghijklmnopqrstuvwĠĊ', 'ab']
+const metadata = {
+  'general.architecture': 'llama',
+  'llama.block_count': config.layers,
+  'llama.context_length': config.contextTokens,
+  'llama.embedding_length': config.hiddenSize,
+  'llama.feed_forward_length': config.intermediateSize,
+  'llama.attention.head_count': config.heads,
+  'llama.attention.head_count_kv': config.kvHeads,
+  'llama.attention.key_length': config.headDim,
+  'llama.attention.layer_norm_rms_epsilon': 1e-6,
+  'tokenizer.ggml.model': 'gpt2',
+  'tokenizer.ggml.pre': 'smollm',
+  'tokenizer.ggml.tokens': TOKENS,
+  'tokenizer.ggml.token_type': TOKENS.map((_, id) => (id < 3 ? 3 : 1)),
+  'tokenizer.ggml.merges': ['a b'],
+  'tokenizer.ggml.bos_token_id': 1,
+  'tokenizer.ggml.eos_token_id': 2,
+  'tokenizer.chat_template': '{{ messages[0].content }}',
+}
+
+const LLAMA_NAMES: readonly (readonly [RegExp, string])[] = [
+  [/^model\.embed_tokens/, 'token_embd'],
+  [/^model\.norm/, 'output_norm'],
+  [/^model\.layers\.(\d+)\./, 'blk.$1.'],
+  [/input_layernorm/, 'attn_norm'],
+  [/self_attn\.o_proj/, 'attn_output'],
+  [/self_attn\.([qkv])_proj/, 'attn_$1'],
+  [/post_attention_layernorm/, 'ffn_norm'],
+  [/mlp\.(gate|up|down)_proj/, 'ffn_$1'],
+]
+
+/** Weights as llama.cpp writes them: its names, and rows of queries and keys interleaved. */
+async function llamaTensors() {
+  await tryBackend('wasm')
+  const weights = new Map<string, Float32Array>()
+  const tensors = []
+  for (const [name, value] of initParams(config, [3, 3])) {
+    const values = Float32Array.from(await value.data())
+    weights.set(name, values)
+    const interleaved = /self_attn\.[qk]_proj/.test(name) ? new Float32Array(values.length) : values
+    const width = value.shape[1] ?? 1
+    const half = config.headDim / 2
+    if (interleaved !== values)
+      for (let row = 0; row < value.shape[0]; row++) {
+        const within = row % config.headDim
+        const place = row - within + 2 * (within % half) + Math.floor(within / half)
+        interleaved.set(values.subarray(row * width, (row + 1) * width), place * width)
+      }
+    const renamed = LLAMA_NAMES.reduce((text, [from, to]) => text.replace(from, to), name)
+    tensors.push({ name: renamed, shape: value.shape, values: interleaved })
+  }
+  return { weights, tensors }
+}
+
+test('a Llama file gives the weights, the shape and the tokenizer of the folder that it was made of', async () => {
+  const { weights, tensors } = await llamaTensors()
+  const path = join(root, 'small.gguf')
+  await writeFile(path, ggufFile(metadata, tensors))
+  for (const named of [path, root]) {
+    const folder = await readModelFolder(named)
+    assert.equal({ ...folder.config, normEps: 1e-6 }, config)
+    const read = await readCheckpoint(folder)
+    assert.equal([...read.weights.keys()], [...weights.keys()])
+    for (const [name, values] of weights) assert.equal(read.weights.get(name), values, name)
+    const tokenizer = createTokenizer(folder.tokenizer)
+    assert.equal([...tokenizer.encode('<|im_start|>ab a\n')], [1, 28, 26, 3, 27])
+    assert.is(tokenizer.endToken, 2)
+    assert.is(tokenizer.renderChat([{ role: 'user', content: 'x' }]), 'x')
+  }
+})
+
+test('what a file asks for and is not implemented is refused by name', async () => {
+  const { tensors } = await llamaTensors()
+  const path = join(root, 'refused.gguf')
+  const said = async (more: Readonly<Record<string, Value>>, extra: typeof tensors = []) => {
+    await writeFile(path, ggufFile({ ...metadata, ...more }, [...tensors, ...extra]))
+    return readModelFolder(path)
+      .then(readCheckpoint)
+      .then(
+        () => 'none',
+        (error: unknown) => (error instanceof RlError ? error.message : `not ours: ${error}`),
+      )
+  }
+  assert.is(await said({}), 'none')
+  assert.match(await said({ 'general.architecture': 'gemma3' }), /model_type/)
+  assert.match(await said({ 'llama.expert_count': 8 }), /llama\.expert_count: 8/)
+  assert.match(await said({ 'llama.rope.scaling.type': 'yarn' }), /llama\.rope\.scaling\.type/)
+  assert.match(await said({ 'tokenizer.ggml.pre': 'tekken' }), /tokenizer\.ggml\.pre is tekken/)
+  assert.match(await said({ 'tokenizer.ggml.model': 'llama' }), /tokenizer\.ggml\.model is llama/)
+  assert.match(
+    await said({}, [{ name: 'rope_freqs.weight', shape: [4], values: new Float32Array(4) }]),
+    /weight rope_freqs\.weight is not one/,
+  )
+})
+
+test('a damaged header is an error that names the file, never a crash or a hang', async () => {
+  const { tensors } = await llamaTensors()
+  const file = ggufFile(metadata, tensors)
+  const headerBytes = file.length - tensors.reduce((sum, { values }) => sum + values.byteLength, 0)
+  const read = (bytes: Buffer, size: number) => {
+    try {
+      parseGguf(bytes, size)
+    } catch (error) {
+      assert.ok(error instanceof RlError && error.code === 'model.gguf', String(error))
+    }
+  }
+  fc.assert(
+    fc.property(fc.nat(headerBytes), fc.nat(255), fc.nat(headerBytes), (at, byte, length) => {
+      const changed = Buffer.from(file)
+      changed[at] = byte
+      read(changed, changed.length)
+      read(file.subarray(0, length), length)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+const released = new URL('../../../../shared/data/smollm2/', import.meta.url).pathname
+
+test('SmolLM2-135M-Instruct answers as transformers does: ids, text and log-probs', async () => {
+  let lines: string
+  try {
+    lines = readFileSync(join(released, 'greedy.jsonl'), 'utf8')
+  } catch {
+    process.stdout.write('SKIP: the released model is not here (../shared/data/smollm2)\n')
+    return
+  }
+  const expected = lines
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter(({ greedy_ids }) => greedy_ids.length <= 15)
+  const model = await openLocalModel({ folder: join(released, 'SmolLM2-135M-Instruct.Q4_1.gguf') })
+  const got = await model.generate(
+    expected.map(({ prompt, chat }) => ({
+      prompt: chat ? { messages: [{ role: 'user', content: prompt }] } : { text: prompt },
+      maxTokens: 32,
+      temperature: 0,
+      seed: [0, 0],
+    })),
+  )
+  await model.close()
+  got.forEach(({ promptTokens, tokens, logprobs }, i) => {
+    const { prompt_ids, greedy_ids, greedy_text, logprobs: told } = expected[i]
+    assert.equal([...promptTokens!], prompt_ids)
+    assert.equal([...tokens!], greedy_ids)
+    assert.is(model.tokenizer.decode(tokens!, { special: true }), greedy_text)
+    for (const [t, value] of logprobs!.entries())
+      assert.ok(Math.abs(value - told[t]) < 1e-4, `${value} and ${told[t]}`)
+  })
+})
+
+test.run()
