@@ -3,12 +3,13 @@
  * and the position up to which it read are written in one transaction, so it may be killed at any moment: it applies every
  * event exactly once.
  *
- * NATS_TOKEN=... node --import tsx scripts/subscriber.ts nats://127.0.0.1:PORT RUN counts.db
+ * NATS_USER=tool NATS_PASSWORD=... node --import tsx scripts/subscriber.ts nats://127.0.0.1:PORT RUN counts.db
  */
 import Database from 'better-sqlite3'
 import { subscribeBatches } from 'rlanything/events'
 
 const [url, run, file] = process.argv.slice(2)
+const { NATS_USER, NATS_PASSWORD } = process.env
 const db = new Database(file)
 db.pragma('journal_mode = WAL')
 db.exec(`
@@ -28,7 +29,7 @@ const apply = db.transaction((events: readonly { type: string; position: number 
 })
 
 const subscription = await subscribeBatches(
-  { url, token: process.env.NATS_TOKEN, run, from: Number(stored.get() ?? 0) + 1 },
+  { url, user: NATS_USER, password: NATS_PASSWORD, run, from: Number(stored.get() ?? 0) + 1 },
   (events, upTo) => apply(events, upTo),
 )
 await subscription.done

@@ -8,7 +8,7 @@ import type { Readable, Writable } from 'node:stream'
 import Database from 'better-sqlite3'
 import { uuidv7 } from 'uuidv7'
 import { startHeadCore } from '../../src/actors/head/head-core.ts'
-import { runFolder } from '../../src/broker/connection.ts'
+import { environmentOf, runFolder } from '../../src/broker/connection.ts'
 import { connectBus } from '../../src/events/bus.ts'
 import { connectLog } from '../../src/events/log-client.ts'
 import { subscribe } from '../../src/events/subscription.ts'
@@ -69,11 +69,11 @@ async function appendRate(size: Size, count: number, goal: number): Promise<void
 }
 
 async function startSender(name: string, size: Size, count: number): Promise<Sender> {
-  const { url, token = '' } = core.address
+  const { url } = core.address
   const child: ChildProcessByStdio<Writable, Readable, null> = spawn(
     process.execPath,
     ['--import', 'tsx', 'scripts/bench/events/sender.ts', url, name, size, String(count)],
-    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NATS_TOKEN: token } },
+    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, ...environmentOf(core.address) } },
   )
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   await lines.next()
@@ -141,12 +141,12 @@ async function catchUp(): Promise<void> {
   for (let n = 0; n < total; n += 2_000)
     core.service.append(Array.from({ length: 2_000 }, (_, i) => makeEvent('200b', 'catch-up', n + i)))
   const file = join(root, 'counts.db')
-  const { url, token = '' } = core.address
+  const { url } = core.address
   writeStored(file, from)
   const start = performance.now()
   const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/subscriber.ts', url, 'bench', file], {
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, NATS_TOKEN: token },
+    env: { ...process.env, ...environmentOf(core.address) },
   })
   const db = new Database(file, { readonly: true })
   const stored = db.prepare('SELECT position FROM stored').pluck()

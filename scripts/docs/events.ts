@@ -3,6 +3,7 @@ import { stringify } from 'yaml'
 import { CATALOGUE, type EventType, FAMILIES } from '../../src/events/catalogue.ts'
 import { dataSchema, envelopeJsonSchema, type JsonSchema } from '../../src/events/json-schema.ts'
 import { POSITION_HEADER } from '../../src/events/subjects.ts'
+import { AUTHORS } from '../../src/events/users.ts'
 import type { GeneratedDoc } from './generated.ts'
 
 const GUIDE = `# Events
@@ -12,7 +13,7 @@ const GUIDE = `# Events
 Every fact of a run is an event: a row of the run's append-only log, and a message on NATS under
 \`rl.v1.<run>.evt.<Type>\`. An event is published after it is durable, so nothing is ever seen that the log does not hold.
 The message is msgpack; the header \`${POSITION_HEADER}\` has its position in the log (1, 2, 3, ... without gaps). The head
-writes the address and token of a run's broker to \`runs/<run>/connection.json\`.
+writes the address of a run's broker, and a user and password that may read, to \`runs/<run>/connection.json\`.
 
 ## Subscribe from any language
 
@@ -22,8 +23,8 @@ With a stock NATS client and msgpack, in JavaScript:
 import { decode } from '@msgpack/msgpack'
 import { connect } from 'nats'
 
-const { NATS_URL, NATS_TOKEN, RUN } = process.env
-const connection = await connect({ servers: NATS_URL, token: NATS_TOKEN })
+const { NATS_URL, NATS_USER, NATS_PASSWORD, RUN } = process.env
+const connection = await connect({ servers: NATS_URL, user: NATS_USER, pass: NATS_PASSWORD })
 for await (const message of connection.subscribe(\`rl.v1.\${RUN}.evt.*\`)) {
   const { type, data } = decode(message.data)
   console.log(message.headers.get('${POSITION_HEADER}'), type, Object.keys(data).join(' '))
@@ -38,7 +39,7 @@ and in Python, with nats-py and msgpack:
 import asyncio, os, msgpack, nats
 
 async def main():
-    connection = await nats.connect(os.environ["NATS_URL"], token=os.environ["NATS_TOKEN"])
+    connection = await nats.connect(os.environ["NATS_URL"], user=os.environ["NATS_USER"], password=os.environ["NATS_PASSWORD"])
     subscription = await connection.subscribe(f"rl.v1.{os.environ['RUN']}.evt.*")
     async for message in subscription.messages:
         event = msgpack.unpackb(message.data)
@@ -55,7 +56,7 @@ In TypeScript all of this is one function; [subscribers.md](subscribers.md) has 
 \`\`\`ts
 import { subscribe } from 'rlanything/events'
 
-await subscribe({ url, token, run, from: stored + 1, types: ['PolicyUpdated'] }, async (event) => {
+await subscribe({ url, user, password, run, from: stored + 1, types: ['PolicyUpdated'] }, async (event) => {
   // Store event.position in the same transaction as what you make of the event: then each one counts exactly once.
 })
 \`\`\`
@@ -64,7 +65,7 @@ await subscribe({ url, token, run, from: stored + 1, types: ['PolicyUpdated'] },
 
 | subject | request | reply |
 | --- | --- | --- |
-| \`rl.v1.<run>.log.append\` | groups of encoded events \`[[bytes, ...], ...]\`; each group is appended all or nothing | for each group \`[[position, duplicate], ...]\` or \`{code, message, hint}\` |
+| \`rl.v1.<run>.log.append.<user>\` | groups of encoded events \`[[bytes, ...], ...]\`; each group is appended all or nothing | for each group \`[[position, duplicate], ...]\` or \`{code, message, hint}\` |
 | \`rl.v1.<run>.log.read\` | \`{from, until?, types?, limit?}\` | \`{events: [[position, bytes], ...], next, head}\` |
 | \`rl.v1.<run>.log.has\` | \`{keys: [...]}\` | for each natural key its position or null |
 | \`rl.v1.<run>.log.head\` | \`{}\` | \`{position, hash, deadLetters, pausedSince}\` |
@@ -72,9 +73,28 @@ await subscribe({ url, token, run, from: stored + 1, types: ['PolicyUpdated'] },
 | \`rl.v1.<run>.blob.put\` | \`{sha256, bytes, offset, chunk}\`, in order | \`{sealed}\` |
 | \`rl.v1.<run>.call.actors\` | \`{}\` | every actor with its waits, as \`rl status\` shows them |
 
+Only the user has the right to its own subject \`log.append.<user>\`; that of the head is \`log.append\`. See [Users](#users).
+
 A refused request is answered with the header \`Rl-Error: 1\` and \`{code, message, hint}\`. Sending an event again is harmless: an
 id or a natural key that the log has is answered with its position. Data of more than 256 kB rests in a blob; the event then carries
 \`{"$blob": {"sha256", "bytes"}}\` as its data, and the blob's bytes are the msgpack of the data.
+
+## Users
+
+The broker that a head starts (not one that \`--nats\` names) tells its users apart. \`connection.json\` has the tool's password,
+\`runs/<run>/credentials/<user>.json\` that of each other user; all files of a run are readable by their owner alone. Passwords stand in no
+argument, output or log.
+
+| user | for | may |
+| --- | --- | --- |
+| \`head\` | the head alone | all: publish \`evt.*\`, answer \`log.*\`, append any event |
+| \`<role>\` | the process with a role's decider | append the event types of its role and its workers, answer \`call.<role>.*\`, put blobs, take the role's work |
+| \`<role>-worker\` | further workers, gateways, trainers outside | append the types that name it below, answer \`call.<role>.*\`, put blobs, take the role's work |
+| \`tool\` | everybody who looks on | subscribe to \`evt.*\` and \`tap.*\`; ask \`log.read\`, \`log.has\`, \`log.head\`, \`blob.get\`, \`call.actors\`, \`call.status.*\` |
+
+What a message says of its sender is not believed: the head knows the user by the subject \`log.append.<user>\`, on which the broker lets only that user
+publish. The \`actor\` of an event is the user's role, or begins with it and a slash. A user's answers come to \`_INBOX_<user>.>\`, a tool's to \`_INBOX.>\`; the head
+answers to nothing else, so nobody can make it speak on another subject.
 
 ## Envelope
 
@@ -102,7 +122,7 @@ export function eventsDoc(): GeneratedDoc {
 }
 
 function section(type: EventType): string {
-  const { v, summary, reproducible } = CATALOGUE[type]
+  const { v, by, summary, reproducible } = CATALOGUE[type]
   const schema = dataSchema(type) as { properties?: Record<string, JsonSchema>; required?: readonly string[] }
   const rows = Object.entries(schema.properties ?? {}).map(
     ([name, field]) =>
@@ -112,7 +132,7 @@ function section(type: EventType): string {
   return [
     `### ${type} (v${v})`,
     '',
-    `${summary}${note}`,
+    `${summary}${note} Appended by ${by.length === AUTHORS.length ? 'every user but a tool' : by.map((user) => `\`${user}\``).join(', ')}.`,
     '',
     '| field | type |',
     '| --- | --- |',
@@ -163,7 +183,7 @@ export function asyncApiDoc(): GeneratedDoc {
       run: {
         host: '127.0.0.1:4222',
         protocol: 'nats',
-        description: 'Address and token stand in runs/<run>/connection.json.',
+        description: 'Address, user and password of a tool stand in runs/<run>/connection.json.',
       },
     },
     channels: Object.fromEntries(

@@ -1,12 +1,19 @@
 /** One process of a role: takes its config from the run's log, opens its worker, and works until it is stopped. */
 import { setFlagsFromString } from 'node:v8'
-import { readConnection, runFolder } from '../broker/connection.ts'
+import {
+  addressFromEnvironment,
+  readConnection,
+  readCredentials,
+  runFolder,
+  toolAddress,
+} from '../broker/connection.ts'
 import { type Config, loggedConfig } from '../config.ts'
 import type { Environment } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
 import { type BusAddress, connectBus } from '../events/bus.ts'
 import type { Role } from '../events/envelope.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
+import { type User, workerOf } from '../events/users.ts'
 import type { Decider } from './decider/decider.ts'
 import { PARENT_PIPE } from './head/children.ts'
 import { readEvents } from './rollout/log-queries.ts'
@@ -32,7 +39,7 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
   const stopped = parentGone()
   // A V8 that no longer knows one of them goes on without it.
   if (role === 'policy' || role === 'reward-model') for (const flag of SMALL_HEAP) setFlagsFromString(flag)
-  const address = addressOf(run, nats)
+  const address = addressOf(run, nats, further ? workerOf(role) : role)
   const bus = await connectBus({ ...address, name: `${role}-worker` })
   const log = connectLog({ bus, run, actor: role })
   // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
@@ -75,17 +82,22 @@ export async function configsOf(
   return { first: loggedConfig(events[0].data.config), config: loggedConfig(last.data.config) }
 }
 
-/** What the command line and NATS_TOKEN say; on the head's own machine the run's connection file knows the rest. */
-export function addressOf(run: string, nats: string | null): BusAddress {
-  const known = readConnection(runFolder(run).connection)
+/**
+ * What the command line and the environment say; on the head's own machine the run's folder knows the rest. Each user has its own
+ * credentials on a broker that the head started.
+ */
+export function addressOf(run: string, nats: string | null, user: User): BusAddress {
+  const folder = runFolder(run)
+  const known = readConnection(folder.connection)
   const url = nats ?? known?.url
   if (url === undefined)
     throw new RlError(`no head of run '${run}' was found on this machine`, {
       code: 'cli.usage',
-      hint: 'give its --nats address, and the token in NATS_TOKEN; both stand in its connection.json',
+      hint: 'give its --nats address, and NATS_TOKEN, or NATS_USER and NATS_PASSWORD',
     })
-  const token = process.env.NATS_TOKEN ?? (known?.url === url ? known.token : null)
-  return { url, token: token ?? undefined }
+  const given = addressFromEnvironment(url)
+  if (given.token !== undefined || given.password !== undefined || known?.url !== url) return given
+  return { ...given, ...(readCredentials(folder, user) ?? toolAddress(known)) }
 }
 
 /** Resolves when this process should end: on a signal, or when the head that started it is gone. */

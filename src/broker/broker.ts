@@ -1,6 +1,6 @@
 /**
  * The broker of a run: a real nats-server on the loopback interface. It dies with this process, however that ends, and
- * it is started again, on the same port with the same token and store, when it dies alone.
+ * it is started again, on the same port with the same users and store, when it dies alone.
  */
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -8,14 +8,17 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { RlError } from '../errors.ts'
-import { connectBus } from '../events/bus.ts'
+import { type BusAddress, connectBus } from '../events/bus.ts'
+import { USERS, type User } from '../events/users.ts'
 import { spawnGuarded } from '../platform/processes.ts'
 import { writePrivately } from './connection.ts'
 import { findNatsServer } from './find.ts'
+import { permissionsOf } from './permissions.ts'
 
 export type Broker = {
   readonly url: string
-  readonly token: string
+  /** How a user reaches it. */
+  readonly addressOf: (user: User) => BusAddress
   /** Process id of the nats-server at this time, or null while it is being started again. */
   readonly pid: () => number | null
   /** How often it had to be started again. */
@@ -26,19 +29,24 @@ export type Broker = {
 export type BrokerOptions = {
   /** Folder for its store, config and log, e.g. runs/<run>/broker. */
   readonly folder: string
-  readonly name: string
+  readonly run: string
   /** Wanted again after a restart of the head, so that actors find the broker where it was. */
   readonly port?: number
-  readonly token?: string
+  /** Of users who had one; the others get a new one. */
+  readonly passwords?: Partial<Record<User, string>>
   /** Told about each restart, for the progress display. */
   readonly onRestart?: (reason: string) => void
 }
 
 const READY_MS = 10_000
+/** After so long nobody waits for an answer any more. */
+const ANSWER_TIME = '1h'
 
-export async function startBroker({ folder, name, onRestart, ...wanted }: BrokerOptions): Promise<Broker> {
+export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerOptions): Promise<Broker> {
   const { path: program } = await findNatsServer()
-  const token = wanted.token ?? randomBytes(24).toString('base64url')
+  const passwords = Object.fromEntries(
+    USERS.map((user) => [user, wanted.passwords?.[user] ?? randomBytes(24).toString('base64url')]),
+  ) as Record<User, string>
   const paths = {
     config: join(folder, 'nats.conf'),
     pid: join(folder, 'nats.pid'),
@@ -54,9 +62,13 @@ export async function startBroker({ folder, name, onRestart, ...wanted }: Broker
   let restarts = 0
   let starting: Promise<void> = Promise.resolve()
 
+  function addressOf(user: User): BusAddress {
+    return { url: `nats://127.0.0.1:${port}`, user, password: passwords[user] }
+  }
+
   async function start(): Promise<void> {
     await killLeftover(paths.pid, paths.config)
-    writePrivately(paths.config, configOf({ name, port, token, ...paths }))
+    writePrivately(paths.config, configOf({ run, port, passwords, ...paths }))
     const child = spawnGuarded(program, ['-c', paths.config])
     guard = child
     let ended = false
@@ -75,7 +87,7 @@ export async function startBroker({ folder, name, onRestart, ...wanted }: Broker
           hint: `look into ${paths.log}`,
         })
       }
-      ready = await answers(port, token)
+      ready = await answers(addressOf('head'))
       if (!ready) await pause(25)
     }
   }
@@ -107,7 +119,7 @@ export async function startBroker({ folder, name, onRestart, ...wanted }: Broker
 
   return {
     url: `nats://127.0.0.1:${port}`,
-    token,
+    addressOf,
     pid: () => (guard ? readPid(paths.pid) : null),
     restarts: () => restarts,
     async stop() {
@@ -127,26 +139,44 @@ export async function startBroker({ folder, name, onRestart, ...wanted }: Broker
 }
 
 type ServerConfig = {
-  readonly name: string
+  readonly run: string
   readonly port: number
-  readonly token: string
+  readonly passwords: Readonly<Record<User, string>>
   readonly pid: string
   readonly log: string
   readonly store: string
 }
 
-function configOf({ name, port, token, pid, log, store }: ServerConfig): string {
-  const quoted = (text: string) => JSON.stringify(text)
-  return `server_name: ${quoted(name)}
+function configOf({ run, port, passwords, pid, log, store }: ServerConfig): string {
+  const users = USERS.map((user) => userLine(run, user, passwords[user]))
+  return `server_name: ${quoted(`rl-${run}`)}
 host: "127.0.0.1"
 port: ${port}
-authorization { token: ${quoted(token)} }
+authorization {
+  users: [
+    ${users.join('\n    ')}
+  ]
+}
 max_payload: 8MB
 pid_file: ${quoted(pid)}
 log_file: ${quoted(log)}
 logfile_size_limit: 8MB
 jetstream { store_dir: ${quoted(store)} }
 `
+}
+
+function userLine(run: string, user: User, password: string): string {
+  const named = `user: ${quoted(user)}, password: ${quoted(password)}`
+  const permissions = permissionsOf(run, user)
+  if (permissions === null) return `{ ${named} }`
+  const { publish, subscribe, answers } = permissions
+  const list = (subjects: readonly string[]) => `[${subjects.map(quoted).join(', ')}]`
+  const responses = answers ? `, allow_responses: { max: 1, expires: ${quoted(ANSWER_TIME)} }` : ''
+  return `{ ${named}, permissions: { publish: ${list(publish)}, subscribe: ${list(subscribe)}${responses} } }`
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text)
 }
 
 /** A server that an earlier head left behind would hold the port and the store. */
@@ -176,14 +206,14 @@ function isOurs(pid: number, config: string): boolean {
   }
 }
 
-async function answers(port: number, token: string): Promise<boolean> {
+async function answers(address: BusAddress): Promise<boolean> {
   try {
-    const bus = await connectBus({ url: `nats://127.0.0.1:${port}`, token, timeoutMs: 1_000 })
+    const bus = await connectBus({ ...address, timeoutMs: 1_000 })
     await bus.close()
     return true
   } catch (error) {
     if (error instanceof RlError && error.code === 'bus.wrong-token')
-      throw new RlError(`port ${port} is taken by another nats-server`, { code: 'broker.port-taken' })
+      throw new RlError(`${address.url} is taken by another nats-server`, { code: 'broker.port-taken' })
     return false
   }
 }

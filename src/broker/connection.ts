@@ -1,9 +1,14 @@
-/** The folder of a run, and how its actors are reached: runs/<run>/connection.json, readable by its owner alone. */
+/**
+ * The folder of a run, and how its broker is reached: connection.json has what a tool needs, credentials/<user>.json what each
+ * other user does. All of it is readable by its owner alone.
+ */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
+import { type BusAddress, parseAddress } from '../events/bus.ts'
 import { checkRunId } from '../events/subjects.ts'
+import type { User } from '../events/users.ts'
 
 export type RunFolder = {
   readonly run: string
@@ -13,6 +18,7 @@ export type RunFolder = {
   readonly blobs: string
   readonly broker: string
   readonly connection: string
+  readonly credentials: string
 }
 
 /** Where runs are kept: `RL_RUNS`, else `runs` in the working folder. */
@@ -30,13 +36,18 @@ export function runFolder(run: string, root = runsFolder()): RunFolder {
     blobs: join(folder, 'blobs'),
     broker: join(folder, 'broker'),
     connection: join(folder, 'connection.json'),
+    credentials: join(folder, 'credentials'),
   }
 }
 
 const connectionSchema = z.strictObject({
   run: z.string(),
   url: z.string(),
+  /** Of a broker that knows no users of ours. */
   token: z.string().nullable(),
+  /** Of a tool, which reads; null with a token. */
+  user: z.string().nullable(),
+  password: z.string().nullable(),
   /** Process id of the head that wrote it. */
   pid: z.int(),
   host: z.string(),
@@ -52,14 +63,62 @@ export function writeConnection(path: string, connection: Connection): void {
 
 /** The connection of a run, or null where no head has left one. */
 export function readConnection(path: string): Connection | null {
+  return readChecked(path, connectionSchema)
+}
+
+/** How a tool reaches the broker of a connection. */
+export function toolAddress({ url, token, user, password }: Connection): BusAddress {
+  return { url, token: token ?? undefined, user: user ?? undefined, password: password ?? undefined }
+}
+
+/** The address with the credentials that the environment names. */
+export function addressFromEnvironment(url: string): BusAddress {
+  const { NATS_TOKEN, NATS_USER, NATS_PASSWORD, NATS_CA } = process.env
+  return {
+    url,
+    token: NATS_TOKEN || undefined,
+    user: NATS_USER || undefined,
+    password: NATS_PASSWORD || undefined,
+    ca: NATS_CA || undefined,
+  }
+}
+
+/** The environment of a process that is to connect there: credentials never stand in arguments. */
+export function environmentOf(address: BusAddress): NodeJS.ProcessEnv {
+  const { server, login } = parseAddress(address)
+  return {
+    NATS_URL: server,
+    NATS_TOKEN: login.token,
+    NATS_USER: login.user,
+    NATS_PASSWORD: login.pass,
+    NATS_CA: address.ca,
+  }
+}
+
+const credentialsSchema = z.strictObject({ url: z.string(), user: z.string(), password: z.string() })
+
+/** Leaves a user of the run's own broker what it needs to connect; for another host the file is copied there. */
+export function writeCredentials(
+  { credentials }: RunFolder,
+  user: User,
+  { url, password }: BusAddress,
+): void {
+  writePrivately(join(credentials, `${user}.json`), `${JSON.stringify({ url, user, password }, null, 2)}\n`)
+}
+
+/** Null where the run has no broker of its own, or not on this host. */
+export function readCredentials({ credentials }: RunFolder, user: User): BusAddress | null {
+  return readChecked(join(credentials, `${user}.json`), credentialsSchema)
+}
+
+function readChecked<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> | null {
   if (!existsSync(path)) return null
-  const parsed = connectionSchema.safeParse(parseJson(readFileSync(path, 'utf8')))
-  if (!parsed.success)
-    throw new RlError(`${path} is not a connection file`, {
-      code: 'run.bad-connection',
-      hint: 'remove it and start the head again',
-    })
-  return parsed.data
+  const parsed = schema.safeParse(parseJson(readFileSync(path, 'utf8')))
+  if (parsed.success) return parsed.data
+  throw new RlError(`${path} is not a connection file`, {
+    code: 'run.bad-connection',
+    hint: 'remove it and start the head again',
+  })
 }
 
 function parseJson(text: string): unknown {
@@ -76,7 +135,7 @@ export function removeConnection(path: string): void {
 
 /** Writes a file whole or not at all, with mode 600: it holds a token. */
 export function writePrivately(path: string, content: string): void {
-  mkdirSync(dirname(path), { recursive: true })
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const part = `${path}.${process.pid}.part`
   writeFileSync(part, content, { mode: 0o600 })
   renameSync(part, path)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { startBroker } from '../broker/broker.ts'
-import { type RunFolder, runFolder } from '../broker/connection.ts'
+import { addressFromEnvironment, type RunFolder, runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
 import { connectBus } from '../events/bus.ts'
 import { type LogReader, openLogReader } from '../events/log-reader.ts'
@@ -42,7 +42,7 @@ rl replay RUN --publish [--speed N] [--as ID] [--nats URL]  sends the events aga
 Decisions are compared with the events that the log holds; rewards behind an update are computed again from the
 verdicts; projections are folded anew and compared with the kept ones. Where the run has a replay.json, the replay must
 give the same, and a difference that was accepted there is none.
---publish takes the server of --nats (token in $NATS_TOKEN) or starts one, and answers readers of the log until Ctrl-C.
+--publish takes the server of --nats (credentials in $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD) or starts one, and answers readers of the log until Ctrl-C.
 `,
   async run(argv) {
     const { values, positionals } = parse(argv)
@@ -219,11 +219,12 @@ async function publish(log: LogReader, values: Values): Promise<number> {
   process.once('SIGINT', () => stop.abort())
   process.once('SIGTERM', () => stop.abort())
   const folder = mkdtempSync(join(tmpdir(), 'rl-publish-'))
-  const broker = values.nats === undefined ? await startBroker({ folder, name: `rl-${run}` }) : null
+  const broker = values.nats === undefined ? await startBroker({ folder, run }) : null
   try {
-    const address = broker ?? { url: values.nats ?? '', token: process.env.NATS_TOKEN }
+    const address = broker ? broker.addressOf('head') : addressFromEnvironment(values.nats ?? '')
     const bus = await connectBus({ ...address, name: `rl-${run}` })
-    print(`run ${run} on ${address.url}${broker ? `, token ${broker.token}` : ''}; Ctrl-C ends it`)
+    const reader = broker ? `, user tool, password ${broker.addressOf('tool').password}` : ''
+    print(`run ${run} on ${bus.url}${reader}; Ctrl-C ends it`)
     const sent = await publishAgain(log, bus, {
       run,
       speed,

@@ -17,7 +17,7 @@ npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --n
   --set KEY=VALUE   changes one key of it, e.g. --set run.iterations=40; may be repeated
   --run ID          the run's name; where it exists already it goes on where its log ends
   --roles LIST      roles for which the head starts processes, e.g. policy,environment; 'none' for none   (all)
-  --nats URL        a running nats-server with JetStream; else the head starts one   ($NATS_URL, token in $NATS_TOKEN)
+  --nats URL        a running nats-server with JetStream; else the head starts one   ($NATS_URL; $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD; $NATS_CA)
   --worker          a further worker of a role: works, but decides nothing
   --dry-run         prints the effective config, the plan and the first three prompts, and starts nothing
   --help, --version

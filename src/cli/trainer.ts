@@ -13,7 +13,7 @@ rl trainer --run RUN [--nats URL] [--model DIR]
 Answers each BatchReady of a run with policy.trainer external: reads the batch, makes one update of the local model, writes the
 checkpoint into the run's folder and appends PolicyUpdated. Ends with the run.
 
-  --nats URL    of the head, from other hosts (token in NATS_TOKEN); the run's folder must be shared
+  --nats URL    of the head, from other hosts (NATS_TOKEN, or NATS_USER and NATS_PASSWORD); the run's folder must be shared
   --model DIR   the weights that the run begins with, where its policy is behind an endpoint
 
 docs/external-trainers.md shows the same in Python.`,
@@ -23,7 +23,7 @@ docs/external-trainers.md shows the same in Python.`,
       argv,
     )
     const run = required('--run', values.run)
-    const bus = await connectBus({ ...addressOf(run, values.nats ?? null), name: 'trainer' })
+    const bus = await connectBus({ ...addressOf(run, values.nats ?? null, 'policy-worker'), name: 'trainer' })
     const log = connectLog({ bus, run, actor: 'policy/trainer' })
     try {
       const { config } = await configsOf(log)

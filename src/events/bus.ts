@@ -20,11 +20,16 @@ import {
 } from 'nats'
 import { RlError } from '../errors.ts'
 import { pack, unpackUntrusted } from './msgpack.ts'
+import { inboxPrefixOf, isInbox, isUser, type User } from './users.ts'
 
 export type BusAddress = {
-  /** `nats://host:port`, also with `token@` or `user:password@`. */
+  /** `nats://host:port`, also with `token@` or `user:password@`; `tls://` where the server must prove who it is. */
   readonly url: string
   readonly token?: string
+  readonly user?: string
+  readonly password?: string
+  /** File with the certificate (PEM) that the server's is signed by; that of a public authority where absent. */
+  readonly ca?: string
 }
 
 export type BusOptions = BusAddress & {
@@ -68,6 +73,8 @@ export type WorkOptions = WorkQueue & {
 
 export type Bus = {
   readonly url: string
+  /** Which of a run's users this connection is; null where the broker knows no users of ours. */
+  readonly user: User | null
   /** Most bytes of one message. */
   readonly maxPayload: () => number
   readonly connected: () => boolean
@@ -108,6 +115,8 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
   const address = parseAddress(options)
   const settings: ConnectionOptions = {
     ...address.login,
+    ...(address.tls ? { tls: options.ca === undefined ? {} : { caFile: options.ca } } : {}),
+    inboxPrefix: inboxPrefixOf(address.user),
     servers: address.server,
     name,
     timeout: timeoutMs,
@@ -128,7 +137,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       attempt.then((tooLate) => tooLate.close()).catch(() => {})
       throw new RlError(`${address.shown} did not answer within ${timeoutMs} ms`, NO_ANSWER)
     }
-    return busOver(connection, address.shown)
+    return busOver(connection, address.shown, address.user)
   } catch (error) {
     throw connectError(error, address.shown, timeoutMs)
   } finally {
@@ -174,15 +183,27 @@ const NO_ANSWER = {
 function connectError(error: unknown, shown: string, timeoutMs: number): unknown {
   if (!(error instanceof NatsError)) {
     if (error instanceof RlError) return error
-    return new RlError(`cannot connect to ${shown}: ${(error as Error).message}`, {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|^ERR_(TLS|SSL)/.test(code ?? ''))
+      return new RlError(`${shown} could not prove who it is: ${message}`, {
+        code: 'bus.tls-unverified',
+        hint: 'name the certificate of its authority (a PEM file) in NATS_CA',
+        cause: error,
+      })
+    return new RlError(`cannot connect to ${shown}: ${message}`, {
       ...NO_ANSWER,
       cause: error,
     })
   }
   if (error.code === ErrorCode.AuthorizationViolation || error.code === ErrorCode.BadAuthentication)
-    return new RlError(`${shown} refused the token`, {
+    return new RlError(`${shown} refused the token or password`, {
       code: 'bus.wrong-token',
-      hint: 'set NATS_TOKEN, or write nats://<token>@<host>:<port>',
+      hint: 'set NATS_TOKEN, or NATS_USER and NATS_PASSWORD',
+    })
+  if (error.code === ErrorCode.ServerOptionNotAvailable)
+    return new RlError(`${shown} speaks no TLS: nothing was sent to it`, {
+      code: 'bus.no-tls',
+      hint: 'give the server a certificate, or write nats:// where the way to it is safe',
     })
   if (error.code === ErrorCode.ConnectionRefused) return new RlError(`nobody listens at ${shown}`, NO_ANSWER)
   if (error.code === ErrorCode.Timeout || error.code === ErrorCode.ConnectionTimeout)
@@ -194,34 +215,49 @@ type Address = {
   readonly server: string
   readonly shown: string
   readonly login: { token?: string; user?: string; pass?: string }
+  readonly user: User | null
+  readonly tls: boolean
 }
 
 /** Takes the credentials out of an address, so that what is shown or thrown never holds them. */
-export function parseAddress({ url, token }: BusAddress): Address {
+export function parseAddress({ url, token, user, password }: BusAddress): Address {
   const withScheme = url.includes('://') ? url : `nats://${url}`
   let parsed: URL
   try {
     parsed = new URL(withScheme)
   } catch {
-    throw new RlError('the NATS address is not a URL', {
-      code: 'bus.bad-url',
-      hint: 'expected nats://host:port or nats://token@host:port',
-    })
+    throw new RlError('the NATS address is not a URL', BAD_URL)
   }
   if (!['nats:', 'tls:'].includes(parsed.protocol) || parsed.hostname === '')
-    throw new RlError(`the NATS address has the scheme '${parsed.protocol}'`, {
-      code: 'bus.bad-url',
-      hint: 'expected nats://host:port or nats://token@host:port',
-    })
+    throw new RlError(`the NATS address has the scheme '${parsed.protocol}'`, BAD_URL)
   const server = `${parsed.protocol}//${parsed.hostname}:${parsed.port || '4222'}`
-  const user = decodeURIComponent(parsed.username)
-  const pass = decodeURIComponent(parsed.password)
-  if (token !== undefined && token !== '') return { server, shown: server, login: { token } }
-  if (pass !== '') return { server, shown: server, login: { user, pass } }
-  return { server, shown: server, login: user === '' ? {} : { token: user } }
+  const login = loginOf({
+    token: token || undefined,
+    user: user || decodeURIComponent(parsed.username) || undefined,
+    password: password || decodeURIComponent(parsed.password) || undefined,
+  })
+  return {
+    server,
+    shown: server,
+    login,
+    user: login.user !== undefined && isUser(login.user) ? login.user : null,
+    tls: parsed.protocol === 'tls:',
+  }
 }
 
-function busOver(connection: NatsConnection, url: string): Bus {
+const BAD_URL = {
+  code: 'bus.bad-url',
+  hint: 'expected nats://host:port, with the token in NATS_TOKEN or user and password in NATS_USER and NATS_PASSWORD',
+}
+
+/** A name in an address without a password is a token. */
+function loginOf({ token, user, password }: { token?: string; user?: string; password?: string }) {
+  if (token !== undefined) return { token }
+  if (password !== undefined) return { user, pass: password }
+  return user === undefined ? {} : { token: user }
+}
+
+function busOver(connection: NatsConnection, url: string, user: User | null): Bus {
   const reconnected = new Set<() => void>()
   let connected = true
   let failInFlight: (error: RlError) => void = () => {}
@@ -279,6 +315,7 @@ function busOver(connection: NatsConnection, url: string): Bus {
 
   const bus: Bus = {
     url,
+    user,
     maxPayload: () => connection.info?.max_payload ?? 1_048_576,
     connected: () => connected,
     publish(subject, body, fields) {
@@ -339,7 +376,7 @@ function busOver(connection: NatsConnection, url: string): Bus {
       const subscription = connection.subscribe(subject, {
         queue: queue ?? undefined,
         callback(error, message) {
-          if (error === null) void answer(message)
+          if (error === null && message.reply !== undefined && isInbox(message.reply)) void answer(message)
         },
       })
       return () => subscription.unsubscribe()

@@ -18,6 +18,7 @@ import {
 } from './log-protocol.ts'
 import { pack, unpack } from './msgpack.ts'
 import { subjectsOf } from './subjects.ts'
+import { type Author, isUser, type User } from './users.ts'
 
 export type AppendContext = {
   /** Id of the event that led to these. */
@@ -51,7 +52,7 @@ export type LogClient = {
 export type LogClientOptions = {
   readonly bus: Bus
   readonly run: string
-  /** Stands in the envelopes: a role, or `role/worker`. */
+  /** Stands in the envelopes: a role, or `role/worker`. Where the broker knows no users it also says whose subject is used. */
   readonly actor: string
   readonly requestTimeoutMs?: number
 }
@@ -78,6 +79,7 @@ const GROUPS_A_REQUEST = 512
 
 export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogClientOptions): LogClient {
   const subjects = subjectsOf(run)
+  const subject = subjects.append(authorOf(bus.user, actor))
   const queue: Group[] = []
   let inFlight = 0
   let pending = 0
@@ -134,7 +136,7 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
     inFlight++
     try {
       const replies = await ask<AppendReply>(
-        subjects.log('append'),
+        subject,
         groups.map((group) => group.bodies),
       )
       const refused: Group[] = []
@@ -232,6 +234,12 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
       for (const group of queue.splice(0)) group.reject(clientClosed())
     },
   }
+}
+
+/** A tool, which may not append, asks as itself all the same: the broker refuses it. */
+function authorOf(user: User | null, actor: string): Author {
+  const name = user ?? actor.split('/')[0]
+  return isUser(name) && name !== 'tool' ? name : 'head'
 }
 
 function sizeOf(bodies: readonly Uint8Array[]): number {

@@ -1,6 +1,7 @@
 /** The names under which everything of a run is found on NATS: `rl.v1.<run>.<family>.<what>`. */
 import { RlError } from '../errors.ts'
 import { RUN_ID } from './envelope.ts'
+import type { Author } from './users.ts'
 
 /** The run id itself, or an error: a dot, `*`, `>` or space in it would reach into other runs' subjects and folders. */
 export function checkRunId(run: string): string {
@@ -17,8 +18,10 @@ export type Subjects = {
   readonly evt: (type: string) => string
   /** Request/reply that is not a fact, e.g. `call('policy.act')`. */
   readonly call: (name: string) => string
-  /** The log service. */
-  readonly log: (name: 'append' | 'read' | 'head' | 'has') => string
+  /** Where a user appends: each has a subject that the broker keeps for it. The head's own is `log.append`. */
+  readonly append: (user: Author) => string
+  /** The log service; `append.*` are all users' but the head's. */
+  readonly log: (name: 'append' | 'append.*' | 'read' | 'head' | 'has') => string
   readonly blob: (name: 'get' | 'put') => string
   /** Work that a role's decider shares among its workers. */
   readonly work: (name: string) => string
@@ -31,6 +34,7 @@ export function subjectsOf(run: string): Subjects {
   return {
     evt: (type) => `${root}.evt.${type}`,
     call: (name) => `${root}.call.${name}`,
+    append: (user) => (user === 'head' ? `${root}.log.append` : `${root}.log.append.${user}`),
     log: (name) => `${root}.log.${name}`,
     blob: (name) => `${root}.blob.${name}`,
     work: (name) => `${root}.work.${name}`,

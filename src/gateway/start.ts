@@ -50,7 +50,7 @@ const DRAIN_MS = 10_000
  */
 export async function joinRun(options: GatewayOptions & { readonly nats: string | null }): Promise<Gateway> {
   const { run, nats } = options
-  const address = addressOf(run, nats)
+  const address = addressOf(run, nats, 'environment-worker')
   const bus = await connectBus({ ...address, name: 'gateway' })
   const log = connectLog({ bus, run, actor: 'environment/gateway' })
   const undo: (() => Promise<void> | void)[] = [() => bus.close(), log.close]

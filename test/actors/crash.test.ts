@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readConnection, runFolder } from '../../src/broker/connection.ts'
+import { readConnection, runFolder, toolAddress } from '../../src/broker/connection.ts'
 import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
 import { type Subscription, subscribe } from '../../src/events/subscription.ts'
 import { verifyLog } from '../../src/events/verify.ts'
@@ -77,8 +77,7 @@ test(`a run survives ${KILLS} kills`, async () => {
     const connection = readConnection(folder.connection)
     if (!connection) return false
     try {
-      const { url, token } = connection
-      subscription = await subscribe({ url, token: token ?? undefined, run: 'crash' }, ({ position }) => {
+      subscription = await subscribe({ ...toolAddress(connection), run: 'crash' }, ({ position }) => {
         seen.push(position)
       })
       return true

@@ -5,6 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type ActorOptions, type ActorStatus, startActor } from '../../src/actors/runtime/actor.ts'
 import { redact } from '../../src/actors/runtime/redact.ts'
+import { environmentOf } from '../../src/broker/connection.ts'
 import { RlError } from '../../src/errors.ts'
 import type { NewEvent } from '../../src/events/catalogue.ts'
 import { pack, unpack } from '../../src/events/msgpack.ts'
@@ -92,7 +93,7 @@ test('a process that goes silent is told as a stall within twice its heartbeat, 
   head.service.append([runStarted])
   const child = spawn(process.execPath, ['--import', 'tsx', 'test/actors/silent-process.ts'], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NATS_URL: head.address.url, NATS_TOKEN: head.address.token },
+    env: { ...process.env, ...environmentOf(head.addressOf('environment-worker')) },
   })
   const actors = [
     await actor(head, {
@@ -190,7 +191,8 @@ test('a role that loses the broker while it starts ends, so that another can be 
   // The probe and the first connection pass, the actor's own does not.
   const proxy = await startGate(head.address.url, 2)
   const role = startProcess(['src/main.ts', '--role', 'environment', '--run', 'test', '--nats', proxy.url], {
-    NATS_TOKEN: head.address.token ?? '',
+    NATS_USER: 'environment',
+    NATS_PASSWORD: String(head.addressOf('environment').password),
   })
   let ended = false
   void role.status.then(() => {

@@ -1,5 +1,6 @@
 /** An environment worker that takes a rollout, says so, and never ends it: for the test that stops it. */
 import { startActor } from '../../src/actors/runtime/actor.ts'
+import { addressFromEnvironment } from '../../src/broker/connection.ts'
 import { environmentWorker } from '../support/toy.ts'
 
 const worker = environmentWorker((rollout) => {
@@ -9,7 +10,7 @@ const worker = environmentWorker((rollout) => {
 await startActor({
   role: 'environment',
   run: 'test',
-  address: { url: String(process.env.NATS_URL), token: process.env.NATS_TOKEN },
+  address: addressFromEnvironment(String(process.env.NATS_URL)),
   heartbeatMs: 200,
   worker,
 })

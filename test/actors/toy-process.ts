@@ -2,8 +2,9 @@
 import { startHeadCore } from '../../src/actors/head/head-core.ts'
 import { startActor } from '../../src/actors/runtime/actor.ts'
 import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
-import { readConnection, runFolder } from '../../src/broker/connection.ts'
+import { readCredentials, runFolder } from '../../src/broker/connection.ts'
 import type { BusAddress } from '../../src/events/bus.ts'
+import type { User } from '../../src/events/users.ts'
 import { until } from '../support/run.ts'
 import {
   environmentWorker,
@@ -20,20 +21,19 @@ const plan = { iterations: Number(iterations), rollouts: Number(rollouts) }
 const folder = runFolder('crash', root)
 const shared = { run: 'crash', heartbeatMs: 300, headGoneMs: 30_000 }
 
-async function findHead(): Promise<BusAddress> {
-  await until('a head to join', () => readConnection(folder.connection) !== null)
-  const connection = readConnection(folder.connection)
-  return { url: String(connection?.url), token: connection?.token ?? undefined }
+async function findHead(user: User): Promise<BusAddress> {
+  await until('a head to join', () => readCredentials(folder, user) !== null)
+  return readCredentials(folder, user) as BusAddress
 }
 
 /** A rollout takes a few turns of the event loop, so that some are in hand at any kill. */
 const worker = environmentWorker(() => new Promise((resolve) => setTimeout(resolve, 20)))
 
 /** The broker may be starting again just now. */
-async function join(start: (address: BusAddress) => Promise<unknown>): Promise<void> {
+async function join(user: User, start: (address: BusAddress) => Promise<unknown>): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
-      await start(await findHead())
+      await start(await findHead(user))
       return
     } catch (error) {
       if (attempt === 50) throw error
@@ -56,15 +56,17 @@ switch (kind) {
     break
   }
   case 'policy':
-    await join((address) =>
+    await join('policy', (address) =>
       startActor({ ...shared, address, role: 'policy', decider: toyPolicy(), worker: policyWorker }),
     )
     break
   case 'environment':
-    await join((address) =>
+    await join('environment', (address) =>
       startActor({ ...shared, address, role: 'environment', decider: toyEnvironment(plan), worker }),
     )
     break
   default:
-    await join((address) => startActor({ ...shared, address, role: 'environment', worker }))
+    await join('environment-worker', (address) =>
+      startActor({ ...shared, address, role: 'environment', worker }),
+    )
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readConnection, runFolder } from '../../src/broker/connection.ts'
+import { USERS } from '../../src/events/users.ts'
 import { startTestHead, temporaryFolder, until } from '../support/run.ts'
 
 function isAlive(pid: number): boolean {
@@ -35,19 +36,19 @@ test('the server dies with a head that is killed, and the next head has it again
   await until('the server to be gone', () => !isAlive(pid))
   const head = await startTestHead({ run: 'crash', root })
   assert.is(head.address.url, before?.url)
-  assert.is(head.address.token, before?.token)
+  assert.is(head.addressOf('tool').password, before?.password)
   await head.close()
   assert.not(existsSync(folder.connection))
 })
 
-test('the token stands in files that only their owner reads, and in no command line', async () => {
+test('passwords stand in files that only their owner reads, and in no command line', async () => {
   const head = await startTestHead()
-  const token = String(head.address.token)
   for (const path of [head.folder.connection, join(head.folder.broker, 'nats.conf')])
     assert.is(statSync(path).mode & 0o777, 0o600, path)
   const pid = head.broker?.pid()
   if (existsSync(`/proc/${pid}/cmdline`))
-    assert.not(readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(token))
+    for (const user of USERS)
+      assert.not(readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(String(head.addressOf(user).password)))
   const { port } = new URL(head.address.url)
   assert.match(
     readFileSync(join(head.folder.broker, 'nats.conf'), 'utf8'),

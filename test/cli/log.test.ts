@@ -42,7 +42,7 @@ test('rl status asks the head, and never prints its token', async () => {
   const { live, reason } = JSON.parse(out)
   assert.is(reason, 'lunch')
   assert.is(live.position, 3)
-  assert.not(out.includes(String(head.address.token)))
+  assert.not(out.includes(String(head.addressOf('tool').password)))
   assert.match((await rl('status', 'test')).out, /run test: paused \(lunch\)/)
 })
 

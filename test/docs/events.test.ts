@@ -5,6 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parse } from 'yaml'
 import { asyncApiDoc, eventsDoc } from '../../scripts/docs/events.ts'
+import { environmentOf } from '../../src/broker/connection.ts'
 import { CATALOGUE } from '../../src/events/catalogue.ts'
 import { startTestHead, until } from '../support/run.ts'
 import { runStarted } from '../support/toy.ts'
@@ -35,7 +36,7 @@ test('the ten-line subscriber of docs/events.md works with a stock NATS client',
   const head = await startTestHead()
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NATS_URL: head.address.url, NATS_TOKEN: head.address.token, RUN: 'test' },
+    env: { ...process.env, ...environmentOf(head.addressOf('tool')), RUN: 'test' },
   })
   let output = ''
   child.stdout.on('data', (chunk) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { environmentOf } from '../../src/broker/connection.ts'
 import type { NewEvent } from '../../src/events/catalogue.ts'
 import { startTestHead, temporaryFolder, until } from '../support/run.ts'
 
@@ -41,9 +42,9 @@ test('the documented Python catches up, goes on live, and begins where it stoppe
   writeFileSync(script, code)
   head.service.append(Array.from({ length: 2_500 }, () => paused))
   for (let round = 1; round <= 2; round++) {
-    const { url, token = '' } = head.address
-    const child = spawn(python, [script, url, token, 'test', file], {
+    const child = spawn(python, [script, 'test', file], {
       stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, ...environmentOf(head.addressOf('tool')) },
     })
     const gone = new Promise((resolve) => child.once('exit', resolve))
     const before = head.log.head().position

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { environmentOf } from '../../src/broker/connection.ts'
 import { RlError } from '../../src/errors.ts'
 import type { NewEvent } from '../../src/events/catalogue.ts'
 import { rng, seedOf } from '../../src/random.ts'
@@ -32,7 +33,10 @@ function start(): void {
   subscriber = spawn(
     process.execPath,
     ['--import', 'tsx', 'scripts/subscriber.ts', head.address.url, 'test', file],
-    { stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, NATS_TOKEN: head.address.token } },
+    {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, ...environmentOf(head.addressOf('tool')) },
+    },
   )
 }
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readPrompt } from '../../src/actors/learner/prompts.ts'
-import { configsOf } from '../../src/actors/start.ts'
-import { readConnection, runFolder } from '../../src/broker/connection.ts'
+import { addressOf, configsOf } from '../../src/actors/start.ts'
+import { runFolder } from '../../src/broker/connection.ts'
 import { connectBus } from '../../src/events/bus.ts'
 import type { EventType } from '../../src/events/catalogue.ts'
 import { readInt32 } from '../../src/events/columns.ts'
@@ -34,7 +34,7 @@ const RUN = 'agents'
 const started: Started[] = []
 const keys: string[] = [secret, gatewayToken]
 /** The broker's token stands where its server and its clients read it, for the owner alone. */
-let brokerToken = ''
+let brokerPassword = ''
 const BROKER_FILES = /broker\/nats\.conf$|connection\.json$/
 
 function start(words: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
@@ -99,10 +99,10 @@ test('an agent behind the gateway is judged, trained on, and plays on with the n
     () => existsSync(connection) && eventsOf('PolicyUpdated').length > 0,
     120_000,
   )
-  const { url, token } = readConnection(connection)!
-  brokerToken = token!
-  keys.push(brokerToken)
-  const bus = await connectBus({ url, token: token! })
+  const address = addressOf(RUN, null, 'policy-worker')
+  brokerPassword = String(address.password)
+  keys.push(brokerPassword)
+  const bus = await connectBus(address)
   const log = connectLog({ bus, run: RUN, actor: 'policy/trainer' })
   const gateway = await joinRun({ run: RUN, nats: null, token: gatewayToken })
   const { config } = await configsOf(log)
@@ -218,7 +218,7 @@ test('no key is said by any command, or stands in any file', async () => {
   for (const path of files) {
     const content = readFileSync(path)
     for (const key of keys) {
-      if (key === brokerToken && BROKER_FILES.test(path)) assert.is(statSync(path).mode & 0o077, 0, path)
+      if (key === brokerPassword && BROKER_FILES.test(path)) assert.is(statSync(path).mode & 0o077, 0, path)
       else assert.not.ok(content.includes(key), path)
     }
   }

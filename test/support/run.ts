@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { type HeadCore, type HeadCoreOptions, startHeadCore } from '../../src/actors/head/head-core.ts'
 import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
 import { type RunFolder, runFolder } from '../../src/broker/connection.ts'
+import type { BusAddress } from '../../src/events/bus.ts'
+import type { User } from '../../src/events/users.ts'
 
 const folders: string[] = []
 process.once('exit', () => {
@@ -17,7 +19,11 @@ export function temporaryFolder(): string {
   return folder
 }
 
-export type TestHead = HeadCore & { readonly folder: RunFolder }
+export type TestHead = HeadCore & {
+  readonly folder: RunFolder
+  /** Of a user of the head's own broker. */
+  readonly addressOf: (user: User) => BusAddress
+}
 
 export async function startTestHead(
   options: Partial<HeadCoreOptions> & { run?: string; root?: string } = {},
@@ -31,7 +37,7 @@ export async function startTestHead(
     minFreeBytes: 0,
     ...rest,
   })
-  return { ...core, folder }
+  return { ...core, folder, addressOf: (user) => core.broker?.addressOf(user) ?? core.address }
 }
 
 /** Waits until something is so; an error that names it when the deadline passes. */

@@ -1,11 +1,12 @@
 /** One actor process of the benchmark: says when it is ready, sends on the word `go`, tells how long it took. */
 import { createInterface } from 'node:readline'
+import { addressFromEnvironment } from '../../../src/broker/connection.ts'
 import { connectBus } from '../../../src/events/bus.ts'
 import { connectLog } from '../../../src/events/log-client.ts'
 import { makeEvent, type Size } from './load.ts'
 
 const [url, sender, size, count] = process.argv.slice(2)
-const bus = await connectBus({ url, token: process.env.NATS_TOKEN })
+const bus = await connectBus(addressFromEnvironment(url))
 const log = connectLog({ bus, run: 'bench', actor: `policy/${sender}` })
 const WINDOW = 2_048
 

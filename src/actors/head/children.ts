@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { environmentOf } from '../../broker/connection.ts'
 import { RlError } from '../../errors.ts'
 import type { BusAddress } from '../../events/bus.ts'
 import type { Role } from '../../events/envelope.ts'
@@ -20,6 +21,7 @@ export type ChildrenOptions = {
   readonly run: string
   /** Of the run; what the processes print goes to `logs` in it. */
   readonly folder: string
+  /** Without credentials where each user has its own in the run's folder. */
   readonly address: BusAddress
   readonly specs: readonly ChildSpec[]
   readonly onExit: (exit: { readonly spec: ChildSpec; readonly pid: number; readonly reason: string }) => void
@@ -36,7 +38,7 @@ export const PARENT_PIPE = 'RL_PARENT_PIPE'
 
 export function startChildren({ run, folder, address, specs, onExit }: ChildrenOptions): Children {
   const logs = join(folder, 'logs')
-  mkdirSync(logs, { recursive: true })
+  mkdirSync(logs, { recursive: true, mode: 0o700 })
   const alive = new Set<ChildProcess>()
   let stopping = false
   let fail: (error: RlError) => void = () => {}
@@ -51,18 +53,14 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
     const name = spec.worker ? `${spec.role}-worker` : spec.role
     const child = spawn(
       process.execPath,
-      [
-        ...MAIN,
-        ...['--role', spec.role, '--run', run, '--nats', address.url],
-        ...(spec.worker ? ['--worker'] : []),
-      ],
+      [...MAIN, ...['--role', spec.role, '--run', run], ...(spec.worker ? ['--worker'] : [])],
       {
         stdio: ['pipe', 'pipe', 'pipe'],
-        env: { ...process.env, [PARENT_PIPE]: '1', ...(address.token ? { NATS_TOKEN: address.token } : {}) },
+        env: { ...process.env, ...environmentOf(address), [PARENT_PIPE]: '1' },
       },
     )
     alive.add(child)
-    const log = createWriteStream(join(logs, `${name}.log`), { flags: 'a' })
+    const log = createWriteStream(join(logs, `${name}.log`), { flags: 'a', mode: 0o600 })
     let lastLine = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => {

@@ -1,11 +1,19 @@
 /** What a head is made of, beside its decider: broker, log, log service and watch, started and stopped in order. */
 import { hostname } from 'node:os'
 import { type Broker, startBroker } from '../../broker/broker.ts'
-import { type RunFolder, readConnection, removeConnection, writeConnection } from '../../broker/connection.ts'
+import {
+  type RunFolder,
+  readConnection,
+  readCredentials,
+  removeConnection,
+  writeConnection,
+  writeCredentials,
+} from '../../broker/connection.ts'
 import { type Bus, type BusAddress, connectBus, parseAddress } from '../../events/bus.ts'
 import { type EventLog, openLog } from '../../events/log.ts'
 import { pack } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
+import { USERS, type User } from '../../events/users.ts'
 import { HEARTBEAT_MS } from '../runtime/actor.ts'
 import type { WorkKind } from '../runtime/work.ts'
 import type { LiveRun } from './liveness.ts'
@@ -19,7 +27,7 @@ export type HeadCore = {
   readonly bus: Bus
   /** The broker that this head started, or null where it joined one. */
   readonly broker: Broker | null
-  /** For the actors. */
+  /** The head's own. */
   readonly address: BusAddress
   readonly close: () => Promise<void>
 }
@@ -53,13 +61,13 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       ? null
       : await startBroker({
           folder: folder.broker,
-          name: `rl-${folder.run}`,
+          run: folder.run,
           port: before ? Number(new URL(before.url).port) : undefined,
-          token: before?.token ?? undefined,
+          passwords: passwordsBefore(folder),
           onRestart: onBrokerRestart,
         })
     if (broker) undo.push(broker.stop)
-    const address: BusAddress = broker ?? (nats as BusAddress)
+    const address = broker ? broker.addressOf('head') : (nats as BusAddress)
     const bus = await connectBus({ ...address, name: `rl-${folder.run}-log` })
     undo.push(bus.close)
     const watch = watchActors(log, { heartbeatMs })
@@ -83,12 +91,14 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
         brokerRestarts: broker?.restarts() ?? 0,
       } satisfies LiveRun)
     undo.push(bus.serve(subjectsOf(folder.run).call('actors'), null, tellActors))
-    const { server, login } = parseAddress(address)
-    const url = login.pass === undefined ? server : address.url
+    if (broker) for (const user of USERS) writeCredentials(folder, user, broker.addressOf(user))
+    const { server, login } = parseAddress(broker ? broker.addressOf('tool') : address)
     writeConnection(folder.connection, {
       run: folder.run,
-      url,
+      url: server,
       token: login.token ?? null,
+      user: login.user ?? null,
+      password: login.pass ?? null,
       pid: process.pid,
       host: hostname(),
       since: Date.now(),
@@ -99,4 +109,14 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
     await close()
     throw error
   }
+}
+
+/** A broker that is started again knows its users as before. */
+function passwordsBefore(folder: RunFolder): Partial<Record<User, string>> {
+  return Object.fromEntries(
+    USERS.flatMap((user) => {
+      const before = readCredentials(folder, user)
+      return before ? [[user, before.password]] : []
+    }),
+  )
 }

@@ -1,5 +1,5 @@
 /** What the head tells on `call.actors`: every actor that it heard of, those that went silent included. */
-import { type RunFolder, readConnection } from '../../broker/connection.ts'
+import { type RunFolder, readConnection, toolAddress } from '../../broker/connection.ts'
 import { explain } from '../../errors.ts'
 import { connectBus } from '../../events/bus.ts'
 import { pack, unpackUntrusted } from '../../events/msgpack.ts'
@@ -25,12 +25,7 @@ export async function askHead(
   const connection = readConnection(folder.connection)
   if (!connection) return { unreachable: 'no head is running' }
   try {
-    const bus = await connectBus({
-      url: connection.url,
-      token: connection.token ?? undefined,
-      timeoutMs,
-      name: 'rl',
-    })
+    const bus = await connectBus({ ...toolAddress(connection), timeoutMs, name: 'rl' })
     try {
       return unpackUntrusted(
         await bus.request(subjectsOf(folder.run).call('actors'), pack({}), { timeoutMs }),

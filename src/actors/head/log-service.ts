@@ -5,6 +5,7 @@
 
 import { uuidv7 } from 'uuidv7'
 import { RlError } from '../../errors.ts'
+import { refusalOf } from '../../events/authority.ts'
 import type { Bus } from '../../events/bus.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import { CATALOGUE } from '../../events/catalogue.ts'
@@ -23,6 +24,7 @@ import {
 } from '../../events/log-protocol.ts'
 import { pack } from '../../events/msgpack.ts'
 import { POSITION_HEADER, subjectsOf } from '../../events/subjects.ts'
+import { isUser, type User } from '../../events/users.ts'
 import { eventQueue, type WorkKind } from '../runtime/work.ts'
 import { serveBlobs } from './blob-service.ts'
 
@@ -89,11 +91,15 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     if (key !== undefined && log.positionOf('key', key) === null) open.set(key, event.position)
   }
 
-  function admitGroup(group: readonly Uint8Array[], subject: string): readonly CheckedEvent[] | RlError {
+  function admitGroup(
+    group: readonly Uint8Array[],
+    user: User,
+    subject: string,
+  ): readonly CheckedEvent[] | RlError {
     try {
       const events = group.map((body) => log.check(body))
       for (const event of events) {
-        const refusal = admit(event)
+        const refusal = refusalOf(user, event) ?? admit(event)
         if (refusal) return refusal
       }
       return events
@@ -103,6 +109,14 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
         ? error
         : new RlError(String(error), { code: 'event.malformed', cause: error })
     }
+  }
+
+  /** The user whose subject this is: the broker lets nobody else publish there. */
+  function authorOf(subject: string): User {
+    if (subject === subjects.log('append')) return 'head'
+    const user = subject.slice(subject.lastIndexOf('.') + 1)
+    if (isUser(user)) return user
+    throw new RlError(`there is no user ${JSON.stringify(user)}`, { code: 'bus.bad-request' })
   }
 
   /** Bad messages of one turn share a transaction too: a flood of them must not hold up the good ones. */
@@ -126,7 +140,9 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   function serveAppend(body: Uint8Array, subject: string): Promise<Uint8Array> {
     if (closing) throw new RlError('the log service is closing', { code: 'log.closing' })
     let groups: Uint8Array[][]
+    let user: User
     try {
+      user = authorOf(subject)
       groups = parseRequest(appendRequest, body)
     } catch (error) {
       deadLetter(subject, body, error)
@@ -134,7 +150,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     }
     return new Promise((resolve) => {
       waiting.push({
-        groups: groups.map((group) => admitGroup(group, subject)),
+        groups: groups.map((group) => admitGroup(group, user, subject)),
         bytes: body.byteLength,
         resolve: (reply) => resolve(pack(reply)),
       })
@@ -369,6 +385,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
 
   const leave = [
     bus.serve(subjects.log('append'), null, serveAppend),
+    bus.serve(subjects.log('append.*'), null, serveAppend),
     bus.serve(subjects.log('read'), null, deadLetteringErrors(serveRead)),
     bus.serve(subjects.log('has'), null, deadLetteringErrors(serveHas)),
     bus.serve(subjects.log('head'), null, serveHead),

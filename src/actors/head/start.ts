@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { relative } from 'node:path'
-import { type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
+import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
 import { type Config, configDigest, loadConfig, loggedConfig, redact } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
@@ -15,7 +15,7 @@ import { ROLLOUT_WORK } from '../runtime/work.ts'
 import type { StartOptions } from '../start-options.ts'
 import { type Children, type ChildSpec, startChildren } from './children.ts'
 import { codeVersion } from './code-version.ts'
-import { startHeadCore } from './head-core.ts'
+import { type HeadCore, startHeadCore } from './head-core.ts'
 import type { HeadContext } from './iterations.ts'
 import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
@@ -45,7 +45,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   for (const line of planLines({ run, folder, config, resumed, options, backend })) display.say(line)
   const core = await startHeadCore({
     folder,
-    nats: options.nats === null ? undefined : { url: options.nats, token: process.env.NATS_TOKEN },
+    nats: options.nats === null ? undefined : addressFromEnvironment(options.nats),
     work: [ROLLOUT_WORK],
     heartbeatMs: config.run.heartbeatSeconds * 1000,
     minFreeBytes: config.log.keepFreeMegabytes * 1024 * 1024,
@@ -54,7 +54,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   let children: Children | null = null
   const projections = openLiveProjections(folder.projections, core.log)
   try {
-    for (const line of elsewhereLines(options, run, core.address.url, folder)) display.say(line)
+    for (const line of elsewhereLines(options, folder, core)) display.say(line)
     core.service.append([firstEvent(config, resumed)])
     const over = runOver()
     const view = await subscribe({ bus: core.bus, run }, (event) => {
@@ -74,7 +74,7 @@ export async function startHead(options: StartOptions): Promise<number> {
     children = startChildren({
       run,
       folder: folder.folder,
-      address: core.address,
+      address: core.broker ? { url: core.address.url } : core.address,
       specs: childSpecs(config, options),
       onExit({ spec, pid, reason }) {
         display.say(`${spec.role} ${reason}; it is started again`)
@@ -167,15 +167,17 @@ function firstEvent(config: Config, resumed: boolean): NewEvent {
 /** How to start the roles that this head was told not to start. */
 function elsewhereLines(
   { roles }: StartOptions,
-  run: string,
-  url: string,
-  { connection }: RunFolder,
+  { run, credentials }: RunFolder,
+  { bus, broker }: HeadCore,
 ): readonly string[] {
   const missing = ROLES.filter((role) => role !== 'head' && !roles.includes(role))
   if (missing.length === 0) return []
+  const from = broker
+    ? `from another account, with NATS_USER and NATS_PASSWORD of ${relative('', credentials)}/${missing[0]}.json`
+    : 'from other hosts, with the same NATS_... variables'
   return [
-    `  waiting for ${missing.join(', ')}; start each with (from other hosts: the token of ${relative('', connection)} in NATS_TOKEN)`,
-    `    npm start -- --role ${missing[0]} --run ${run} --nats ${url}`,
+    `  waiting for ${missing.join(', ')}; start each with (${from})`,
+    `    npm start -- --role ${missing[0]} --run ${run} --nats ${bus.url}`,
   ]
 }
 

@@ -1,9 +1,12 @@
 import { z } from 'zod'
+import type { Author } from '../users.ts'
 
 /** All that the house knows of one type of event. */
 export type EventDefinition<Schema extends z.ZodType = z.ZodType> = {
   /** Newest schema version; older ones are upcast when they are read. */
   readonly v: number
+  /** Whose event it is: the head refuses it from other users; a role's process may also what its further workers may. */
+  readonly by: readonly Author[]
   /** One sentence for the docs: the fact that this event states. */
   readonly summary: string
   readonly schema: Schema

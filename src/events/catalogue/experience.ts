@@ -24,6 +24,7 @@ export const segment = z.strictObject({
 export const experienceEvents = {
   TrajectoryCompleted: define({
     v: 1,
+    by: ['environment-worker'],
     summary: 'A rollout was played to its end, with everything that was seen, done and sampled, as columns.',
     schema: z.strictObject({
       rollout: name,
@@ -61,6 +62,7 @@ export const experienceEvents = {
   }),
   ProgramTested: define({
     v: 1,
+    by: ['environment-worker'],
     summary:
       "A rollout's program was run on its task's own tests, and how each run ended; the outcome follows from it.",
     schema: z.strictObject({
@@ -79,6 +81,7 @@ export const experienceEvents = {
   }),
   RolloutFailed: define({
     v: 1,
+    by: ['environment-worker'],
     summary: 'A rollout has no outcome, and why; it never becomes a reward.',
     schema: z.strictObject({
       rollout: name,

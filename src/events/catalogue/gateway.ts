@@ -4,6 +4,7 @@ import { count, define, name } from './definition.ts'
 export const gatewayEvents = {
   RolloutClaimed: define({
     v: 1,
+    by: ['environment-worker'],
     summary: 'An agent outside took up a rollout through the gateway.',
     schema: z.strictObject({
       rollout: name,
@@ -18,6 +19,7 @@ export const gatewayEvents = {
   }),
   CallsRecorded: define({
     v: 1,
+    by: ['environment-worker'],
     summary:
       "An agent's calls of the model in one rollout, word for word; one call is one step of the trajectory.",
     schema: z.strictObject({

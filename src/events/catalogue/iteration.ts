@@ -8,6 +8,7 @@ export type Purpose = z.infer<typeof purpose>
 export const iterationEvents = {
   IterationStarted: define({
     v: 1,
+    by: ['head'],
     summary: 'An RL step began with these versions of the models.',
     schema: z.strictObject({ iteration: count, policyVersion: count, rewardModelVersion: count }),
     key: (data) => `IterationStarted/${data.iteration}`,
@@ -15,6 +16,7 @@ export const iterationEvents = {
   }),
   IterationPlanned: define({
     v: 1,
+    by: ['environment'],
     summary:
       'The tasks of an RL step were chosen: what every group of it is, before the first rollout is asked for.',
     schema: z.strictObject({
@@ -28,6 +30,7 @@ export const iterationEvents = {
   }),
   RolloutRequested: define({
     v: 1,
+    by: ['environment'],
     summary: 'One rollout of one task is to be played; a work queue hands it to one environment worker.',
     schema: z.strictObject({
       /** Unique in the run, e.g. `3/slot-12/5`; the trajectory bears the same id. */
@@ -48,6 +51,7 @@ export const iterationEvents = {
   }),
   IterationCompleted: define({
     v: 1,
+    by: ['head'],
     summary: 'An RL step ended: everything it was waiting for is in the log.',
     schema: z.strictObject({ iteration: count, accuracy: tally, metrics }),
     key: (data) => `IterationCompleted/${data.iteration}`,
@@ -55,6 +59,7 @@ export const iterationEvents = {
   }),
   EvaluationCompleted: define({
     v: 1,
+    by: ['environment'],
     summary: 'A policy version was measured on a fixed split.',
     schema: z.strictObject({
       iteration: count,

@@ -29,6 +29,7 @@ const replica = z.strictObject({
 export const modelEvents = {
   PolicyUpdated: define({
     v: 1,
+    by: ['policy-worker'],
     summary: 'A new policy version exists.',
     schema: update,
     key: (data) => `PolicyUpdated/${data.version}`,
@@ -36,6 +37,7 @@ export const modelEvents = {
   }),
   RewardModelUpdated: define({
     v: 1,
+    by: ['reward-model'],
     summary: 'A new reward-model version exists.',
     schema: update,
     key: (data) => `RewardModelUpdated/${data.version}`,
@@ -43,6 +45,7 @@ export const modelEvents = {
   }),
   CheckpointSealed: define({
     v: 1,
+    by: ['policy-worker', 'reward-model'],
     summary: 'A checkpoint is complete on disk under its digest and may be used.',
     schema: z.strictObject({
       role: z.enum(['policy', 'reward-model']),
@@ -55,6 +58,7 @@ export const modelEvents = {
   }),
   BatchReady: define({
     v: 1,
+    by: ['policy'],
     summary:
       'The batch of an update was made, for a trainer outside; whoever appends PolicyUpdated of this version first has answered.',
     schema: z.strictObject({
@@ -86,6 +90,7 @@ export const modelEvents = {
   }),
   PolicyPublished: define({
     v: 1,
+    by: ['policy'],
     summary: 'A policy version was brought to its servers; where none took it the version before goes on.',
     schema: z.strictObject({
       version: count,
@@ -103,6 +108,7 @@ export const modelEvents = {
   }),
   PolicyRetired: define({
     v: 1,
+    by: ['policy'],
     summary: 'A policy version was taken from its servers, after its last call had been answered.',
     schema: z.strictObject({
       version: count,

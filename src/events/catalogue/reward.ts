@@ -15,6 +15,7 @@ export const judgement = z.strictObject({
 export const rewardEvents = {
   UnitTestWritten: define({
     v: 1,
+    by: ['reward-model-worker'],
     summary:
       "The reward model wrote a unit test for a task's programs; what they make of it are their verdicts in StepScored.",
     schema: z.strictObject({
@@ -43,6 +44,7 @@ export const rewardEvents = {
   }),
   StepScored: define({
     v: 1,
+    by: ['reward-model-worker'],
     summary: 'The reward model judged one step of a trajectory m times.',
     schema: z.strictObject({
       rollout: name,
@@ -64,6 +66,7 @@ export const rewardEvents = {
   }),
   TrajectoryJudged: define({
     v: 1,
+    by: ['reward-model'],
     summary: 'Every step of a trajectory was judged: the last StepScored of it is in the log.',
     schema: z.strictObject({
       rollout: name,

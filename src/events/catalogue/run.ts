@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ROLES } from '../envelope.ts'
+import { AUTHORS } from '../users.ts'
 import { count, define, metrics, name, sha256 } from './definition.ts'
 
 const role = z.enum(ROLES)
@@ -7,6 +8,7 @@ const role = z.enum(ROLES)
 export const runEvents = {
   RunStarted: define({
     v: 1,
+    by: ['head'],
     summary:
       'A run began, or a fork left its parent: with this effective config (secrets redacted), code version and seed.',
     schema: z.strictObject({
@@ -22,6 +24,7 @@ export const runEvents = {
   }),
   RunPaused: define({
     v: 1,
+    by: ['head'],
     summary: 'The run stands still until it is resumed.',
     schema: z.strictObject({ reason: z.string() }),
     key: () => null,
@@ -29,6 +32,7 @@ export const runEvents = {
   }),
   RunResumed: define({
     v: 1,
+    by: ['head'],
     summary: 'The run goes on after a pause or a restart of the head.',
     schema: z.strictObject({ reason: z.string() }),
     key: () => null,
@@ -36,6 +40,7 @@ export const runEvents = {
   }),
   RunCompleted: define({
     v: 1,
+    by: ['head'],
     summary: 'The run reached its last iteration.',
     schema: z.strictObject({ iterations: count, metrics }),
     key: () => 'RunCompleted',
@@ -43,6 +48,7 @@ export const runEvents = {
   }),
   RunFailed: define({
     v: 1,
+    by: ['head'],
     summary: 'The run cannot go on.',
     schema: z.strictObject({
       reason: z.string(),
@@ -54,6 +60,7 @@ export const runEvents = {
   }),
   StallDetected: define({
     v: 1,
+    by: AUTHORS,
     summary: 'Something awaited did not come by its deadline.',
     schema: z.strictObject({
       owner: name,
@@ -67,6 +74,7 @@ export const runEvents = {
   }),
   ActorStarted: define({
     v: 2,
+    by: AUTHORS,
     summary: 'A process took up a role.',
     schema: z.strictObject({
       role,
@@ -83,6 +91,7 @@ export const runEvents = {
   }),
   ActorFailed: define({
     v: 1,
+    by: AUTHORS,
     summary: 'A process of a role ended or could not do its work.',
     schema: z.strictObject({
       role,

@@ -6,6 +6,7 @@ const direction = z.enum(['harder', 'easier'])
 export const taskEvents = {
   TaskAdded: define({
     v: 1,
+    by: ['environment'],
     summary: 'A task came into the run: the first version of a training slot, or a fixed evaluation task.',
     schema: z.strictObject({ slot: name, split: name, index: count, total: count, task }),
     key: (data) => `TaskAdded/${data.split}/${data.slot}`,
@@ -13,6 +14,7 @@ export const taskEvents = {
   }),
   TaskProposed: define({
     v: 1,
+    by: ['adapter-worker'],
     summary: 'A rewritten task is a candidate for its slot; the next iteration measures it.',
     schema: z.strictObject({
       iteration: count,
@@ -33,6 +35,7 @@ export const taskEvents = {
   }),
   TaskAccepted: define({
     v: 1,
+    by: ['environment'],
     summary: 'A candidate took the place of the active task of its slot.',
     schema: z.strictObject({
       iteration: count,
@@ -50,6 +53,7 @@ export const taskEvents = {
   }),
   TaskRejected: define({
     v: 1,
+    by: ['environment', 'adapter-worker'],
     summary:
       'A candidate was dropped, or none could be made (then `task` is null and `accuracy` that of nothing).',
     schema: z.strictObject({

@@ -52,7 +52,7 @@ export function planLines({ run, folder, config, resumed, options, backend }: Pl
     [
       'broker',
       options.nats === null
-        ? 'a nats-server of its own on loopback, random port and token'
+        ? 'a nats-server of its own on loopback, random port, a user a role'
         : 'the one that --nats names',
     ],
     ['roles here', options.roles.length === 0 ? 'none: start them elsewhere' : options.roles.join(', ')],

@@ -1,0 +1,56 @@
+/** What each user of a run's broker may publish and hear: see docs/events.md. Only the head publishes facts and answers for the log. */
+import { ROLES, type Role } from '../events/envelope.ts'
+import { subjectsOf } from '../events/subjects.ts'
+import { inboxPrefixOf, roleOf, type User } from '../events/users.ts'
+
+/** A role answers the calls that begin with its name, and `call.status.<role>`. */
+export type Permissions = {
+  readonly publish: readonly string[]
+  readonly subscribe: readonly string[]
+  /** Whether it answers calls: then it may publish to the inbox of who asked. */
+  readonly answers: boolean
+}
+
+/** Null for the head, which may all. */
+export function permissionsOf(run: string, user: User): Permissions | null {
+  if (user === 'head') return null
+  const subjects = subjectsOf(run)
+  const facts = [subjects.evt('>'), subjects.tap('>'), `${inboxPrefixOf(user)}.>`]
+  const readers = [
+    subjects.log('read'),
+    subjects.log('has'),
+    subjects.log('head'),
+    subjects.blob('get'),
+    subjects.call('actors'),
+    ...ROLES.map((role) => subjects.call(`status.${role}`)),
+  ]
+  const role = roleOf(user)
+  if (role === null || user === 'tool') return { publish: readers, subscribe: facts, answers: false }
+  return {
+    publish: [
+      ...readers,
+      subjects.append(user),
+      subjects.blob('put'),
+      subjects.tap('heartbeat'),
+      subjects.call('>'),
+      ...(user === role ? [subjects.work(role)] : []),
+      '$JS.API.INFO',
+      ...queuesOf(run, role).flatMap(takingFrom),
+    ],
+    subscribe: [...facts, subjects.call(`status.${role}`), subjects.call(`${role}.>`)],
+    answers: true,
+  }
+}
+
+/** Streams that a role's workers take work from; rollouts are the environment's. */
+function queuesOf(run: string, role: Role): readonly string[] {
+  return [`rl-${run}-work-${role}`, ...(role === 'environment' ? [`rl-${run}-RolloutRequested`] : [])]
+}
+
+function takingFrom(stream: string): readonly string[] {
+  return [
+    ...['STREAM.INFO', 'STREAM.CREATE'].map((verb) => `$JS.API.${verb}.${stream}`),
+    ...['INFO', 'CREATE', 'DURABLE.CREATE', 'MSG.NEXT'].map((verb) => `$JS.API.CONSUMER.${verb}.${stream}.>`),
+    `$JS.ACK.${stream}.>`,
+  ]
+}

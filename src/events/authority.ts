@@ -1,0 +1,30 @@
+/** What a user may append: the types that the catalogue grants it, in its own role's name. */
+import { RlError } from '../errors.ts'
+import { CATALOGUE, type EventType } from './catalogue.ts'
+import type { CheckedEvent } from './codec.ts'
+import { type Author, roleOf, type User } from './users.ts'
+
+/** Whether events of this type are a user's to append. The process of a role may all that its further workers may. */
+export function mayAppend(user: User, type: EventType): boolean {
+  if (user === 'head') return true
+  const by: readonly Author[] = CATALOGUE[type].by
+  return by.some((author) => author === user || author === `${user}-worker`)
+}
+
+/** Why a user may not append an event, or null. The head owns the log and may append all. */
+export function refusalOf(user: User, { envelope }: CheckedEvent): RlError | null {
+  if (user === 'head') return null
+  const { type, actor, data } = envelope
+  if (!mayAppend(user, type))
+    return new RlError(`${user} may not append ${type}: it is an event of ${CATALOGUE[type].by.join(', ')}`, {
+      code: 'event.not-allowed',
+      hint: 'docs/events.md says who appends which type',
+    })
+  const role = roleOf(user)
+  const claimed = 'role' in data ? data.role : role
+  if (claimed === role && (actor === role || actor.startsWith(`${role}/`))) return null
+  return new RlError(`${user} may not append ${type} as ${actor} for the role ${claimed}`, {
+    code: 'event.not-allowed',
+    hint: `the envelope's actor is ${role}, or begins with ${role}/`,
+  })
+}
