@@ -40,7 +40,7 @@ export function installHint(tool: Tool, machine: Machine = THIS_MACHINE): string
   }
   return tool === 'nats-server'
     ? 'get it from https://github.com/nats-io/nats-server/releases and put it on the PATH'
-    : `${machine.platform} has no ${tool}`
+    : `there is no ${tool} for ${machine.platform}`
 }
 
 /** Folders in which programs are looked for: those of PATH, and where servers are kept that are not on everybody's PATH. */

