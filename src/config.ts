@@ -8,6 +8,7 @@ import { nearest } from './config/nearest.ts'
 import { formerPaths, presentPath, withPresentNames } from './config/renamed.ts'
 import { type Config, configSchema } from './config/schema.ts'
 import { RlError } from './errors.ts'
+import { wrongRule } from './learning/registry.ts'
 import { findFile } from './package.ts'
 
 export type { Config } from './config/schema.ts'
@@ -170,12 +171,9 @@ function checkSense(config: Config, refuse: Refuse): void {
     ['learning.policyAccuracyRange', learning.policyAccuracyRange],
   ] as const)
     if (range !== null && range[0] > range[1]) refuse(path, `[${range}] is upside down`, 'low end first')
-  if (rewardModel.mode === 'off' && (learning.reward === 'integrated' || learning.reward === 'reward-model'))
-    refuse(
-      'learning.reward',
-      `'${learning.reward}' needs verdicts, and rewardModel.mode is off`,
-      'use reward outcome or progress, or mode fixed or co-trained',
-    )
+  // The rules of a user's module are checked when it is loaded.
+  const wrong = learning.module === null ? wrongRule(config) : null
+  if (wrong) refuse(wrong.key, wrong.message, wrong.hint)
 }
 
 /** Programs are judged by unit tests, all of a task's at once; nobody knows how far a program is from right. */

@@ -18,7 +18,7 @@ import { codecOf } from '../../src/actors/rollout/packing.ts'
 import { createPlayer } from '../../src/actors/rollout/player.ts'
 import { alfworldEnvironment } from '../../src/environments/alfworld/environment.ts'
 import type { Task } from '../../src/environments/port.ts'
-import { advantages } from '../../src/learning/advantage.ts'
+import { ADVANTAGES, advantages } from '../../src/learning/advantage.ts'
 import { filterByTask } from '../../src/learning/filters.ts'
 import { wilson } from '../../src/learning/interval.ts'
 import { judgeAdvantages } from '../../src/learning/judge-advantage.ts'
@@ -162,7 +162,8 @@ function outcomeSamples(played: Played): TrainingSample[] {
       outcome,
       scores: Array(trajectory.steps).fill(0),
     })),
-    { kind: 'task', lambda: 0, single: 'zero', stdFloor: 0 },
+    ADVANTAGES.find(({ name }) => name === 'task')!,
+    { weights: { outcome: 1, step: 0 }, single: 'zero', stdFloor: 0 },
   )
   return kept.flatMap(({ trajectory }) =>
     trajectory.segments.flatMap(

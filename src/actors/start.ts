@@ -14,6 +14,7 @@ import { type BusAddress, connectBus } from '../events/bus.ts'
 import type { Role } from '../events/envelope.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
 import { type User, workerOf } from '../events/users.ts'
+import { loadRules } from '../learning/registry.ts'
 import type { Decider } from './decider/decider.ts'
 import { PARENT_PIPE } from './head/children.ts'
 import { readEvents } from './rollout/log-queries.ts'
@@ -45,6 +46,7 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
   // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
   try {
     const { first, config } = await configsOf(log)
+    for (const named of [first, config]) await loadRules(named)
     const { worker, note } = await openWorker(role, config, log)
     const actor = await startActor({
       role,

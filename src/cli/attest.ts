@@ -1,9 +1,8 @@
 import { writeFileSync } from 'node:fs'
-import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
-import { openLogReader } from '../events/log-reader.ts'
 import { attest } from '../replay/attest.ts'
 import { type Command, parseCommandLine } from './command.ts'
+import { openRun } from './open-run.ts'
 
 export const command: Command = {
   summary: 'one file that says what a run was and what came of it',
@@ -20,7 +19,7 @@ The file is JSON; rl verify FILE --log events.db confirms it on another machine.
     const [run] = positionals
     if (run === undefined)
       throw new RlError('expected a run', { code: 'cli.usage', hint: 'rl runs lists them' })
-    const log = openLogReader(runFolder(run).log)
+    const log = await openRun(run)
     try {
       const text = `${JSON.stringify(attest(log), null, 2)}\n`
       if (values.out === undefined) process.stdout.write(text)

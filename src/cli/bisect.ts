@@ -1,8 +1,7 @@
-import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
-import { openLogReader } from '../events/log-reader.ts'
 import { type Bisect, bisect } from '../replay/bisect.ts'
 import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import { openRun } from './open-run.ts'
 
 export const command: Command = {
   summary: 'which change of a simulated run caused a fall: a task, the reward model, a filter or the config',
@@ -33,7 +32,7 @@ with which the fall comes is named after at most log2(changes) + 1 runs. Every f
         code: 'cli.usage',
         hint: 'rl bisect --help',
       })
-    const log = openLogReader(runFolder(run).log)
+    const log = await openRun(run)
     try {
       const options = { metric, good: wholeNumber('--good', good), bad: wholeNumber('--bad', bad, 1) }
       const found = bisect(log, options)

@@ -1,9 +1,8 @@
-import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
-import { openLogReader } from '../events/log-reader.ts'
 import type { Estimate } from '../learning/interval.ts'
 import { compareJudges, type JudgeComparison, VERDICTS } from '../replay/compare-judges.ts'
 import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import { openRun } from './open-run.ts'
 
 export const command: Command = {
   summary: 'two versions of the reward model on the same logged steps: which verdicts flip',
@@ -38,7 +37,7 @@ Equal seeds draw the same rollouts; --held-out draws from those of evaluation al
         hint: 'rl compare-judges --help',
       })
     const limit = wholeNumber('--lines', values.lines ?? '')
-    const log = openLogReader(runFolder(run).log)
+    const log = await openRun(run)
     try {
       const flips = await compareJudges(log, {
         a: wholeNumber('--a', values.a),

@@ -1,15 +1,14 @@
 import { relative } from 'node:path'
 import { duration } from '../actors/head/terminal/progress.ts'
-import { runFolder } from '../broker/connection.ts'
 import { type Config, changeConfig, loadConfig, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { policyFolder, type Remeasured, remeasure, sumsOf } from '../evaluation/acceptances.ts'
 import { evaluate } from '../evaluation/evaluate.ts'
 import type { EvaluationFigures } from '../evaluation/figures.ts'
-import { openLogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
 import { wilson } from '../learning/interval.ts'
 import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import { openRun } from './open-run.ts'
 
 export const command: Command = {
   summary: 'success of a model folder on a split, and of acceptances measured again',
@@ -55,7 +54,7 @@ rollout a task the interval is Wilson's over rollouts, with more a bootstrap ove
     if (values.accepted !== undefined)
       return again(values.accepted, { rollouts: rollouts ?? 64, signal: stop.signal, onEnd }, json)
 
-    const { base, last } = sourceOf(values)
+    const { base, last } = await sourceOf(values)
     const model = values.model ?? last
     if (model === null)
       throw new RlError('expected --model, --run or --accepted', {
@@ -83,15 +82,15 @@ rollout a task the interval is Wilson's over rollouts, with more a bootstrap ove
 type Source = { readonly run?: string; readonly config?: string; readonly set?: string[] }
 
 /** The config, and where a run gives it the folder of its last policy. */
-function sourceOf({ run, config: file, set = [] }: Source): {
+async function sourceOf({ run, config: file, set = [] }: Source): Promise<{
   readonly base: Config
   readonly last: string | null
-} {
+}> {
   if (run === undefined)
     return { base: loadConfig({ file: file ?? 'config/default.yaml', set, env: process.env }), last: null }
   if (file !== undefined)
     throw new RlError('--run brings its own config', { code: 'cli.usage', hint: 'leave --config away' })
-  const log = openLogReader(runFolder(run).log)
+  const log = await openRun(run)
   try {
     return {
       base: changeConfig(loggedConfig(startsOf(log).last.data.config), set),
@@ -103,7 +102,7 @@ function sourceOf({ run, config: file, set = [] }: Source): {
 }
 
 async function again(run: string, options: Parameters<typeof remeasure>[1], json: boolean): Promise<number> {
-  const log = openLogReader(runFolder(run).log)
+  const log = await openRun(run)
   try {
     const measured = await remeasure(log, options)
     const sums = sumsOf(measured, options.rollouts)

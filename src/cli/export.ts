@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
-import { type LogReader, openLogReader } from '../events/log-reader.ts'
+import type { LogReader } from '../events/log-reader.ts'
 import { metricRows, trajectoryRows } from '../replay/export.ts'
 import { writeParquet } from '../replay/parquet.ts'
 import { tensorboardFile } from '../replay/tensorboard.ts'
 import { type Command, parseCommandLine } from './command.ts'
+import { openRun } from './open-run.ts'
 
 const WRITERS: Readonly<Record<string, (log: LogReader, out: string) => Promise<string>>> = {
   async jsonl(log, out) {
@@ -57,7 +57,7 @@ rl export RUN --format FORMAT -o PATH
         code: 'cli.usage',
         hint: 'rl export --help',
       })
-    const log = openLogReader(runFolder(run).log)
+    const log = await openRun(run)
     try {
       process.stdout.write(`${await WRITERS[format](log, out)}\n`)
     } finally {

@@ -6,7 +6,7 @@ import { startBroker } from '../broker/broker.ts'
 import { addressFromEnvironment, type RunFolder, runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
 import { connectBus } from '../events/bus.ts'
-import { type LogReader, openLogReader } from '../events/log-reader.ts'
+import type { LogReader } from '../events/log-reader.ts'
 import { expectationOf, readExpectation, surprise, writeExpectation } from '../replay/expectation.ts'
 import { type Digests, keptDigests, openRebuild } from '../replay/projections.ts'
 import { publishAgain } from '../replay/publish.ts'
@@ -14,6 +14,7 @@ import { type Difference, type Replay, replay } from '../replay/replay.ts'
 import { type Ruling, rulingAt } from '../replay/rule.ts'
 import { type Reaction, walk } from '../replay/walk.ts'
 import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import { openRun } from './open-run.ts'
 import { eventLine, toPlain } from './plain-event.ts'
 
 const OPTIONS = {
@@ -49,7 +50,7 @@ give the same, and a difference that was accepted there is none.
     const [run] = positionals
     if (run === undefined) throw usage('expected a run')
     const folder = runFolder(run)
-    const log = openLogReader(folder.log)
+    const log = await openRun(run)
     try {
       if (values.step) return await step(log, values)
       if (values.publish) return await publish(log, values)

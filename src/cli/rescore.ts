@@ -1,8 +1,10 @@
-import { runFolder } from '../broker/connection.ts'
+import { changeConfig, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
-import { openLogReader } from '../events/log-reader.ts'
+import { startsOf } from '../events/starts.ts'
+import { loadRules } from '../learning/registry.ts'
 import { type Rescore, rescore } from '../replay/rescore.ts'
 import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import { openRun } from './open-run.ts'
 
 export const command: Command = {
   summary: 'rewards, advantages and acceptance of a run under other rules',
@@ -29,8 +31,9 @@ What would have followed from another decision is not played: rl fork does that.
     if (run === undefined || !values.set)
       throw new RlError('expected a run and --set', { code: 'cli.usage', hint: 'rl rescore --help' })
     const limit = wholeNumber('--lines', values.lines ?? '20')
-    const log = openLogReader(runFolder(run).log)
+    const log = await openRun(run)
     try {
+      await loadRules(changeConfig(loggedConfig(startsOf(log).last.data.config), values.set))
       const started = performance.now()
       const result = rescore(log, values.set)
       const seconds = (performance.now() - started) / 1000

@@ -1,6 +1,6 @@
 import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
-import { type LogReader, openLogReader } from '../events/log-reader.ts'
+import type { LogReader } from '../events/log-reader.ts'
 import type { Estimate } from '../learning/interval.ts'
 import { openChildStream } from '../replay/child-stream.ts'
 import {
@@ -13,6 +13,7 @@ import {
 } from '../replay/whatif.ts'
 import { ofType } from '../replay/why.ts'
 import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import { openRun } from './open-run.ts'
 
 export const command: Command = {
   summary: 'what a step was worth, by going on from it many times with and without it',
@@ -51,7 +52,7 @@ The continuations are kept in a child run (ID, or RUN-whatif); RUN itself is nev
       })
     const n = wholeNumber('-n', values.count ?? '', 1)
     const child = values.as ?? `${run.slice(0, 25)}-whatif`
-    const log = openLogReader(runFolder(run).log)
+    const log = await openRun(run)
     try {
       const policyVersion =
         values.policy === undefined

@@ -1,10 +1,10 @@
-import { runFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
-import { type LogReader, openLogReader } from '../events/log-reader.ts'
+import type { LogReader } from '../events/log-reader.ts'
 import { dotLines, type Node, treeLines } from '../replay/tree.ts'
 import { whyTask, whyVersion } from '../replay/why.ts'
 import { whyStep } from '../replay/why-step.ts'
 import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import { openRun } from './open-run.ts'
 
 export const command: Command = {
   summary: 'the complete lineage of a task, a step or a model version',
@@ -26,7 +26,7 @@ rl why RUN version policy/N          what it was trained on, its figures, how it
     const [run, kind, id] = positionals
     if (run === undefined || kind === undefined || id === undefined)
       throw usage('expected a run, then task, step or version, then its name')
-    const log = openLogReader(runFolder(run).log)
+    const log = await openRun(run)
     try {
       const answer = answerOf(log, kind, id)
       if (values.json) printJson(answer)

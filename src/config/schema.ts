@@ -42,6 +42,9 @@ const run = section({
   }).describe('When something awaited counts as stalled.'),
 }).describe('The run as a whole.')
 
+/** The name of a rule: one of ours, or of the module that `learning.module` names. */
+const rule = (ours: string) => z.string().min(1).default(ours)
+
 const environment = section({
   name: z
     .enum(['alfworld', 'coding', 'agents', 'simulated'])
@@ -88,6 +91,9 @@ const environment = section({
   quarantineAfter: positive
     .default(2)
     .describe('A task is set aside after so many of its groups fell below `minGroupSize`.'),
+  sampler: rule('uniform').describe(
+    'Which training tasks an iteration plays: drawn alike (`uniform`), or by a rule of yours.',
+  ),
 }).describe('Where the tasks come from and how they are played.')
 
 const coldStart = {
@@ -289,19 +295,24 @@ const rewardModel = section({
 }).describe('The model that judges steps.')
 
 const learning = section({
-  reward: z
-    .enum(['outcome', 'integrated', 'progress', 'reward-model'])
-    .default('integrated')
+  module: z
+    .string()
+    .min(1)
+    .nullable()
+    .default(null)
     .describe(
-      'Outcome only, outcome + lambda * mean verdict, outcome + lambda * true progress, or verdicts alone.',
+      'Path or package of a module with rules of your own: step rewards, advantages, filters, samplers, acceptance.',
     ),
+  reward: rule('integrated').describe(
+    '`outcome` only, `integrated`: outcome + lambda * mean verdict, `progress`: outcome + lambda * true progress, `reward-model`: verdicts alone; or a rule of yours.',
+  ),
   lambda: z.number().nonnegative().default(0.3).describe('Weight of the step part.'),
-  advantage: z
-    .enum(['step-index', 'task', 'leave-one-out', 'separate'])
-    .default('task')
-    .describe(
-      'Standardised over the rollouts at the same step (as published), over all steps of the task, against the other rollouts, or outcome and step parts apart.',
-    ),
+  advantage: rule('task').describe(
+    'Standardised over the rollouts at the same step (`step-index`, as published), over all steps of the `task`, against the other rollouts (`leave-one-out`), or outcome and step parts apart (`separate`); or a rule of yours.',
+  ),
+  filter: rule('accuracy').describe(
+    'Which tasks train the policy: by `accuracy`, as the two keys below say, or a rule of yours.',
+  ),
   single: z
     .enum(['zero', 'raw'])
     .default('zero')
@@ -328,10 +339,9 @@ const adaptation = section({
     .describe(
       'Candidates are played beside `tasksPerIteration` training tasks, or within that number: then an iteration plays as many rollouts with adaptation as without.',
     ),
-  rule: z
-    .enum(['strict', 'inclusive'])
-    .default('strict')
-    .describe('Whether an accepted task may lie on a threshold itself.'),
+  rule: rule('strict').describe(
+    'When a candidate is accepted: between the thresholds (`strict`), on them too (`inclusive`), or a rule of yours.',
+  ),
   evidence: z
     .enum(['point', 'bayes'])
     .default('bayes')

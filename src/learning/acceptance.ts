@@ -5,6 +5,7 @@
 import type { Direction } from '../environments/port.ts'
 import { betaCdf } from './beta.ts'
 import { accuracyOf, type Tally } from './filters.ts'
+import type { AcceptanceRule } from './rules.ts'
 
 export type AdaptationOptions = {
   /** Ask for a harder task from this accuracy on. */
@@ -91,6 +92,20 @@ export function decideAcceptance(candidate: Candidate, options: AcceptanceOption
   }
   return { accepted: true, reason: success, probability: null }
 }
+
+/** The published rule, with and without the thresholds themselves. */
+export const ACCEPTANCE_RULES: readonly AcceptanceRule[] = [
+  {
+    name: 'strict',
+    version: 1,
+    decide: (candidate, options) => decideAcceptance(candidate, { ...options, strict: true }),
+  },
+  {
+    name: 'inclusive',
+    version: 1,
+    decide: (candidate, options) => decideAcceptance(candidate, { ...options, strict: false }),
+  },
+]
 
 /** Cells of the quadrature; the error is below 1e-6 for the counts that occur. */
 const CELLS = 1024

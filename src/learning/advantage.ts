@@ -5,22 +5,15 @@
  * those are different states, and taking the mean at an index off the reward of whoever reached it pays (or costs) a
  * rollout for being longer. The other forms have a baseline that does not depend on the rollout's own length.
  */
+
+import { RlError } from '../errors.ts'
 import { type Moments, moments, stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
-import { type Outcome, stepReward } from './reward.ts'
+import type { Outcome } from './reward.ts'
+import type { AdvantageRule, RewardWeights } from './rules.ts'
 
-/**
- * - `step-index`: z-score over the task's rollouts that have this step index (paper).
- * - `task`: z-score over all steps of all rollouts of the task.
- * - `leave-one-out`: R less the mean over the other rollouts of their mean step reward, not scaled.
- * - `separate`: outcome z-scored over the task's rollouts, score z-scored over all its steps, then O' + lambda * S'.
- */
-export type AdvantageKind = 'step-index' | 'task' | 'leave-one-out' | 'separate'
-
-export type AdvantageOptions = {
-  readonly kind: AdvantageKind
-  readonly lambda: number
-  /** Weight of the outcome: 1, or 0 where verdicts alone are the reward. */
-  readonly outcomeWeight?: number
+export type GroupOptions = {
+  /** R = outcome weight x outcome + step weight x score: 1 and lambda for an integrated reward. */
+  readonly weights: RewardWeights
   /** What a group of one gets: 0, or the raw reward as in the released code. */
   readonly single: 'zero' | 'raw'
   /** Least standard deviation that a group is divided by; 0 for none. */
@@ -57,17 +50,23 @@ export type Advantages = {
   readonly lengthBonus: number | null
 }
 
-type Tally = { groups: number; flat: number; single: number }
+/** What a rule standardised apart, and how much of it told nothing. */
+export type GroupCounts = { groups: number; flat: number; single: number }
 
-export function advantages(rollouts: readonly RewardedRollout[], options: AdvantageOptions): Advantages {
+/** @throws RlError `rule.result` where the rule does not return a finite number for every step */
+export function advantages(
+  rollouts: readonly RewardedRollout[],
+  rule: AdvantageRule,
+  options: GroupOptions,
+): Advantages {
   const byRollout = new Map<string, Float64Array>()
-  const tally: Tally = { groups: 0, flat: 0, single: 0 }
+  const tally: GroupCounts = { groups: 0, flat: 0, single: 0 }
   const tasks = groupByTask(rollouts)
   let flatOutcomeTasks = 0
   for (const group of tasks.values()) {
     if (group.every(({ outcome }) => outcome === group[0].outcome)) flatOutcomeTasks++
-    const values = FORMS[options.kind](group, options, tally)
-    for (const [i, rollout] of group.entries()) byRollout.set(rollout.id, values[i])
+    const values = rule.advantages(group, options, tally)
+    for (const [i, rollout] of group.entries()) byRollout.set(rollout.id, checked(rule, rollout, values[i]))
   }
   let steps = 0
   let trainedSteps = 0
@@ -129,19 +128,23 @@ export function lengthBonus(
   return spread > 0 ? stableSum(xy) / spread : null
 }
 
-type Form = (group: readonly RewardedRollout[], options: AdvantageOptions, tally: Tally) => Float64Array[]
-
-const FORMS: Readonly<Record<AdvantageKind, Form>> = {
-  'step-index': byStepIndex,
-  task: byTask,
-  'leave-one-out': leaveOneOut,
-  separate,
+function checked(
+  rule: AdvantageRule,
+  { id, scores }: RewardedRollout,
+  values: ArrayLike<number> | undefined,
+) {
+  const own = Float64Array.from(values ?? [])
+  if (own.length === scores.length && own.every(Number.isFinite)) return own
+  throw new RlError(
+    `the advantage rule '${rule.name}' gave rollout ${id} of ${scores.length} steps ${own.length === scores.length ? 'a value that is no number' : `${own.length} values`}`,
+    { code: 'rule.result', hint: 'it returns [rollouts][steps] finite numbers' },
+  )
 }
 
 function byStepIndex(
   group: readonly RewardedRollout[],
-  options: AdvantageOptions,
-  tally: Tally,
+  options: GroupOptions,
+  tally: GroupCounts,
 ): Float64Array[] {
   const rewards = rewardsOf(group, options)
   const values = rewards.map((own) => new Float64Array(own.length))
@@ -155,7 +158,11 @@ function byStepIndex(
   return values
 }
 
-function byTask(group: readonly RewardedRollout[], options: AdvantageOptions, tally: Tally): Float64Array[] {
+function byTask(
+  group: readonly RewardedRollout[],
+  options: GroupOptions,
+  tally: GroupCounts,
+): Float64Array[] {
   const rewards = rewardsOf(group, options)
   const all = rewards.flatMap((own) => [...own])
   const standard = standardise(all, options, tally, group.length)
@@ -164,8 +171,8 @@ function byTask(group: readonly RewardedRollout[], options: AdvantageOptions, ta
 
 function leaveOneOut(
   group: readonly RewardedRollout[],
-  options: AdvantageOptions,
-  tally: Tally,
+  options: GroupOptions,
+  tally: GroupCounts,
 ): Float64Array[] {
   tally.groups++
   const rewards = rewardsOf(group, options)
@@ -189,8 +196,8 @@ function leaveOneOut(
 /** A task counts as flat where both parts are. */
 function separate(
   group: readonly RewardedRollout[],
-  options: AdvantageOptions,
-  tally: Tally,
+  options: GroupOptions,
+  tally: GroupCounts,
 ): Float64Array[] {
   tally.groups++
   if (group.length === 1) {
@@ -200,23 +207,20 @@ function separate(
   }
   const outcomes = moments(group.map(worthOf))
   const scores = moments(group.flatMap((rollout) => rollout.scores))
-  if (isFlat(outcomes) && (isFlat(scores) || options.lambda === 0)) tally.flat++
+  if (isFlat(outcomes) && (isFlat(scores) || options.weights.step === 0)) tally.flat++
   return group.map((rollout) =>
     Float64Array.from(
       rollout.scores,
       (score) =>
-        (options.outcomeWeight ?? 1) * zScore(worthOf(rollout), outcomes, options.stdFloor) +
-        options.lambda * zScore(score, scores, options.stdFloor),
+        options.weights.outcome * zScore(worthOf(rollout), outcomes, options.stdFloor) +
+        options.weights.step * zScore(score, scores, options.stdFloor),
     ),
   )
 }
 
-function rewardsOf(
-  group: readonly RewardedRollout[],
-  { lambda, outcomeWeight = 1 }: AdvantageOptions,
-): Float64Array[] {
+function rewardsOf(group: readonly RewardedRollout[], { weights }: GroupOptions): Float64Array[] {
   return group.map((rollout) =>
-    Float64Array.from(rollout.scores, (score) => stepReward(outcomeWeight * worthOf(rollout), score, lambda)),
+    Float64Array.from(rollout.scores, (score) => weights.outcome * worthOf(rollout) + weights.step * score),
   )
 }
 
@@ -227,8 +231,8 @@ function worthOf({ outcome, graded }: RewardedRollout): number {
 /** The function that standardises a member of a group. `rollouts`: how many rollouts the values are of. */
 function standardise(
   values: readonly number[],
-  { single, stdFloor }: AdvantageOptions,
-  tally: Tally,
+  { single, stdFloor }: GroupOptions,
+  tally: GroupCounts,
   rollouts = values.length,
 ): (value: number) => number {
   tally.groups++
@@ -251,3 +255,16 @@ function isFlat({ deviation }: Moments): boolean {
 function zScore(value: number, spread: Moments, stdFloor: number): number {
   return isFlat(spread) ? 0 : (value - spread.mean) / Math.max(spread.deviation, stdFloor)
 }
+
+/**
+ * - `step-index`: z-score over the task's rollouts that have this step index (paper).
+ * - `task`: z-score over all steps of all rollouts of the task.
+ * - `leave-one-out`: R less the mean over the other rollouts of their mean step reward, not scaled.
+ * - `separate`: outcome z-scored over the task's rollouts, score z-scored over all its steps, then both weighted and added.
+ */
+export const ADVANTAGES: readonly AdvantageRule[] = [
+  { name: 'step-index', version: 1, advantages: byStepIndex },
+  { name: 'task', version: 1, advantages: byTask },
+  { name: 'leave-one-out', version: 1, advantages: leaveOneOut },
+  { name: 'separate', version: 1, advantages: separate },
+]

@@ -1,21 +1,30 @@
 /** Which tasks of an iteration are trained on, and why others are not. */
 import { groupByTask } from './advantage.ts'
 import type { Outcome } from './reward.ts'
+import type { FilterOptions, GroupFilter } from './rules.ts'
 
 /** Successes among n scored rollouts; rollouts lost to faults are in neither. */
 export type Tally = { readonly successes: number; readonly n: number }
 
-export type TaskFilter = {
-  /** Inclusive range of accuracy; null for none. */
-  readonly accuracy: readonly [low: number, high: number] | null
-  /** Only tasks with both successes and failures. */
-  readonly mixedOutcomes: boolean
-}
+/** Every task that lies in the range, with successes and failures both where that is asked for. */
+export const GROUP_FILTERS: readonly GroupFilter[] = [
+  {
+    name: 'accuracy',
+    version: 1,
+    leavesOut(tally, { accuracy: range, mixedOutcomes }) {
+      const accuracy = accuracyOf(tally)
+      if (range && (accuracy < range[0] || accuracy > range[1])) return 'outOfRange'
+      return mixedOutcomes && (tally.successes === 0 || tally.successes === tally.n) ? 'flat' : null
+    },
+  },
+]
 
 export type Filtered<T> = {
   readonly kept: readonly T[]
-  /** Tasks (not rollouts) by what became of them. */
-  readonly tasks: { readonly kept: number; readonly outOfRange: number; readonly flat: number }
+  /** Tasks (not rollouts) that were kept. */
+  readonly tasks: number
+  /** Tasks that were left out, by the filter's word for it. */
+  readonly leftOut: Readonly<Record<string, number>>
 }
 
 export function tallyOf(rollouts: readonly { readonly outcome: Outcome }[]): Tally {
@@ -30,20 +39,15 @@ export function accuracyOf({ successes, n }: Tally): number {
 /** Keeps the rollouts whose task passes, in their order. */
 export function filterByTask<T extends { readonly task: string; readonly outcome: Outcome }>(
   rollouts: readonly T[],
-  filter: TaskFilter,
+  options: FilterOptions,
+  filter: GroupFilter = GROUP_FILTERS[0],
 ): Filtered<T> {
   const passing = new Set<string>()
-  const tasks = { kept: 0, outOfRange: 0, flat: 0 }
+  const leftOut: Record<string, number> = {}
   for (const [task, group] of groupByTask(rollouts)) {
-    const tally = tallyOf(group)
-    const accuracy = accuracyOf(tally)
-    if (filter.accuracy && (accuracy < filter.accuracy[0] || accuracy > filter.accuracy[1]))
-      tasks.outOfRange++
-    else if (filter.mixedOutcomes && (tally.successes === 0 || tally.successes === tally.n)) tasks.flat++
-    else {
-      tasks.kept++
-      passing.add(task)
-    }
+    const why = filter.leavesOut(tallyOf(group), options)
+    if (why === null) passing.add(task)
+    else leftOut[why] = (leftOut[why] ?? 0) + 1
   }
-  return { kept: rollouts.filter(({ task }) => passing.has(task)), tasks }
+  return { kept: rollouts.filter(({ task }) => passing.has(task)), tasks: passing.size, leftOut }
 }

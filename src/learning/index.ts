@@ -9,15 +9,16 @@ export {
   decideAcceptance,
 } from './acceptance.ts'
 export {
-  type AdvantageKind,
-  type AdvantageOptions,
+  ADVANTAGES,
   type Advantages,
   advantages,
+  type GroupCounts,
+  type GroupOptions,
   groupByTask,
   lengthBonus,
   type RewardedRollout,
 } from './advantage.ts'
-export { accuracyOf, type Filtered, filterByTask, type Tally, type TaskFilter, tallyOf } from './filters.ts'
+export { accuracyOf, type Filtered, filterByTask, type Tally, tallyOf } from './filters.ts'
 export {
   correlation,
   type Estimate,
@@ -35,15 +36,24 @@ export {
   judgementReward,
 } from './judge-advantage.ts'
 export { type JudgeQuality, judgeQuality, type LabelledStep } from './judge-quality.ts'
-export { LEARNING_DEFAULTS, type LearningOptions } from './options.ts'
 export { averageAtK, majorityAtK, passAtK } from './pass-at-k.ts'
 export {
   type Outcome,
   outcomeOf,
-  type RewardOptions,
   type Score,
   type ScoreKind,
   type StepJudgement,
   stepReward,
   stepScore,
 } from './reward.ts'
+export type {
+  AcceptanceRule,
+  AdvantageRule,
+  FilterOptions,
+  GroupFilter,
+  OpenSlot,
+  PlayedRollout,
+  RewardWeights,
+  StepRewardRule,
+  TaskSampler,
+} from './rules.ts'

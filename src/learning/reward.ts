@@ -1,5 +1,6 @@
 /** The integrated step reward of RLAnything (paper section 2.2): the outcome of the whole plus the judge's view of the step. */
 import { stableMean } from './moments.ts'
+import type { StepRewardRule } from './rules.ts'
 
 /** The outcome O of a trajectory as a sign: +1 success, -1 failure. */
 export type Outcome = -1 | 1
@@ -16,12 +17,6 @@ export type StepJudgement = {
 
 /** `sampled`: mean of the m verdicts. `expected`: p(+) - p(-) where the judge tells its probability, else the mean. */
 export type ScoreKind = 'sampled' | 'expected'
-
-export type RewardOptions = {
-  /** Weight of the step's score beside the outcome. */
-  readonly lambda: number
-  readonly score: ScoreKind
-}
 
 /** Success is a full outcome (1); partial credit below it counts as failure, as in ALFWorld. */
 export function outcomeOf(value: number): Outcome {
@@ -41,3 +36,37 @@ export function stepScore({ scores, probability }: StepJudgement, kind: ScoreKin
 export function stepReward(outcome: number, score: number, lambda: number): number {
   return outcome + lambda * score
 }
+
+const judged: StepRewardRule['parts'] = ({ value, judgements }, { score }) => ({
+  outcome: 2 * value - 1,
+  steps: judgements.map((judgement) => (judgement === null ? 0 : stepScore(judgement, score))),
+})
+
+/** The published rewards and those that the ablation compares them with. */
+export const STEP_REWARDS: readonly StepRewardRule[] = [
+  {
+    name: 'integrated',
+    version: 1,
+    needs: 'verdicts',
+    parts: judged,
+    weights: ({ lambda }) => ({ outcome: 1, step: lambda }),
+  },
+  { name: 'outcome', version: 1, parts: judged, weights: () => ({ outcome: 1, step: 0 }) },
+  {
+    name: 'reward-model',
+    version: 1,
+    needs: 'verdicts',
+    parts: judged,
+    weights: ({ lambda }) => ({ outcome: 0, step: lambda }),
+  },
+  {
+    name: 'progress',
+    version: 1,
+    needs: 'progress',
+    parts: ({ value, progress }) => ({
+      outcome: 2 * value - 1,
+      steps: progress.map((part) => Math.max(-1, Math.min(1, part ?? 0))),
+    }),
+    weights: ({ lambda }) => ({ outcome: 1, step: lambda }),
+  },
+]

@@ -52,7 +52,7 @@ type Group = {
   readonly candidate: boolean
   readonly rollouts: Played[]
 }
-type Played = Pick<EventData<'TrajectoryCompleted'>, 'rollout' | 'index' | 'outcome' | 'steps'>
+type Played = Pick<EventData<'TrajectoryCompleted'>, 'rollout' | 'index' | 'outcome' | 'steps' | 'actions'>
 
 type Iteration = {
   readonly groups: Map<string, Group>
@@ -140,12 +140,12 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
     else if (event.type === 'IterationPlanned')
       iterations.set(event.data.iteration, openIteration(event.data))
     else if (event.type === 'TrajectoryCompleted') {
-      const { rollout, index, outcome, steps, iteration, slot, purpose } = event.data
+      const { rollout, index, outcome, steps, actions, iteration, slot, purpose } = event.data
       const group = purpose === 'evaluation' ? undefined : iterations.get(iteration)?.groups.get(slot)
       if (!group || outcome.kind !== 'scored') continue
       counts.trajectories++
       counts.steps += steps
-      group.rollouts.push({ rollout, index, outcome, steps })
+      group.rollouts.push({ rollout, index, outcome, steps, actions })
     } else if (event.type === 'StepScored') {
       const { rollout, step, judgements, probability, progress, iteration } = event.data
       const scores = judgements.map(({ score }) => ({ score }))

@@ -8,18 +8,14 @@ import { registerGradients } from './gradients.ts'
 
 export * from '@tensorflow/tfjs-core'
 
-const METHODS = [
-  ...['add', 'sub', 'mul', 'div', 'neg', 'square', 'sqrt', 'rsqrt', 'exp', 'cast', 'less', 'notEqual'],
-  ...['sum', 'mean', 'max', 'softmax', 'reshape', 'transpose'],
-]
-
-/** `tensor.mul(x)` is `mul(tensor, x)`. */
-for (const [name, operation] of Object.entries(core).filter(([name]) => METHODS.includes(name)))
-  Object.defineProperty(core.Tensor.prototype, name, {
-    configurable: true,
-    value(this: core.Tensor, ...rest: unknown[]) {
-      return (operation as (...operands: unknown[]) => unknown)(this, ...rest)
-    },
-  })
+/** `tensor.mul(x)` is `mul(tensor, x)`, and so for every operation: TensorFlow.js ends their inner names so. */
+for (const [name, operation] of Object.entries(core))
+  if (typeof operation === 'function' && operation.name.endsWith('__op') && !(name in core.Tensor.prototype))
+    Object.defineProperty(core.Tensor.prototype, name, {
+      configurable: true,
+      value(this: core.Tensor, ...rest: unknown[]) {
+        return (operation as (...operands: unknown[]) => unknown)(this, ...rest)
+      },
+    })
 
 registerGradients()

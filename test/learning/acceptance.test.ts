@@ -9,10 +9,16 @@ import {
   ruleProbability,
 } from '../../src/learning/acceptance.ts'
 import { betaCdf, betaQuantile } from '../../src/learning/beta.ts'
-import { LEARNING_DEFAULTS } from '../../src/learning/options.ts'
 import { rng } from '../../src/random.ts'
 
-const strict = LEARNING_DEFAULTS.acceptance
+const strict: AcceptanceOptions = {
+  low: 0.2,
+  high: 0.8,
+  strict: true,
+  evidence: 'point',
+  confidence: 0.8,
+  prior: [1, 1],
+}
 const released: AcceptanceOptions = { ...strict, strict: false }
 const bayes: AcceptanceOptions = { ...strict, evidence: 'bayes' }
 const candidate = (
@@ -65,7 +71,7 @@ test('every decision gives its reason', () => {
 
 test('what a task needs', () => {
   const need = (successes: number, n: number) =>
-    adaptationNeed({ successes, n }, LEARNING_DEFAULTS.adaptation)
+    adaptationNeed({ successes, n }, { harderAt: 0.8, easierAt: 0.2 })
   assert.equal(
     [need(4, 5), need(5, 5), need(1, 5), need(0, 5), need(2, 5), need(0, 0)],
     ['harder', 'harder', 'easier', 'easier', null, null],

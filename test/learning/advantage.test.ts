@@ -2,21 +2,25 @@ import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
-  type AdvantageKind,
-  type AdvantageOptions,
-  advantages,
+  ADVANTAGES,
+  advantages as advantagesBy,
+  type GroupOptions,
   type RewardedRollout,
 } from '../../src/learning/advantage.ts'
 import { stepReward } from '../../src/learning/reward.ts'
 
-const KINDS: readonly AdvantageKind[] = ['step-index', 'task', 'leave-one-out', 'separate']
-const options = (kind: AdvantageKind, more: Partial<AdvantageOptions> = {}): AdvantageOptions => ({
+const KINDS = ['step-index', 'task', 'leave-one-out', 'separate'] as const
+type Kind = (typeof KINDS)[number]
+type Options = GroupOptions & { readonly kind: Kind }
+const options = (kind: Kind, more: Partial<Options> = {}): Options => ({
   kind,
-  lambda: 1,
+  weights: { outcome: 1, step: 1 },
   single: 'zero',
   stdFloor: 0,
   ...more,
 })
+const advantages = (rollouts: readonly RewardedRollout[], options: Options) =>
+  advantagesBy(rollouts, ADVANTAGES.find(({ name }) => name === options.kind)!, options)
 const rollout = (id: string, outcome: -1 | 1, scores: number[], task = 'q'): RewardedRollout => ({
   id,
   task,
@@ -79,7 +83,7 @@ test('leave one out: the baseline is the mean of the others', () => {
 })
 
 test('separate: outcome and step parts are standardised apart', () => {
-  const { byRollout } = advantages(ragged, options('separate', { lambda: 0.5 }))
+  const { byRollout } = advantages(ragged, options('separate', { weights: { outcome: 1, step: 0.5 } }))
   const outcome = { mean: -1 / 3, deviation: Math.sqrt(1 - 1 / 9) }
   const score = { mean: 1 / 3, deviation: Math.sqrt(1 - 1 / 9) }
   close(
@@ -107,9 +111,9 @@ const anyRollouts = fc
     { minLength: 1, maxLength: 16 },
   )
   .map((list) => list.map((one, i) => ({ ...one, id: `r${i}` })))
-const anyOptions = fc.record<AdvantageOptions>({
+const anyOptions = fc.record<Options>({
   kind: fc.constantFrom(...KINDS),
-  lambda: fc.constantFrom(0, 0.3, 1, 2),
+  weights: fc.record({ outcome: fc.constantFrom(0, 1), step: fc.constantFrom(0, 0.3, 1, 2) }),
   single: fc.constantFrom('zero', 'raw'),
   stdFloor: fc.constantFrom(0, 0.6),
 })
@@ -144,7 +148,7 @@ test('splitting the tasks over batches changes no bit', () => {
 test('advantages have zero mean in the groups of each form', () => {
   fc.assert(
     fc.property(anyRollouts, fc.constantFrom(0, 0.6), (rollouts, stdFloor) => {
-      const of = (kind: AdvantageKind) => advantages(rollouts, options(kind, { stdFloor })).byRollout
+      const of = (kind: Kind) => advantages(rollouts, options(kind, { stdFloor })).byRollout
       for (const task of new Set(rollouts.map((one) => one.task))) {
         const group = rollouts.filter((one) => one.task === task)
         const index = group.map(({ id }) => of('step-index').get(id)!)

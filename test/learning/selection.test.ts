@@ -2,10 +2,19 @@ import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { filterByTask } from '../../src/learning/filters.ts'
-import { selectSlots } from '../../src/learning/selection.ts'
-import { rng, seedOf } from '../../src/random.ts'
+import { TASK_SAMPLERS } from '../../src/learning/selection.ts'
+import { rng, type Seed, seedOf } from '../../src/random.ts'
 
 const slots = Array.from({ length: 40 }, (_, i) => `slot-${i}`)
+
+const selectSlots = (
+  names: readonly string[],
+  { pending, count, seed }: { pending: ReadonlySet<string>; count: number; seed: Seed },
+) =>
+  TASK_SAMPLERS[0].choose(
+    names.filter((slot) => !pending.has(slot)).map((slot) => ({ slot, task: slot, last: null })),
+    { count, seed },
+  )
 
 test('never a pending slot, never one twice, as many as asked for', () => {
   fc.assert(
@@ -47,10 +56,10 @@ test('filters keep whole tasks and count the others by reason', () => {
     { task: 'c', outcome: 1 as const },
   ]
   const mixed = filterByTask(rollouts, { accuracy: null, mixedOutcomes: true })
-  assert.equal(mixed.tasks, { kept: 1, outOfRange: 0, flat: 2 })
+  assert.equal([mixed.tasks, mixed.leftOut], [1, { flat: 2 }])
   assert.equal(mixed.kept, [rollouts[0], rollouts[2]])
   const range = filterByTask(rollouts, { accuracy: [0.2, 0.8], mixedOutcomes: false })
-  assert.equal(range.tasks, { kept: 1, outOfRange: 2, flat: 0 })
+  assert.equal([range.tasks, range.leftOut], [1, { outOfRange: 2 }])
   const none = filterByTask(rollouts, { accuracy: null, mixedOutcomes: false })
   assert.equal(none.kept, rollouts)
 })

@@ -115,7 +115,7 @@ export function environmentDecider(config: Config): Decider {
         countTask(context.taskCounts, added)
         const { split, slot, task } = added
         if (split === 'train') {
-          context.slots.set(slot, { active: task.id, candidate: null, strikes: 0, busy: null })
+          context.slots.set(slot, { active: task.id, candidate: null, strikes: 0, last: null, busy: null })
           return undefined
         }
         const ofSplit = context.evaluationTasks.get(split) ?? []

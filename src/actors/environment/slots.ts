@@ -1,10 +1,11 @@
 /** The task set as the environment's decider sees it: who holds which slot, who waits for it, and who is set aside. */
 import type { Config } from '../../config.ts'
+import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
-import { decideAcceptance } from '../../learning/acceptance.ts'
 import type { Tally } from '../../learning/filters.ts'
-import { selectSlots } from '../../learning/selection.ts'
-import { seedOf } from '../../random.ts'
+import { rulesOf } from '../../learning/registry.ts'
+import type { OpenSlot, TaskSampler } from '../../learning/rules.ts'
+import { type Seed, seedOf } from '../../random.ts'
 import { type Group, type IterationBook, tallyOf } from '../decider/books.ts'
 import { emitEvent } from '../decider/fold.ts'
 import { byText } from '../decider/names.ts'
@@ -19,6 +20,8 @@ export type Slot = {
   candidate: Candidate | null
   /** Groups of the active task that lost too many rollouts. */
   strikes: number
+  /** Of the active task's last group. */
+  last: Tally | null
   /** Iteration that plays this slot and is not over, else null. */
   busy: number | null
 }
@@ -31,26 +34,18 @@ type Planned = EventData<'IterationPlanned'>['groups'][number]
  * The groups of an iteration: every waiting candidate, and training tasks drawn by seed among the slots that have none, are
  * not still played by an earlier iteration and are not set aside. In order of their slots.
  */
-export function planIteration(
-  slots: Slots,
-  iteration: number,
-  { run, environment, adaptation }: Config,
-): Planned[] {
+export function planIteration(slots: Slots, iteration: number, config: Config): Planned[] {
+  const { run, environment, adaptation } = config
   const candidates: Planned[] = []
-  const closed = new Set<string>()
-  for (const [slot, { candidate, strikes, busy }] of slots) {
+  const open: OpenSlot[] = []
+  for (const [slot, { active, candidate, strikes, busy, last }] of slots) {
     const free = busy === null
     if (candidate && free) candidates.push({ slot, task: candidate.task, purpose: 'candidate' })
-    if (candidate || !free || strikes >= environment.quarantineAfter) closed.add(slot)
+    if (!candidate && free && strikes < environment.quarantineAfter) open.push({ slot, task: active, last })
   }
-  const chosen = selectSlots([...slots.keys()], {
-    pending: closed,
-    count: Math.max(
-      0,
-      environment.tasksPerIteration - (adaptation.candidates === 'within' ? candidates.length : 0),
-    ),
-    seed: seedOf(run.seed, 'select', iteration),
-  })
+  const { tasksPerIteration } = environment
+  const count = Math.max(0, tasksPerIteration - (adaptation.candidates === 'within' ? candidates.length : 0))
+  const chosen = chooseSlots(open, count, seedOf(run.seed, 'select', iteration), rulesOf(config).taskSampler)
   const groups = [
     ...candidates,
     ...chosen.map((slot): Planned => ({ slot, task: slots.get(slot)!.active, purpose: 'train' })),
@@ -59,11 +54,29 @@ export function planIteration(
   return groups
 }
 
+/** @throws RlError `rule.result` where a sampler names a slot that is not open, or one twice */
+function chooseSlots(
+  open: readonly OpenSlot[],
+  count: number,
+  seed: Seed,
+  sampler: TaskSampler,
+): readonly string[] {
+  const chosen = sampler.choose(open, { count, seed })
+  const names = new Set(open.map(({ slot }) => slot))
+  const wrong = chosen.find((slot, i) => !names.has(slot) || chosen.indexOf(slot) !== i)
+  if (wrong === undefined && chosen.length <= count) return chosen
+  throw new RlError(
+    `the task sampler '${sampler.name}' chose ${wrong === undefined ? `${chosen.length} slots where ${count} were asked for` : `'${wrong}', which is not open or was chosen already`}`,
+    { code: 'rule.result', hint: 'it returns at most `count` of the slots that it is given, each once' },
+  )
+}
+
 /** A group whose rollouts are over: a training task may be struck, a candidate takes its slot or is dropped. */
 export function closeGroup(slots: Slots, book: IterationBook, group: Group, config: Config) {
   const slot = slots.get(group.slot)!
   slot.busy = null
   if (group.purpose === 'candidate') return decideCandidate(slot, book, group, config)
+  slot.last = tallyOf(group)
   slot.strikes = group.scored.length < config.environment.minGroupSize ? slot.strikes + 1 : 0
   return null
 }
@@ -73,20 +86,14 @@ export function decisionOn(
   { task, parent, direction, parentAccuracy }: Candidate,
   accuracy: Tally,
   asked: number,
-  { adaptation, environment }: Pick<Config, 'adaptation' | 'environment'>,
+  config: Pick<Config, 'adaptation' | 'environment' | 'learning'>,
 ): { readonly accepted: boolean; readonly reason: string } {
-  if (accuracy.n < environment.minGroupSize)
+  if (accuracy.n < config.environment.minGroupSize)
     return { accepted: false, reason: `only ${accuracy.n} of ${asked} rollouts had an outcome` }
-  return decideAcceptance(
+  const { low, high, evidence, confidence, prior } = config.adaptation
+  return rulesOf(config).acceptance.decide(
     { direction, accuracy, parentAccuracy, equalsParent: task === parent },
-    {
-      low: adaptation.low,
-      high: adaptation.high,
-      strict: adaptation.rule === 'strict',
-      evidence: adaptation.evidence,
-      confidence: adaptation.confidence,
-      prior: adaptation.prior,
-    },
+    { low, high, evidence, confidence, prior },
   )
 }
 
@@ -99,6 +106,7 @@ function decideCandidate(slot: Slot, book: IterationBook, group: Group, config: 
   if (decision.accepted) {
     slot.active = task
     slot.strikes = 0
+    slot.last = accuracy
   }
   return emitEvent(decision.accepted ? 'TaskAccepted' : 'TaskRejected', {
     iteration: book.iteration,

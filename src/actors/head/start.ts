@@ -10,6 +10,7 @@ import { ROLES } from '../../events/envelope.ts'
 import { openLogReader } from '../../events/log-reader.ts'
 import { startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
+import { loadRules } from '../../learning/registry.ts'
 import { startActor } from '../runtime/actor.ts'
 import { ROLLOUT_WORK } from '../runtime/work.ts'
 import type { StartOptions } from '../start-options.ts'
@@ -35,6 +36,7 @@ type End =
 export async function startHead(options: StartOptions): Promise<number> {
   const resumed = options.run !== null && existsSync(runFolder(options.run).log)
   const { first, config } = resumed ? resumedConfigs(runFolder(options.run), options) : newConfig(options)
+  for (const named of [first, config]) await loadRules(named)
   const run = options.run ?? (options.dryRun ? newRunId() : claimedRunId())
   const folder = runFolder(run)
   if (options.dryRun) return dryRun(run, config, options)

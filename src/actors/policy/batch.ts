@@ -1,27 +1,24 @@
 /** From an iteration's trajectories and verdicts to what the policy is trained on: rewards, filters, advantages, samples. */
 import type { Config } from '../../config.ts'
+import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
-import {
-  type AdvantageOptions,
-  type Advantages,
-  advantages,
-  type RewardedRollout,
-} from '../../learning/advantage.ts'
+import { type Advantages, advantages, type RewardedRollout } from '../../learning/advantage.ts'
 import { filterByTask } from '../../learning/filters.ts'
 import { policyHealth } from '../../learning/health.ts'
-import { outcomeOf, stepScore } from '../../learning/reward.ts'
+import { type Rules as ChosenRules, rulesOf } from '../../learning/registry.ts'
+import { outcomeOf, type ScoreKind } from '../../learning/reward.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import type { LearnableGroup } from '../decider/jobs.ts'
 import { segmentSample } from './samples.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
-type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps'>
+type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'actions'>
 type Verdict = { readonly score: -1 | 0 | 1 }
 /** Of a judged step what enters its reward. */
 export type Scored = Pick<EventData<'StepScored'>, 'rollout' | 'step' | 'probability' | 'progress'> & {
   readonly judgements: readonly Verdict[]
 }
-type Rules = Pick<Config, 'learning' | 'rewardModel'>
+type Settings = Pick<Config, 'learning' | 'rewardModel' | 'environment' | 'adaptation'>
 
 export type PolicyAdvantages = {
   /** Every rollout with an outcome, with what enters its step rewards. */
@@ -49,10 +46,10 @@ export function policyBatch(
   groups: readonly LearnableGroup[],
   trajectories: readonly Trajectory[],
   scored: readonly Scored[],
-  rules: Rules,
+  settings: Settings,
 ): PolicyBatch {
   const byId = new Map(trajectories.map((trajectory) => [trajectory.rollout, trajectory]))
-  const { trained, health } = policyAdvantages(groups, trajectories, scored, rules)
+  const { trained, health } = policyAdvantages(groups, trajectories, scored, settings)
   const samples: TrainingSample[] = []
   const rollouts = new Set<string>()
   for (const [rollout, values] of trained.byRollout) {
@@ -73,57 +70,53 @@ export function policyAdvantages(
   groups: readonly Pick<LearnableGroup, 'task' | 'rollouts'>[],
   trajectories: readonly Outcome[],
   scored: readonly Scored[],
-  rules: Rules,
+  settings: Settings,
 ): PolicyAdvantages {
   const byId = new Map(trajectories.map((trajectory) => [trajectory.rollout, trajectory]))
-  const scores = stepScores(scored, rules)
+  const { learning, rewardModel } = settings
+  const rules = rulesOf(settings)
+  const judged = byStep(scored)
+  const score = rewardModel.expected ? 'expected' : 'sampled'
   const rewarded = groups.flatMap(({ task, rollouts }) =>
-    rollouts.flatMap((rollout) => rewardedRollout(byId.get(rollout), task, scores.get(rollout))),
+    rollouts.flatMap((rollout) =>
+      rewardedRollout(byId.get(rollout), task, judged.get(rollout), score, rules),
+    ),
   )
-  const { learning } = rules
-  const filtered = filterByTask(rewarded, {
-    accuracy: learning.policyAccuracyRange,
-    mixedOutcomes: learning.mixedOutcomes,
-  })
-  const options = advantageOptions(rules)
-  const trained = advantages(filtered.kept, options)
-  const all = filtered.kept.length === rewarded.length ? trained : advantages(rewarded, options)
+  const filtered = filterByTask(
+    rewarded,
+    { accuracy: learning.policyAccuracyRange, mixedOutcomes: learning.mixedOutcomes },
+    rules.groupFilter,
+  )
+  const options = {
+    weights: rules.stepReward.weights({ lambda: learning.lambda }),
+    single: learning.single,
+    stdFloor: learning.stdFloor,
+  }
+  const trained = advantages(filtered.kept, rules.advantage, options)
+  const all =
+    filtered.kept.length === rewarded.length ? trained : advantages(rewarded, rules.advantage, options)
+  const { outOfRange = 0, flat = 0, ...others } = filtered.leftOut
   return {
     rewarded,
     kept: filtered.kept,
     trained,
     health: {
       ...policyHealth(all, trained),
-      tasksTrained: filtered.tasks.kept,
-      tasksOutOfRange: filtered.tasks.outOfRange,
-      tasksFlat: filtered.tasks.flat,
+      tasksTrained: filtered.tasks,
+      tasksOutOfRange: outOfRange,
+      tasksFlat: flat,
+      ...Object.fromEntries(Object.entries(others).map(([why, tasks]) => [`tasksLeftOut.${why}`, tasks])),
     },
   }
 }
 
-function advantageOptions({ learning }: Rules): AdvantageOptions {
-  return {
-    kind: learning.advantage,
-    lambda: learning.reward === 'outcome' ? 0 : learning.lambda,
-    outcomeWeight: learning.reward === 'reward-model' ? 0 : 1,
-    single: learning.single,
-    stdFloor: learning.stdFloor,
-  }
-}
-
-/** [steps] by rollout: what enters the step reward beside the outcome, in [-1, 1]. */
-function stepScores(scored: readonly Scored[], { learning, rewardModel }: Rules): Map<string, number[]> {
-  const byRollout = new Map<string, number[]>()
-  for (const { rollout, step, judgements, probability, progress } of scored) {
-    const row = byRollout.get(rollout) ?? []
-    row[step] =
-      learning.reward === 'progress'
-        ? Math.max(-1, Math.min(1, progress ?? 0))
-        : stepScore(
-            { scores: judgements.map(({ score }) => score), probability },
-            rewardModel.expected ? 'expected' : 'sampled',
-          )
-    byRollout.set(rollout, row)
+/** [steps] by rollout; a step that nobody judged is missing. */
+function byStep(scored: readonly Scored[]): Map<string, Scored[]> {
+  const byRollout = new Map<string, Scored[]>()
+  for (const one of scored) {
+    const row = byRollout.get(one.rollout) ?? []
+    row[one.step] = one
+    byRollout.set(one.rollout, row)
   }
   return byRollout
 }
@@ -131,16 +124,29 @@ function stepScores(scored: readonly Scored[], { learning, rewardModel }: Rules)
 function rewardedRollout(
   trajectory: Outcome | undefined,
   task: string,
-  scores: readonly number[] | undefined,
+  judged: readonly Scored[] = [],
+  score: ScoreKind,
+  { stepReward }: ChosenRules,
 ): RewardedRollout[] {
   if (trajectory?.outcome.kind !== 'scored') return []
-  return [
+  const { rollout: id, outcome, steps: length, actions } = trajectory
+  const each = Array.from({ length }, (_, step) => judged[step] as Scored | undefined)
+  const parts = stepReward.parts(
     {
-      id: trajectory.rollout,
-      task,
-      outcome: outcomeOf(trajectory.outcome.value),
-      graded: 2 * trajectory.outcome.value - 1,
-      scores: Array.from({ length: trajectory.steps }, (_, step) => scores?.[step] ?? 0),
+      id,
+      value: outcome.value,
+      actions,
+      judgements: each.map((one) =>
+        one ? { scores: one.judgements.map(({ score }) => score), probability: one.probability } : null,
+      ),
+      progress: each.map((one) => one?.progress ?? null),
     },
-  ]
+    { score },
+  )
+  if (parts.steps.length !== length || ![parts.outcome, ...parts.steps].every(Number.isFinite))
+    throw new RlError(
+      `the step reward '${stepReward.name}' gave rollout ${id} of ${length} steps no finite number for each of them`,
+      { code: 'rule.result', hint: 'parts returns { outcome, steps }, steps one number a step' },
+    )
+  return [{ id, task, outcome: outcomeOf(outcome.value), graded: parts.outcome, scores: parts.steps }]
 }

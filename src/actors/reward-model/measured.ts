@@ -1,5 +1,6 @@
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
+import { rulesOf } from '../../learning/registry.ts'
 
 /**
  * Whether true progress of a rollout's steps is told beside its verdicts. It costs about as much as judging, so of a training
@@ -7,8 +8,9 @@ import type { EventData } from '../../events/catalogue.ts'
  */
 export function isMeasured(
   { purpose, index }: Pick<EventData<'TrajectoryCompleted'>, 'purpose' | 'index'>,
-  { learning, rewardModel }: Pick<Config, 'learning' | 'rewardModel'>,
+  config: Config,
 ): boolean {
-  if (purpose === 'evaluation' || learning.reward === 'progress') return true
-  return rewardModel.measuredRollouts === null || index < rewardModel.measuredRollouts
+  if (purpose === 'evaluation' || rulesOf(config).stepReward.needs === 'progress') return true
+  const { measuredRollouts } = config.rewardModel
+  return measuredRollouts === null || index < measuredRollouts
 }

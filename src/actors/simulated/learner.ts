@@ -8,6 +8,7 @@ import type { Config } from '../../config.ts'
 import type { Direction, Task } from '../../environments/port.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { accuracyOf } from '../../learning/filters.ts'
+import { rulesOf } from '../../learning/registry.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 import type { Judge, LearnableGroup, RewriteTask, Train } from '../decider/jobs.ts'
 import { slotName } from '../decider/names.ts'
@@ -177,12 +178,13 @@ export function simulatedUpdate(
   role: 'policy' | 'reward-model',
   { iteration, version, parentVersion, groups }: Train,
   { skill, accuracy }: SimulatedModels,
-  { simulation, learning }: Config,
+  config: Config,
 ): Update {
+  const { simulation, learning } = config
   const range = role === 'policy' ? learning.policyAccuracyRange : null
   const taught = groups.filter(({ accuracy }) => within(accuracyOf(accuracy), range))
   const signal = taught.reduce((sum, group) => sum + 4 * spread(group), 0) / groups.length
-  const judged = learning.reward === 'integrated' || learning.reward === 'reward-model'
+  const judged = rulesOf(config).stepReward.needs === 'verdicts'
   const help = judged ? 1 + (accuracy - 0.6) * 2 * learning.lambda : 1
   const metrics: Record<string, number> =
     role === 'policy'

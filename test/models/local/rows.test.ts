@@ -5,7 +5,8 @@ import { rowIndependentProduct } from '../../../src/models/local/decoder/rows.ts
 import { rng } from '../../../src/random.ts'
 import { tryBackend } from './fixtures.ts'
 
-const MOST = 72
+/** Whatever number of rows a way counts in (4 to 32) divides it: all are padded within the buffers. */
+const MOST = 96
 
 for (const backend of ['wasm', 'wasm-blas'] as const)
   test(`${backend}: rows of a product are the same in every batch and place, and right`, async () => {

@@ -1,0 +1,121 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { RlError } from '../../src/errors.ts'
+import { openLogReader } from '../../src/events/log-reader.ts'
+import { ADVANTAGES, advantages } from '../../src/learning/advantage.ts'
+import { describeRules, loadRules, rulesOf } from '../../src/learning/registry.ts'
+import { replay } from '../../src/replay/replay.ts'
+import { rescore } from '../../src/replay/rescore.ts'
+import { ofType } from '../../src/replay/why.ts'
+import { smallConfig } from '../actors/loop.ts'
+import { unpackFixture } from '../replay/fixture.ts'
+import { recordLoop } from '../replay/record.ts'
+import { temporaryFolder } from '../support/run.ts'
+
+const MODULE = './test/fixtures/modules/rules.ts'
+const MINE = {
+  learning: { module: MODULE, reward: 'no-repeats', advantage: 'centred', filter: 'at-least-two-wins' },
+  environment: { sampler: 'frontier' },
+  adaptation: { rule: 'ever-solved' },
+}
+
+async function refusal(work: () => unknown): Promise<RlError> {
+  try {
+    await work()
+  } catch (error) {
+    assert.instance(error, RlError)
+    return error as RlError
+  }
+  throw new Error('it was taken')
+}
+
+test("ours are known without a module, a user's once theirs is loaded", async () => {
+  const ours = smallConfig()
+  await loadRules(ours)
+  assert.is(rulesOf(ours).advantage.name, 'task')
+  assert.ok(describeRules(ours).every(({ digest, version }) => digest === null && version >= 1))
+
+  const mine = smallConfig(MINE)
+  await loadRules(mine)
+  const notes = describeRules(mine)
+  assert.equal(
+    notes.map(({ kind, name, version }) => `${kind} ${name} ${version}`),
+    [
+      'stepReward no-repeats 1',
+      'advantage centred 3',
+      'groupFilter at-least-two-wins 1',
+      'taskSampler frontier 1',
+      'acceptance ever-solved 1',
+    ],
+  )
+  assert.ok(notes.every(({ digest }) => /^[0-9a-f]{64}$/.test(digest ?? '')))
+})
+
+test('an unknown rule is refused with its key and the rules that there are', async () => {
+  const typo = await refusal(() => smallConfig({ learning: { advantage: 'taks' } }))
+  assert.match(typo.message, /learning\.advantage: there is no rule 'taks'/)
+  assert.match(typo.hint ?? '', /step-index, task, leave-one-out, separate/)
+  const theirs = await refusal(() => loadRules(smallConfig({ learning: { module: MODULE, filter: 'none' } })))
+  assert.match(theirs.message, /learning\.filter: there is no rule 'none'/)
+  assert.match(theirs.hint ?? '', /at-least-two-wins/)
+})
+
+test('a module with a mistake is refused with file and field', async () => {
+  const folder = temporaryFolder()
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ['export const nothing = 1', /exports no rules/],
+    ['export const advantages = {}', /advantages: is no list/],
+    [
+      'export const stepRewards = [{ version: 1, parts() {}, weights() {} }]',
+      /stepRewards: rule 0 has no name/,
+    ],
+    [
+      "export const acceptanceRules = [{ name: 'x', version: 1 }]",
+      /acceptanceRules: 'x' has no function `decide`/,
+    ],
+    ["export const taskSamplers = [{ name: 'x', choose() {} }]", /taskSamplers: 'x' has no version/],
+    ["export const advantages = [{ name: 'task', version: 1, advantages() {} }]", /'task' is a rule of ours/],
+  ]
+  for (const [i, [source, message]] of cases.entries()) {
+    const file = join(folder, `rules-${i}.mjs`)
+    writeFileSync(file, source)
+    const { message: told } = await refusal(() => loadRules(smallConfig({ learning: { module: file } })))
+    assert.match(told, message)
+    assert.ok(told.includes(file), told)
+  }
+})
+
+test('what a rule returns is checked', async () => {
+  const broken = { ...ADVANTAGES[0], name: 'short', advantages: () => [[1]] }
+  const group = [{ id: 'a', task: 'q', outcome: 1 as const, scores: [0, 0] }]
+  const options = { weights: { outcome: 1, step: 1 }, single: 'zero', stdFloor: 0 } as const
+  const error = await refusal(() => advantages(group, broken, options))
+  assert.match(error.message, /the advantage rule 'short' gave rollout a of 2 steps 1 values/)
+})
+
+test("a run under a user's rules replays, and differs from one under ours", async () => {
+  const mine = smallConfig({ ...MINE, run: { iterations: 6, evaluateEvery: 6 } })
+  await loadRules(mine)
+  const folder = temporaryFolder()
+  const log = recordLoop(folder, 'mine', mine)
+  const replayed = replay(log)
+  assert.is(replayed.difference, null)
+  assert.ok(ofType(log, 'TaskAccepted').every(({ data }) => data.reason === 'it can be solved'))
+  assert.ok(ofType(log, 'TaskAccepted').length > 0)
+  log.close()
+})
+
+test('a recorded run is rescored under rules that it never saw', async () => {
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  await loadRules(smallConfig(MINE))
+  const set = [`learning.module=${MODULE}`, 'learning.reward=no-repeats', 'adaptation.rule=ever-solved']
+  const { after, before, flipped } = rescore(log, set)
+  assert.ok(after.accepted >= before.accepted)
+  assert.ok(flipped.every(({ after }) => ['it can be solved', 'nobody solved it'].includes(after.reason)))
+  assert.not.equal(after.trainedSteps, before.trainedSteps)
+  log.close()
+})
+
+test.run()
