@@ -1,23 +1,15 @@
 /** docs/machines/<role>.md: a diagram and tables from each decider's machine. */
 import type { AnyStateNode, AnyTransitionDefinition } from 'xstate'
-import { adapterDecider } from '../../src/actors/adapter/machine.ts'
 import type { Decider } from '../../src/actors/decider/decider.ts'
-import { environmentDecider } from '../../src/actors/environment/machine.ts'
-import { headDecider } from '../../src/actors/head/machine.ts'
-import { policyDecider } from '../../src/actors/policy/machine.ts'
-import { rewardModelDecider } from '../../src/actors/reward-model/machine.ts'
+import { decidersOf } from '../../src/actors/deciders.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { GeneratedDoc } from './generated.ts'
 
 export function machineDocs(): GeneratedDoc[] {
-  const config = loadConfig({})
-  return [
-    headDecider(config),
-    environmentDecider(config),
-    policyDecider(config),
-    rewardModelDecider(config),
-    adapterDecider(config),
-  ].map((decider) => ({ path: `docs/machines/${decider.role}.md`, text: page(decider) }))
+  return decidersOf(loadConfig({})).map((decider) => ({
+    path: `docs/machines/${decider.role}.md`,
+    text: page(decider),
+  }))
 }
 
 function page({ role, machine, version }: Decider): string {
@@ -27,7 +19,7 @@ function page({ role, machine, version }: Decider): string {
   const reactions = nodes.flatMap((node) =>
     transitionsOf(node)
       .filter(({ target }) => target === undefined || target.length === 0)
-      .map((transition) => `| ${shortName(node)} | ${transition.eventType} | ${actionsOf(transition)} |`),
+      .map((transition) => `| ${shortName(node)} | ${transition.eventType} | ${row(transition)} |`),
   )
   return [
     `# The ${role} decider`,
@@ -36,11 +28,12 @@ function page({ role, machine, version }: Decider): string {
     '',
     `${root.description} Version ${version} of its rules.`,
     '',
-    'An arrow says: event [condition] / actions. Without an event it is taken as soon as its condition holds.',
+    'An arrow says: event [condition] / actions. Without an event it is taken as soon as its condition holds; of several',
+    'arrows the first that holds is taken. `any` stands for every state of its box.',
     '',
     '```mermaid',
     'stateDiagram-v2',
-    ...diagram(root, '  '),
+    ...diagram(root),
     '```',
     '',
     '| state | meaning |',
@@ -50,48 +43,80 @@ function page({ role, machine, version }: Decider): string {
       ? []
       : [
           '',
-          'What it takes note of without leaving its state:',
+          'What it takes note of without leaving its state; of several rows of an event the first whose condition holds:',
           '',
-          '| in | event | actions |',
-          '| --- | --- | --- |',
+          '| in | event | condition | actions |',
+          '| --- | --- | --- | --- |',
         ]),
     ...reactions,
     '',
   ].join('\n')
 }
 
-/** Arrows that leave their composite state stand outside it: inside, Mermaid would take the target for another state. */
-function diagram(root: AnyStateNode, indent: string): string[] {
+/**
+ * An arrow to a state of the same box, or from the box to a state in it, stands inside; every other arrow outside, or
+ * Mermaid would take its target for another state.
+ */
+function diagram(root: AnyStateNode): string[] {
   const outside: string[] = []
   const level = (node: AnyStateNode, margin: string): string[] => {
-    const lines: string[] = []
     const [initial] = node.initial?.target ?? []
-    if (initial) lines.push(`${margin}[*] --> ${initial.key}`)
+    const lines = initial ? [`${margin}[*] --> ${initial.key}`] : []
+    if (node !== root && arrowsOf(node).some(({ target }) => within(target, node)))
+      lines.push(`${margin}state "any" as ${anyOf(node)}`)
+    for (const arrow of node === root ? [] : arrowsOf(node))
+      if (within(arrow.target, node))
+        lines.push(`${margin}${anyOf(node)} --> ${arrow.target.key}${label(arrow)}`)
     for (const child of Object.values(node.states) as AnyStateNode[]) {
       if (Object.keys(child.states).length > 0)
         lines.push(`${margin}state ${child.key} {`, ...level(child, `${margin}  `), `${margin}}`)
-      for (const transition of transitionsOf(child))
-        for (const target of transition.target ?? []) {
-          const name = label(transition)
-          const arrow = `${child.key} --> ${target.key}${name === '' ? '' : ` : ${name}`}`
-          if (target.parent === node) lines.push(margin + arrow)
-          else outside.push(indent + arrow)
-        }
+      for (const arrow of arrowsOf(child)) {
+        const line = `${child.key} --> ${arrow.target.key}${label(arrow)}`
+        if (arrow.target.parent === node) lines.push(margin + line)
+        else if (!within(arrow.target, child)) outside.push(`  ${line}`)
+      }
+      if (child.type === 'final') lines.push(`${margin}${child.key} --> [*]`)
     }
     return lines
   }
-  return [...level(root, indent), ...outside]
+  return [...level(root, '  '), ...outside]
 }
 
-function label(transition: AnyTransitionDefinition): string {
+type Arrow = { readonly transition: AnyTransitionDefinition; readonly target: AnyStateNode }
+
+function arrowsOf(node: AnyStateNode): Arrow[] {
+  return transitionsOf(node).flatMap((transition) =>
+    (transition.target ?? []).map((target) => ({ transition, target })),
+  )
+}
+
+/** The name in the diagram of all states of a box. */
+function anyOf(box: AnyStateNode): string {
+  return `any_${box.key}`
+}
+
+function within(node: AnyStateNode, box: AnyStateNode): boolean {
+  return node.parent !== undefined && (node.parent === box || within(node.parent, box))
+}
+
+function label({ transition }: Arrow): string {
+  const condition = conditionOf(transition)
   const actions = actionsOf(transition)
-  return [
+  const parts = [
     transition.eventType,
-    typeof transition.guard === 'string' ? `[${transition.guard}]` : '',
+    condition === '' ? '' : `[${condition}]`,
     actions === '' ? '' : `/ ${actions}`,
-  ]
-    .filter((part) => part !== '')
-    .join(' ')
+  ].filter((part) => part !== '')
+  return parts.length === 0 ? '' : ` : ${parts.join(' ')}`
+}
+
+function row(transition: AnyTransitionDefinition): string {
+  const { description } = transition
+  return `${conditionOf(transition)} | ${actionsOf(transition)}${description ? ` (${description})` : ''}`
+}
+
+function conditionOf({ guard }: AnyTransitionDefinition): string {
+  return typeof guard === 'string' ? guard : ''
 }
 
 function actionsOf({ actions }: AnyTransitionDefinition): string {

@@ -1,4 +1,6 @@
+/** The deciders of a run: the one list of them. */
 import type { Config } from '../config.ts'
+import type { Role } from '../events/envelope.ts'
 import { adapterDecider } from './adapter/machine.ts'
 import type { Decider } from './decider/decider.ts'
 import { environmentDecider } from './environment/machine.ts'
@@ -6,9 +8,19 @@ import { headDecider } from './head/machine.ts'
 import { policyDecider } from './policy/machine.ts'
 import { rewardModelDecider } from './reward-model/machine.ts'
 
+const DECIDERS: Readonly<Record<Role, (config: Config) => Decider>> = {
+  head: headDecider,
+  environment: environmentDecider,
+  policy: policyDecider,
+  'reward-model': rewardModelDecider,
+  adapter: adapterDecider,
+}
+
+export function deciderOf(role: Role, config: Config): Decider {
+  return DECIDERS[role](config)
+}
+
 /** All who decide anything in a run. */
 export function decidersOf(config: Config): readonly Decider[] {
-  return [headDecider, environmentDecider, policyDecider, rewardModelDecider, adapterDecider].map((make) =>
-    make(config),
-  )
+  return Object.values(DECIDERS).map((make) => make(config))
 }

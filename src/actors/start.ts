@@ -15,7 +15,7 @@ import type { Role } from '../events/envelope.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
 import { type User, workerOf } from '../events/users.ts'
 import { loadRules } from '../learning/registry.ts'
-import type { Decider } from './decider/decider.ts'
+import { deciderOf } from './deciders.ts'
 import { PARENT_PIPE } from './head/children.ts'
 import { readEvents } from './rollout/log-queries.ts'
 import { startActor } from './runtime/actor.ts'
@@ -54,7 +54,7 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
       address,
       worker,
       note,
-      decider: further ? undefined : await openDecider(role, first),
+      decider: further ? undefined : deciderOf(role, first),
       heartbeatMs: config.run.heartbeatSeconds * 1000,
       attempts: config.run.attempts,
     })
@@ -114,21 +114,6 @@ function parentGone(): Promise<void> {
     process.on('SIGINT', () => {})
     process.stdin.on('end', () => process.exit(0)).resume()
   })
-}
-
-async function openDecider(role: Role, config: Config): Promise<Decider> {
-  switch (role) {
-    case 'environment':
-      return (await import('./environment/machine.ts')).environmentDecider(config)
-    case 'policy':
-      return (await import('./policy/machine.ts')).policyDecider(config)
-    case 'reward-model':
-      return (await import('./reward-model/machine.ts')).rewardModelDecider(config)
-    case 'adapter':
-      return (await import('./adapter/machine.ts')).adapterDecider(config)
-    case 'head':
-      return (await import('./head/machine.ts')).headDecider(config)
-  }
 }
 
 /** Only what a role needs is loaded: a process that plays episodes holds no tensors. */

@@ -9,7 +9,7 @@ const LANCZOS = [
 export function logGamma(x: number): number {
   if (x < 0.5) return Math.log(Math.PI / Math.sin(Math.PI * x)) - logGamma(1 - x)
   let sum = 0.99999999999980993
-  for (const [i, coefficient] of LANCZOS.entries()) sum += coefficient / (x + i)
+  for (let i = 0; i < LANCZOS.length; i++) sum += LANCZOS[i] / (x + i)
   const t = x + 6.5
   return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(sum)
 }
@@ -36,22 +36,24 @@ export function betaQuantile(p: number, a: number, b: number): number {
 }
 
 function continuedFraction(x: number, a: number, b: number): number {
-  const tiny = 1e-300
-  const guard = (value: number) => (Math.abs(value) < tiny ? tiny : value)
   let c = 1
-  let d = 1 / guard(1 - ((a + b) * x) / (a + 1))
+  let d = 1 / awayFromZero(1 - ((a + b) * x) / (a + 1))
   let fraction = d
   for (let m = 1; m <= 400; m++) {
     const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m))
-    d = 1 / guard(1 + even * d)
-    c = guard(1 + even / c)
+    d = 1 / awayFromZero(1 + even * d)
+    c = awayFromZero(1 + even / c)
     fraction *= d * c
     const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1))
-    d = 1 / guard(1 + odd * d)
-    c = guard(1 + odd / c)
+    d = 1 / awayFromZero(1 + odd * d)
+    c = awayFromZero(1 + odd / c)
     const change = d * c
     fraction *= change
     if (Math.abs(change - 1) < 1e-15) break
   }
   return fraction
+}
+
+function awayFromZero(value: number): number {
+  return Math.abs(value) < 1e-300 ? 1e-300 : value
 }

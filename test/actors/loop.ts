@@ -1,18 +1,8 @@
 /** A whole run in one process: the five deciders on a log in memory, and the simulated learner as their workers. */
-import { adapterDecider } from '../../src/actors/adapter/machine.ts'
-import {
-  type Decider,
-  type Job,
-  type Output,
-  type RunningDecider,
-  startDecider,
-} from '../../src/actors/decider/decider.ts'
+import { type Job, type Output, type RunningDecider, startDecider } from '../../src/actors/decider/decider.ts'
 import type { Judge, LoadTasks, RewriteTask, Train } from '../../src/actors/decider/jobs.ts'
 import { slotName } from '../../src/actors/decider/names.ts'
-import { environmentDecider } from '../../src/actors/environment/machine.ts'
-import { headDecider } from '../../src/actors/head/machine.ts'
-import { policyDecider } from '../../src/actors/policy/machine.ts'
-import { rewardModelDecider } from '../../src/actors/reward-model/machine.ts'
+import { decidersOf } from '../../src/actors/deciders.ts'
 import {
   simulatedColdStart,
   simulatedJudge,
@@ -43,16 +33,6 @@ export function smallConfig(changes: Record<string, Record<string, unknown>> = {
   return parseConfig(
     Object.fromEntries([...sections].map((name) => [name, { ...base[name], ...changes[name] }])),
   )
-}
-
-export function allDeciders(config: Config): readonly Decider[] {
-  return [
-    headDecider(config),
-    environmentDecider(config),
-    policyDecider(config),
-    rewardModelDecider(config),
-    adapterDecider(config),
-  ]
 }
 
 export function runStarted(config: Config): NewEvent {
@@ -95,7 +75,7 @@ export function playLoop({ config, order, restartAt, fails, interventions = [] }
   let lanes: NewEvent[][] = []
   const decisions = new Map<Role, NewEvent[]>()
   const asked = new Set<string>()
-  let deciders = allDeciders(config).map(startDecider)
+  let deciders = decidersOf(config).map(startDecider)
 
   function take(role: Role, outputs: readonly Output[]): void {
     for (const output of outputs) {
@@ -194,7 +174,7 @@ export function playLoop({ config, order, restartAt, fails, interventions = [] }
   while (true) {
     if (intervene(log.length)) continue
     if (restarts.delete(log.length)) {
-      deciders = allDeciders(config).map(startDecider)
+      deciders = decidersOf(config).map(startDecider)
       asked.clear()
       lanes = []
       decisions.clear()

@@ -1,7 +1,9 @@
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { startDecider } from '../../src/actors/decider/decider.ts'
 import type { Judge, RewriteTask, Train } from '../../src/actors/decider/jobs.ts'
+import { decidersOf } from '../../src/actors/deciders.ts'
 import type { EventData, EventType, LoggedEvent } from '../../src/events/catalogue.ts'
 import { CATALOGUE } from '../../src/events/catalogue.ts'
 import { facts, type Loop, playLoop, shuffled, smallConfig } from './loop.ts'
@@ -217,6 +219,20 @@ test('what the judge found fault with in failed rollouts reaches the rewriter, t
   const easier = rewrites.find(({ direction }) => direction === 'easier')!
   assert.match(easier.critique, /^\d+x simulated: /)
   assert.ok(easier.taken.includes(easier.parent))
+})
+
+test('what a decider absorbs is what its machine would have done', () => {
+  for (const changes of [{}, { rewardModel: { judging: 'group' } }, SETTINGS['evaluation judged']]) {
+    const { log } = playLoop({ config: smallConfig(changes), order: shuffled(7) })
+    for (const decider of decidersOf(smallConfig(changes))) {
+      if (!decider.absorb) continue
+      const [short, long] = [decider, { ...decider, absorb: undefined }].map(startDecider)
+      for (const event of log) {
+        assert.equal(short.handle(event), long.handle(event))
+        assert.equal([short.state(), short.context()], [long.state(), long.context()])
+      }
+    }
+  }
 })
 
 test('evaluation uses the same seeds every time', () => {

@@ -16,7 +16,9 @@ test('at every moment before the end the head can say what it waits for, from wh
     const waits = awaitedBy(head.context() as HeadContext, config)
     // Between the head's own decision and its event nothing is awaited but the log itself.
     const own =
-      head.state() === 'open.playing' || event.type === 'RunCompleted' || head.state() === 'finished'
+      head.state() === 'open.iterating.playing' ||
+      event.type === 'RunCompleted' ||
+      head.state() === 'finished'
     assert.ok(waits.length > 0 || own, `${event.type} at ${event.position}: ${head.state()}`)
     for (const { since, deadline } of waits) assert.ok(since >= 1000 && deadline > since)
   }

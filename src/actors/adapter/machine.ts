@@ -1,12 +1,24 @@
 /** The adapter's decider: which active tasks need a harder or an easier candidate, and what their failures have in common. */
 import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
+import type { Direction } from '../../environments/port.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import { seedOf } from '../../random.ts'
-import { BOOK_ENTRIES, BOOK_EVENTS, type Books, bookkeeping } from '../decider/bookkeeping.ts'
-import { type Group, groupOver, type IterationBook, inOrder, needOf, tallyOf } from '../decider/books.ts'
+import {
+  BOOK_ENTRIES,
+  BOOK_EVENTS,
+  type Books,
+  bookkeeping,
+  bookOf,
+  type Group,
+  groupOver,
+  type IterationBook,
+  inOrder,
+  needOf,
+  tallyOf,
+} from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
-import { askFor, doneBy, fold } from '../decider/fold.ts'
+import { askFor, decide, doneBy, fold } from '../decider/fold.ts'
 import type { RewriteTask } from '../decider/jobs.ts'
 import { byText } from '../decider/names.ts'
 
@@ -16,6 +28,8 @@ export type AdapterContext = {
   readonly complaints: Map<number, Map<string, readonly string[]>>
   /** Every task that a training slot ever held or was proposed, by slot. */
   readonly versions: Map<string, string[]>
+  /** The group of which everything is known since the last event, until it is weighed. */
+  known: { readonly book: IterationBook; readonly group: Group } | null
   /** Rewrites that are asked for and not answered. */
   outstanding: number
 }
@@ -25,40 +39,43 @@ type Context = AdapterContext
 export function adapterDecider(config: Config): Decider {
   const judging = config.rewardModel.mode !== 'off'
 
-  /** A rewrite as soon as all that is to be known of the group is known, once. */
-  function rewriteIfDue(context: Context, iteration: number, slot: string): Output[] {
-    const book = context.books.get(iteration)
-    const group = book?.groups.get(slot)
-    if (!book || !group || !groupOver(book, group)) return []
-    if (judging && group.judged < group.scored.length) return []
-    const direction = needOf(book, group, config)
-    if (direction === null) return []
-    context.outstanding++
-    return [
-      askFor<RewriteTask>(
-        'rewrite',
-        doneBy('TaskProposed', { slot, iteration }),
-        {
-          iteration,
-          slot,
-          parent: group.task,
-          direction,
-          parentAccuracy: tallyOf(group),
-          critique: critiqueOf(context, book, group),
-          taken: context.versions.get(slot) ?? [group.task],
-          seed: seedOf(config.run.seed, 'rewrite', iteration, slot),
-        },
-        config.run.deadlines.rewriteSeconds,
-      ),
-    ]
+  function needs(context: Context): Direction | null {
+    return context.known && needOf(context.known.book, context.known.group, config)
+  }
+
+  function rewrite(direction: Direction) {
+    return decide((context: Context) => {
+      const { book, group } = context.known!
+      context.known = null
+      context.outstanding++
+      const { iteration } = book
+      const { slot, task } = group
+      return [
+        askFor<RewriteTask>(
+          'rewrite',
+          doneBy('TaskProposed', { slot, iteration }),
+          {
+            iteration,
+            slot,
+            parent: task,
+            direction,
+            parentAccuracy: tallyOf(group),
+            critique: critiqueOf(context, iteration, group),
+            taken: context.versions.get(slot) ?? [task],
+            seed: seedOf(config.run.seed, 'rewrite', iteration, slot),
+          },
+          config.run.deadlines.rewriteSeconds,
+        ),
+      ]
+    })
   }
 
   /** The commonest complaints about the failed rollouts: each counts once a rollout. */
-  function critiqueOf({ complaints }: Context, book: IterationBook, group: Group): string {
+  function critiqueOf({ complaints }: Context, iteration: number, group: Group): string {
     const counts = new Map<string, number>()
     for (const { id, success } of inOrder(group.scored))
       if (!success)
-        for (const text of new Set(complaints.get(book.iteration)?.get(id)))
+        for (const text of new Set(complaints.get(iteration)?.get(id)))
           counts.set(text, (counts.get(text) ?? 0) + 1)
     return [...counts]
       .sort(([a, countA], [b, countB]) => countB - countA || byText(a, b))
@@ -70,6 +87,9 @@ export function adapterDecider(config: Config): Decider {
   const machine = setup({
     types: { context: {} as Context, events: {} as LoggedEvent, emitted: {} as Output },
     guards: {
+      groupKnown: ({ context }) => context.known !== null,
+      isTooEasy: ({ context }) => needs(context) === 'harder',
+      isTooHard: ({ context }) => needs(context) === 'easier',
       rewritesOutstanding: ({ context }) => context.outstanding > 0,
       allAnswered: ({ context }) => context.outstanding === 0,
     },
@@ -77,50 +97,56 @@ export function adapterDecider(config: Config): Decider {
       ...bookkeeping<Context>(),
       rememberTask: fold('TaskAdded', ({ versions }: Context, { split, slot, task }) => {
         if (split === 'train') versions.set(slot, [task.id])
-        return undefined
       }),
       rememberProposal: fold('TaskProposed', (context: Context, { slot, task }) => {
         context.versions.get(slot)?.push(task.id)
         context.outstanding--
-        return undefined
       }),
       noteRefusal: fold('TaskRejected', (context: Context, { task }) => {
         if (task === null) context.outstanding--
-        return undefined
       }),
       noteComplaints: fold(
         'TrajectoryJudged',
-        (context: Context, { purpose, iteration, rollout, complaints }) => {
-          if (purpose !== 'train' || complaints.length === 0 || !context.books.has(iteration))
-            return undefined
-          const ofIteration = context.complaints.get(iteration) ?? new Map<string, readonly string[]>()
+        ({ books, complaints: kept }: Context, { purpose, iteration, rollout, complaints }) => {
+          if (purpose !== 'train' || complaints.length === 0 || !books.has(iteration)) return
+          const ofIteration = kept.get(iteration) ?? new Map<string, readonly string[]>()
           ofIteration.set(
             rollout,
             complaints.map(({ critique }) => critique),
           )
-          context.complaints.set(iteration, ofIteration)
-          return undefined
+          kept.set(iteration, ofIteration)
         },
       ),
-      rewriteIfDue: fold('TrajectoryCompleted', (context: Context, { purpose, iteration, slot }) =>
-        purpose === 'train' ? rewriteIfDue(context, iteration, slot) : [],
+      noteGroup: fold(
+        ['TrajectoryCompleted', 'RolloutFailed', 'TrajectoryJudged'],
+        (context: Context, about) => {
+          const book = bookOf(context.books, about)
+          const group = book?.groups.get(about.slot)
+          if (!book || group?.purpose !== 'train' || !groupOver(book, group)) return
+          if (!judging || group.judged === group.scored.length) context.known = { book, group }
+        },
       ),
-      rewriteIfDueAfterFailure: fold('RolloutFailed', (context: Context, { purpose, iteration, slot }) =>
-        purpose === 'train' ? rewriteIfDue(context, iteration, slot) : [],
-      ),
-      rewriteIfDueAfterVerdict: fold('TrajectoryJudged', (context: Context, { purpose, iteration, slot }) =>
-        purpose === 'train' ? rewriteIfDue(context, iteration, slot) : [],
-      ),
+      askForHarder: rewrite('harder'),
+      askForEasier: rewrite('easier'),
+      leaveTask: decide((context: Context) => {
+        context.known = null
+        return []
+      }),
       closeIteration: fold('IterationCompleted', (context: Context, { iteration }) => {
         context.books.delete(iteration)
         context.complaints.delete(iteration)
-        return undefined
       }),
     },
   }).createMachine({
     id: 'adapter',
     description: 'Decides which tasks need a harder or an easier candidate.',
-    context: () => ({ books: new Map(), complaints: new Map(), versions: new Map(), outstanding: 0 }),
+    context: () => ({
+      books: new Map(),
+      complaints: new Map(),
+      versions: new Map(),
+      known: null,
+      outstanding: 0,
+    }),
     initial: 'idle',
     states: {
       idle: { description: 'No run yet.', on: { RunStarted: { target: 'serving' } } },
@@ -129,26 +155,40 @@ export function adapterDecider(config: Config): Decider {
         on: {
           ...BOOK_ENTRIES,
           TaskAdded: { actions: 'rememberTask' },
-          TrajectoryCompleted: { actions: ['enterTrajectory', 'rewriteIfDue'] },
-          RolloutFailed: { actions: ['enterFailure', 'rewriteIfDueAfterFailure'] },
-          TrajectoryJudged: { actions: ['enterJudged', 'noteComplaints', 'rewriteIfDueAfterVerdict'] },
+          TrajectoryCompleted: { actions: ['enterRollout', 'noteGroup'] },
+          RolloutFailed: { actions: ['enterRollout', 'noteGroup'] },
+          TrajectoryJudged: { actions: ['enterJudged', 'noteComplaints', 'noteGroup'] },
           TaskProposed: { actions: 'rememberProposal' },
-          TaskRejected: { actions: ['enterRejected', 'noteRefusal'] },
+          TaskRejected: { actions: ['enterDecision', 'noteRefusal'] },
           IterationCompleted: { actions: 'closeIteration' },
           RunCompleted: { target: 'finished' },
         },
         states: {
           watching: {
-            description: 'Accuracies and complaints come in.',
-            always: { guard: 'rewritesOutstanding', target: 'rewriting' },
+            description: 'Accuracies and complaints come in; no rewrite is outstanding.',
+            always: [
+              { guard: 'groupKnown', target: 'weighing' },
+              { guard: 'rewritesOutstanding', target: 'rewriting' },
+            ],
           },
           rewriting: {
             description: 'Rewrites are asked for and not all answered.',
-            always: { guard: 'allAnswered', target: 'watching' },
+            always: [
+              { guard: 'groupKnown', target: 'weighing' },
+              { guard: 'allAnswered', target: 'watching' },
+            ],
+          },
+          weighing: {
+            description: 'All is known of a group of rollouts: whether its task needs another beside it.',
+            always: [
+              { guard: 'isTooEasy', target: 'rewriting', actions: 'askForHarder' },
+              { guard: 'isTooHard', target: 'rewriting', actions: 'askForEasier' },
+              { target: 'watching', actions: 'leaveTask' },
+            ],
           },
         },
       },
-      finished: { description: 'The run is over.' },
+      finished: { type: 'final', description: 'The run is over.' },
     },
   })
 
@@ -163,7 +203,7 @@ export function adapterDecider(config: Config): Decider {
       'IterationCompleted',
       'RunCompleted',
     ] as const),
-    version: 1,
+    version: 2,
     withConfig: adapterDecider,
   }
 }

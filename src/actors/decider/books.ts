@@ -1,17 +1,18 @@
 /**
- * What an iteration's rollouts amount to so far, as a fold of the log: every decider keeps such books, and all reach the
- * same figures whatever the order of arrival.
+ * Books of the open iterations: what their rollouts amount to so far. Most deciders keep such books of their own from the
+ * log, and all reach the same figures whatever the order of arrival.
  */
 import type { Config } from '../../config.ts'
 import type { Direction } from '../../environments/port.ts'
-import type { EventData } from '../../events/catalogue.ts'
+import type { EventData, EventType } from '../../events/catalogue.ts'
 import { adaptationNeed } from '../../learning/acceptance.ts'
 import type { Tally } from '../../learning/filters.ts'
+import { fold } from './fold.ts'
 import type { LearnableGroup } from './jobs.ts'
 import { byText } from './names.ts'
 
 /** A rollout with an outcome. */
-export type Scored = {
+export type ScoredRollout = {
   readonly id: string
   readonly index: number
   readonly success: boolean
@@ -23,7 +24,7 @@ export type Group = {
   readonly task: string
   readonly purpose: 'train' | 'candidate'
   /** In order of arrival. */
-  readonly scored: Scored[]
+  readonly scored: ScoredRollout[]
   successes: number
   /** Rollouts that came to an end, with an outcome or without. */
   ended: number
@@ -48,6 +49,9 @@ export type IterationBook = {
   /** Candidates that are neither accepted nor rejected. */
   undecided: number
 }
+
+/** Open iterations by number; evaluations (iteration 0 is nothing else) have no book. */
+export type Books = Map<number, IterationBook>
 
 export function openBook({
   iteration,
@@ -88,45 +92,41 @@ export function enterPlan(book: IterationBook, plan: EventData<'IterationPlanned
   }
 }
 
-/** Enters a trajectory; an abstained outcome ends its rollout without one. Returns its group. */
-export function enterTrajectory(
-  book: IterationBook,
-  { slot, rollout, index, outcome, steps }: EventData<'TrajectoryCompleted'>,
-): Group | undefined {
-  const group = enterEnd(book, slot)
-  if (!group || outcome.kind !== 'scored') return group
-  group.scored.push({ id: rollout, index, success: outcome.success, steps })
-  if (outcome.success) group.successes++
-  book.scored++
-  return group
-}
+type Ended = EventData<'TrajectoryCompleted'> | EventData<'RolloutFailed'>
 
-/** A rollout without an outcome leaves its group. */
-export function enterFailure(book: IterationBook, { slot }: EventData<'RolloutFailed'>): Group | undefined {
-  return enterEnd(book, slot)
-}
-
-function enterEnd(book: IterationBook, slot: string): Group | undefined {
-  const group = book.groups.get(slot)
-  if (!group) return undefined
+/** Enters a rollout that ended: one that failed, or whose outcome is abstained, leaves its group. */
+export function enterRollout(book: IterationBook, rollout: Ended): void {
+  const group = book.groups.get(rollout.slot)
+  if (!group) return
   group.ended++
   book.ended++
-  return group
+  if (!('outcome' in rollout) || rollout.outcome.kind !== 'scored') return
+  const { success } = rollout.outcome
+  group.scored.push({ id: rollout.rollout, index: rollout.index, success, steps: rollout.steps })
+  if (success) group.successes++
+  book.scored++
 }
 
-export function enterJudged(book: IterationBook, slot: string): Group | undefined {
+function enterJudged(book: IterationBook, slot: string): void {
   const group = book.groups.get(slot)
-  if (!group) return undefined
+  if (!group) return
   group.judged++
   book.judged++
-  return group
 }
 
-export function enterDecision(book: IterationBook, slot: string, accepted: boolean): void {
+function enterDecision(book: IterationBook, slot: string, accepted: boolean): void {
   const group = book.groups.get(slot)
   if (group?.purpose !== 'candidate' || group.accepted !== null) return
   group.accepted = accepted
   book.undecided--
+}
+
+/** The open book of a rollout of training; none of an evaluation. */
+export function bookOf(
+  books: Books,
+  { purpose, iteration }: Pick<Ended, 'purpose' | 'iteration'>,
+): IterationBook | undefined {
+  return purpose === 'evaluation' ? undefined : books.get(iteration)
 }
 
 /** All rollouts of a group are over. */
@@ -169,7 +169,7 @@ export function rolloutsOf({ scored }: Group): string[] {
   return inOrder(scored).map(({ id }) => id)
 }
 
-export function inOrder(scored: readonly Scored[]): Scored[] {
+export function inOrder(scored: readonly ScoredRollout[]): ScoredRollout[] {
   return [...scored].sort((a, b) => a.index - b.index)
 }
 
@@ -183,3 +183,46 @@ export function needOf(book: IterationBook, group: Group, config: Config): Direc
   if (group.purpose !== 'train' || group.scored.length < environment.minGroupSize) return null
   return adaptationNeed(tallyOf(group), { harderAt: adaptation.high, easierAt: adaptation.low })
 }
+
+type WithBooks = { readonly books: Books }
+
+/** The named actions, for `setup`. A book that is closed already takes no more entries. */
+export function bookkeeping<Context extends WithBooks>() {
+  return {
+    openBook: fold('IterationStarted', ({ books }: Context, started) => {
+      if (started.iteration > 0) books.set(started.iteration, openBook(started))
+    }),
+    enterPlan: fold('IterationPlanned', ({ books }: Context, plan) => {
+      const book = books.get(plan.iteration)
+      if (book) enterPlan(book, plan)
+    }),
+    enterRollout: fold(['TrajectoryCompleted', 'RolloutFailed'], ({ books }: Context, rollout) => {
+      const book = bookOf(books, rollout)
+      if (book) enterRollout(book, rollout)
+    }),
+    enterJudged: fold('TrajectoryJudged', ({ books }: Context, judged) => {
+      const book = bookOf(books, judged)
+      if (book) enterJudged(book, judged.slot)
+    }),
+    enterDecision: fold(
+      ['TaskAccepted', 'TaskRejected'],
+      ({ books }: Context, { iteration, slot, task }, { type }) => {
+        const book = task === null ? undefined : books.get(iteration)
+        if (book) enterDecision(book, slot, type === 'TaskAccepted')
+      },
+    ),
+  }
+}
+
+/** The transitions that go with them. */
+export const BOOK_ENTRIES = {
+  IterationStarted: { actions: 'openBook' },
+  IterationPlanned: { actions: 'enterPlan' },
+  TrajectoryCompleted: { actions: 'enterRollout' },
+  RolloutFailed: { actions: 'enterRollout' },
+  TrajectoryJudged: { actions: 'enterJudged' },
+  TaskAccepted: { actions: 'enterDecision' },
+  TaskRejected: { actions: 'enterDecision' },
+} as const
+
+export const BOOK_EVENTS = Object.keys(BOOK_ENTRIES) as readonly (keyof typeof BOOK_ENTRIES & EventType)[]

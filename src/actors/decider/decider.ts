@@ -1,6 +1,9 @@
 /**
  * A decider is the pure half of a role: an XState machine whose only inputs are events in log order and whose only
  * outputs are new events and requests for work. No clock, no randomness, no I/O: the same log gives the same outputs.
+ *
+ * Its actions change the machine's context in place, unlike those of most XState machines: a context belongs to one running
+ * decider, and a replay feeds it millions of events. So a snapshot is worth only what it shows before the next event.
  */
 import { type AnyStateMachine, createActor, type InspectionEvent } from 'xstate'
 import { type Config, loggedConfig } from '../../config.ts'
@@ -30,8 +33,9 @@ export type Decider = {
   readonly machine: AnyStateMachine
   readonly interests: ReadonlySet<EventType>
   /**
-   * Folds an event straight into the machine's context where it can neither change the state nor lead to an output, and
-   * says so; false hands it to the machine. For the type that comes a hundred times as often as all others.
+   * The short way round the machine for the type of event that comes a hundred times as often as all others: where the
+   * machine would only fold it into the context, with no other state and no output, this does the same and says true. The
+   * transition that it stands for is in the machine too, and a test holds both to the same result.
    */
   readonly absorb?: (context: unknown, event: LoggedEvent) => boolean
   /** Raised when the machine's context or rules change: snapshots of another version are discarded. */

@@ -1,4 +1,7 @@
-/** The few words in which every decider is written. */
+/**
+ * How a decider writes down its rules. `fold` enters an event in the context, `ask` and `decide` ask for events and work,
+ * `when` is a guard that looks at the event.
+ */
 import { enqueueActions, type MachineContext } from 'xstate'
 import {
   type EventData,
@@ -9,33 +12,54 @@ import {
 } from '../../events/catalogue.ts'
 import type { Output } from './decider.ts'
 
-/**
- * A machine's action for one type of event: changes the context in place and may return what it asks for. In place,
- * because a context belongs to one running decider and a replay feeds it millions of events; as `enqueueActions`, because
- * XState resolves those before it looks at the next guards, and they may emit.
- */
+/** An action that enters events of one type, or of several that mean the same to it, by changing the context in place. */
 export function fold<Context extends MachineContext, Type extends EventType>(
-  type: Type,
-  apply: (context: Context, data: EventData<Type>, event: LoggedEvent<Type>) => readonly Output[] | undefined,
+  types: Type | readonly Type[],
+  enter: (context: Context, data: EventData<Type>, event: LoggedEvent<Type>) => void,
+) {
+  return decide<Context>((context, event) => {
+    if (isOf(types, event)) enter(context, event.data as EventData<Type>, event as LoggedEvent<Type>)
+    return NOTHING
+  })
+}
+
+/** An action that asks for something because of an event; it may change the context as well. */
+export function ask<Context extends MachineContext, Type extends EventType>(
+  types: Type | readonly Type[],
+  outputsOf: (context: Context, data: EventData<Type>) => readonly Output[],
+) {
+  return decide<Context>((context, event) =>
+    isOf(types, event) ? outputsOf(context, event.data as EventData<Type>) : NOTHING,
+  )
+}
+
+const NOTHING: readonly Output[] = []
+
+/**
+ * The same on the way from one state to another, whatever event led there. As `enqueueActions`, because XState carries
+ * those out before it looks at the next guards, and they may emit.
+ */
+export function decide<Context extends MachineContext>(
+  outputsOf: (context: Context, event: LoggedEvent) => readonly Output[],
 ) {
   return enqueueActions<Context, LoggedEvent, undefined, LoggedEvent, never, never, never, never, Output>(
     ({ context, event, enqueue }) => {
-      if (event.type !== type) return
-      const typed = event as LoggedEvent<Type>
-      for (const output of apply(context, typed.data as EventData<Type>, typed) ?? []) enqueue.emit(output)
+      for (const output of outputsOf(context, event)) enqueue.emit(output)
     },
   )
 }
 
-/** An action on the way from one state to another, whatever event led there. */
-export function decide<Context extends MachineContext>(
-  apply: (context: Context, event: LoggedEvent) => readonly Output[] | undefined,
+/** A guard that looks at an event before it is entered; after events of other types it does not hold. */
+export function when<Context extends MachineContext, Type extends EventType>(
+  types: Type | readonly Type[],
+  holds: (context: Context, data: EventData<Type>) => boolean,
 ) {
-  return enqueueActions<Context, LoggedEvent, undefined, LoggedEvent, never, never, never, never, Output>(
-    ({ context, event, enqueue }) => {
-      for (const output of apply(context, event) ?? []) enqueue.emit(output)
-    },
-  )
+  return ({ context, event }: { readonly context: Context; readonly event: LoggedEvent }): boolean =>
+    isOf(types, event) && holds(context, event.data as EventData<Type>)
+}
+
+function isOf(types: EventType | readonly EventType[], { type }: LoggedEvent): boolean {
+  return typeof types === 'string' ? types === type : types.includes(type)
 }
 
 export function emitEvent<Type extends EventType>(type: Type, data: EventData<Type>): Output {

@@ -61,18 +61,19 @@ export function startMeasurements(
   return { measurements, requests }
 }
 
+/** Enters a rollout of the split that ended, with an outcome or without. */
 export function measure(
   measurement: Measurement,
-  { outcome, steps }: EventData<'TrajectoryCompleted'>,
+  rollout: EventData<'TrajectoryCompleted'> | EventData<'RolloutFailed'>,
 ): void {
   measurement.ended++
-  if (outcome.kind !== 'scored') return
+  if (!('outcome' in rollout) || rollout.outcome.kind !== 'scored') return
   measurement.scored++
-  measurement.steps += steps
-  if (outcome.success) measurement.successes++
+  measurement.steps += rollout.steps
+  if (rollout.outcome.success) measurement.successes++
 }
 
-export function measured({
+export function resultOf({
   iteration,
   split,
   tasks,

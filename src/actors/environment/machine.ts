@@ -3,22 +3,30 @@ import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
 import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
 import { seedOf } from '../../random.ts'
-import type { Books } from '../decider/bookkeeping.ts'
 import {
-  enterFailure,
+  type Books,
+  bookOf,
   enterPlan,
-  enterTrajectory,
+  enterRollout,
   groupOver,
   openBook,
   rolloutsOver,
+  tallyOf,
 } from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
-import { askFor, doneBy, emitEvent, fold } from '../decider/fold.ts'
+import { ask, askFor, decide, doneBy, emitEvent, fold, when } from '../decider/fold.ts'
 import type { LoadTasks } from '../decider/jobs.ts'
 import { rolloutName, slotName } from '../decider/names.ts'
 import { allTasksThere, countTask, evaluationDue, splitsOf, type TaskCounts } from '../decider/task-counts.ts'
-import { type EvaluationTasks, type Measurement, measure, measured, startMeasurements } from './evaluation.ts'
-import { closeGroup, planIteration, type Slots } from './slots.ts'
+import { type EvaluationTasks, type Measurement, measure, resultOf, startMeasurements } from './evaluation.ts'
+import {
+  acceptCandidate,
+  decisionOnGroup,
+  type PlayedGroup,
+  planIteration,
+  rejectCandidate,
+  type Slots,
+} from './slots.ts'
 
 export type EnvironmentContext = {
   readonly taskCounts: TaskCounts
@@ -30,29 +38,16 @@ export type EnvironmentContext = {
   readonly books: Books
   /** Evaluations that are being played, by iteration and split. */
   readonly measurements: Map<string, Measurement>
+  /** The group of rollouts that ended with the last event, until it is settled. */
+  played: PlayedGroup | null
+  /** The evaluation of a split that ended with the last event, until it is settled. */
+  measured: Measurement | null
 }
 
 type Context = EnvironmentContext
 
 export function environmentDecider(config: Config): Decider {
   const { run, environment, evaluation } = config
-
-  /** What one more ended rollout of a training or candidate group decides. */
-  function settle(context: Context, iteration: number, slot: string): Output[] {
-    const book = context.books.get(iteration)
-    const group = book?.groups.get(slot)
-    if (!book || !group || !groupOver(book, group)) return []
-    const decision = closeGroup(context.slots, book, group, config)
-    if (rolloutsOver(book)) context.books.delete(iteration)
-    return decision ? [decision] : []
-  }
-
-  /** What one more ended evaluation rollout decides. */
-  function settleMeasurement(context: Context, measurement: Measurement): Output[] {
-    if (measurement.ended < measurement.expected) return []
-    context.measurements.delete(`${measurement.iteration}/${measurement.split}`)
-    return [measured(measurement)]
-  }
 
   function startEvaluation(context: Context, iteration: number): Output[] {
     const { measurements, requests } = startMeasurements(context.evaluationTasks, iteration, config)
@@ -88,15 +83,46 @@ export function environmentDecider(config: Config): Decider {
     return [emitEvent('IterationPlanned', plan), ...requests]
   }
 
+  /** Takes the group that is settled off the context, and its book where it was the last one. */
+  function takePlayed(context: Context): PlayedGroup {
+    const played = context.played!
+    context.played = null
+    if (rolloutsOver(played.book)) context.books.delete(played.book.iteration)
+    return played
+  }
+
+  /** A slot whose training group is over, with so many strikes against its task. */
+  function freeSlot(strikesAfter: (strikes: number) => number) {
+    return decide((context: Context) => {
+      const { group } = takePlayed(context)
+      const slot = context.slots.get(group.slot)!
+      slot.busy = null
+      slot.last = tallyOf(group)
+      slot.strikes = strikesAfter(slot.strikes)
+      return []
+    })
+  }
+
   const machine = setup({
     types: { context: {} as Context, events: {} as LoggedEvent, emitted: {} as Output },
     guards: {
       tasksThere: ({ context }) => allTasksThere(context.taskCounts, config),
-      anythingPlayed: ({ context }) => context.books.size + context.measurements.size > 0,
+      isMeasured: when(
+        ['TrajectoryCompleted', 'RolloutFailed'],
+        (_, { purpose }) => purpose === 'evaluation',
+      ),
+      isColdStart: when('IterationStarted', (_, { iteration }) => iteration === 0),
+      evaluationDue: when('PolicyUpdated', (_, { version }) => version > 0 && evaluationDue(version, config)),
+      anythingOver: ({ context }) => context.played !== null || context.measured !== null,
+      evaluationOver: ({ context }) => context.measured !== null,
+      candidateProven: ({ context }) => context.played?.decision?.accepted === true,
+      candidateRefuted: ({ context }) => context.played?.decision?.accepted === false,
+      lostTooMany: ({ context: { played } }) =>
+        played !== null && played.group.scored.length < environment.minGroupSize,
       nothingPlayed: ({ context }) => context.books.size + context.measurements.size === 0,
     },
     actions: {
-      askForTasks: fold('RunStarted', () => [
+      askForTasks: decide(() => [
         askFor<LoadTasks>(
           'load-tasks',
           doneBy('TaskAdded', { split: 'train', slot: slotName('train', 0) }),
@@ -116,48 +142,59 @@ export function environmentDecider(config: Config): Decider {
         const { split, slot, task } = added
         if (split === 'train') {
           context.slots.set(slot, { active: task.id, candidate: null, strikes: 0, last: null, busy: null })
-          return undefined
+          return
         }
         const ofSplit = context.evaluationTasks.get(split) ?? []
         ofSplit.push({ slot, task: task.id })
         context.evaluationTasks.set(split, ofSplit)
         context.splits.set(slot, split)
-        return undefined
       }),
       enterCandidate: fold('TaskProposed', (context: Context, proposal) => {
         const { slot, task, parent, direction, parentAccuracy } = proposal
         const held = context.slots.get(slot)
         if (held) held.candidate = { task: task.id, parent, direction, parentAccuracy }
-        return undefined
       }),
-      play: fold('IterationStarted', (context: Context, started) =>
-        started.iteration === 0 ? startEvaluation(context, 0) : playIteration(context, started),
+      playIteration: ask('IterationStarted', playIteration),
+      evaluateColdStart: decide((context: Context) => startEvaluation(context, 0)),
+      evaluateVersion: ask('PolicyUpdated', (context: Context, { version }) =>
+        startEvaluation(context, version),
       ),
-      evaluateIfDue: fold('PolicyUpdated', (context: Context, { version }) =>
-        version > 0 && evaluationDue(version, config) ? startEvaluation(context, version) : [],
-      ),
-      enterTrajectory: fold('TrajectoryCompleted', (context: Context, trajectory) => {
-        const { purpose, iteration, slot, split } = trajectory
-        if (purpose === 'evaluation') {
-          const measurement = context.measurements.get(`${iteration}/${split}`)
-          if (measurement) measure(measurement, trajectory)
-          return measurement && settleMeasurement(context, measurement)
-        }
-        const book = context.books.get(iteration)
-        if (book) enterTrajectory(book, trajectory)
-        return settle(context, iteration, slot)
+      enterRollout: fold(['TrajectoryCompleted', 'RolloutFailed'], (context: Context, rollout) => {
+        const book = bookOf(context.books, rollout)
+        if (!book) return
+        enterRollout(book, rollout)
+        const group = book.groups.get(rollout.slot)
+        if (group && groupOver(book, group)) context.played = { book, group, decision: null }
       }),
-      enterFailure: fold('RolloutFailed', (context: Context, failure) => {
-        const { purpose, iteration, slot } = failure
-        if (purpose === 'evaluation') {
-          const measurement = context.measurements.get(`${iteration}/${context.splits.get(slot)}`)
-          if (measurement) measurement.ended++
-          return measurement && settleMeasurement(context, measurement)
-        }
-        const book = context.books.get(iteration)
-        if (book) enterFailure(book, failure)
-        return settle(context, iteration, slot)
+      measureRollout: fold(['TrajectoryCompleted', 'RolloutFailed'], (context: Context, rollout) => {
+        const { iteration, slot } = rollout
+        const name = `${iteration}/${context.splits.get(slot)}`
+        const measurement = context.measurements.get(name)
+        if (!measurement) return
+        measure(measurement, rollout)
+        if (measurement.ended < measurement.expected) return
+        context.measurements.delete(name)
+        context.measured = measurement
       }),
+      completeEvaluation: decide((context: Context) => {
+        const measurement = context.measured!
+        context.measured = null
+        return [resultOf(measurement)]
+      }),
+      weighCandidate: decide((context: Context) => {
+        const { played, slots } = context
+        if (played?.group.purpose === 'candidate')
+          context.played = { ...played, decision: decisionOnGroup(slots, played, config) }
+        return []
+      }),
+      acceptCandidate: decide((context: Context) => [
+        acceptCandidate(context.slots, takePlayed(context), config),
+      ]),
+      rejectCandidate: decide((context: Context) => [
+        rejectCandidate(context.slots, takePlayed(context), config),
+      ]),
+      strikeTask: freeSlot((strikes) => strikes + 1),
+      clearTask: freeSlot(() => 0),
     },
   }).createMachine({
     id: 'environment',
@@ -170,6 +207,8 @@ export function environmentDecider(config: Config): Decider {
       splits: new Map(),
       books: new Map(),
       measurements: new Map(),
+      played: null,
+      measured: null,
     }),
     initial: 'idle',
     states: {
@@ -182,25 +221,41 @@ export function environmentDecider(config: Config): Decider {
       serving: {
         initial: 'waiting',
         on: {
-          IterationStarted: { actions: 'play' },
-          TrajectoryCompleted: { actions: 'enterTrajectory' },
-          RolloutFailed: { actions: 'enterFailure' },
+          IterationStarted: [
+            { guard: 'isColdStart', target: '.playing', actions: 'evaluateColdStart' },
+            { target: '.playing', actions: 'playIteration' },
+          ],
+          PolicyUpdated: { guard: 'evaluationDue', target: '.playing', actions: 'evaluateVersion' },
+          TrajectoryCompleted: [
+            { guard: 'isMeasured', actions: 'measureRollout' },
+            { actions: 'enterRollout' },
+          ],
+          RolloutFailed: [{ guard: 'isMeasured', actions: 'measureRollout' }, { actions: 'enterRollout' }],
           TaskProposed: { actions: 'enterCandidate' },
-          PolicyUpdated: { actions: 'evaluateIfDue' },
           RunCompleted: { target: 'finished' },
         },
         states: {
-          waiting: {
-            description: 'Nothing is being played.',
-            always: { guard: 'anythingPlayed', target: 'playing' },
-          },
+          waiting: { description: 'Nothing is being played.' },
           playing: {
             description: 'Rollouts of an iteration or an evaluation are outstanding.',
-            always: { guard: 'nothingPlayed', target: 'waiting' },
+            always: [
+              { guard: 'anythingOver', target: 'settling', actions: 'weighCandidate' },
+              { guard: 'nothingPlayed', target: 'waiting' },
+            ],
+          },
+          settling: {
+            description: 'The last rollout of a group or of an evaluation is in: what follows from it.',
+            always: [
+              { guard: 'evaluationOver', target: 'playing', actions: 'completeEvaluation' },
+              { guard: 'candidateProven', target: 'playing', actions: 'acceptCandidate' },
+              { guard: 'candidateRefuted', target: 'playing', actions: 'rejectCandidate' },
+              { guard: 'lostTooMany', target: 'playing', actions: 'strikeTask' },
+              { target: 'playing', actions: 'clearTask' },
+            ],
           },
         },
       },
-      finished: { description: 'The run is over.' },
+      finished: { type: 'final', description: 'The run is over.' },
     },
   })
 
@@ -217,7 +272,7 @@ export function environmentDecider(config: Config): Decider {
       'PolicyUpdated',
       'RunCompleted',
     ] as const),
-    version: 1,
+    version: 2,
     withConfig: environmentDecider,
   }
 }

@@ -7,6 +7,7 @@ import { rulesOf } from '../../learning/registry.ts'
 import type { OpenSlot, TaskSampler } from '../../learning/rules.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import { type Group, type IterationBook, tallyOf } from '../decider/books.ts'
+import type { Output } from '../decider/decider.ts'
 import { emitEvent } from '../decider/fold.ts'
 import { byText } from '../decider/names.ts'
 
@@ -28,6 +29,15 @@ export type Slot = {
 
 export type Slots = Map<string, Slot>
 
+/** A group whose rollouts are over. */
+export type PlayedGroup = {
+  readonly book: IterationBook
+  readonly group: Group
+  /** On a candidate, once it is weighed. */
+  readonly decision: Decision | null
+}
+
+type Decision = { readonly accepted: boolean; readonly reason: string }
 type Planned = EventData<'IterationPlanned'>['groups'][number]
 
 /**
@@ -71,23 +81,13 @@ function chooseSlots(
   )
 }
 
-/** A group whose rollouts are over: a training task may be struck, a candidate takes its slot or is dropped. */
-export function closeGroup(slots: Slots, book: IterationBook, group: Group, config: Config) {
-  const slot = slots.get(group.slot)!
-  slot.busy = null
-  if (group.purpose === 'candidate') return decideCandidate(slot, book, group, config)
-  slot.last = tallyOf(group)
-  slot.strikes = group.scored.length < config.environment.minGroupSize ? slot.strikes + 1 : 0
-  return null
-}
-
 /** The rule by which a measured candidate takes its slot. `asked`: rollouts that its group was to have. */
 export function decisionOn(
   { task, parent, direction, parentAccuracy }: Candidate,
   accuracy: Tally,
   asked: number,
   config: Pick<Config, 'adaptation' | 'environment' | 'learning'>,
-): { readonly accepted: boolean; readonly reason: string } {
+): Decision {
   if (accuracy.n < config.environment.minGroupSize)
     return { accepted: false, reason: `only ${accuracy.n} of ${asked} rollouts had an outcome` }
   const { low, high, evidence, confidence, prior } = config.adaptation
@@ -97,26 +97,50 @@ export function decisionOn(
   )
 }
 
-function decideCandidate(slot: Slot, book: IterationBook, group: Group, config: Config) {
-  const { task, parent, direction, parentAccuracy } = slot.candidate!
-  const { adaptation } = config
-  const accuracy = tallyOf(group)
-  const decision = decisionOn(slot.candidate!, accuracy, book.rolloutsPerTask, config)
+/** What the rule says of a candidate whose rollouts are over. */
+export function decisionOnGroup(slots: Slots, { book, group }: PlayedGroup, config: Config): Decision {
+  return decisionOn(slots.get(group.slot)!.candidate!, tallyOf(group), book.rolloutsPerTask, config)
+}
+
+/** The candidate takes its slot. */
+export function acceptCandidate(slots: Slots, played: PlayedGroup, config: Config): Output {
+  const slot = slots.get(played.group.slot)!
+  const accepted = decisionEvent('TaskAccepted', slots, played, config)
+  slot.active = slot.candidate!.task
+  slot.last = tallyOf(played.group)
+  slot.strikes = 0
   slot.candidate = null
-  if (decision.accepted) {
-    slot.active = task
-    slot.strikes = 0
-    slot.last = accuracy
-  }
-  return emitEvent(decision.accepted ? 'TaskAccepted' : 'TaskRejected', {
+  slot.busy = null
+  return accepted
+}
+
+/** The candidate is dropped: its parent keeps the slot. */
+export function rejectCandidate(slots: Slots, played: PlayedGroup, config: Config): Output {
+  const slot = slots.get(played.group.slot)!
+  const rejected = decisionEvent('TaskRejected', slots, played, config)
+  slot.candidate = null
+  slot.busy = null
+  return rejected
+}
+
+function decisionEvent(
+  type: 'TaskAccepted' | 'TaskRejected',
+  slots: Slots,
+  played: PlayedGroup,
+  config: Config,
+): Output {
+  const { book, group, decision } = played
+  const { task, parent, direction, parentAccuracy } = slots.get(group.slot)!.candidate!
+  const { low, high } = config.adaptation
+  return emitEvent(type, {
     iteration: book.iteration,
     slot: group.slot,
     task,
     parent,
     direction,
-    accuracy,
+    accuracy: tallyOf(group),
     parentAccuracy,
-    thresholds: { low: adaptation.low, high: adaptation.high },
-    reason: decision.reason,
+    thresholds: { low, high },
+    reason: decision!.reason,
   })
 }

@@ -1,7 +1,7 @@
 /** What the head knows of the open iterations, and when one may begin or is over. */
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
-import type { Books } from '../decider/bookkeeping.ts'
+import type { Books } from '../decider/books.ts'
 import { type IterationBook, needOf, rolloutsOver, tallyOf } from '../decider/books.ts'
 import { evaluationDue, type TaskCounts } from '../decider/task-counts.ts'
 

@@ -2,7 +2,7 @@
 import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
-import { BOOK_ENTRIES, BOOK_EVENTS, bookkeeping } from '../decider/bookkeeping.ts'
+import { BOOK_ENTRIES, BOOK_EVENTS, bookkeeping } from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
 import { decide, emitEvent, fold } from '../decider/fold.ts'
 import { allTasksThere, countTask, evaluationDue } from '../decider/task-counts.ts'
@@ -21,6 +21,17 @@ export function headDecider(config: Config): Decider {
   const lastIteration = config.run.iterations
   const firstIteration = evaluationDue(0, config) ? 0 : 1
 
+  /** The run stops at the oldest open iteration; a person who resumes it excuses that iteration. */
+  function giveUp(reasonOf: (iteration: number, expected: number) => string) {
+    return decide(({ completed, books, extras }: HeadContext) => {
+      const iteration = completed + 1
+      extras.get(iteration)!.excused = true
+      return [
+        emitEvent('RunFailed', { reason: reasonOf(iteration, books.get(iteration)!.expected), iteration }),
+      ]
+    })
+  }
+
   const machine = setup({
     types: { context: {} as HeadContext, events: {} as LoggedEvent, emitted: {} as Output },
     guards: {
@@ -28,6 +39,8 @@ export function headDecider(config: Config): Decider {
         context.policyVersion >= 0 &&
         context.rewardModelVersion >= 0 &&
         allTasksThere(context.taskCounts, config),
+      noTasks: ({ context }) =>
+        noOutcomes(context) && context.books.get(context.completed + 1)?.expected === 0,
       noOutcomes: ({ context }) => noOutcomes(context),
       iterationOver: ({ context }) => iterationOver(context, config),
       allIterationsOver: ({ context }) => context.completed === lastIteration,
@@ -39,61 +52,44 @@ export function headDecider(config: Config): Decider {
       ...bookkeeping<HeadContext>(),
       noteStart: fold('RunStarted', (context: HeadContext, _, { time }) => {
         context.startedMs = time
-        return undefined
       }),
-      countTask: fold('TaskAdded', ({ taskCounts }: HeadContext, added) => {
-        countTask(taskCounts, added)
-        return undefined
-      }),
+      countTask: fold('TaskAdded', ({ taskCounts }: HeadContext, added) => countTask(taskCounts, added)),
       notePolicy: fold('PolicyUpdated', (context: HeadContext, { version }) => {
         context.policyVersion = version
-        return undefined
       }),
       noteRewardModel: fold('RewardModelUpdated', (context: HeadContext, { version }) => {
         context.rewardModelVersion = version
-        return undefined
       }),
       noteIteration: fold('IterationStarted', ({ extras }: HeadContext, { iteration }, { time }) => {
         extras.set(iteration, newExtras(time))
-        return undefined
       }),
-      countSteps: fold('TrajectoryCompleted', ({ extras }: HeadContext, trajectory) => {
-        const { iteration, purpose, outcome, steps } = trajectory
-        const open = extras.get(iteration)
-        if (open && purpose !== 'evaluation' && outcome.kind === 'scored') open.steps += steps
-        return undefined
-      }),
-      countFailure: fold('RolloutFailed', ({ extras }: HeadContext, { iteration, purpose }) => {
-        const open = extras.get(iteration)
-        if (open && purpose !== 'evaluation') open.failedRollouts++
-        return undefined
+      countRollout: fold(['TrajectoryCompleted', 'RolloutFailed'], ({ extras }: HeadContext, rollout) => {
+        const open = rollout.purpose === 'evaluation' ? undefined : extras.get(rollout.iteration)
+        if (!open) return
+        if (!('outcome' in rollout)) open.failedRollouts++
+        else if (rollout.outcome.kind === 'scored') open.steps += rollout.steps
       }),
       countProposal: fold('TaskProposed', ({ extras }: HeadContext, { iteration }) => {
         const open = extras.get(iteration)
         if (open) open.proposed++
-        return undefined
       }),
       countRefusal: fold('TaskRejected', ({ extras }: HeadContext, { iteration, task }) => {
         const open = extras.get(iteration)
         if (open && task === null) open.refused++
-        return undefined
       }),
       countAccepted: fold('TaskAccepted', ({ extras }: HeadContext, { iteration }) => {
         const open = extras.get(iteration)
         if (open) open.accepted++
-        return undefined
       }),
       countEvaluation: fold('EvaluationCompleted', ({ extras }: HeadContext, { iteration, rollouts }) => {
         const open = extras.get(iteration)
-        if (!open) return undefined
+        if (!open) return
         open.evaluatedSplits++
         open.evaluationScored += rollouts.n
-        return undefined
       }),
       countJudgedEvaluation: fold('TrajectoryJudged', ({ extras }: HeadContext, { iteration, purpose }) => {
         const open = extras.get(iteration)
         if (open && purpose === 'evaluation') open.evaluationJudged++
-        return undefined
       }),
       beginIteration: decide((context: HeadContext) => {
         context.newest++
@@ -108,16 +104,12 @@ export function headDecider(config: Config): Decider {
         return [emitEvent('IterationCompleted', result)]
       }),
       completeRun: decide(() => [emitEvent('RunCompleted', { iterations: lastIteration, metrics: {} })]),
-      giveUp: decide(({ completed, books, extras }: HeadContext) => {
-        const iteration = completed + 1
-        const { expected } = books.get(iteration)!
-        extras.get(iteration)!.excused = true
-        const reason =
-          expected === 0
-            ? `iteration ${iteration} has no task to play: all are set aside`
-            : `none of the ${expected} rollouts of iteration ${iteration} has an outcome`
-        return [emitEvent('RunFailed', { reason, iteration })]
-      }),
+      giveUpWithoutTasks: giveUp(
+        (iteration) => `iteration ${iteration} has no task to play: all are set aside`,
+      ),
+      giveUpWithoutOutcomes: giveUp(
+        (iteration, expected) => `none of the ${expected} rollouts of iteration ${iteration} has an outcome`,
+      ),
     },
   }).createMachine({
     id: 'head',
@@ -133,13 +125,13 @@ export function headDecider(config: Config): Decider {
           TaskAdded: { actions: 'countTask' },
           PolicyUpdated: { actions: 'notePolicy' },
           RewardModelUpdated: { actions: 'noteRewardModel' },
-          IterationStarted: { actions: ['openIteration', 'noteIteration'] },
-          TrajectoryCompleted: { actions: ['enterTrajectory', 'countSteps'] },
-          RolloutFailed: { actions: ['enterFailure', 'countFailure'] },
+          IterationStarted: { actions: ['openBook', 'noteIteration'] },
+          TrajectoryCompleted: { actions: ['enterRollout', 'countRollout'] },
+          RolloutFailed: { actions: ['enterRollout', 'countRollout'] },
           TrajectoryJudged: { actions: 'countJudgedEvaluation' },
           TaskProposed: { actions: 'countProposal' },
-          TaskAccepted: { actions: ['enterAccepted', 'countAccepted'] },
-          TaskRejected: { actions: ['enterRejected', 'countRefusal'] },
+          TaskAccepted: { actions: ['enterDecision', 'countAccepted'] },
+          TaskRejected: { actions: ['enterDecision', 'countRefusal'] },
           EvaluationCompleted: { actions: 'countEvaluation' },
           RunPaused: { target: '.paused' },
           RunFailed: { target: '.failed' },
@@ -150,42 +142,44 @@ export function headDecider(config: Config): Decider {
             always: { guard: 'allPrepared', target: 'betweenIterations' },
           },
           betweenIterations: {
-            description: 'One iteration is over: begin the next, or end the run.',
+            description: 'Whether another iteration begins, or the run is over.',
             always: [
               { guard: 'allIterationsOver', target: '#head.finished', actions: 'completeRun' },
-              { guard: 'mayBeginNext', target: 'playing', actions: 'beginIteration' },
-              { target: 'updating' },
+              { guard: 'mayBeginNext', target: 'iterating', actions: 'beginIteration' },
+              { target: 'iterating' },
             ],
           },
-          playing: {
-            description: 'Rollouts are outstanding.',
+          iterating: {
+            initial: 'playing',
             always: [
-              { guard: 'noOutcomes', target: 'failed', actions: 'giveUp' },
+              { guard: 'noTasks', target: 'failed', actions: 'giveUpWithoutTasks' },
+              { guard: 'noOutcomes', target: 'failed', actions: 'giveUpWithoutOutcomes' },
               { guard: 'iterationOver', target: 'betweenIterations', actions: 'completeIteration' },
               { guard: 'mayBeginNext', target: 'betweenIterations' },
-              { guard: 'rolloutsOver', target: 'updating' },
             ],
-          },
-          updating: {
-            description: 'All rollouts are in: models, rewritten tasks and evaluations are awaited.',
-            always: [
-              { guard: 'noOutcomes', target: 'failed', actions: 'giveUp' },
-              { guard: 'iterationOver', target: 'betweenIterations', actions: 'completeIteration' },
-              { guard: 'mayBeginNext', target: 'betweenIterations' },
-              { guard: 'rolloutsOutstanding', target: 'playing' },
-            ],
+            states: {
+              playing: {
+                description: 'Rollouts are outstanding.',
+                always: { guard: 'rolloutsOver', target: 'updating' },
+              },
+              updating: {
+                description: 'All rollouts are in: models, rewritten tasks and evaluations are awaited.',
+                always: { guard: 'rolloutsOutstanding', target: 'playing' },
+              },
+            },
           },
           paused: {
             description: 'Stands still until the run is resumed.',
             on: { RunResumed: { target: 'preparing' } },
           },
           failed: {
-            description: 'The run cannot go on by itself; a resumed run tries.',
+            description:
+              'The run cannot go on by itself. Not final: a person may resume it, and it tries again.',
             on: { RunResumed: { target: 'preparing' } },
           },
         },
       },
-      finished: { description: 'The run is over.' },
+      finished: { type: 'final', description: 'The run is over.' },
     },
   })
 
@@ -204,7 +198,7 @@ export function headDecider(config: Config): Decider {
       'RewardModelUpdated',
       'EvaluationCompleted',
     ] as const),
-    version: 1,
+    version: 2,
     withConfig: headDecider,
   }
 }

@@ -3,34 +3,55 @@ import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import { seedOf } from '../../random.ts'
-import { BOOK_ENTRIES, BOOK_EVENTS, bookkeeping } from '../decider/bookkeeping.ts'
-import { type IterationBook, learnableGroups, readyToLearn } from '../decider/books.ts'
+import {
+  BOOK_ENTRIES,
+  BOOK_EVENTS,
+  type Books,
+  bookkeeping,
+  learnableGroups,
+  readyToLearn,
+} from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
 import { askFor, decide, doneBy, emitEvent, fold, unchangedVersion } from '../decider/fold.ts'
-import type { ColdStart, Train } from '../decider/jobs.ts'
+import type { ColdStart, LearnableGroup, Train } from '../decider/jobs.ts'
 
 export type PolicyContext = {
   /** Newest version; -1 before the cold start. */
   version: number
   /** Iterations that are not trained on yet. */
-  readonly books: Map<number, IterationBook>
+  readonly books: Books
 }
+
+type Context = PolicyContext
 
 export function policyDecider(config: Config): Decider {
   const judging = config.rewardModel.mode !== 'off'
   const seed = config.run.seed
 
+  function groupsOf({ books, version }: Context): LearnableGroup[] {
+    return learnableGroups(books.get(version + 1)!, config.environment.minGroupSize)
+  }
+
+  function keepBecause(reason: string) {
+    return decide(({ version }: Context) => [
+      emitEvent('PolicyUpdated', unchangedVersion(version + 1, reason)),
+    ])
+  }
+
   const machine = setup({
-    types: { context: {} as PolicyContext, events: {} as LoggedEvent, emitted: {} as Output },
+    types: { context: {} as Context, events: {} as LoggedEvent, emitted: {} as Output },
     guards: {
       iterationOpen: ({ context }) => context.books.has(context.version + 1),
-      readyToTrain: ({ context }) => {
+      allIsIn: ({ context }) => {
         const book = context.books.get(context.version + 1)
         return book !== undefined && readyToLearn(book, judging)
       },
+      trainingIsOff: () => !config.policy.training.enabled,
+      noGroupIsWhole: ({ context }) => groupsOf(context).length === 0,
     },
     actions: {
-      askForColdStart: fold('RunStarted', () => [
+      ...bookkeeping<Context>(),
+      askForColdStart: decide(() => [
         askFor<ColdStart>(
           'cold-start',
           doneBy('PolicyUpdated', { version: 0 }),
@@ -38,22 +59,14 @@ export function policyDecider(config: Config): Decider {
           config.run.deadlines.coldStartSeconds,
         ),
       ]),
-      adoptVersion: fold('PolicyUpdated', (context: PolicyContext, { version }) => {
+      adoptVersion: fold('PolicyUpdated', (context: Context, { version }) => {
         context.version = version
         context.books.delete(version)
-        return undefined
       }),
-      ...bookkeeping<PolicyContext>(),
-      train: decide((context: PolicyContext) => {
-        const parentVersion = context.version
-        const version = parentVersion + 1
-        const groups = learnableGroups(context.books.get(version)!, config.environment.minGroupSize)
-        const stopped = !config.policy.training.enabled
-          ? 'training is off'
-          : groups.length === 0
-            ? 'no group is whole enough to learn from'
-            : null
-        if (stopped !== null) return [emitEvent('PolicyUpdated', unchangedVersion(version, stopped))]
+      keepAsTrainingIsOff: keepBecause('training is off'),
+      keepAsNoGroupIsWhole: keepBecause('no group is whole enough to learn from'),
+      train: decide((context: Context) => {
+        const version = context.version + 1
         return [
           askFor<Train>(
             'train',
@@ -61,8 +74,8 @@ export function policyDecider(config: Config): Decider {
             {
               iteration: version,
               version,
-              parentVersion,
-              groups,
+              parentVersion: context.version,
+              groups: groupsOf(context),
               seed: seedOf(seed, 'policy-train', version),
             },
             config.run.deadlines.trainingSeconds,
@@ -97,7 +110,19 @@ export function policyDecider(config: Config): Decider {
           },
           collecting: {
             description: 'Rollouts, verdicts and decisions of the iteration come in.',
-            always: { guard: 'readyToTrain', target: 'training', actions: 'train' },
+            always: { guard: 'allIsIn', target: 'choosing' },
+          },
+          choosing: {
+            description: 'Whether there is anything to train on.',
+            always: [
+              { guard: 'trainingIsOff', target: 'keeping', actions: 'keepAsTrainingIsOff' },
+              { guard: 'noGroupIsWhole', target: 'keeping', actions: 'keepAsNoGroupIsWhole' },
+              { target: 'training', actions: 'train' },
+            ],
+          },
+          keeping: {
+            description: 'The next version has the weights of the one before; the log is to say so.',
+            on: { PolicyUpdated: { target: 'waiting', actions: 'adoptVersion' } },
           },
           training: {
             description: 'The next version is being made.',
@@ -105,7 +130,7 @@ export function policyDecider(config: Config): Decider {
           },
         },
       },
-      finished: { description: 'The run is over.' },
+      finished: { type: 'final', description: 'The run is over.' },
     },
   })
 
@@ -113,7 +138,7 @@ export function policyDecider(config: Config): Decider {
     role: 'policy',
     machine,
     interests: new Set([...BOOK_EVENTS, 'RunStarted', 'PolicyUpdated', 'RunCompleted'] as const),
-    version: 1,
+    version: 2,
     withConfig: policyDecider,
   }
 }

@@ -5,6 +5,12 @@ import { allJudged, awaitVerdicts, enterVerdict, type Verdicts } from './verdict
 
 export type Batch = {
   readonly name: string
+  /** The version that is to judge it. */
+  readonly rewardModelVersion: number
+  /** Rollouts that it waits for, and how many of them ended. */
+  readonly rollouts: number
+  ended: number
+  /** Those with an outcome, in order of arrival. */
   readonly members: Verdicts[]
 }
 
@@ -15,37 +21,44 @@ export type Batches = {
   readonly byRollout: Map<string, { readonly batch: Batch; readonly verdicts: Verdicts }>
 }
 
+export type NewBatch = Pick<Batch, 'name' | 'rewardModelVersion' | 'rollouts'>
+
 export function emptyBatches(verdict: ScoreKind): Batches {
   return { verdict, byName: new Map(), byRollout: new Map() }
 }
 
-export function addToBatch(
+/** Enters a rollout that ended, in a new batch where it is the first; null stands for one without an outcome. */
+export function enterInBatch(
   batches: Batches,
-  name: string,
-  trajectory: EventData<'TrajectoryCompleted'>,
-  rewardModelVersion: number,
-): Batch {
-  const batch = batches.byName.get(name) ?? { name, members: [] }
-  const verdicts = awaitVerdicts(trajectory, rewardModelVersion)
-  batch.members.push(verdicts)
-  batches.byName.set(name, batch)
-  batches.byRollout.set(trajectory.rollout, { batch, verdicts })
-  return batch
+  batch: NewBatch,
+  trajectory: EventData<'TrajectoryCompleted'> | null,
+): void {
+  const open = batches.byName.get(batch.name) ?? { ...batch, ended: 0, members: [] }
+  batches.byName.set(batch.name, open)
+  open.ended++
+  if (!trajectory) return
+  const verdicts = awaitVerdicts(trajectory, batch.rewardModelVersion)
+  open.members.push(verdicts)
+  batches.byRollout.set(trajectory.rollout, { batch: open, verdicts })
+}
+
+/** Rollouts that a batch will still wait for after the next one. */
+export function othersOutstanding({ byName }: Batches, { name, rollouts }: NewBatch): number {
+  return rollouts - (byName.get(name)?.ended ?? 0) - 1
 }
 
 /** Whether this is the last verdict that its batch waits for. */
-export function isLastInBatch({ byRollout }: Batches, { rollout }: EventData<'StepScored'>): boolean {
+export function isLastInBatch({ byRollout }: Batches, { rollout, step }: EventData<'StepScored'>): boolean {
   const found = byRollout.get(rollout)
-  if (!found || found.verdicts.seen + 1 < found.verdicts.byStep.length) return false
+  if (!found || step >= found.verdicts.byStep.length) return false
+  if (found.verdicts.seen + 1 < found.verdicts.byStep.length) return false
   return found.batch.members.every((verdicts) => verdicts === found.verdicts || allJudged(verdicts))
 }
 
-/** Enters one step's judgements; returns the batch where that was the last verdict it waited for. */
-export function enterInBatch(batches: Batches, scored: EventData<'StepScored'>): Batch | undefined {
-  const found = batches.byRollout.get(scored.rollout)
-  if (!found) return undefined
-  enterVerdict(found.verdicts, scored, batches.verdict)
-  return allJudged(found.verdicts) && batchJudged(found.batch) ? found.batch : undefined
+/** Enters one step's judgements; those of a rollout that nobody waits for are passed over. */
+export function enterStep({ byRollout, verdict }: Batches, scored: EventData<'StepScored'>): void {
+  const found = byRollout.get(scored.rollout)
+  if (found) enterVerdict(found.verdicts, scored, verdict)
 }
 
 export function batchJudged({ members }: Batch): boolean {

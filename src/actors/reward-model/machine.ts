@@ -4,22 +4,31 @@ import type { Config } from '../../config.ts'
 import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
 import { accuracyOf } from '../../learning/filters.ts'
 import { seedOf } from '../../random.ts'
-import { BOOK_ENTRIES, BOOK_EVENTS, type Books, bookkeeping } from '../decider/bookkeeping.ts'
-import { groupOver, learnableGroups, readyToLearn } from '../decider/books.ts'
+import {
+  BOOK_ENTRIES,
+  BOOK_EVENTS,
+  type Books,
+  bookkeeping,
+  bookOf,
+  learnableGroups,
+  readyToLearn,
+} from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
-import { askFor, decide, doneBy, emitEvent, fold, unchangedVersion } from '../decider/fold.ts'
-import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
+import { ask, askFor, decide, doneBy, emitEvent, fold, unchangedVersion, when } from '../decider/fold.ts'
+import type { ColdStart, Judge, LearnableGroup, Train } from '../decider/jobs.ts'
 import { byText } from '../decider/names.ts'
 import {
-  addToBatch,
   type Batch,
   type Batches,
   batchJudged,
   closeBatch,
   emptyBatches,
   enterInBatch,
+  enterStep,
   isLastInBatch,
   membersInOrder,
+  type NewBatch,
+  othersOutstanding,
 } from './batches.ts'
 import { summary } from './verdicts.ts'
 
@@ -28,114 +37,126 @@ export type RewardModelContext = {
   version: number
   /** Iterations that are not trained on yet. */
   readonly books: Books
+  /** What is judged together, and not yet judged. */
   readonly batches: Batches
-  /** Evaluation trajectories that wait for the reward model of their iteration. */
-  held: EventData<'TrajectoryCompleted'>[]
-  /** Evaluation tasks that are judged as a group and wait for their last rollout or for that reward model, by iteration and slot. */
-  readonly evaluated: Map<string, EvaluatedGroup>
-}
-
-type EvaluatedGroup = {
-  readonly iteration: number
-  readonly rollouts: number
-  ended: number
-  readonly scored: EventData<'TrajectoryCompleted'>[]
+  /** Batches of evaluations that are whole and wait for the version that is to judge them. */
+  held: Batch[]
 }
 
 type Context = RewardModelContext
+type Ended = EventData<'TrajectoryCompleted'> | EventData<'RolloutFailed'>
+
+const ENDS = ['TrajectoryCompleted', 'RolloutFailed'] as const
+
+/** A rollout has ended: the last one of its batch lets the judge begin. */
+const END_OF_ROLLOUT = [
+  { guard: 'isNotJudged', actions: 'enterRollout' },
+  { guard: 'othersOutstanding', actions: ['enterRollout', 'enterInBatch'] },
+  { guard: 'judgeIsNotThere', actions: ['enterRollout', 'enterInBatch', 'holdBatch'] },
+  { actions: ['enterRollout', 'enterInBatch', 'judgeBatch'] },
+] as const
 
 export function rewardModelDecider(config: Config): Decider {
   const { mode, accuracyRange } = config.rewardModel
+  const [low, high] = accuracyRange
   const { deadlines, seed } = config.run
   const byGroup = config.rewardModel.judging === 'group'
 
-  function judge(context: Context, batch: Batch): Output[] {
-    if (batchJudged(batch)) return concludeBatch(context, batch)
+  function nameOf({ iteration, slot, rollout }: Ended): string {
+    return byGroup ? `${iteration}/${slot}` : rollout
+  }
+
+  function openBatchOf({ batches }: Context, ended: Ended): Batch {
+    return batches.byName.get(nameOf(ended))!
+  }
+
+  /** The batch that a rollout belongs to; null for one that is not judged. */
+  function batchFor({ books }: Context, ended: Ended): NewBatch | null {
+    const { purpose, iteration } = ended
+    if (mode === 'off' || (!byGroup && !hasOutcome(ended))) return null
+    const name = nameOf(ended)
+    if (purpose === 'evaluation') {
+      if (!config.evaluation.judge) return null
+      return { name, rewardModelVersion: iteration, rollouts: byGroup ? config.evaluation.rollouts : 1 }
+    }
+    const book = bookOf(books, ended)
+    if (!book) return null
+    const { rewardModelVersion, rolloutsPerTask } = book
+    return { name, rewardModelVersion, rollouts: byGroup ? rolloutsPerTask : 1 }
+  }
+
+  /** A trajectory without steps has nothing to ask a judge about. */
+  function judge(context: Context, batch: Batch): readonly Output[] {
+    return batchJudged(batch) ? conclude(context, batch) : [askForVerdicts(batch)]
+  }
+
+  function askForVerdicts(batch: Batch): Output {
     const members = membersInOrder(batch)
-    const last = members[members.length - 1]
-    const { iteration, slot, task, rollout } = last.trajectory
-    return [
-      askFor<Judge>(
-        'judge',
-        doneBy('TrajectoryJudged', { rollout }),
-        {
-          iteration,
-          slot,
-          task,
-          rewardModelVersion: last.rewardModelVersion,
-          rollouts: members.map(({ trajectory, byStep }) => ({
-            rollout: trajectory.rollout,
-            steps: byStep.length,
-            seed: seedOf(seed, 'judge', trajectory.rollout),
-          })),
-        },
-        deadlines.scoringSeconds,
-      ),
-    ]
+    const { iteration, slot, task, rollout } = members[members.length - 1].trajectory
+    return askFor<Judge>(
+      'judge',
+      doneBy('TrajectoryJudged', { rollout }),
+      {
+        iteration,
+        slot,
+        task,
+        rewardModelVersion: batch.rewardModelVersion,
+        rollouts: members.map(({ trajectory, byStep }) => ({
+          rollout: trajectory.rollout,
+          steps: byStep.length,
+          seed: seedOf(seed, 'judge', trajectory.rollout),
+        })),
+      },
+      deadlines.scoringSeconds,
+    )
   }
 
   /** In order of the rollouts' index, so that the last one ends the job. */
-  function concludeBatch(context: Context, batch: Batch): Output[] {
+  function conclude(context: Context, batch: Batch): Output[] {
     closeBatch(context.batches, batch)
     return membersInOrder(batch).map((verdicts) => emitEvent('TrajectoryJudged', summary(verdicts)))
   }
 
-  /** The batch of a task whose last rollout is over, where judging goes by group. */
-  function judgeWholeGroup(context: Context, iteration: number, slot: string): Output[] {
-    const book = context.books.get(iteration)
-    const group = book?.groups.get(slot)
-    const batch = context.batches.byName.get(`${iteration}/${slot}`)
-    return batch && book && group && groupOver(book, group) ? judge(context, batch) : []
+  function groupsOf({ books, version }: Context): LearnableGroup[] {
+    return learnableGroups(books.get(version + 1)!, config.environment.minGroupSize).filter(
+      ({ accuracy }) => accuracyOf(accuracy) >= low && accuracyOf(accuracy) <= high,
+    )
   }
 
-  function judgeEvaluation(context: Context, trajectory: EventData<'TrajectoryCompleted'>): Output[] {
-    const { rollout, iteration } = trajectory
-    return judge(context, addToBatch(context.batches, rollout, trajectory, iteration))
-  }
-
-  /** One more ended rollout of an evaluation task that is judged as a group. */
-  function enterEvaluated(
-    context: Context,
-    { iteration, slot }: { readonly iteration: number; readonly slot: string },
-    scored: EventData<'TrajectoryCompleted'> | null,
-  ): Output[] {
-    const name = `${iteration}/${slot}`
-    const group = context.evaluated.get(name) ?? {
-      iteration,
-      rollouts: config.evaluation.rollouts,
-      ended: 0,
-      scored: [],
-    }
-    context.evaluated.set(name, group)
-    group.ended++
-    if (scored) group.scored.push(scored)
-    return judgeEvaluated(context, name, group)
-  }
-
-  function judgeEvaluated(context: Context, name: string, group: EvaluatedGroup): Output[] {
-    const { iteration, rollouts, ended, scored } = group
-    if (ended < rollouts || context.version < iteration) return []
-    context.evaluated.delete(name)
-    const batches = scored.map((one) => addToBatch(context.batches, name, one, iteration))
-    return batches.length === 0 ? [] : judge(context, batches[0])
+  function keepBecause(reason: string) {
+    return decide(({ version }: Context) => [
+      emitEvent('RewardModelUpdated', unchangedVersion(version + 1, reason)),
+    ])
   }
 
   const machine = setup({
     types: { context: {} as Context, events: {} as LoggedEvent, emitted: {} as Output },
     guards: {
       isOff: () => mode === 'off',
+      isNotJudged: when(ENDS, (context: Context, ended) => batchFor(context, ended) === null),
+      othersOutstanding: when(ENDS, (context: Context, ended) => {
+        const batch = batchFor(context, ended)
+        return batch !== null && othersOutstanding(context.batches, batch) > 0
+      }),
+      judgeIsNotThere: when(ENDS, (context: Context, ended) => {
+        const batch = batchFor(context, ended)
+        return batch !== null && batch.rewardModelVersion > context.version
+      }),
+      isLastVerdict: when('StepScored', ({ batches }: Context, scored) => isLastInBatch(batches, scored)),
       iterationOpen: ({ context }) => context.books.has(context.version + 1),
-      readyToTrain: ({ context }) => {
+      allIsIn: ({ context }) => {
         const book = context.books.get(context.version + 1)
         return book !== undefined && readyToLearn(book, mode !== 'off')
       },
+      isNotTrained: () => mode !== 'co-trained',
+      noTaskIsInRange: ({ context }) => groupsOf(context).length === 0,
     },
     actions: {
       ...bookkeeping<Context>(),
-      announceNone: fold('RunStarted', () => [
+      announceNone: decide(() => [
         emitEvent('RewardModelUpdated', unchangedVersion(0, 'the reward model is off')),
       ]),
-      askForColdStart: fold('PolicyUpdated', () => [
+      askForColdStart: decide(() => [
         askFor<ColdStart>(
           'cold-start',
           doneBy('RewardModelUpdated', { version: 0 }),
@@ -146,60 +167,28 @@ export function rewardModelDecider(config: Config): Decider {
       adoptVersion: fold('RewardModelUpdated', (context: Context, { version }) => {
         context.version = version
         context.books.delete(version)
-        const due = context.held.filter(({ iteration }) => iteration <= version)
-        context.held = context.held.filter(({ iteration }) => iteration > version)
-        const groups = [...context.evaluated].sort(([a], [b]) => byText(a, b))
-        return [
-          ...due
-            .sort((a, b) => byText(a.rollout, b.rollout))
-            .flatMap((trajectory) => judgeEvaluation(context, trajectory)),
-          ...groups.flatMap(([name, group]) => judgeEvaluated(context, name, group)),
-        ]
       }),
-      askForVerdicts: fold('TrajectoryCompleted', (context: Context, trajectory) => {
-        const { purpose, iteration, slot, rollout, outcome } = trajectory
-        if (mode === 'off') return []
-        if (purpose === 'evaluation') {
-          if (!config.evaluation.judge) return []
-          if (byGroup)
-            return enterEvaluated(context, trajectory, outcome.kind === 'scored' ? trajectory : null)
-          if (outcome.kind !== 'scored') return []
-          if (context.version >= iteration) return judgeEvaluation(context, trajectory)
-          context.held.push(trajectory)
-          return []
-        }
-        const book = context.books.get(iteration)
-        if (book && outcome.kind === 'scored') {
-          const name = byGroup ? `${iteration}/${slot}` : rollout
-          const batch = addToBatch(context.batches, name, trajectory, book.rewardModelVersion)
-          if (!byGroup) return judge(context, batch)
-        }
-        return byGroup ? judgeWholeGroup(context, iteration, slot) : []
+      enterInBatch: fold(ENDS, (context: Context, ended) => {
+        const batch = batchFor(context, ended)
+        if (batch) enterInBatch(context.batches, batch, hasOutcome(ended) ? ended : null)
       }),
-      judgeRest: fold('RolloutFailed', (context: Context, failure) => {
-        const { purpose, iteration, slot } = failure
-        if (!byGroup || mode === 'off') return []
-        if (purpose !== 'evaluation') return judgeWholeGroup(context, iteration, slot)
-        return config.evaluation.judge ? enterEvaluated(context, failure, null) : []
+      holdBatch: fold(ENDS, (context: Context, ended) => {
+        context.held.push(openBatchOf(context, ended))
       }),
-      enterVerdict: fold('StepScored', (context: Context, scored) => {
-        const judged = enterInBatch(context.batches, scored)
-        return judged && concludeBatch(context, judged)
+      judgeBatch: ask(ENDS, (context: Context, ended) => judge(context, openBatchOf(context, ended))),
+      judgeHeld: decide((context: Context) => {
+        const due = context.held.filter(({ rewardModelVersion }) => rewardModelVersion <= context.version)
+        context.held = context.held.filter((batch) => !due.includes(batch))
+        return due.sort((a, b) => byText(a.name, b.name)).flatMap((batch) => judge(context, batch))
       }),
+      enterVerdict: fold('StepScored', ({ batches }: Context, scored) => enterStep(batches, scored)),
+      concludeBatch: ask('StepScored', (context: Context, { rollout }) =>
+        conclude(context, context.batches.byRollout.get(rollout)!.batch),
+      ),
+      keepAsNotTrained: keepBecause(`the reward model is ${mode}`),
+      keepAsNoTaskIsInRange: keepBecause(`no task has an accuracy in [${low}, ${high}]`),
       train: decide((context: Context) => {
-        const parentVersion = context.version
-        const version = parentVersion + 1
-        const [low, high] = accuracyRange
-        const groups = learnableGroups(context.books.get(version)!, config.environment.minGroupSize).filter(
-          ({ accuracy }) => accuracyOf(accuracy) >= low && accuracyOf(accuracy) <= high,
-        )
-        const stopped =
-          mode !== 'co-trained'
-            ? `the reward model is ${mode}`
-            : groups.length === 0
-              ? `no task has an accuracy in [${low}, ${high}]`
-              : null
-        if (stopped !== null) return [emitEvent('RewardModelUpdated', unchangedVersion(version, stopped))]
+        const version = context.version + 1
         return [
           askFor<Train>(
             'train',
@@ -207,8 +196,8 @@ export function rewardModelDecider(config: Config): Decider {
             {
               iteration: version,
               version,
-              parentVersion,
-              groups,
+              parentVersion: context.version,
+              groups: groupsOf(context),
               seed: seedOf(seed, 'reward-model-train', version),
             },
             deadlines.trainingSeconds,
@@ -225,7 +214,6 @@ export function rewardModelDecider(config: Config): Decider {
       books: new Map(),
       batches: emptyBatches(config.rewardModel.expected ? 'expected' : 'sampled'),
       held: [],
-      evaluated: new Map(),
     }),
     initial: 'idle',
     states: {
@@ -244,15 +232,18 @@ export function rewardModelDecider(config: Config): Decider {
       },
       coldStarting: {
         description: 'Version 0 is being made.',
-        on: { RewardModelUpdated: { target: 'serving', actions: 'adoptVersion' } },
+        on: { RewardModelUpdated: { target: 'serving', actions: ['adoptVersion', 'judgeHeld'] } },
       },
       serving: {
         initial: 'waiting',
         on: {
           ...BOOK_ENTRIES,
-          TrajectoryCompleted: { actions: ['enterTrajectory', 'askForVerdicts'] },
-          RolloutFailed: { actions: ['enterFailure', 'judgeRest'] },
-          StepScored: { actions: 'enterVerdict' },
+          TrajectoryCompleted: END_OF_ROLLOUT,
+          RolloutFailed: END_OF_ROLLOUT,
+          StepScored: [
+            { guard: 'isLastVerdict', actions: ['enterVerdict', 'concludeBatch'] },
+            { actions: 'enterVerdict', description: 'absorbed: no transition is made' },
+          ],
           RunCompleted: { target: 'finished' },
         },
         states: {
@@ -262,15 +253,27 @@ export function rewardModelDecider(config: Config): Decider {
           },
           judging: {
             description: 'Trajectories and verdicts on them come in.',
-            always: { guard: 'readyToTrain', target: 'training', actions: 'train' },
+            always: { guard: 'allIsIn', target: 'choosing' },
+          },
+          choosing: {
+            description: 'Whether there is anything to train on.',
+            always: [
+              { guard: 'isNotTrained', target: 'keeping', actions: 'keepAsNotTrained' },
+              { guard: 'noTaskIsInRange', target: 'keeping', actions: 'keepAsNoTaskIsInRange' },
+              { target: 'training', actions: 'train' },
+            ],
+          },
+          keeping: {
+            description: 'The next version has the weights of the one before; the log is to say so.',
+            on: { RewardModelUpdated: { target: 'waiting', actions: ['adoptVersion', 'judgeHeld'] } },
           },
           training: {
             description: 'The next version is being made.',
-            on: { RewardModelUpdated: { target: 'waiting', actions: 'adoptVersion' } },
+            on: { RewardModelUpdated: { target: 'waiting', actions: ['adoptVersion', 'judgeHeld'] } },
           },
         },
       },
-      finished: { description: 'The run is over.' },
+      finished: { type: 'final', description: 'The run is over.' },
     },
   })
 
@@ -289,10 +292,14 @@ export function rewardModelDecider(config: Config): Decider {
       if (event.type !== 'StepScored') return false
       const { batches } = context as Context
       if (isLastInBatch(batches, event.data)) return false
-      enterInBatch(batches, event.data)
+      enterStep(batches, event.data)
       return true
     },
-    version: 1,
+    version: 2,
     withConfig: rewardModelDecider,
   }
+}
+
+function hasOutcome(ended: Ended): ended is EventData<'TrajectoryCompleted'> {
+  return 'outcome' in ended && ended.outcome.kind === 'scored'
 }
