@@ -171,4 +171,25 @@ test('the key stands in no file of any run', () => {
   for (const path of files) assert.not.ok(readFileSync(path).includes(secret), path)
 })
 
+test('a judge that is asked too much gives no verdict on that step, and the run goes on', async () => {
+  const proxy = await startFaultProxy(address, (index, body) => {
+    // The judge alone may say so much.
+    if ((JSON.parse(body) as { max_tokens: number }).max_tokens !== 13 || index % 2 === 0) return null
+    const message = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
+    return { status: 400, body: { error: { message } } }
+  })
+  try {
+    const head = startLoop('too-long', proxy.url, [
+      ...['run.iterations=1', 'rewardModel.maxTokens=13', 'adaptation.rewriter=symbolic'],
+    ])
+    assert.is(await head.status, 0, head.output())
+    const judgements = eventsOf('too-long', ['StepScored']).flatMap(({ data }) => data.judgements)
+    const without = judgements.filter(({ tokensI32 }) => tokensI32.byteLength === 0)
+    assert.ok(without.length > 0 && without.length < judgements.length)
+    assert.ok(without.every(({ score }) => score === 0))
+  } finally {
+    await proxy.close()
+  }
+})
+
 test.run()

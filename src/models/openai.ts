@@ -1,7 +1,7 @@
 /** The model port over any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, `rl serve`, a hosted one. */
 import OpenAI from 'openai'
 import { RlError } from '../errors.ts'
-import { type Fault, type FaultKind, faultOf } from './openai/faults.ts'
+import { type Fault, type FaultKind, faultOf, fetchReadably } from './openai/faults.ts'
 import { createLimit, deadline, pause } from './openai/limit.ts'
 import { fromWire, OPTIONAL_FIELDS, toWire } from './openai/wire.ts'
 import type { GenerateRequest, Generation, LanguageModel } from './port.ts'
@@ -32,6 +32,8 @@ export type EndpointUse = {
   readonly promptTokens: number
   readonly cachedTokens: number
   readonly completionTokens: number
+  /** Answers without token ids or without log-probs: nothing can be learned from them. */
+  readonly untrainable: number
   /** Null where no price is known. */
   readonly cost: number | null
   /** Every fault, also those that a retry made good. */
@@ -60,11 +62,19 @@ export function openEndpoint(options: EndpointOptions): EndpointModel {
     maxRetries: 0,
     timeout: callMs,
     logLevel: 'off',
+    fetch: fetchReadably,
   })
   const limited = createLimit(options.concurrency)
   const refused = new Set<string>()
   let lengthField: 'max_tokens' | 'max_completion_tokens' = 'max_tokens'
-  const used = { requests: 0, retries: 0, promptTokens: 0, cachedTokens: 0, completionTokens: 0 }
+  const used = {
+    requests: 0,
+    retries: 0,
+    promptTokens: 0,
+    cachedTokens: 0,
+    completionTokens: 0,
+    untrainable: 0,
+  }
   const faults: Partial<Record<FaultKind, number>> = {}
 
   const clean = (text: string) =>
@@ -78,6 +88,7 @@ export function openEndpoint(options: EndpointOptions): EndpointModel {
       const { path, body } = toWire(model, request, refused, lengthField)
       used.requests++
       const generation = fromWire(await client.post<unknown>(path, { body, signal: limit.signal }), request)
+      if (!generation.tokens || !generation.logprobs) used.untrainable++
       used.promptTokens += generation.usage.promptTokens
       used.cachedTokens += generation.usage.cachedTokens
       used.completionTokens += generation.usage.completionTokens

@@ -10,7 +10,11 @@ export type ChatMessage = {
 export type Prompt =
   | { readonly tokens: readonly number[] | Int32Array }
   | { readonly text: string }
-  | { readonly messages: readonly ChatMessage[] }
+  | {
+      readonly messages: readonly ChatMessage[]
+      /** Further variables of the chat template, e.g. `enable_thinking` of Qwen3. */
+      readonly template?: Readonly<Record<string, unknown>>
+    }
 
 export type GenerateRequest = {
   readonly prompt: Prompt
@@ -19,6 +23,12 @@ export type GenerateRequest = {
   readonly temperature: number
   /** Nucleus sampling: the smallest set of tokens with at least this share of probability; 1 keeps all. */
   readonly topP?: number
+  /** Only so many of the likeliest tokens; 0 keeps all. */
+  readonly topK?: number
+  /** Only tokens with at least this share of the likeliest one's probability (arXiv 2407.01082); 0 keeps all. */
+  readonly minP?: number
+  /** Logits of tokens that stand in the prompt or the text so far are divided by it where positive, else multiplied; 1 is none. */
+  readonly repetitionPenalty?: number
   /** Generation ends after (and keeps) one of these token ids; the model's own end tokens apply besides. */
   readonly stopTokens?: readonly number[]
   /** Generation ends before one of these texts, which is cut off. */
@@ -39,7 +49,9 @@ export type Generation = {
   readonly finish: FinishReason
   /** Sampled token ids with the end token where one was sampled; null where the endpoint does not tell. */
   readonly tokens: Int32Array | null
-  /** Log-prob of each sampled token, after temperature-free softmax (renormalised over `choices` where given); null where unknown. */
+  /**
+   * Log-prob of each sampled token at temperature 1, before any cut (renormalised over `choices` where given); null where unknown.
+   */
   readonly logprobs: Float32Array | null
   /** Token ids of the rendered prompt; null where the endpoint does not tell. */
   readonly promptTokens: Int32Array | null

@@ -231,6 +231,78 @@ test('a server that refuses an optional field is asked without it from then on',
   )
 })
 
+test('sampling parameters are always told: what is absent is taken from files that nobody sees', async () => {
+  const bodies: Record<string, unknown>[] = []
+  await through(
+    (_, body) => {
+      bodies.push(JSON.parse(body))
+      return null
+    },
+    async (endpoint) => {
+      await endpoint.generate([
+        chat(1),
+        { ...chat(1), topP: 0.9, topK: 5, minP: 0.1, repetitionPenalty: 1.2 },
+      ])
+    },
+  )
+  const told = ({
+    top_p,
+    top_k,
+    min_p,
+    repetition_penalty,
+    presence_penalty,
+    frequency_penalty,
+  }: Record<string, unknown>) => [
+    top_p,
+    top_k,
+    min_p,
+    repetition_penalty,
+    presence_penalty,
+    frequency_penalty,
+  ]
+  assert.equal(bodies.map(told), [
+    [1, -1, 0, 1, 0, 0],
+    [0.9, 5, 0.1, 1.2, 0, 0],
+  ])
+})
+
+test('refusals of other servers are read: a field that they name is left out, their words are told', async () => {
+  const field = (name: string, body: string) => name in (JSON.parse(body) as object)
+  await through(
+    (_, body) => {
+      if (field('top_k', body))
+        return { status: 422, body: { detail: [{ loc: ['body', 'top_k'], msg: 'extra field' }] } }
+      if (field('min_p', body))
+        return { status: 422, body: { detail: "Unexpected fields in the request: {'min_p'}" } }
+      if (field('seed_words', body)) return { status: 400, body: { error: 'unknown field seed_words' } }
+      return null
+    },
+    async (endpoint, proxy) => {
+      await endpoint.generate([chat(1)])
+      assert.is(proxy.seen(), 4)
+    },
+  )
+  await through(
+    () => ({ status: 422, body: { detail: 'the moon is in the wrong house' } }),
+    async (endpoint) => {
+      assert.match((await errorOf(endpoint.generate([chat(1)]))).message, /the moon is in the wrong house/)
+    },
+  )
+})
+
+test('answers that nothing can be learned from are counted', async () => {
+  await through(
+    (_, body) =>
+      'return_token_ids' in (JSON.parse(body) as object)
+        ? { status: 400, body: { error: { message: 'return_token_ids' } } }
+        : null,
+    async (endpoint) => {
+      await endpoint.generate([chat(1)])
+      assert.is(endpoint.use().untrainable, 1)
+    },
+  )
+})
+
 test('no more calls at a time than allowed, and cancelling ends those that wait', async () => {
   let now = 0
   let most = 0

@@ -5,7 +5,7 @@ import { numbered, promptedActing } from '../../src/actors/policy/prompted-actin
 import { judgeRequests } from '../../src/actors/reward-model/prompted-judge.ts'
 import { alfworldEnvironment } from '../../src/environments/alfworld/environment.ts'
 import { goalOfSentence } from '../../src/environments/alfworld/tasks.ts'
-import { supervisedSample } from '../../src/models/local/fine-tune.ts'
+import { supervisedSamples } from '../../src/models/local/fine-tune.ts'
 import { openLocalModel } from '../../src/models/local/model.ts'
 import { presetConfig } from '../../src/models/local/presets.ts'
 import { createTokenizer, type TokenizerFiles } from '../../src/models/local/tokenizer.ts'
@@ -29,7 +29,7 @@ export async function writeTinyChatModel(folder: string, updates: number): Promi
   const model = await openLocalModel({ config, tokenizer: files, seed: 3 })
   try {
     await model.update(
-      chats.map((chat, i) => supervisedSample(chat, tokenizer, String(i))),
+      chats.flatMap((chat, i) => supervisedSamples(chat, tokenizer, String(i))),
       {
         loss: { kind: 'supervised' },
         learningRate: 5e-3,

@@ -5,6 +5,7 @@ import { RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import type { GenerateRequest } from '../../models/port.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { createTally, endpointCounters, endpointOf, tryOut } from '../learner/endpoint.ts'
@@ -53,7 +54,7 @@ export function openEndpointJudge(config: Config, environment: Environment, log:
           seeds.get(rollout)!,
           judging,
         )
-        const judgements = (await model.generate(requests, signal)).map(readJudgement)
+        const judgements = await Promise.all(requests.map((request) => judgeOne(request, signal)))
         const progress = isMeasured(trajectory, config)
           ? await environment.progress(task, seed, actions)
           : null
@@ -78,6 +79,17 @@ export function openEndpointJudge(config: Config, environment: Environment, log:
       }),
     )
     return events.flat()
+  }
+
+  /** A step whose prompt is too long for the model has no verdict, now or at any other attempt; the others have theirs. */
+  async function judgeOne(request: GenerateRequest, signal: AbortSignal): Promise<Judged> {
+    try {
+      const [generation] = await model.generate([request], signal)
+      return readJudgement(generation)
+    } catch (error) {
+      if (!(error instanceof RlError) || error.code !== 'model.context') throw error
+      return { critique: '', score: 0, invalid: 'the prompt is too long', tokens: null, logprobs: null }
+    }
   }
 
   function entered({ critique, score, invalid: kind, tokens, logprobs }: Judged) {

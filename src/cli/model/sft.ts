@@ -5,7 +5,7 @@ import {
   fineTune,
   parseRecords,
   recordTexts,
-  supervisedSample,
+  supervisedSamples,
 } from '../../models/local/fine-tune.ts'
 import { type LocalModelOptions, openLocalModel } from '../../models/local/model.ts'
 import { isPreset, PRESET_NAMES, presetConfig } from '../../models/local/presets.ts'
@@ -73,7 +73,7 @@ Each line of the data is {"prompt", "completion"}, {"messages": [{"role", "conte
     const model = await openLocalModel({ ...source, backend: await backendFlag(values.backend) })
     try {
       const { contextTokens, backend } = model.describe()
-      const all = records.map((record, i) => supervisedSample(record, model.tokenizer, `line ${i + 1}`))
+      const all = records.flatMap((record, i) => supervisedSamples(record, model.tokenizer, `line ${i + 1}`))
       const limit = Math.min(contextTokens, options.tokenBudget)
       const samples = all.filter(({ tokens }) => tokens.length <= limit)
       const say = (text: string) => process.stderr.write(`${text}\n`)

@@ -44,57 +44,77 @@ export function recordTexts(record: FineTuneRecord): string[] {
   return record.messages.map(({ content }) => content)
 }
 
-/** The record's tokens, the trained ones marked; the end token after a completion is trained too. */
-export function supervisedSample(record: FineTuneRecord, tokenizer: Tokenizer, id: string): TrainingSample {
-  const tokens: number[] = []
-  const mask: number[] = []
-  const add = (more: Iterable<number>, trained: 0 | 1) => {
-    for (const token of more) {
-      tokens.push(token)
-      mask.push(trained)
-    }
-  }
+/**
+ * The record's tokens, the trained ones marked; the end token after a completion is trained too. One sample, but for chats whose
+ * template writes earlier turns anew when later ones come (Qwen3 leaves out what was thought): there one for each answer.
+ */
+export function supervisedSamples(
+  record: FineTuneRecord,
+  tokenizer: Tokenizer,
+  id: string,
+): TrainingSample[] {
   const end = tokenizer.endToken === undefined ? [] : [tokenizer.endToken]
   if ('prompt' in record) {
-    add(tokenizer.encode(record.prompt), 0)
-    add([...tokenizer.encode(record.completion), ...end], 1)
-  } else if ('text' in record) {
-    add([...tokenizer.encode(record.text), ...end], 1)
-    mask[0] = 0
-  } else addChat(record.messages, tokenizer, add)
+    const answer = [...tokenizer.encode(record.completion), ...end]
+    return [sampleOf(id, [part(tokenizer.encode(record.prompt), 0), part(answer, 1)])]
+  }
+  if ('text' in record) {
+    const tokens = [...tokenizer.encode(record.text), ...end]
+    return [sampleOf(id, [part(tokens.slice(0, 1), 0), part(tokens.slice(1), 1)])]
+  }
+  const turns = chatTurns(record.messages, tokenizer)
+  const grows = turns.every(({ before }, i) => i === 0 || before.startsWith(turns[i - 1].after))
+  if (!grows) return turns.map((turn, i) => sampleOf(`${id}, answer ${i + 1}`, turnParts(turn, 0, tokenizer)))
+  return [
+    sampleOf(
+      id,
+      turns.flatMap((turn, i) => turnParts(turn, turns[i - 1]?.after.length ?? 0, tokenizer)),
+    ),
+  ]
+}
+
+type Part = { readonly tokens: ArrayLike<number>; readonly trained: 0 | 1 }
+
+const part = (tokens: ArrayLike<number>, trained: 0 | 1): Part => ({ tokens, trained })
+
+function sampleOf(id: string, parts: readonly Part[]): TrainingSample {
+  const tokens = Int32Array.from(parts.flatMap((one) => Array.from(one.tokens)))
   return {
     id,
-    tokens: Int32Array.from(tokens),
-    mask: Uint8Array.from(mask),
+    tokens,
+    mask: Uint8Array.from(parts.flatMap((one) => Array.from(one.tokens, () => one.trained))),
     advantages: new Float32Array(tokens.length).fill(1),
     logprobs: new Float32Array(tokens.length),
   }
 }
 
-/** The assistant's words are what the template adds to the chat so far, up to the end token. */
-function addChat(
-  messages: readonly z.infer<typeof message>[],
-  tokenizer: Tokenizer,
-  add: (tokens: Iterable<number>, trained: 0 | 1) => void,
-): void {
-  let written = 0
-  messages.forEach(({ role }, i) => {
-    if (role !== 'assistant') return
+/** A chat up to an answer of the assistant, without and with it, as the template renders it. */
+type Turn = { readonly before: string; readonly after: string }
+
+function chatTurns(messages: readonly z.infer<typeof message>[], tokenizer: Tokenizer): Turn[] {
+  return messages.flatMap(({ role }, i) => {
+    if (role !== 'assistant') return []
     const before = tokenizer.renderChat(messages.slice(0, i))
     const after = tokenizer.renderChat(messages.slice(0, i + 1), { generationPrompt: false })
     if (!after.startsWith(before))
-      throw new RlError('the chat template changes earlier messages when an answer is added', {
+      throw new RlError('the chat template changes the prompt when its answer is added', {
         code: 'data.template',
         hint: 'give records of prompt and completion instead',
       })
-    add(tokenizer.encode(before.slice(written)), 0)
-    const answer = [...tokenizer.encode(after.slice(before.length))]
-    const end = tokenizer.endToken === undefined ? -1 : answer.indexOf(tokenizer.endToken)
-    const trained = end < 0 ? answer.length : end + 1
-    add(answer.slice(0, trained), 1)
-    add(answer.slice(trained), 0)
-    written = after.length
+    return [{ before, after }]
   })
+}
+
+/** What the template adds for an answer is trained up to the end token; text before `from` stands in the sample already. */
+function turnParts({ before, after }: Turn, from: number, tokenizer: Tokenizer): Part[] {
+  const answer = [...tokenizer.encode(after.slice(before.length))]
+  const end = tokenizer.endToken === undefined ? -1 : answer.indexOf(tokenizer.endToken)
+  const trained = end < 0 ? answer.length : end + 1
+  return [
+    part(tokenizer.encode(before.slice(from)), 0),
+    part(answer.slice(0, trained), 1),
+    part(answer.slice(trained), 0),
+  ]
 }
 
 export type FineTuneOptions = {

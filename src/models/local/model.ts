@@ -227,6 +227,9 @@ function compactRequest(request: LocalRequest): LocalRequest {
     maxTokens,
     temperature,
     topP,
+    topK,
+    minP,
+    repetitionPenalty,
     stopTokens,
     stopTexts,
     seed,
@@ -236,7 +239,8 @@ function compactRequest(request: LocalRequest): LocalRequest {
   } = request
   const given = 'tokens' in prompt ? { tokens: compact(Int32Array.from(prompt.tokens)) } : prompt
   return {
-    ...{ prompt: given, maxTokens, temperature, topP, stopTokens, stopTexts },
+    ...{ prompt: given, maxTokens, temperature, topP, topK, minP, repetitionPenalty },
+    ...{ stopTokens, stopTexts },
     ...{ seed, choices, cacheKey, topLogprobs },
   }
 }

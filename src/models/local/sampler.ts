@@ -17,6 +17,9 @@ export type SampleRequest = {
   readonly maxTokens: number
   readonly temperature: number
   readonly topP: number
+  readonly topK?: number
+  readonly minP?: number
+  readonly repetitionPenalty?: number
   /** Besides the model's own end tokens. */
   readonly stopTokens: readonly number[]
   readonly stopTexts: readonly string[]
@@ -226,9 +229,10 @@ export function createSampler(
       slot.cache!.tokens.push(...tokens)
       if (!whole) return
       try {
-        const { temperature, topP, topLogprobs = 0 } = slot.request
+        const { temperature, topP, topK, minP, topLogprobs = 0 } = slot.request
         const allowed = slot.node?.allowed
-        const draw = sampleToken(logits[i], { temperature, topP, allowed }, slot.random)
+        const options = { temperature, topP, topK, minP, allowed, repeated: repeatedTokens(slot) }
+        const draw = sampleToken(logits[i], options, slot.random)
         const top = topTokens(logits[i], topLogprobs, allowed)
         if (append(slot, draw, top)) takeForced(slot)
       } catch (error) {
@@ -282,13 +286,22 @@ export function createSampler(
   }
 }
 
+/** What a penalty falls on; undefined where there is none. */
+function repeatedTokens({ request: { prompt, repetitionPenalty = 1 }, tokens }: Slot) {
+  if (repetitionPenalty === 1) return undefined
+  return { tokens: new Set([...prompt, ...tokens]), penalty: repetitionPenalty }
+}
+
 /** Tokens of the sequence that are not in the cache; never empty, since the last is not computed before it is needed. */
 function pending({ request: { prompt }, tokens, cache }: Slot): number[] {
   const done = cache?.tokens.length ?? 0
   return done < prompt.length ? [...prompt.subarray(done), ...tokens] : tokens.slice(done - prompt.length)
 }
 
-function check(config: ModelConfig, { prompt, maxTokens, temperature, topP, choices }: SampleRequest): void {
+function check(
+  config: ModelConfig,
+  { prompt, maxTokens, temperature, topP, choices, topK = 0, minP = 0, repetitionPenalty = 1 }: SampleRequest,
+): void {
   const refuse = (message: string, hint: string) => {
     throw new RlError(message, { code: 'model.input', hint })
   }
@@ -303,6 +316,9 @@ function check(config: ModelConfig, { prompt, maxTokens, temperature, topP, choi
   if (!(temperature >= 0 && temperature < Number.POSITIVE_INFINITY))
     refuse(`temperature is ${temperature}`, 'give a number of at least 0')
   if (!(topP > 0 && topP <= 1)) refuse(`topP is ${topP}`, 'give a number above 0 and up to 1')
+  if (!(Number.isInteger(topK) && topK >= 0)) refuse(`topK is ${topK}`, 'give a whole number; 0 keeps all')
+  if (!(minP >= 0 && minP <= 1)) refuse(`minP is ${minP}`, 'give a number of 0 to 1')
+  if (!(repetitionPenalty > 0)) refuse(`repetitionPenalty is ${repetitionPenalty}`, 'give a number above 0')
   checkTokens(config, prompt)
   for (const choice of choices ?? []) checkTokens(config, choice)
 }

@@ -7,8 +7,14 @@ export type SamplingOptions = {
   readonly temperature: number
   /** Nucleus sampling (arXiv 1904.09751, section 3.1). */
   readonly topP: number
+  /** 0 keeps all. */
+  readonly topK?: number
+  /** 0 keeps all. */
+  readonly minP?: number
   /** Only these tokens; all where absent. */
   readonly allowed?: Int32Array
+  /** Tokens that were there before, and what they are penalised by (CTRL, arXiv 1909.05858, section 4.1). */
+  readonly repeated?: { readonly tokens: ReadonlySet<number>; readonly penalty: number }
 }
 
 export type Draw = {
@@ -23,20 +29,77 @@ export type Draw = {
  */
 export function sampleToken(
   logits: Float32Array, // [vocab]
-  { temperature, topP, allowed }: SamplingOptions,
+  { temperature, topP, topK = 0, minP = 0, allowed, repeated }: SamplingOptions,
   rng: Rng,
 ): Draw {
+  if (repeated) {
+    const { token } = sampleToken(
+      penalised(logits, repeated),
+      { temperature, topP, topK, minP, allowed },
+      rng,
+    )
+    return { token, logprob: logprobOf(logits, token, allowed) }
+  }
   const likeliest = argMax(logits, allowed)
   const shares = cumulativeShares(logits, logits[likeliest], 1, allowed)
   const normalizer = normalizerOf(shares, logits[likeliest])
   const chosen = () => {
     if (temperature === 0) return likeliest
+    if (topK > 0 || minP > 0)
+      return drawCut(logits, logits[likeliest], { temperature, topP, topK, minP, allowed }, rng)
     if (topP < 1) return drawNucleus(logits, logits[likeliest], temperature, topP, allowed, rng)
     if (temperature === 1) return draw(shares, allowed, rng)
     return draw(cumulativeShares(logits, logits[likeliest], temperature, allowed), allowed, rng)
   }
   const token = chosen()
   return { token, logprob: Math.fround(logits[token] - normalizer) }
+}
+
+function logprobOf(logits: Float32Array, token: number, allowed: Int32Array | undefined): number {
+  const max = logits[argMax(logits, allowed)]
+  return Math.fround(logits[token] - normalizerOf(cumulativeShares(logits, max, 1, allowed), max))
+}
+
+function penalised(
+  logits: Float32Array,
+  { tokens, penalty }: NonNullable<SamplingOptions['repeated']>,
+): Float32Array {
+  const scores = Float32Array.from(logits)
+  for (const token of tokens)
+    scores[token] = scores[token] > 0 ? scores[token] / penalty : scores[token] * penalty
+  return scores
+}
+
+/** Of the likeliest tokens at that temperature: those within minP of the first, then the first topK, then their nucleus. */
+function drawCut(
+  logits: Float32Array,
+  max: number,
+  {
+    temperature,
+    topP,
+    topK,
+    minP,
+    allowed,
+  }: SamplingOptions & { readonly topK: number; readonly minP: number },
+  { uniform }: Rng,
+): number {
+  const weights = new Map<number, number>()
+  for (let i = 0, n = allowed?.length ?? logits.length; i < n; i++) {
+    const token = allowed ? allowed[i] : i
+    const weight = Math.exp((logits[token] - max) / temperature)
+    if (weight >= minP) weights.set(token, weight)
+  }
+  const kept = [...weights].sort(([a, x], [b, y]) => y - x || a - b).slice(0, topK > 0 ? topK : undefined)
+  const sum = kept.reduce((total, [, weight]) => total + weight, 0)
+  let count = 0
+  let mass = 0
+  while (count < kept.length && (count === 0 || mass < topP * sum)) mass += kept[count++][1]
+  let left = uniform() * mass
+  for (const [token, weight] of kept.slice(0, count)) {
+    left -= weight
+    if (left < 0) return token
+  }
+  return kept[count - 1][0]
 }
 
 /** The `count` likeliest allowed tokens, likeliest first. */

@@ -34,8 +34,10 @@ export type Tokenizer = {
   /** Renders a chat with the model's template, ready for the assistant's answer unless that is not wanted. */
   readonly renderChat: (
     messages: readonly ChatMessage[],
-    options?: { readonly generationPrompt?: boolean },
+    options?: { readonly generationPrompt?: boolean; readonly variables?: Readonly<Record<string, unknown>> },
   ) => string
+  /** The bytes that a token stands for: of byte-level vocabularies maybe a part of a character. */
+  readonly tokenBytes: (token: number) => Buffer
 }
 
 const special = z.union([z.string(), z.object({ content: z.string() }).transform((token) => token.content)])
@@ -69,6 +71,8 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   const specials = new Set(
     [...inner.get_added_tokens_decoder()].filter(([, t]) => t.special).map(([id]) => id),
   )
+  const addedTokens = new Set(inner.get_added_tokens_decoder().keys())
+  const byteLevel = JSON.stringify(files.tokenizer.decoder ?? null).includes('"ByteLevel"')
   const named = (text: string | null | undefined) => (text == null ? undefined : vocabulary.get(text))
   const templateText =
     files.chatTemplate ??
@@ -83,12 +87,13 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
       ? ''
       : inner.decode(kept, { skip_special_tokens: false, clean_up_tokenization_spaces: false })
   }
-  const renderChat: Tokenizer['renderChat'] = (messages, { generationPrompt = true } = {}) => {
+  const renderChat: Tokenizer['renderChat'] = (messages, { generationPrompt = true, variables } = {}) => {
     if (templateText == null)
       throw unusable(source, 'has no chat template', undefined, 'prompt this model with text')
     try {
       template ??= new Template(templateText)
       return template.render({
+        ...variables,
         messages: messages.map(({ role, content }) => ({ role, content })),
         add_generation_prompt: generationPrompt,
         bos_token: bos_token ?? '',
@@ -111,10 +116,33 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
     tokenText: (token) => inner.id_to_token(token) ?? '',
     tokenId: (text) => vocabulary.get(text),
     isSpecial: (token) => specials.has(token),
+    tokenBytes(token) {
+      const text = inner.id_to_token(token) ?? ''
+      return byteLevel && !addedTokens.has(token)
+        ? Buffer.from(bytesOf(text))
+        : Buffer.from(decode([token], { special: true }))
+    },
     unknownToken: named(unk_token),
     endToken: named(eos_token),
     renderChat,
   }
+}
+
+/** The characters that stand for the 256 bytes in byte-level vocabularies: printable ones for themselves, the others from U+0100 on. */
+const BYTE_OF: ReadonlyMap<string, number> = new Map(
+  (() => {
+    const printable = (byte: number) =>
+      (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae
+    let others = 0x100
+    return Array.from({ length: 256 }, (_, byte) => [
+      String.fromCharCode(printable(byte) ? byte : others++),
+      byte,
+    ])
+  })(),
+)
+
+function bytesOf(text: string): number[] {
+  return [...text].flatMap((character) => BYTE_OF.get(character) ?? [...Buffer.from(character)])
 }
 
 function unusable(source: string, message: string, cause?: unknown, hint?: string): RlError {

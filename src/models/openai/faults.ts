@@ -1,5 +1,6 @@
 /** What can go wrong between here and an endpoint, by kind: each is counted, and none is an answer. */
 import OpenAI from 'openai'
+import { z } from 'zod'
 
 /**
  * - timeout: one call took longer than its limit, or 408
@@ -40,6 +41,44 @@ export class BadAnswer extends Error {
     super(message)
     this.kind = kind
   }
+}
+
+const wordings = z.union([
+  z.object({ error: z.looseObject({ message: z.string() }) }).transform(({ error }) => error),
+  z.object({ error: z.string() }).transform(({ error }) => ({ message: error })),
+  z.object({ detail: z.string() }).transform(({ detail }) => ({ message: detail })),
+  z
+    .object({
+      detail: z.array(z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string() })),
+    })
+    .transform(({ detail }) => ({
+      message: detail
+        .map(({ loc, msg }) => `${loc.filter((part) => part !== 'body').join('.')}: ${msg}`)
+        .join('; '),
+    })),
+  z.object({ message: z.string() }),
+])
+
+/**
+ * `fetch` whose refusals are worded as OpenAI words them, which its client reads: servers made with FastAPI say `detail`,
+ * others a plain `error` or `message`, some no JSON at all.
+ */
+export async function fetchReadably(url: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, init)
+  if (response.ok) return response
+  const text = await response.text()
+  let error: unknown = { message: text.slice(0, 2_000) || response.statusText }
+  try {
+    const worded = wordings.safeParse(JSON.parse(text))
+    if (worded.success) error = worded.data
+  } catch {
+    // Not JSON: the text itself is what it says.
+  }
+  const headers = new Headers(response.headers)
+  headers.set('content-type', 'application/json')
+  headers.delete('content-length')
+  headers.delete('content-encoding')
+  return new Response(JSON.stringify({ error }), { status: response.status, headers })
 }
 
 /** @param timedOut whether the call was ended because it took too long */

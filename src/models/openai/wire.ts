@@ -10,6 +10,11 @@ export const OPTIONAL_FIELDS = [
   'prompt_cache_key',
   'logprobs',
   'seed',
+  'top_k',
+  'min_p',
+  'repetition_penalty',
+  'presence_penalty',
+  'frequency_penalty',
 ] as const
 
 export type Wire = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
@@ -29,11 +34,21 @@ export function toWire(
   const body: Record<string, unknown> = {
     model,
     ...(chat
-      ? { messages: prompt.messages }
+      ? {
+          messages: prompt.messages,
+          ...(prompt.template ? { chat_template_kwargs: prompt.template } : {}),
+        }
       : { prompt: 'text' in prompt ? prompt.text : Array.from(prompt.tokens) }),
     [chat ? lengthField : 'max_tokens']: request.maxTokens,
     temperature: request.temperature,
-    ...(topP !== undefined && topP < 1 ? { top_p: topP } : {}),
+    // Always told, neutral ones too: servers take what is absent from the model's generation_config.json, and log-probs are then
+    // not those of the sampling (vLLM with Qwen2.5-Instruct: repetition_penalty 1.1).
+    top_p: topP ?? 1,
+    top_k: request.topK || -1,
+    min_p: request.minP ?? 0,
+    repetition_penalty: request.repetitionPenalty ?? 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
     ...(stopTexts && stopTexts.length > 0 ? { stop: stopTexts } : {}),
     ...(stopTokens && stopTokens.length > 0 ? { stop_token_ids: stopTokens } : {}),
     ...(choices ? { choice_token_ids: choices } : {}),

@@ -171,6 +171,8 @@ test('a Llama file gives the weights, the shape and the tokenizer of the folder 
     const tokenizer = createTokenizer(folder.tokenizer)
     assert.equal([...tokenizer.encode('<|im_start|>ab a\n')], [1, 28, 26, 3, 27])
     assert.is(tokenizer.endToken, 2)
+    assert.equal([...tokenizer.tokenBytes(26)], [0x20])
+    assert.equal([...tokenizer.tokenBytes(1)], [...Buffer.from('<|im_start|>')])
     assert.is(tokenizer.renderChat([{ role: 'user', content: 'x' }]), 'x')
   }
 })

@@ -5,7 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { RlError } from '../../../src/errors.ts'
 import { readModelFolder, writeModelFolder } from '../../../src/models/local/checkpoint.ts'
-import { fineTune, parseRecords, supervisedSample } from '../../../src/models/local/fine-tune.ts'
+import { fineTune, parseRecords, supervisedSamples } from '../../../src/models/local/fine-tune.ts'
 import { type LocalModelFace, openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
@@ -127,7 +127,7 @@ test('a saved model opens and loads with the same weights and moments', async ()
   await other.close()
 
   const records = parseRecords('{"text": "look around"}\n', 'test')
-  const samples = records.map((record, i) => supervisedSample(record, model.tokenizer, `${i}`))
+  const samples = records.flatMap((record, i) => supervisedSamples(record, model.tokenizer, `${i}`))
   const options = { epochs: 3, batch: 1, learningRate: 1e-2, warmup: 0, tokenBudget: 256, weightDecay: 0 }
   await fineTune(model, samples, { ...options, seed: [1, 1] }, () => {})
   assert.not.equal((await model.generate([ask(4)]))[0].logprobs, expected.logprobs)
@@ -144,7 +144,7 @@ test('an adapter is trained alone, saved as one, and opens on its base', async (
   assert.is(adapted.ready.trainable, config.layers * 2 * (2 * 64 + 64 * 2))
   const [plain] = await model.generate([ask(6)])
   assert.equal((await adapted.generate([ask(6)]))[0].tokens, plain.tokens)
-  const sample = supervisedSample({ text: 'look around' }, model.tokenizer, 'a')
+  const [sample] = supervisedSamples({ text: 'look around' }, model.tokenizer, 'a')
   await adapted.update([sample], { ...UPDATE, updates: 1 })
   const path = join(folder, 'adapter')
   await adapted.save(path)
@@ -164,12 +164,41 @@ test('a chat record trains what the assistant says and its end', async () => {
     { role: 'user', content: 'open' },
     { role: 'assistant', content: 'the fridge' },
   ] as const
-  const { tokens, mask } = supervisedSample({ messages: [...messages] }, tokenizer, 'a')
+  const [{ tokens, mask }] = supervisedSamples({ messages: [...messages] }, tokenizer, 'a')
   assert.equal(tokens, tokenizer.encode(tokenizer.renderChat(messages, { generationPrompt: false })))
   const trained = tokens.filter((_, t) => mask[t] === 1)
   assert.is(tokenizer.decode(trained, { special: true }), 'go to <|im_end|> the fridge <|im_end|>')
   for (const line of ['{', '{"prompt": ""}', '{"text": 1}', '[]'])
     assert.throws(() => parseRecords(`\n${line}`, 'data.jsonl'), /data\.jsonl:2/)
+})
+
+test('where a template writes earlier turns anew, each answer is a sample of its own', async () => {
+  // As Qwen3: what was thought stands in the last answer alone.
+  const thinking = createTokenizer({
+    ...files,
+    config: {
+      ...files.config,
+      chat_template:
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' and not loop.last %}{{ m.content.split('=')[1] }}{% else %}{{ m.content }}{% endif %}<|im_end|>{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}",
+    },
+  })
+  const messages = [
+    { role: 'user', content: 'look' },
+    { role: 'assistant', content: 'a=go' },
+    { role: 'user', content: 'open' },
+    { role: 'assistant', content: 'b=to' },
+  ] as const
+  const samples = supervisedSamples({ messages: [...messages] }, thinking, 'a')
+  assert.is(samples.length, 2)
+  const trained = samples.map(({ tokens, mask }) =>
+    thinking.decode(
+      tokens.filter((_, t) => mask[t] === 1),
+      { special: true },
+    ),
+  )
+  assert.equal(trained, ['a=go <|im_end|>', 'b=to <|im_end|>'])
+  const whole = thinking.renderChat(messages, { generationPrompt: false })
+  assert.equal(samples[1].tokens, thinking.encode(whole))
 })
 
 test('models that cannot be opened say why', async () => {

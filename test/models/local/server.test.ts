@@ -214,6 +214,50 @@ test('the list of models and health', async () => {
   assert.equal(await health.json(), { status: 'ok' })
 })
 
+/** What would change the answer and is not done. */
+const NOT_DONE = {
+  ...{ guided_json: {}, guided_regex: 'a', structured_outputs: {}, prompt_logprobs: 1, ignore_eos: true },
+  ...{ min_tokens: 3, best_of: 2, add_generation_prompt: false, continue_final_message: true },
+  ...{ bad_words: ['a'], truncate_prompt_tokens: 4, use_beam_search: true, reasoning_effort: 'low' },
+  ...{ modalities: 'audio', prediction: {}, web_search_options: {}, tool_choice: 'required' },
+  ...{ response_format: { type: 'json_object' }, anything_unknown: 1 },
+}
+
+test('fields that ask for nothing are taken, and those that say who asks', async () => {
+  const plain = await client.chat.completions.create(chat)
+  const nothing = {
+    ...{ anything_unknown: null, tools: [], best_of: 1, ignore_eos: false, top_k: -1, min_p: 0 },
+    ...{
+      repetition_penalty: 1,
+      frequency_penalty: 0,
+      user: 'me',
+      tool_choice: 'none',
+      response_format: { type: 'text' },
+    },
+  }
+  const same = await client.chat.completions.create({ ...chat, ...(nothing as object) })
+  assert.is(same.choices[0].message.content, plain.choices[0].message.content)
+})
+
+test('a negative seed is another seed', async () => {
+  const ask = async (seed: number) =>
+    (await client.chat.completions.create({ ...chat, seed })).choices[0].message.content
+  assert.is(await ask(-7), await ask(-7))
+  assert.is.not(await ask(-7), await ask(7))
+})
+
+test('top_k, min_p and repetition_penalty act', async () => {
+  const ask = async (more: object) => {
+    const answer = await client.chat.completions.create({ ...chat, ...more, ...{ return_token_ids: true } })
+    return extended(answer).choices[0].token_ids!
+  }
+  const greedy = await ask({ temperature: 0 })
+  assert.equal(await ask({ top_k: 1 }), greedy)
+  assert.equal(await ask({ min_p: 1 }), greedy)
+  const penalised = await ask({ temperature: 0, repetition_penalty: 10 })
+  assert.is(new Set(penalised).size, penalised.length, 'no token comes twice')
+})
+
 test('errors have the status and the shape that clients know', async () => {
   const create = (over: object) => client.chat.completions.create({ ...chat, ...over })
   const cases: [() => PromiseLike<unknown>, number, string, string | null][] = [
@@ -234,6 +278,20 @@ test('errors have the status and the shape that clients know', async () => {
       null,
     ],
     [() => create({ choice_token_ids: [[99999]] }), 400, 'invalid_value', null],
+    [() => create({ max_tokens: 129 }), 400, 'context_length_exceeded', 'max_tokens'],
+    ...Object.entries(NOT_DONE).map(
+      ([field, value]) =>
+        [() => create({ [field]: value }), 400, 'unsupported_parameter', field] as (typeof cases)[number],
+    ),
+    [
+      () =>
+        create({
+          messages: [{ role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function' }] }],
+        }),
+      400,
+      'unsupported_parameter',
+      'messages.0.tool_calls',
+    ],
     [() => create({ stream: true, choice_token_ids: [[99999]] }), 400, 'invalid_value', null],
     [
       () => create({ messages: [{ role: 'user', content: 'look '.repeat(9000) }] }),

@@ -102,27 +102,40 @@ function toldBy({ tokens, logprobs, top }: LocalGeneration): Told[] {
 
 function chatLogprobs(tokenizer: Tokenizer, told: readonly Told[]) {
   const entry = ({ token, logprob }: Draw) => {
-    const text = tokenizer.decode([token], { special: true })
-    return { token: text, logprob, bytes: [...Buffer.from(text)] }
+    const bytes = tokenizer.tokenBytes(token)
+    return { token: bytes.toString('utf8'), logprob, bytes: [...bytes] }
   }
   const content = told.map(({ draw, top }) => ({ ...entry(draw), top_logprobs: top.map(entry) }))
   return { content, refusal: null }
 }
 
 function completionLogprobs(tokenizer: Tokenizer, told: readonly Told[], offset: number) {
-  const text = ({ token }: Draw) => tokenizer.decode([token], { special: true })
+  const text = ({ token }: Draw) => tokenName(tokenizer.tokenBytes(token))
   let at = offset
   const offsets = told.map(({ draw }) => {
     const start = at
-    at += text(draw).length
+    at += tokenizer.tokenBytes(draw.token).toString('utf8').length
     return start
   })
   return {
     tokens: told.map(({ draw }) => text(draw)),
     token_logprobs: told.map(({ draw }) => draw.logprob),
-    top_logprobs: told.map(({ top }) => Object.fromEntries(top.map((draw) => [text(draw), draw.logprob]))),
+    // Tokens of one text share a key: the sampled one has it, else the likeliest.
+    top_logprobs: told.map(({ draw, top }) => {
+      const named = new Map<string, number>()
+      const sampled = top.filter(({ token }) => token === draw.token)
+      for (const one of [...sampled, ...top]) if (!named.has(text(one))) named.set(text(one), one.logprob)
+      return Object.fromEntries(named)
+    }),
     text_offset: offsets,
   }
+}
+
+/** The text of a token; a part of a character as `bytes:\\xf0\\x9f`, since all such parts would read alike. */
+function tokenName(bytes: Buffer): string {
+  const text = bytes.toString('utf8')
+  if (!text.includes('\uFFFD')) return text
+  return `bytes:${[...bytes].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')}`
 }
 
 /** A prompt counts once, however many choices it has. */

@@ -24,10 +24,17 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
   }))
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? model.ready.config.contextTokens
   const topLogprobs = body.logprobs ? (body.top_logprobs ?? 0) : 0
-  return plan(body, model, [{ messages }], { maxTokens, topLogprobs, logprobs: body.logprobs ?? false })
+  const template = body.chat_template_kwargs ?? undefined
+  return plan(body, model, [{ messages, template }], {
+    maxTokens,
+    topLogprobs,
+    logprobs: body.logprobs ?? false,
+  })
 }
 
 export function planCompletion(body: CompletionBody, model: LocalModelFace): Plan {
+  if (body.chat_template_kwargs)
+    throw apiError(400, "'chat_template_kwargs' belongs to chats", { param: 'chat_template_kwargs' })
   const maxTokens = body.max_tokens ?? DEFAULT_COMPLETION_TOKENS
   const logprobs = body.logprobs != null
   return plan(body, model, promptsOf(body.prompt), { maxTokens, topLogprobs: body.logprobs ?? 0, logprobs })
@@ -44,7 +51,7 @@ function promptsOf(prompt: CompletionBody['prompt']): Prompt[] {
 
 function plan(
   body: ChatBody | CompletionBody,
-  { tokenizer }: LocalModelFace,
+  { tokenizer, ready }: LocalModelFace,
   prompts: readonly Prompt[],
   {
     maxTokens,
@@ -57,12 +64,21 @@ function plan(
     throw apiError(400, `${prompts.length} prompts with n = ${n}: at most ${MOST_CHOICES} choices`, {
       param: 'n',
     })
+  const { contextTokens } = ready.config
+  if (maxTokens > contextTokens)
+    throw apiError(400, `${maxTokens} tokens are asked for; the model's context has ${contextTokens}`, {
+      param: 'max_tokens',
+      code: 'context_length_exceeded',
+    })
   const end = tokenizer.endToken === undefined ? [] : [tokenizer.endToken]
   const guided = body.guided_choice?.map((text) => [...tokenizer.encode(text), ...end])
   const request: Omit<LocalRequest, 'prompt' | 'seed' | 'cacheKey'> = {
     maxTokens,
     temperature: body.temperature ?? 1,
     topP: body.top_p ?? 1,
+    topK: Math.max(0, body.top_k ?? 0),
+    minP: body.min_p ?? 0,
+    repetitionPenalty: body.repetition_penalty ?? 1,
     stopTokens: body.stop_token_ids ?? [],
     stopTexts: [body.stop ?? []].flat().filter((text) => text !== ''),
     choices: body.choice_token_ids ?? guided,
@@ -88,7 +104,7 @@ function plan(
 
 function baseSeed({ seed, seed_words }: ChatBody | CompletionBody): Seed {
   if (seed_words) return seed_words
-  if (seed != null) return seedOf(Math.abs(seed))
+  if (seed != null) return seed < 0 ? seedOf(-seed, 'negative') : seedOf(seed)
   const random = randomBytes(8)
   return [random.readUInt32LE(0), random.readUInt32LE(4)]
 }

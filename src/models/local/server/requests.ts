@@ -7,22 +7,34 @@ const text = z.string()
 const parts = z
   .array(z.object({ type: z.literal('text'), text }))
   .transform((list) => list.map((part) => part.text).join(''))
-const message = z.object({
+const message = z.strictObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
   content: z.union([text, parts, z.null().transform(() => '')]),
+  name: z.null().optional(),
+  refusal: z.null().optional(),
+  audio: z.null().optional(),
+  function_call: z.null().optional(),
+  tool_calls: z.array(z.unknown()).max(0).nullish(),
 })
 
 const common = {
   model: text,
   temperature: z.number().min(0).max(100).nullish(),
   top_p: z.number().gt(0).max(1).nullish(),
+  top_k: z.int().min(-1).nullish(),
+  min_p: z.number().min(0).max(1).nullish(),
+  repetition_penalty: z.number().gt(0).max(10).nullish(),
   n: z.int().min(1).max(128).nullish(),
   max_tokens: z.int().min(0).nullish(),
   stop: z.union([text, z.array(text).max(16)]).nullish(),
   stop_token_ids: tokens.nullish(),
   seed: z.int().nullish(),
+  /** vLLM and SGLang: further variables of the chat template. */
+  chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
   stream: z.boolean().nullish(),
-  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  stream_options: z
+    .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.literal(false).nullish() })
+    .nullish(),
   /** Requests with the same key share a growing prefix whose cache is kept. */
   prompt_cache_key: text.max(512).nullish(),
   /** vLLM: token ids of prompt and completion stand in the response. */
@@ -35,30 +47,53 @@ const common = {
   seed_words: z.tuple([z.uint32(), z.uint32()]).nullish(),
 }
 
-/** Accepted where they ask for nothing, refused where they would change the result. */
+/** Accepted where they ask for nothing, refused where they would change the result; any other field is refused as unknown. */
 const unsupported = {
   tools: z.array(z.unknown()).max(0).nullish(),
   functions: z.array(z.unknown()).max(0).nullish(),
-  response_format: z.object({ type: z.literal('text') }).nullish(),
+  tool_choice: z.enum(['none', 'auto']).nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  response_format: z.strictObject({ type: z.literal('text') }).nullish(),
   logit_bias: z.record(z.string(), z.never()).nullish(),
   frequency_penalty: z.literal(0).nullish(),
   presence_penalty: z.literal(0).nullish(),
   suffix: z.literal('').nullish(),
   echo: z.literal(false).nullish(),
+  best_of: z.literal(1).nullish(),
+  min_tokens: z.literal(0).nullish(),
+  ignore_eos: z.literal(false).nullish(),
+  prompt_logprobs: z.literal(0).nullish(),
+  skip_special_tokens: z.literal(true).nullish(),
+  add_generation_prompt: z.literal(true).nullish(),
+  continue_final_message: z.literal(false).nullish(),
+  use_beam_search: z.literal(false).nullish(),
+  bad_words: z.array(z.unknown()).max(0).nullish(),
+  modalities: z.tuple([z.literal('text')]).nullish(),
+  store: z.literal(false).nullish(),
 }
 
-const chatSchema = z.object({
+/** Fields that say who asks, not what: nothing is done with them. */
+const notes = {
+  user: text.nullish(),
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+  safety_identifier: text.nullish(),
+  service_tier: text.nullish(),
+}
+
+const chatSchema = z.strictObject({
   ...common,
   ...unsupported,
+  ...notes,
   messages: z.array(message).min(1),
   max_completion_tokens: z.int().min(0).nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
 })
 
-const completionSchema = z.object({
+const completionSchema = z.strictObject({
   ...common,
   ...unsupported,
+  ...notes,
   prompt: z.union([
     text,
     tokens.min(1),
@@ -69,8 +104,8 @@ const completionSchema = z.object({
 })
 
 /** vLLM's bodies for weights at run time. */
-const loadSchema = z.object({ lora_name: text.min(1).max(256), lora_path: text.min(1).max(4096) })
-const unloadSchema = z.object({ lora_name: text.min(1).max(256) })
+const loadSchema = z.looseObject({ lora_name: text.min(1).max(256), lora_path: text.min(1).max(4096) })
+const unloadSchema = z.looseObject({ lora_name: text.min(1).max(256) })
 
 export type ChatBody = z.infer<typeof chatSchema>
 export type CompletionBody = z.infer<typeof completionSchema>
@@ -85,11 +120,29 @@ function parse<T>(schema: z.ZodType<T>, json: unknown): T {
   const parsed = schema.safeParse(json)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
+  if (issue.code === 'unrecognized_keys') {
+    const unknown = [...issue.path, issue.keys[0]].join('.')
+    // Null asks for nothing, whatever the field means.
+    const rest = withoutNulls(json, issue.path, issue.keys)
+    if (rest !== null) return parse(schema, rest)
+    throw apiError(400, `'${unknown}' is not supported by this server`, {
+      param: unknown,
+      code: 'unsupported_parameter',
+    })
+  }
   const param = issue.path.join('.')
-  const known = Object.hasOwn(unsupported, String(issue.path[0]))
+  const known = Object.hasOwn(unsupported, String(issue.path[0])) || /\.tool_calls$/.test(param)
   throw apiError(
     400,
     known ? `'${param}' is not supported by this server` : `${param || 'body'}: ${issue.message}`,
     { param: param || null, code: known ? 'unsupported_parameter' : 'invalid_value' },
   )
+}
+
+/** The body without those unknown top-level fields, where all of them are null; else null. */
+function withoutNulls(json: unknown, path: readonly PropertyKey[], keys: readonly string[]): unknown {
+  if (path.length > 0) return null
+  const body = json as Record<string, unknown>
+  if (keys.some((key) => body[key] !== null)) return null
+  return Object.fromEntries(Object.entries(body).filter(([key]) => !keys.includes(key)))
 }
