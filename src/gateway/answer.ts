@@ -71,6 +71,7 @@ const chunkSchema = z.object({
       finish_reason: z.string().nullish(),
       logprobs: z.object({ content: z.array(z.unknown()).nullish() }).nullish(),
       token_ids: ids,
+      prompt_token_ids: ids,
     }),
   ),
   prompt_token_ids: ids,
@@ -115,6 +116,8 @@ export function answerStream(): AnswerStream {
     for (const choice of choices) {
       if ((choice.index ?? 0) !== 0) continue
       said = true
+      // vLLM tells them beside the choices or in the first of them.
+      promptIds ??= choice.prompt_token_ids ?? null
       const { role: _, content: piece, tool_calls, ...more } = choice.delta
       content += piece ?? ''
       for (const [name, value] of Object.entries(more))

@@ -24,6 +24,7 @@ export type Calls = (rollout: OpenRollout, body: Buffer, response: ServerRespons
 const MOST_ANSWER_BYTES = 64_000_000
 
 const bodySchema = z.looseObject({
+  model: z.string().nullish(),
   messages: z.array(z.looseObject({ role: z.string() })).min(1),
   n: z.literal(1, 'a rollout has one answer a call: n is 1').nullish(),
   stream: z.boolean().nullish(),
@@ -35,10 +36,17 @@ type Body = z.infer<typeof bodySchema>
 const WANTED = { return_token_ids: true, logprobs: true } as const
 
 export function agentCalls({ upstream, targetOf, clean, onFault }: CallsOptions): Calls {
-  /** Fields that the endpoint refused. */
-  const refused = new Set<string>()
+  /** Fields that an endpoint refused, by endpoint and kind of call: a server may take ids in whole answers and not in streams. */
+  const refusals = new Map<string, Set<string>>()
 
-  function encode(body: Body, model: string): Buffer {
+  function refusedBy({ baseUrl }: Target, { stream, tools }: Body): Set<string> {
+    const kind = `${baseUrl} ${stream ? 'stream' : 'whole'} ${tools ? 'tools' : 'plain'}`
+    const known = refusals.get(kind) ?? new Set<string>()
+    refusals.set(kind, known)
+    return known
+  }
+
+  function encode(body: Body, model: string, refused: ReadonlySet<string>): Buffer {
     const sent: Record<string, unknown> = { ...body, model }
     for (const [field, value] of Object.entries(WANTED))
       if (!refused.has(field) && (sent[field] === undefined || sent[field] === null)) sent[field] = value
@@ -51,8 +59,10 @@ export function agentCalls({ upstream, targetOf, clean, onFault }: CallsOptions)
 
   /** The answer's head; asked again without a field of ours that the endpoint names as wrong. */
   async function ask(body: Body, target: Target, signal: AbortSignal): Promise<IncomingMessage> {
+    const refused = refusedBy(target, body)
     for (;;) {
-      const answer = await upstream.post(target, '/chat/completions', encode(body, target.model), signal)
+      const sent = encode(body, target.model, refused)
+      const answer = await upstream.post(target, '/chat/completions', sent, signal)
       if (answer.statusCode !== 400 && answer.statusCode !== 422) return answer
       const said = await readAll(answer, 1_000_000, tooLong)
       const named = Object.keys(WANTED).find(
@@ -71,11 +81,20 @@ export function agentCalls({ upstream, targetOf, clean, onFault }: CallsOptions)
       throw apiError(409, `this rollout has ${maxSteps} calls, and they are made: tell its outcome`, {
         code: 'step_limit',
       })
+    const target = targetOf(policyVersion)
+    if (body.model != null && body.model !== target.model)
+      throw apiError(
+        404,
+        `the model '${body.model}' does not exist; this rollout is played by '${target.model}'`,
+        {
+          param: 'model',
+          code: 'model_not_found',
+        },
+      )
     const abort = new AbortController()
     const gone = () => abort.abort()
     inFlight.add(abort)
     response.once('close', gone)
-    const target = targetOf(policyVersion)
     const keep = (answer: Answer) => {
       if (abort.signal.aborted) return
       const { messages, tools } = body

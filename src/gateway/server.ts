@@ -99,11 +99,8 @@ export async function startGatewayServer({
           if (--inHand === 0) idle()
         }
       }
-      case '/v1/models': {
-        const { request: asked } = rollouts.find(id, authorization).assignment
-        const card = { id: targetOf(asked.policyVersion).model, object: 'model', created: 0, owned_by: 'rl' }
-        return send(response, 200, { object: 'list', data: [card] })
-      }
+      case '/v1/models':
+        return send(response, 200, { object: 'list', data: [cardOf(id, authorization)] })
       case '/outcome': {
         assertMethod(request, 'POST')
         // The key first: a stranger's body is not even read.
@@ -111,9 +108,31 @@ export async function startGatewayServer({
         const ending = readOutcome(parseJson(await bodyOf(request)))
         return send(response, 200, await rollouts.end(id, authorization, ending))
       }
-      default:
-        throw apiError(404, `there is no ${path.slice(0, 200)}`, { code: 'not_found' })
+      default: {
+        if (!rest?.startsWith('/v1/models/'))
+          throw apiError(404, `there is no ${path.slice(0, 200)}: agents call /v1/chat/completions`, {
+            code: 'not_found',
+          })
+        const card = cardOf(id, authorization)
+        const asked = decodeURIComponent(rest.slice('/v1/models/'.length))
+        if (asked !== card.id)
+          throw apiError(
+            404,
+            `the model '${asked.slice(0, 200)}' does not exist; this rollout is played by '${card.id}'`,
+            {
+              param: 'model',
+              code: 'model_not_found',
+            },
+          )
+        return send(response, 200, card)
+      }
     }
+  }
+
+  /** The model that plays a rollout, as the API lists it. */
+  function cardOf(id: string, authorization: string | undefined) {
+    const { request } = rollouts.find(id, authorization).assignment
+    return { id: targetOf(request.policyVersion).model, object: 'model', created: 0, owned_by: 'rl' }
   }
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -113,7 +113,7 @@ for (const stream of [false, true])
       { role: 'user', content: 'what is in the box?' },
     ]
     const ask = async () => {
-      const body = { model: 'whatever', messages, tools: TOOLS }
+      const body = { model: 'scripted', messages, tools: TOOLS }
       if (!stream) return (await client.chat.completions.create(body)).choices[0].message
       return (await client.chat.completions.stream(body).finalChatCompletion()).choices[0].message
     }
@@ -197,7 +197,7 @@ test('an endpoint without token ids gives a trajectory that is not trainable', a
   }
   const taken = await take('plain')
   const said = await clientOf(taken).chat.completions.create({
-    model: 'm',
+    model: 'scripted',
     messages: [{ role: 'user', content: 'hello' }],
   })
   assert.is(said.choices[0].message.content, 'hi')
@@ -206,6 +206,53 @@ test('an endpoint without token ids gives a trajectory that is not trainable', a
   assert.is(data.trainable, false)
   assert.equal(data.segments, [])
   assert.equal(data.outcome, { kind: 'scored', value: 0.5, success: false })
+})
+
+test('another model than the one that plays is refused by name, and the list tells which it is', async () => {
+  answer = () => completion({ content: 'x' }, { prompt: [1], tokens: [2] })
+  const taken = await take('named')
+  const client = clientOf(taken)
+  const body = { messages: [{ role: 'user' as const, content: 'hello' }] }
+  const asked = endpoint.asked.length
+  const other = await post(`${taken.url}/chat/completions`, taken.key, { ...body, model: 'gpt-9' })
+  assert.is(other.status, 404)
+  assert.match(await other.text(), /'gpt-9' does not exist.*'scripted'/)
+  assert.is(endpoint.asked.length, asked)
+  assert.is((await client.models.retrieve('scripted')).id, 'scripted')
+  const missing = await fetch(`${taken.url}/models/gpt-9`, {
+    headers: { authorization: `Bearer ${taken.key}` },
+  })
+  assert.is(missing.status, 404)
+  await post(taken.outcome_url, taken.key, { success: true })
+})
+
+test('what a stream refuses is still asked of whole answers', async () => {
+  const seen: [boolean, boolean][] = []
+  answer = (asked, response) => {
+    const streams = asked.body.stream === true
+    seen.push([streams, 'return_token_ids' in asked.body])
+    if (streams && 'return_token_ids' in asked.body) {
+      response.writeHead(400).end('{"error":{"message":"return_token_ids is not for streams"}}')
+      return undefined
+    }
+    const whole = completion({ content: 'x' }, { prompt: [1], tokens: [2] })
+    if (!streams) return whole
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const event of completionEvents(whole)) response.write(event)
+    response.end()
+    return undefined
+  }
+  const taken = await take('kinds')
+  const body = { model: 'scripted', messages: [{ role: 'user', content: 'hello' }], tools: TOOLS }
+  for (const stream of [true, false, true])
+    await (await post(`${taken.url}/chat/completions`, taken.key, { ...body, stream })).text()
+  assert.equal(seen, [
+    [true, true],
+    [true, false],
+    [false, true],
+    [true, false],
+  ])
+  await post(taken.outcome_url, taken.key, { success: true })
 })
 
 test('faults reach the agent as they are, are counted, and are never steps', async () => {
@@ -223,7 +270,7 @@ test('faults reach the agent as they are, are counted, and are never steps', asy
     ['connection', 502, (r) => r.destroy()],
   ]
   const taken = await take('faults')
-  const body = { model: 'm', messages: [{ role: 'user', content: 'hello' }] }
+  const body = { model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }
   for (const [kind, status, spoil] of faults) {
     answer = (_, response) => void spoil(response)
     const before = gateway.counters()[`fault ${kind}`] ?? 0
@@ -258,7 +305,7 @@ test('faults reach the agent as they are, are counted, and are never steps', asy
 test('keys open their own rollout alone, and an end is told once', async () => {
   answer = () => completion({ content: 'x' }, { prompt: [1], tokens: [2] })
   const [mine, other] = [await take('mine'), await take('other')]
-  const body = { model: 'm', messages: [{ role: 'user', content: 'hello' }] }
+  const body = { model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }
   const call = `${mine.url}/chat/completions`
   assert.is((await post(call, other.key, body)).status, 401)
   assert.is((await post(call, gateway.server.token, body)).status, 401)
