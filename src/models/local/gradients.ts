@@ -4,7 +4,7 @@ import type { LossOptions, TrainingSample } from '../port.ts'
 import { type Allowed, headLogprobs, selectRows } from './head.ts'
 import { squaredNorm } from './optimizer.ts'
 import { type LocalModel, weight } from './params.ts'
-import { headName, headWeight, hiddenStates, pack } from './transformer.ts'
+import { type ForwardOptions, headName, headWeight, hiddenStates, pack } from './transformer.ts'
 
 /** What scoring needs of a sample. */
 export type ScoredSample = Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>
@@ -31,12 +31,14 @@ export async function lossGradients(
   names: readonly string[],
   batch: readonly WeightedSample[],
   loss: LossOptions,
+  forward: ForwardOptions = {},
 ): Promise<Gradients> {
   const variables = names.map((name) => weight(model.params, name))
+  const frozenHead = !names.includes(headName(model.config))
   let sums: tf.Tensor | undefined
   const { value, grads } = tf.variableGrads(() => {
     const rows = gatherRows(batch.map((item) => item.sample))
-    const out = rowLogprobs(model, batch, rows, { frozenHead: !names.includes(headName(model.config)) })
+    const out = rowLogprobs(model, batch, rows, { ...forward, frozenHead })
     const column = (read: (item: WeightedSample, t: number) => number) => {
       const values = new Float32Array(rows.count)
       rows.each((s, t, row) => {
@@ -76,9 +78,9 @@ export function rowLogprobs(
   model: LocalModel,
   batch: readonly { readonly sample: ScoredSample }[],
   { predictors, targets, allowed }: Rows,
-  { frozenHead = true }: { readonly frozenHead?: boolean } = {},
+  { frozenHead = true, ...forward }: ForwardOptions & { readonly frozenHead?: boolean } = {},
 ): tf.Tensor2D {
-  const hidden = hiddenStates(model, pack(batch.map((item) => item.sample.tokens)))
+  const hidden = hiddenStates(model, pack(batch.map((item) => item.sample.tokens)), forward)
   const rows = selectRows(hidden, predictors)
   return headLogprobs(rows, headWeight(model), targets, allowed, { frozen: frozenHead })
 }

@@ -22,17 +22,17 @@ export function cacheBytesPerToken({ layers, kvHeads, headDim }: ModelConfig): n
 /** What one layer's results and their gradients take for one token, in floats: measured, as multiples of the widths. */
 const KEPT = { hidden: 16, heads: 8, feedForward: 7 }
 
-/** Bytes that a backward pass keeps for each token of a micro-batch. */
-export function activationBytesPerToken({
-  layers,
-  hiddenSize,
-  heads,
-  kvHeads,
-  headDim,
-  intermediateSize,
-}: ModelConfig): number {
+/**
+ * Bytes that a backward pass keeps for each token of a micro-batch.
+ * @param recompute layers keep their inputs alone: all of one layer is there at a time
+ */
+export function activationBytesPerToken(
+  { layers, hiddenSize, heads, kvHeads, headDim, intermediateSize }: ModelConfig,
+  recompute: boolean,
+): number {
   const attention = KEPT.heads * (heads + kvHeads) * headDim
-  return 4 * layers * (KEPT.hidden * hiddenSize + attention + KEPT.feedForward * intermediateSize)
+  const layer = KEPT.hidden * hiddenSize + attention + KEPT.feedForward * intermediateSize
+  return 4 * (recompute ? layer + 2 * layers * hiddenSize : layers * layer)
 }
 
 /**
@@ -42,11 +42,16 @@ export function activationBytesPerToken({
  */
 export function memoryNeed(
   config: ModelConfig,
-  { trainable, cacheBytes, tokens }: { trainable: number; cacheBytes: number; tokens: number },
+  {
+    trainable,
+    cacheBytes,
+    tokens,
+    recompute = false,
+  }: { trainable: number; cacheBytes: number; tokens: number; recompute?: boolean },
 ): MemoryNeed {
   const weights = 4 * parameterCount(config)
   const training = 16 * trainable
-  const activations = tokens * activationBytesPerToken(config)
+  const activations = tokens * activationBytesPerToken(config, recompute)
   return {
     weights,
     training,

@@ -107,6 +107,13 @@ export function disposeParams(params: Params): void {
   for (const value of params.values()) value.dispose()
 }
 
+/** The weights that an update moves: those of an adapter alone where there is one, else all. */
+export function trainedNames(params: Params): string[] {
+  const names = [...params.keys()]
+  const adapters = names.filter((name) => name.includes('.lora_'))
+  return adapters.length > 0 ? adapters : names
+}
+
 /** The weight of that name. */
 export function weight(params: Params, name: string): tf.Variable {
   const found = params.get(name)

@@ -78,17 +78,16 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   const trainable = adapter
     ? adapter.tensors.reduce((sum, { values }) => sum + values.length, 0)
     : parameterCount(config)
-  const assertMemory = (training: { readonly tokens: number } | null) =>
-    assertFits(
-      name,
-      memoryNeed(config, {
-        trainable: training ? trainable : 0,
-        cacheBytes: cacheTokens * perToken,
-        tokens: training?.tokens ?? 0,
-      }),
-      memoryLimit(backend.name),
-    )
-  assertMemory(options.trains ? { tokens: 0 } : null)
+  const needed = (training: { readonly tokens: number; readonly recompute: boolean } | null) =>
+    memoryNeed(config, {
+      trainable: training ? trainable : 0,
+      cacheBytes: cacheTokens * perToken,
+      tokens: training?.tokens ?? 0,
+      recompute: training?.recompute,
+    })
+  // The limit is that of before anything was taken.
+  const limit = memoryLimit(backend.name)
+  assertFits(name, needed(options.trains ? { tokens: 0, recompute: true } : null), limit)
 
   const base = folder ? await loadParams(folder) : initParams(config, seedOf(freshSeed(options), 'weights'))
   const moments = folder && (await readOptimizer(folder.folder))
@@ -141,9 +140,11 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
     score: (samples) => trainer.score(samples),
     async update({ samples, options }) {
       const tokens = samples.reduce((sum, sample) => sum + sample.tokens.length, 0)
-      assertMemory({ tokens: Math.min(tokens, options.tokenBudget) })
+      const batch = Math.min(tokens, options.tokenBudget)
+      const recompute = needed({ tokens: batch, recompute: false }).total > limit.bytes
+      assertFits(name, needed({ tokens: batch, recompute }), limit)
       try {
-        return await trainer.update(samples, options)
+        return await trainer.update(samples, options, { recompute })
       } finally {
         sampler.refresh()
       }

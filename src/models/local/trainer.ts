@@ -12,7 +12,8 @@ import {
   type WeightedSample,
 } from './gradients.ts'
 import { createOptimizer, type Optimizer, squaredNorm } from './optimizer.ts'
-import type { LocalModel } from './params.ts'
+import { type LocalModel, trainedNames } from './params.ts'
+import type { ForwardOptions } from './transformer.ts'
 
 export type Trainer = {
   readonly optimizer: Optimizer
@@ -21,7 +22,11 @@ export type Trainer = {
    * optimiser step whose gradient is summed over micro-batches of at most `tokenBudget` tokens.
    * @throws RlError `model.sample` for a sample that does not fit the model, the budget or its own mask.
    */
-  update(samples: readonly TrainingSample[], options: UpdateOptions): Promise<UpdateMetrics>
+  update(
+    samples: readonly TrainingSample[],
+    options: UpdateOptions,
+    forward?: ForwardOptions,
+  ): Promise<UpdateMetrics>
   /** Log-probs of the masked tokens under the present weights: arrays of length T, 0 where mask is 0. */
   score(samples: readonly ScoredSample[], tokenBudget?: number): Promise<Float32Array[]>
   dispose(): void
@@ -33,13 +38,12 @@ const SCORE_TOKENS = 8192
 /** Adapter weights are trained alone where there are any, else all weights. */
 export function createTrainer(model: LocalModel): Trainer {
   const optimizer = createOptimizer()
-  const adapters = [...model.params.keys()].filter((name) => name.includes('.lora_'))
-  const names = adapters.length > 0 ? adapters : [...model.params.keys()]
+  const names = trainedNames(model.params)
 
   /** The first sample whose own gradient is not finite. */
-  const culprit = async (batch: readonly WeightedSample[], loss: LossOptions) => {
+  const culprit = async (batch: readonly WeightedSample[], loss: LossOptions, forward: ForwardOptions) => {
     for (const item of batch) {
-      const alone = await lossGradients(model, names, [item], loss)
+      const alone = await lossGradients(model, names, [item], loss, forward)
       tf.dispose([...alone.gradients.values()])
       if (!Number.isFinite(alone.loss) || !Number.isFinite(alone.norm)) return item.sample.id
     }
@@ -48,7 +52,7 @@ export function createTrainer(model: LocalModel): Trainer {
 
   return {
     optimizer,
-    async update(samples, options) {
+    async update(samples, options, forward = {}) {
       checkOptions(options)
       for (const sample of samples) checkSample(model, sample, options.tokenBudget)
       if (options.resetOptimizer) optimizer.reset()
@@ -76,11 +80,15 @@ export function createTrainer(model: LocalModel): Trainer {
         const sum = { loss: 0, kl: 0, clipped: 0, entropy: 0 }
         let gradients: Map<string, tf.Tensor> | undefined
         for (const batch of microBatches(weighted, options.tokenBudget)) {
-          const result = await lossGradients(model, names, batch, options.loss)
+          const result = await lossGradients(model, names, batch, options.loss, forward)
           const bad = [result.loss, result.norm].find((value) => !Number.isFinite(value))
           gradients = gradients ? addInto(gradients, result.gradients) : result.gradients
           if (bad !== undefined) {
-            stopped = { reason: 'not-finite', sample: await culprit(batch, options.loss), value: bad }
+            stopped = {
+              reason: 'not-finite',
+              sample: await culprit(batch, options.loss, forward),
+              value: bad,
+            }
             break
           }
           for (const key of ['loss', 'kl', 'clipped', 'entropy'] as const) sum[key] += result[key]

@@ -41,6 +41,29 @@ async function weightsOf(model: LocalModel): Promise<Map<string, Float32Array>> 
   return values
 }
 
+for (const backend of ['wasm-blas', 'cpu'] as const)
+  test(`${backend}: layers that are computed again give the same loss and gradients, and leave no tensor behind`, async () => {
+    if (!(await tryBackend(backend))) return
+    const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+    const samples = samplesOf(model, 3)
+    const batch = samples.map((sample) => ({ sample, weight: 0.1 }))
+    const names = [...model.params.keys()]
+    const results = []
+    for (const recompute of [false, true]) {
+      const before = tf.memory().numTensors
+      const { gradients, loss } = await lossGradients(model, names, batch, LOSS, { recompute })
+      const values = await Promise.all(names.map((name) => gradients.get(name)!.data()))
+      results.push({ loss, values: values.map((one) => Float32Array.from(one)) })
+      tf.dispose([...gradients.values()])
+      assert.is(tf.memory().numTensors, before)
+    }
+    const [plain, again] = results
+    assert.is(again.loss, plain.loss)
+    names.forEach((name, i) => {
+      assert.ok(relativeError(again.values[i], plain.values[i]) < 1e-6, name)
+    })
+  })
+
 for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const)
   for (const [family, aggregate] of [
     ['qwen2', 'sample'],
