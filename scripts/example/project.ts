@@ -1,0 +1,44 @@
+/** A project of a stranger, in a temporary folder: the package is installed in it, the examples are copied beside it. */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
+
+export type Project = {
+  readonly folder: string
+  /** Of its processes: this Node comes first on the PATH, TypeScript without a compiler is switched on. */
+  readonly env: NodeJS.ProcessEnv
+  readonly remove: () => void
+}
+
+/** An empty project with the examples. */
+export function emptyProject(): Project {
+  const folder = mkdtempSync(join(tmpdir(), 'rl-project-'))
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n')
+  cpSync('examples', join(folder, 'examples'), { recursive: true })
+  const { RL_RUNS, ...env } = process.env
+  return {
+    folder,
+    env: {
+      ...env,
+      PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`,
+      // Node 22.18 and newer do it by themselves.
+      ...(process.features.typescript ? {} : { NODE_OPTIONS: '--experimental-strip-types' }),
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** A project with what `npm pack` would ship, as it was built last; its dependencies are those of this checkout, so no registry is asked. */
+export function projectWithBuild(): Project {
+  const project = emptyProject()
+  const target = join(project.folder, 'node_modules', 'rlanything')
+  mkdirSync(target, { recursive: true })
+  const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: readonly string[] }
+  for (const name of ['package.json', ...files.filter((name) => !name.includes('*'))])
+    cpSync(name, join(target, name), { recursive: true })
+  symlinkSync(resolve('node_modules'), join(target, 'node_modules'), 'dir')
+  const bin = join(project.folder, 'node_modules', '.bin')
+  mkdirSync(bin)
+  symlinkSync(join('..', 'rlanything', 'bin', 'rl.mjs'), join(bin, 'rl'))
+  return project
+}

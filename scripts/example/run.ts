@@ -1,0 +1,76 @@
+/** Runs one example: the commands of its README, word for word. */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Project } from './project.ts'
+
+export type ExampleResult = 'ok' | 'failed' | 'skipped'
+
+const DEADLINE_MS = 600_000
+
+/** What an example needs that may be absent: why it cannot run, or null. */
+const NEEDS: Readonly<Record<string, () => string | null>> = {
+  'subscriber-python': () => pythonWithout('nats', 'msgpack'),
+}
+
+export function exampleNames(): string[] {
+  return readdirSync('examples').filter((name) => existsSync(join('examples', name, 'README.md')))
+}
+
+/** Runs an example in a project that has the package; what it prints goes to standard output. */
+export async function runExample(name: string, { folder, env }: Project): Promise<ExampleResult> {
+  const lacking = NEEDS[name]?.()
+  if (lacking) {
+    process.stdout.write(`SKIP ${name}: ${lacking}\n`)
+    return 'skipped'
+  }
+  process.stdout.write(`\n${name}\n`)
+  const startedMs = performance.now()
+  const status = await runShell(commandsOf(name), folder, env)
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
+  process.stdout.write(`${status === 0 ? 'ok  ' : 'FAIL'} ${name}  ${seconds} s\n`)
+  if (status === 0) return 'ok'
+  for (const file of readdirSync(folder).filter((file) => file.endsWith('.log')))
+    process.stdout.write(`${file}: ${readFileSync(join(folder, file), 'utf8').slice(-2_000)}\n`)
+  return 'failed'
+}
+
+function commandsOf(name: string): string {
+  const readme = readFileSync(join('examples', name, 'README.md'), 'utf8')
+  const [, commands] = /```sh\n([\s\S]*?)```/.exec(readme) ?? []
+  if (commands === undefined) throw new Error(`examples/${name}/README.md has no block of commands`)
+  return commands
+}
+
+/** The status of a bash script, which has a process group of its own: whatever it leaves running is ended with it. */
+async function runShell(script: string, cwd: string, env: NodeJS.ProcessEnv): Promise<number | null> {
+  const shell = spawn('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd,
+    env,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    detached: true,
+  })
+  const end = () => {
+    try {
+      process.kill(-(shell.pid ?? 0), 'SIGTERM')
+    } catch {
+      // Nothing is left of it.
+    }
+  }
+  const deadline = setTimeout(end, DEADLINE_MS)
+  const interrupted = () => end()
+  process.once('SIGINT', interrupted)
+  try {
+    return await new Promise((resolve, reject) => shell.once('exit', resolve).once('error', reject))
+  } finally {
+    clearTimeout(deadline)
+    process.off('SIGINT', interrupted)
+    end()
+  }
+}
+
+function pythonWithout(...modules: readonly string[]): string | null {
+  const python = process.env.PYTHON ?? 'python3'
+  if (spawnSync(python, ['-c', `import ${modules.join(', ')}`]).status === 0) return null
+  return `${python} has no ${modules.join(' or ')}; PYTHON names another`
+}

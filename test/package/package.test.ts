@@ -1,0 +1,99 @@
+/** The package as others get it: `npm pack`, installed in an empty folder by npm, used by plain node. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { emptyProject } from '../../scripts/example/project.ts'
+import { exampleNames, runExample } from '../../scripts/example/run.ts'
+
+const MOST_MB = 200
+/** npm's words for a registry that does not answer. */
+const UNREACHABLE = /ENOTFOUND|ECONNREFUSED|ETIMEDOUT|ECONNRESET|EAI_AGAIN|ENETUNREACH|network/
+/** The examples that take seconds; `npm run -s example -- --all` runs all of them. */
+const QUICK = ['subscriber']
+
+const project = emptyProject()
+process.once('exit', project.remove)
+const { folder, env } = project
+const entries = Object.keys(JSON.parse(readFileSync('package.json', 'utf8')).exports as object)
+  .filter((entry) => entry !== './package.json')
+  .map((entry) => entry.replace('.', 'rlanything'))
+
+/** Packs and installs; why that cannot be done here, or null. */
+function install(): string | null {
+  const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { encoding: 'utf8' })
+  const tarball = join(folder, packed.trim().split('\n').at(-1) ?? '')
+  const installed = spawnSync('npm', ['install', '--omit=dev', '--prefer-offline', '--no-audit', tarball], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+  })
+  if (installed.status === 0) return null
+  if (UNREACHABLE.test(installed.stderr)) return 'no registry answers'
+  throw new Error(installed.stderr)
+}
+
+/** What a module prints that plain node runs in the project. */
+function node(source: string): string {
+  const file = join(folder, 'probe.mjs')
+  writeFileSync(file, source)
+  return execFileSync(process.execPath, [file], { cwd: folder, env, encoding: 'utf8' }).trim()
+}
+
+function megabytes(path: string): number {
+  const bytes = readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((total, { parentPath, name }) => total + statSync(join(parentPath, name)).size, 0)
+  return bytes / 1e6
+}
+
+const lacking = install()
+if (lacking) console.log(`SKIP the package in an empty folder: ${lacking}`)
+else {
+  test(`takes at most ${MOST_MB} MB with what it depends on`, () => {
+    const size = megabytes(join(folder, 'node_modules'))
+    assert.ok(size <= MOST_MB, `${size.toFixed(0)} MB`)
+  })
+
+  test('every entry can be imported', () => {
+    for (const entry of entries)
+      assert.not.equal(node(`console.log(Object.keys(await import('${entry}')).length)`), '0', entry)
+  })
+
+  test('events need no native module', () => {
+    const loaded = node(`
+      await import('rlanything/events')
+      console.log(JSON.stringify(process.report.getReport().sharedObjects.filter((path) => path.endsWith('.node'))))`)
+    assert.is(loaded, '[]')
+  })
+
+  test('the declarations of every entry stand without this repository', () => {
+    const lines = entries.map((entry, i) => `export * as entry${i} from '${entry}'`)
+    writeFileSync(join(folder, 'entries.mts'), lines.join('\n'))
+    const compiler = createRequire(resolve('package.json')).resolve('typescript/bin/tsc')
+    const words = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2023', '--skipLibCheck']
+    const checked = spawnSync(process.execPath, [compiler, ...words, 'entries.mts'], {
+      cwd: folder,
+      env,
+      encoding: 'utf8',
+    })
+    assert.is(checked.stdout, '')
+  })
+
+  test('rl runs compiled', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    const rl = (...words: readonly string[]) =>
+      execFileSync('npx', ['rl', ...words], { cwd: folder, env, encoding: 'utf8' }).trim()
+    assert.is(rl('start', '--version'), version)
+    assert.match(rl('start', '--role', 'head', '--dry-run'), /local nano/)
+  })
+
+  for (const name of exampleNames().filter((name) => QUICK.includes(name)))
+    test(`the example ${name} runs with plain node`, async () => {
+      assert.is(await runExample(name, project), 'ok')
+    })
+}
+
+test.run()
