@@ -1,8 +1,7 @@
 /** `import { openLogReader } from 'rlanything'`: runs on this machine, their config, and the error that everything here throws. */
 export {
-  type Connection,
   type RunFolder,
-  readConnection,
+  runAddress,
   runFolder,
   runsFolder,
 } from './broker/connection.ts'

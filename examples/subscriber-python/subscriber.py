@@ -47,7 +47,7 @@ async def main():
         time.sleep(0.1)
     with open(address) as file:
         head = json.load(file)
-    connection = await nats.connect(head["url"], token=head["token"])
+    connection = await nats.connect(head["url"], user=head["user"], password=head["password"], token=head["token"])
     live = await connection.subscribe(f"rl.v1.{run}.evt.*")
     await read(connection)
     while not complete:

@@ -1,40 +1,36 @@
 /** Follows a run from its first event to its last: counts outcomes, and may be stopped and started again at any moment. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
+import { runAddress, runFolder } from 'rlanything'
 import { subscribe } from 'rlanything/events'
 
 const run = process.argv[2] ?? 'demo'
-const folder = `${process.env.RL_RUNS ?? 'runs'}/${run}`
-
-// The head leaves its address here once it is up; on another host, pass url and token on.
-while (!existsSync(`${folder}/connection.json`)) await setTimeout(100)
-const { url, token } = JSON.parse(readFileSync(`${folder}/connection.json`, 'utf8'))
+// Known once the head is up. On another host it is { url, user, password }, and rlanything/events is all that is needed.
+let address = runAddress(run)
+for (; address === null; address = runAddress(run)) await setTimeout(100)
 
 type State = { position: number; successes: number; rollouts: number }
-const file = `${folder}/subscriber.json`
+const file = `${runFolder(run).folder}/subscriber.json`
 const state: State = existsSync(file)
   ? JSON.parse(readFileSync(file, 'utf8'))
   : { position: 0, successes: 0, rollouts: 0 }
 
 const types = ['TrajectoryCompleted', 'PolicyUpdated', 'IterationCompleted', 'RunCompleted'] as const
-const subscription = await subscribe(
-  { url, token: token ?? undefined, run, from: state.position + 1, types },
-  (event) => {
-    if (event.type === 'TrajectoryCompleted' && event.data.outcome.kind === 'scored') {
-      state.rollouts++
-      if (event.data.outcome.success) state.successes++
-    } else if (event.type === 'PolicyUpdated')
-      console.log(`${event.position} policy ${event.data.version} is there`)
-    else if (event.type === 'IterationCompleted')
-      console.log(
-        `${event.position} iteration ${event.data.iteration}: ${state.successes} of ${state.rollouts} rollouts succeeded so far`,
-      )
-    state.position = event.position
-    // What was made of the event and its position are stored in one step: each event counts exactly once.
-    writeFileSync(`${file}.part`, JSON.stringify(state))
-    renameSync(`${file}.part`, file)
-    if (event.type === 'RunCompleted') void subscription.stop()
-  },
-)
+const subscription = await subscribe({ ...address, run, from: state.position + 1, types }, (event) => {
+  if (event.type === 'TrajectoryCompleted' && event.data.outcome.kind === 'scored') {
+    state.rollouts++
+    if (event.data.outcome.success) state.successes++
+  } else if (event.type === 'PolicyUpdated')
+    console.log(`${event.position} policy ${event.data.version} is there`)
+  else if (event.type === 'IterationCompleted')
+    console.log(
+      `${event.position} iteration ${event.data.iteration}: ${state.successes} of ${state.rollouts} rollouts succeeded so far`,
+    )
+  state.position = event.position
+  // What was made of the event and its position are stored in one step: each event counts exactly once.
+  writeFileSync(`${file}.part`, JSON.stringify(state))
+  renameSync(`${file}.part`, file)
+  if (event.type === 'RunCompleted') void subscription.stop()
+})
 await subscription.done
 console.log(`${run} is complete: ${state.successes} of ${state.rollouts} rollouts succeeded`)

@@ -71,6 +71,12 @@ export function toolAddress({ url, token, user, password }: Connection): BusAddr
   return { url, token: token ?? undefined, user: user ?? undefined, password: password ?? undefined }
 }
 
+/** How a tool on this machine reaches a run, as soon as its head is up; null until then. */
+export function runAddress(run: string): BusAddress | null {
+  const connection = readConnection(runFolder(run).connection)
+  return connection && toolAddress(connection)
+}
+
 /** The address with the credentials that the environment names. */
 export function addressFromEnvironment(url: string): BusAddress {
   const { NATS_TOKEN, NATS_USER, NATS_PASSWORD, NATS_CA } = process.env
