@@ -43,7 +43,7 @@ export async function chooseExecutor(options: ChooseOptions = {}): Promise<Chose
   for (const name of names) {
     let provider: Provider | null = null
     try {
-      provider = open(name, options)
+      provider = await open(name, options)
       await selfTest(provider)
       const reason = `${wanted === 'auto' ? 'passed its self-test' : 'was asked for and passed its self-test'} (${provider.detail})`
       const executor = createExecutor({ provider, cache: createResultCache({ folder: cacheFolder }) })
@@ -61,7 +61,10 @@ export async function chooseExecutor(options: ChooseOptions = {}): Promise<Chose
   })
 }
 
-function open(name: ProviderName, { concurrency, url, allowUnsafe, warn }: ChooseOptions): Provider {
+async function open(
+  name: ProviderName,
+  { concurrency, url, allowUnsafe, warn }: ChooseOptions,
+): Promise<Provider> {
   switch (name) {
     case 'bwrap':
       return createBwrapProvider({ concurrency })

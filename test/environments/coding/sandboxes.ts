@@ -17,7 +17,7 @@ const OPEN = {
 export async function openProvider(name: keyof typeof OPEN): Promise<Provider | null> {
   let provider: Provider | null = null
   try {
-    provider = OPEN[name]()
+    provider = await OPEN[name]()
     await selfTest(provider)
     return provider
   } catch (error) {

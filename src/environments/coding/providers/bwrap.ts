@@ -1,226 +1,289 @@
-/** Programs in a bubblewrap sandbox: one for each program, and in it a fork for each test. */
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
+/** Programs in bubblewrap sandboxes: one a slot, in it a runner, and for each test a fork of it in namespaces of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { dirname } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { RlError } from '../../../errors.ts'
 import { type Limits, type ProgramRun, type Provider, type RunResult, wallLimitMs } from '../executor.ts'
 import { type ControlGroup, createControlGroup } from './cgroup.ts'
 import { findProgram } from './find-program.ts'
+import { findPython, type Interpreter } from './interpreter.ts'
 import {
   createReportReader,
   encodeProgram,
+  encodeStart,
   encodeTest,
   type RunnerReport,
   resultOf,
 } from './runner-protocol.ts'
+import { systemCallFilter } from './seccomp.ts'
+import { openUserNamespace, type UserNamespace } from './user-namespace.ts'
 
 const RUNNER = readFileSync(new URL('../runner/sandbox_runner.py', import.meta.url), 'utf8')
 /** Changes with every change of the runner that can change a result. */
-const SEMANTICS = 'runner-2'
-/** Where this process is root, sandboxes belong to these otherwise unused users, one for each slot. */
-const FIRST_UID = 61_000
+const SEMANTICS = 'runner-3'
 /** Memory for the runner itself, beside the program's. */
 const RUNNER_MB = 64
+/** Without control groups a process's hidden memory (buffers of sockets) can only be bounded by their number. */
+const UNGROUPED_PROCESSES = 16
 /** Time for the machine to be slow, beside a test's wall limit. */
 const GRACE_MS = 20_000
+/** A sandbox is made anew after so many programs. None should be able to change it; this bounds what one that could would reach. */
+const PROGRAMS_PER_SANDBOX = 64
 
 export type BwrapOptions = {
   readonly concurrency?: number
-  /** The interpreter; it must lie under /usr, which is all of the system that a sandbox sees. */
+  /** The interpreter; default the system's. */
   readonly python?: string
+  /** Folders with modules that programs may import, read only, e.g. a virtual environment's site-packages. */
+  readonly packages?: readonly string[]
 }
 
 /** Finds bwrap and the interpreter; throws where one is missing. Whether they work is `selfTest`'s to find out. */
-export function createBwrapProvider({
+export async function createBwrapProvider({
   concurrency = availableParallelism(),
   python,
-}: BwrapOptions = {}): Provider {
+  packages = [],
+}: BwrapOptions = {}): Promise<Provider> {
   const bwrap = findProgram('bwrap')
   if (!bwrap)
     throw new RlError('bwrap is not installed', {
       code: 'coding.no-bwrap',
       hint: 'install the package bubblewrap, or use --provider pyodide',
     })
-  const interpreter = python ?? findProgram('python3', ['/usr/bin', '/usr/local/bin'])
-  if (!interpreter?.startsWith('/usr/'))
-    throw new RlError(`the Python interpreter is ${interpreter ?? 'missing'}, expected one under /usr`, {
-      code: 'coding.no-python',
-      hint: 'install python3 from the system packages, or use --provider pyodide',
-    })
-  const isRoot = process.getuid?.() === 0
-  const slots = Array.from({ length: concurrency }, (_, slot) => slot)
-  const groups = new Map<number, ControlGroup | null>()
-  const live = new Set<ChildProcessByStdio<Writable, Readable, Readable>>()
-
-  const groupOf = (slot: number) => {
-    const known = groups.get(slot)
-    if (known !== undefined) return known
-    const group = createControlGroup(slot)
-    groups.set(slot, group)
-    return group
-  }
-  const cgroups = groupOf(0) !== null
+  const filter = systemCallFilter()
+  const interpreter = await findPython(python)
+  const users = await openUserNamespace(interpreter.path, concurrency)
+  const groups = Array.from({ length: concurrency }, (_, slot) => createControlGroup(slot))
+  const grouped = groups.every((group) => group !== null)
+  const free = Array.from({ length: concurrency }, (_, slot) => slot)
+  const sandboxes = new Map<number, Sandbox>()
 
   async function run(
     job: ProgramRun,
     report: (test: number, result: RunResult) => void,
     signal?: AbortSignal,
   ): Promise<void> {
-    const slot = slots.pop()
+    const slot = free.pop()
     if (slot === undefined) throw new Error(`more than ${concurrency} programs at once`)
+    const limits = grouped
+      ? job.limits
+      : { ...job.limits, processes: Math.min(job.limits.processes, UNGROUPED_PROCESSES) }
     try {
-      let next = 0
-      while (next < job.stdins.length) {
-        const first = next
-        const { compiles, reported } = await runSandbox(slot, job, first, report, signal)
-        next += reported
-        if (!compiles) {
-          // The text is the same for every test: the first one's result holds for all.
-          break
-        }
+      signal?.throwIfAborted()
+      let sandbox = sandboxes.get(slot)
+      if (!sandbox?.isFit()) {
+        await sandbox?.end()
+        sandbox = openSandbox({
+          bwrap: bwrap as string,
+          arguments: sandboxArguments(interpreter, { packages, users: users !== null }),
+          users,
+          start: encodeStart(filter, users ? 1 + slot : 0, packages),
+          group: groups[slot],
+        })
+        sandboxes.set(slot, sandbox)
       }
+      await sandbox.run({ ...job, limits }, report, signal)
     } finally {
-      slots.push(slot)
+      free.push(slot)
     }
-  }
-
-  /** Runs tests from `first` on until they end or the runner asks for a new sandbox. */
-  function runSandbox(
-    slot: number,
-    { program, stdins, limits }: ProgramRun,
-    first: number,
-    report: (test: number, result: RunResult) => void,
-    signal?: AbortSignal,
-  ): Promise<{ compiles: boolean; reported: number }> {
-    const group = groupOf(slot)
-    const owner = isRoot ? { uid: FIRST_UID + slot, gid: FIRST_UID + slot } : {}
-    const child = spawn(bwrap as string, sandboxArguments(interpreter as string, limits), {
-      ...owner,
-      env: {},
-      cwd: '/',
-      stdio: ['pipe', 'pipe', 'pipe'],
-    })
-    live.add(child)
-    return new Promise((resolve, reject) => {
-      let reported = 0
-      let compiles = true
-      let last: RunnerReport | null = null
-      let errors = ''
-      let oomKills = group?.oomKills() ?? 0
-      const kill = () => child.kill('SIGKILL')
-      let deadline = setTimeout(kill, GRACE_MS)
-      const fail = (message: string, cause?: unknown) => {
-        reject(
-          new RlError(`bwrap: ${message}`, {
-            code: 'coding.sandbox',
-            hint: 'rl doctor tests the sandbox',
-            cause,
-          }),
-        )
-        kill()
-      }
-      const onReady = () => {
-        try {
-          group?.enter(child.pid as number, {
-            memoryMB: limits.memoryMB + RUNNER_MB,
-            processes: limits.processes + 8,
-          })
-        } catch (cause) {
-          fail('its control group cannot be entered', cause)
-          return
-        }
-        child.stdin.write(encodeProgram(program, limits))
-        for (let test = first; test < stdins.length; test++) child.stdin.write(encodeTest(test, stdins[test]))
-        child.stdin.end()
-      }
-      const onReport = (next: RunnerReport) => {
-        if (next.index !== first + reported || !compiles) return fail('a result came for no test')
-        last = next
-        const kills = group?.oomKills() ?? 0
-        const result = resultOf(next, limits, kills > oomKills)
-        oomKills = kills
-        report(next.index, result)
-        reported++
-        if (result.verdict === 'compile_error') {
-          compiles = false
-          for (let test = first + reported; test < stdins.length; test++) report(test, result)
-          kill()
-        }
-        clearTimeout(deadline)
-        deadline = setTimeout(kill, wallLimitMs(limits) + GRACE_MS)
-      }
-      const read = createReportReader(onReady, onReport)
-      child.stdout.on('data', (chunk: Buffer) => {
-        try {
-          read(chunk)
-        } catch (cause) {
-          fail('the result channel is broken', cause)
-        }
-      })
-      child.stderr.on('data', (chunk: Buffer) => {
-        errors = (errors + chunk.toString()).slice(-1000)
-      })
-      child.stdin.on('error', () => {}) // the runner may end before it has read everything; `close` tells
-      child.on('error', (cause) => fail('cannot be started', cause))
-      signal?.addEventListener('abort', kill, { once: true })
-      child.on('close', (status, ended) => {
-        clearTimeout(deadline)
-        signal?.removeEventListener('abort', kill)
-        live.delete(child)
-        if (signal?.aborted) reject(signal.reason)
-        else if (!compiles || reported === stdins.length - first || last?.renew)
-          resolve({ compiles, reported })
-        else fail(`ended with ${ended ?? status} before its tests were over. ${errors.trim()}`)
-      })
-    })
   }
 
   return {
     name: 'bwrap',
-    detail: `${interpreter}, ${cgroups ? 'control groups' : 'no control groups: limits by the runner'}, ${isRoot ? `user ${FIRST_UID}` : 'own user'}`,
-    semantics: `${SEMANTICS} ${interpreter}`,
+    detail: [
+      interpreter.version,
+      users ? 'a user of its own for programs' : 'one user for runner and programs',
+      grouped ? 'control groups' : 'no control groups: limits by the runner',
+    ].join(', '),
+    semantics: `${SEMANTICS} ${interpreter.version} ${grouped ? 'groups' : 'no groups'} ${packages.join(':')}`,
     concurrency,
     run,
     async close() {
-      await Promise.all(
-        [...live].map(
-          (child) =>
-            new Promise((resolve) => {
-              child.once('close', resolve)
-              child.kill('SIGKILL')
-            }),
-        ),
-      )
-      await Promise.all([...groups.values()].map((group) => group?.remove()))
-      groups.clear()
+      await Promise.all([...sandboxes.values()].map((sandbox) => sandbox.end()))
+      await Promise.all(groups.map((group) => group?.remove()))
+      users?.close()
     },
   }
 }
 
-/** No network, no other process, a read-only system, an empty environment, and two small scratch folders. */
-export function sandboxArguments(python: string, { fileMB }: Pick<Limits, 'fileMB'>): string[] {
-  const scratchBytes = String(fileMB * 2 ** 20)
+type SandboxOptions = {
+  readonly bwrap: string
+  readonly arguments: readonly string[]
+  readonly users: UserNamespace | null
+  readonly start: Buffer
+  readonly group: ControlGroup | null
+}
+
+type Sandbox = {
+  /** Whether it can take another program. */
+  readonly isFit: () => boolean
+  readonly run: (
+    job: ProgramRun,
+    report: (test: number, result: RunResult) => void,
+    signal?: AbortSignal,
+  ) => Promise<void>
+  readonly end: () => Promise<void>
+}
+
+type Task = {
+  readonly onReport: (report: RunnerReport) => void
+  readonly onEnd: (reason: string) => void
+}
+
+/** One runner. Whatever goes wrong ends it: the next program gets another. */
+function openSandbox({ bwrap, arguments: words, users, start, group }: SandboxOptions): Sandbox {
+  const child = spawn(bwrap, words, {
+    ...(users ? { uid: users.owner, gid: users.owner } : {}),
+    env: {},
+    cwd: '/',
+    stdio: ['pipe', 'pipe', 'pipe', ...(users ? [users.fd] : [])],
+  }) as ChildProcess & { readonly stdin: Writable; readonly stdout: Readable; readonly stderr: Readable }
+  let programs = 0
+  let failure: string | null = null
+  let errors = ''
+  let task: Task | null = null
+  let wake: () => void = () => {}
+  const ready = new Promise<void>((resolve) => {
+    wake = resolve
+  })
+  const fail = (reason: string) => {
+    failure ??= reason
+    child.kill('SIGKILL')
+    wake()
+    const broken = task
+    task = null
+    broken?.onEnd(failure)
+  }
+  const closed = new Promise<void>((resolve) => {
+    child.on('close', (status, ended) => {
+      fail(`ended with ${ended ?? status} before its tests were over. ${errors.trim()}`)
+      resolve()
+    })
+  })
+  const read = createReportReader(wake, (report) => {
+    if (task) task.onReport(report)
+    else fail('a result came for no test')
+  })
+  child.stdout.on('data', (chunk: Buffer) => {
+    try {
+      read(chunk)
+    } catch (cause) {
+      fail(`the result channel is broken: ${cause instanceof Error ? cause.message : cause}`)
+    }
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors = (errors + chunk.toString()).slice(-1000)
+  })
+  child.stdin.on('error', () => {}) // it may end before it has read everything; `close` tells
+  child.on('error', (cause) => fail(`cannot be started: ${cause.message}`))
+  child.stdin.write(start)
+  const starting = setTimeout(() => fail(`did not start in ${GRACE_MS / 1000} s`), GRACE_MS)
+  void ready.then(() => clearTimeout(starting))
+
+  async function run(
+    { program, stdins, limits }: ProgramRun,
+    report: (test: number, result: RunResult) => void,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    programs++
+    await ready
+    let oomKills = 0
+    let deadline: NodeJS.Timeout | undefined
+    const abort = () => fail('was ended with its run')
+    try {
+      signal?.throwIfAborted()
+      if (failure === null)
+        try {
+          group?.enter(child.pid as number, {
+            memoryMB: limits.memoryMB + limits.fileMB + RUNNER_MB,
+            processes: limits.processes + 8,
+          })
+          oomKills = group?.oomKills() ?? 0
+        } catch (cause) {
+          fail(`its control group cannot be entered: ${cause instanceof Error ? cause.message : cause}`)
+        }
+      if (failure !== null) throw sandboxError(failure)
+      signal?.addEventListener('abort', abort, { once: true })
+      await new Promise<void>((resolve, reject) => {
+        let next = 0
+        const wait = () => {
+          clearTimeout(deadline)
+          deadline = setTimeout(() => fail('a test did not end'), wallLimitMs(limits) + GRACE_MS)
+        }
+        task = {
+          onEnd: (reason) => reject(sandboxError(reason)),
+          onReport(seen) {
+            if (seen.index !== next) return fail('a result came for another test')
+            next++
+            const kills = hasFailed(seen) ? (group?.oomKills() ?? 0) : oomKills
+            report(seen.index, resultOf(seen, limits, kills > oomKills))
+            oomKills = kills
+            if (next < stdins.length) return wait()
+            task = null
+            resolve()
+          },
+        }
+        wait()
+        child.stdin.write(encodeProgram(program, limits))
+        for (const [test, stdin] of stdins.entries()) child.stdin.write(encodeTest(test, stdin))
+      })
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason
+      throw error
+    } finally {
+      clearTimeout(deadline)
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  return {
+    isFit: () => failure === null && programs < PROGRAMS_PER_SANDBOX,
+    run,
+    end() {
+      fail('was ended')
+      return closed
+    },
+  }
+}
+
+const hasFailed = ({ exitCode, ended }: RunnerReport) => exitCode !== 0 || ended !== '-'
+
+const sandboxError = (message: string) =>
+  new RlError(`bwrap: ${message}`, { code: 'coding.sandbox', hint: 'rl doctor tests the sandbox' })
+
+/** No network, no other process, of the system only what the interpreter needs, an empty environment, no capability for programs. */
+export function sandboxArguments(
+  { path, files, libraryFolders }: Interpreter,
+  { packages = [], users = false }: { readonly packages?: readonly string[]; readonly users?: boolean } = {},
+): string[] {
+  const shown = [...files, ...packages]
+  const devices = ['null', 'zero', 'full', 'random', 'urandom'].map((name) => `/dev/${name}`)
   return [
-    ...['--unshare-all', '--unshare-user', '--disable-userns', '--uid', '1000', '--gid', '1000'],
+    ...(users ? ['--userns', '3'] : ['--unshare-user', '--uid', '0', '--gid', '0']),
+    ...['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
     ...['--hostname', 'sandbox', '--die-with-parent', '--new-session', '--as-pid-1'],
-    ...['--ro-bind', '/usr', '/usr', ...systemFolders()],
-    ...['--proc', '/proc', '--dev', '/dev'],
-    ...['--size', scratchBytes, '--tmpfs', '/tmp', '--size', scratchBytes, '--tmpfs', '/dev/shm'],
-    ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/tmp'],
+    // Of the runner, which needs them to give each test its own namespaces, files and user.
+    ...['SYS_ADMIN', 'SYS_PTRACE', 'SYS_RESOURCE', 'SETUID', 'SETGID', 'KILL'].flatMap((name) => [
+      '--cap-add',
+      `CAP_${name}`,
+    ]),
+    ...foldersAbove([...shown, ...devices]).flatMap((folder) => ['--perms', '0755', '--dir', folder]),
+    ...shown.flatMap((file) => ['--ro-bind', file, file]),
+    ...devices.flatMap((file) => ['--dev-bind', file, file]),
+    ...['--proc', '/proc', '--dir', '/box', '--symlink', 'box/tmp', '/tmp', '--symlink', '../box/tmp', '/dev/shm'],
+    ...['--symlink', '../box/stdin', '/dev/stdin', '--remount-ro', '/', '--chdir', '/'],
     ...['--setenv', 'PATH', '/usr/bin:/bin', '--setenv', 'HOME', '/tmp', '--setenv', 'LANG', 'C.UTF-8'],
-    ...['--setenv', 'PYTHONHASHSEED', '0'],
-    ...['--', python, '-s', '-S', '-B', '-c', RUNNER],
+    ...['--setenv', 'PYTHONHASHSEED', '0', '--setenv', 'LD_LIBRARY_PATH', libraryFolders.join(':')],
+    ...['--', path, '-s', '-S', '-B', '-c', RUNNER],
   ]
 }
 
-/** /bin and /lib as the system has them: links into /usr, or folders of their own. */
-function systemFolders(): string[] {
-  return ['/bin', '/lib', '/lib64'].flatMap((folder) => {
-    const found = lstatSync(folder, { throwIfNoEntry: false })
-    if (!found) return []
-    return found.isSymbolicLink()
-      ? ['--symlink', readlinkSync(folder), folder]
-      : ['--ro-bind', folder, folder]
-  })
+/** Folders on the way to the files, outermost first: bwrap would make them for the runner's user alone. */
+function foldersAbove(files: readonly string[]): string[] {
+  const found = new Set<string>()
+  for (const file of files)
+    for (let folder = dirname(file); folder !== '/'; folder = dirname(folder)) found.add(folder)
+  return [...found].sort()
 }

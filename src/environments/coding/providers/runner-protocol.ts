@@ -1,12 +1,17 @@
 /** The binary protocol of runner/sandbox_runner.py, from the outside. */
 import { type Limits, type RunResult, type Verdict, wallLimitMs } from '../executor.ts'
 
-/** The program and its limits, as the runner reads them once. */
-export function encodeProgram(program: string, limits: Limits): Buffer {
-  const text = Buffer.from(program)
-  const frame = Buffer.alloc(4 + text.length + 24)
-  frame.writeUInt32BE(text.length, 0)
-  text.copy(frame, 4)
+/** What a runner is told once: the filter of system calls, the user of its programs, and where else modules are. */
+export function encodeStart(filter: Buffer, programUser: number, modulePaths: readonly string[]): Buffer {
+  return Buffer.concat([u32(filter.length), filter, u32(programUser), u32(modulePaths.length), ...modulePaths.map(text16)])
+}
+
+/** How a program that is no Python is started: the file that it is put in, and what is executed. */
+export type Execution = { readonly file: string; readonly argv: readonly string[] }
+
+/** A program and its limits: what the tests after it are for. */
+export function encodeProgram(program: string | Uint8Array, limits: Limits, execution?: Execution): Buffer {
+  const bytes = Buffer.from(program)
   const numbers = [
     limits.cpuMs,
     wallLimitMs(limits),
@@ -15,17 +20,32 @@ export function encodeProgram(program: string, limits: Limits): Buffer {
     limits.processes,
     limits.fileMB,
   ]
-  for (const [i, number] of numbers.entries()) frame.writeUInt32BE(Math.ceil(number), 4 + text.length + 4 * i)
-  return frame
+  const words = execution ? [execution.file, ...execution.argv] : []
+  return Buffer.concat([
+    Buffer.from('P'),
+    ...[...numbers.map(Math.ceil), words.length].map(u32),
+    ...words.map(text16),
+    u32(bytes.length),
+    bytes,
+  ])
 }
 
 export function encodeTest(index: number, stdin: string): Buffer {
-  const text = Buffer.from(stdin)
-  const frame = Buffer.alloc(8 + text.length)
-  frame.writeUInt32BE(index, 0)
-  frame.writeUInt32BE(text.length, 4)
-  text.copy(frame, 8)
-  return frame
+  const bytes = Buffer.from(stdin)
+  return Buffer.concat([Buffer.from('T'), u32(index), u32(bytes.length), bytes])
+}
+
+function u32(number: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(number)
+  return bytes
+}
+
+function text16(text: string): Buffer {
+  const bytes = Buffer.from(text)
+  const size = Buffer.alloc(2)
+  size.writeUInt16BE(bytes.length)
+  return Buffer.concat([size, bytes])
 }
 
 /** What the runner saw of one test. */
@@ -40,14 +60,12 @@ export type RunnerReport = {
   readonly cpuUs: number
   readonly wallUs: number
   readonly peakKB: number
-  /** The scratch folder could not be cleaned: the next test needs a new sandbox. */
-  readonly renew: boolean
   readonly stdout: Buffer
   readonly stderrTail: Buffer
 }
 
 const READY = 'R'.charCodeAt(0)
-const HEAD_BYTES = 4 + 2 + 8 + 24 + 1 + 8
+const HEAD_BYTES = 4 + 2 + 8 + 24 + 8
 
 /** Feeds on chunks of the result channel; calls `onReady` once and `onReport` for each test. */
 export function createReportReader(onReady: () => void, onReport: (report: RunnerReport) => void) {
@@ -81,7 +99,6 @@ export function createReportReader(onReady: () => void, onReport: (report: Runne
         cpuUs: Number(buffer.readBigUInt64BE(14)),
         wallUs: Number(buffer.readBigUInt64BE(22)),
         peakKB: Number(buffer.readBigUInt64BE(30)),
-        renew: buffer[38] !== 0,
         stdout: buffer.subarray(HEAD_BYTES, HEAD_BYTES + stdoutBytes),
         stderrTail: buffer.subarray(HEAD_BYTES + stdoutBytes, needed),
       })
