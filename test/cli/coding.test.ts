@@ -34,7 +34,7 @@ function rl(...words: string[]): Promise<{ status: number; output: string }> {
 
 async function isBwrapHere(): Promise<boolean> {
   try {
-    const provider = createBwrapProvider()
+    const provider = await createBwrapProvider()
     await selfTest(provider)
     await provider.close()
     return true

@@ -12,7 +12,7 @@ import type { Environment, Episode, Rewrite, RewriteRequest, Task, Turn, Validat
 import { briefingOf, writtenTask } from './briefing.ts'
 import { candidateProblem, checkCandidate } from './candidate.ts'
 import { type ChooseOptions, type ChosenExecutor, chooseExecutor } from './choose.ts'
-import { loadProblems } from './dataset.ts'
+import { type LoadedProblems, loadProblems, skippedLine } from './dataset.ts'
 import type { Executor } from './executor.ts'
 import { type FamilyRecipe, parseRecipe, problemOf, templateOf, whyPoor } from './family/recipe.ts'
 import { rewriteRecipe } from './family/rewrite.ts'
@@ -45,7 +45,7 @@ export type CodingSource =
       readonly maxLevel: number
     }
   /** Problem files, or folders of them; a problem without a split belongs to `train`. */
-  | { readonly kind: 'files'; readonly paths: readonly string[]; readonly maxTests?: number }
+  | { readonly kind: 'files'; readonly paths: readonly string[]; readonly tests?: number }
 
 export type CodingOptions = {
   readonly source: CodingSource
@@ -81,8 +81,8 @@ export function codingEnvironment({ source, executor, choose }: CodingOptions): 
 
   function load(): Promise<readonly CodingProblem[]> {
     if (source.kind !== 'files') return Promise.resolve([])
-    const { paths, maxTests } = source
-    loaded ??= problemFiles(paths).then((files) => loadProblems(files, { maxTests }))
+    const { paths, tests } = source
+    loaded ??= problemFiles(paths).then((files) => loadProblems(files, { tests })).then(toldSkipped)
     return loaded
   }
 
@@ -268,6 +268,12 @@ const sandboxError = (task: Task, grades: readonly Grade[]) =>
 
 const firstReason = (grades: readonly Grade[]) =>
   grades.find(({ passed }) => passed === null)?.result.stderrTail ?? 'no result'
+
+function toldSkipped(loaded: LoadedProblems): readonly CodingProblem[] {
+  const line = skippedLine(loaded)
+  if (line !== null) process.stderr.write(`${line}\n`)
+  return loaded.problems
+}
 
 /** The files as named, and the problem files of the folders among them. */
 async function problemFiles(paths: readonly string[]): Promise<string[]> {

@@ -6,13 +6,13 @@ import { createResultCache, type ResultCache } from './result-cache.ts'
 /**
  * What became of one run.
  * - `ok`: ended by itself with exit code 0.
- * - `runtime_error`: ended by an exception, another exit code or a signal.
+ * - `runtime_error`: ended by an exception, another exit code or a signal, or ended its sandbox again and again.
  * - `timeout`: reached its CPU limit (all its processes together), or the wall limit that stands behind it.
  * - `memory`: reached its memory limit.
  * - `output_limit`: wrote more than it may; what it wrote is cut.
  * - `compile_error`: the text is not a program; nothing was run.
  * - `invalid`: not run because there is nothing to run (an empty or oversized program, a test without input or output).
- * - `sandbox_error`: the sandbox failed, not the program. Tried again; never a reward.
+ * - `sandbox_error`: the sandbox failed, and a known-good program with it. Tried again; never a reward.
  */
 export type Verdict =
   | 'ok'
@@ -85,15 +85,27 @@ export interface Provider {
   readonly concurrency: number
   /** Rejects with an RlError when the sandbox itself fails; tests reported before that stand. */
   run(job: ProgramRun, report: (test: number, result: RunResult) => void, signal?: AbortSignal): Promise<void>
+  /** What programs that have ended still occupy here, beside what the sandboxes themselves do; nothing is what it should be. */
+  leftBehind?(): LeftBehind
   close(): Promise<void>
+}
+
+export type LeftBehind = {
+  readonly processes: number
+  readonly files: number
+  readonly keys: number
+  readonly memoryKB: number
 }
 
 export interface Executor {
   readonly provider: Provider
   /** Results in the order in which tests end. Identical runs in a batch or in the cache are executed once. */
   run(batch: readonly ProgramRun[], signal?: AbortSignal): AsyncIterable<TestResult>
-  /** Tests executed, and tests answered from the cache or by an identical run of the same batch. */
-  readonly counts: Readonly<{ executed: number; reused: number; retried: number }>
+  /**
+   * Tests executed; answered from the cache or by an identical run of the same batch; tried again; and failed because their program
+   * ended its sandbox.
+   */
+  readonly counts: Readonly<{ executed: number; reused: number; retried: number; blamed: number }>
   close(): Promise<void>
 }
 
@@ -102,11 +114,21 @@ export type ExecutorOptions = {
   readonly cache?: ResultCache
   /** Programs at once; default the provider's. */
   readonly concurrency?: number
-  /** Further tries after a sandbox error. */
+  /** Further tries of a test after a sandbox error; at least one is needed to tell whose failure it is. */
   readonly retries?: number
   /** Programs longer than this, in UTF-8 bytes, are invalid. */
   readonly maxProgramBytes?: number
 }
+
+/** A program that is known to work, and what it prints. */
+const CANARY: ProgramRun = {
+  program: 'print(sum(map(int, input().split())))',
+  stdins: ['19 23\n'],
+  limits: DEFAULT_LIMITS,
+}
+const CANARY_OUTPUT = '42\n'
+/** A program that has ended its sandbox at so many tests is not run on the others. */
+const MOST_BLAMED = 2
 
 export function createExecutor({
   provider,
@@ -115,7 +137,7 @@ export function createExecutor({
   retries = 2,
   maxProgramBytes = 1 << 18,
 }: ExecutorOptions): Executor {
-  const counts = { executed: 0, reused: 0, retried: 0 }
+  const counts = { executed: 0, reused: 0, retried: 0, blamed: 0 }
   const slots = createSlots(concurrency)
   /** The last job under way of each program: the next one of the same program waits for it, and finds its results in the cache. */
   const turns = new Map<string, Promise<void>>()
@@ -131,42 +153,85 @@ export function createExecutor({
     return mine
   }
 
-  /** Runs tests that no one has run yet, again and again for those that the sandbox failed. */
+  /** Runs tests until the provider has reported them or failed: what is left, and why. */
+  async function tryOnce(
+    job: ProgramRun,
+    tests: readonly number[],
+    report: (test: number, result: RunResult) => void,
+    signal?: AbortSignal,
+  ): Promise<{ left: readonly number[]; reason: string }> {
+    const done = new Set<number>()
+    let reason = 'the sandbox gave no result'
+    try {
+      await provider.run(
+        { ...job, stdins: tests.map((test) => job.stdins[test]) },
+        (place, result) => {
+          if (result.verdict === 'sandbox_error') {
+            reason = result.stderrTail
+            return
+          }
+          done.add(tests[place])
+          counts.executed++
+          report(tests[place], result)
+        },
+        signal,
+      )
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (!(error instanceof RlError)) throw error
+      reason = error.message
+    }
+    return { left: tests.filter((test) => !done.has(test)), reason }
+  }
+
+  /** Whether a program that is known to work does. */
+  async function canaryPasses(signal?: AbortSignal): Promise<boolean> {
+    let passed = false
+    await tryOnce(
+      CANARY,
+      [0],
+      (_, { verdict, stdout }) => {
+        passed = verdict === 'ok' && stdout === CANARY_OUTPUT
+      },
+      signal,
+    )
+    return passed
+  }
+
+  /**
+   * Runs tests that no one has run yet, again where the sandbox failed. A test at which it fails twice while a known-good program
+   * passes has failed by its program; otherwise the sandbox has, and after `retries` further tries nothing is known of the test.
+   */
   async function execute(
     job: ProgramRun,
     report: (test: number, result: RunResult) => void,
     signal?: AbortSignal,
   ): Promise<void> {
-    let open = job.stdins.map((_, test) => test)
-    let reason = 'the sandbox gave no result'
-    for (let attempt = 0; attempt <= retries && open.length > 0; attempt++) {
+    let open: readonly number[] = job.stdins.map((_, test) => test)
+    let suspect = -1
+    let blamed = 0
+    for (let failures = 0; open.length > 0; ) {
       signal?.throwIfAborted()
-      const asked = open
-      const done = new Set<number>()
-      if (attempt > 0) counts.retried += asked.length
-      try {
-        const stdins = asked.map((test) => job.stdins[test])
-        await provider.run(
-          { ...job, stdins },
-          (place, result) => {
-            if (result.verdict === 'sandbox_error') {
-              reason = result.stderrTail
-              return
-            }
-            done.add(asked[place])
-            counts.executed++
-            report(asked[place], result)
-          },
-          signal,
-        )
-      } catch (error) {
-        signal?.throwIfAborted()
-        if (!(error instanceof RlError)) throw error
-        reason = error.message
+      const { left, reason } = await tryOnce(job, open, report, signal)
+      if (left.length === 0) return
+      open = left
+      const [culprit] = left
+      if (culprit === suspect && (await canaryPasses(signal))) {
+        const lost = ++blamed < MOST_BLAMED ? [culprit] : left
+        counts.blamed += lost.length
+        for (const test of lost)
+          report(test, unrun('runtime_error', `the program ended its sandbox: ${reason}`))
+        open = left.filter((test) => !lost.includes(test))
+        continue
       }
-      open = asked.filter((test) => !done.has(test))
+      if (culprit !== suspect) failures = 0
+      suspect = culprit
+      if (failures++ === retries) {
+        for (const test of left) report(test, unrun('sandbox_error', reason))
+        return
+      }
+      counts.retried += left.length
     }
-    for (const test of open) report(test, unrun('sandbox_error', reason))
   }
 
   async function* run(batch: readonly ProgramRun[], signal?: AbortSignal): AsyncIterable<TestResult> {
@@ -227,7 +292,10 @@ export async function runAll(
 }
 
 /** The result of a test that was not run. */
-export function unrun(verdict: 'invalid' | 'sandbox_error' | 'compile_error', reason: string): RunResult {
+export function unrun(
+  verdict: 'invalid' | 'sandbox_error' | 'compile_error' | 'runtime_error',
+  reason: string,
+): RunResult {
   return {
     verdict,
     stdout: '',

@@ -4,6 +4,8 @@ import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { TOKENS } from './compare.ts'
 import { DEFAULT_LIMITS } from './executor.ts'
+import { HARNESS_PRELUDE } from './function-tests.ts'
+import { PICKLE, readPickledText } from './pickled-text.ts'
 import { type Call, type CodingProblem, limitsOf, STDIO, type TestCase } from './problem.ts'
 import { splitAssertions } from './python-assertions.ts'
 
@@ -25,11 +27,12 @@ type Format = {
 }
 
 const COMPARATOR = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.enum(['tokens', 'exact', 'json', 'last-line']) }),
+  z.strictObject({ kind: z.enum(['tokens', 'exact', 'lines', 'json', 'last-line']) }),
   z.strictObject({
     kind: z.literal('float'),
     absolute: z.number().min(0),
     relative: z.number().min(0),
+    caseless: z.boolean().optional(),
   }),
   z.strictObject({ kind: z.literal('checker'), program: text.min(1) }),
 ])
@@ -71,7 +74,7 @@ function parseReference(record: unknown, place: string): CodingProblem {
     seconds: data.test_time_limit,
     memoryMB: data.memory_limit_mb,
     comparator: data.comparator,
-    call: data.test_method === 'function' ? { kind: 'json', name: data.fn_name as string } : STDIO,
+    call: data.test_method === 'function' ? jsonCall(data.fn_name as string) : STDIO,
     solutions,
     split: data.split ?? null,
   })
@@ -113,6 +116,7 @@ function parseCodeContests(record: unknown, place: string): CodingProblem {
     question: data.description,
     tests,
     examples: pairs(data.public_tests.input, data.public_tests.output, place, 'public_tests'),
+    comparator: { kind: 'float', absolute: 1e-5, relative: 1e-5, caseless: true },
     seconds: Math.min(asSeconds || DEFAULT_SECONDS, MAX_SECONDS),
     memoryMB: memoryMB > 0 ? Math.max(memoryMB, 64) : undefined,
     solutions: pythonSolutions(data.solutions),
@@ -169,15 +173,14 @@ function parseLive(record: unknown, place: string): CodingProblem {
   )
   if (functional && !metadata.func_name)
     throw refusal(place, 'metadata.func_name', 'the tests are functional and no function is named')
-  const call: Call = functional ? { kind: 'json', name: metadata.func_name as string } : STDIO
   return problem({
     id: data.question_id,
     question: data.starter_code ? `${question}\n\n${data.starter_code}` : question,
     tests,
     examples,
     seconds: 6,
-    comparator: functional ? { kind: 'json' } : TOKENS,
-    call,
+    comparator: { kind: 'lines' },
+    call: functional ? jsonCall(metadata.func_name as string) : STDIO,
   })
 }
 
@@ -186,7 +189,7 @@ function liveTests(value: unknown, place: string, key: string): z.infer<typeof L
   return read(LIVE_TESTS, unpackJson(value, place, key), place, key)
 }
 
-/** A value, JSON text of it, or the base64 of that text deflated. */
+/** A value, JSON text of it, or the base64 of that text deflated, pickled or not. */
 function unpackJson(value: unknown, place: string, key: string): unknown {
   if (typeof value !== 'string') return value
   const plain = value.trim()
@@ -197,14 +200,10 @@ function unpackJson(value: unknown, place: string, key: string): unknown {
   } catch (cause) {
     throw refusal(place, key, `neither JSON nor base64 of deflated JSON (${(cause as Error).message})`)
   }
-  if (bytes[0] === 0x80)
-    throw refusal(
-      place,
-      key,
-      'holds a Python pickle, which is a program and is not run',
-      'write the tests as JSON',
-    )
-  return parse(bytes.toString(), place, key)
+  if (bytes[0] !== PICKLE) return parse(bytes.toString(), place, key)
+  const text = readPickledText(bytes)
+  if (text === null) throw refusal(place, key, 'holds a Python pickle of something else than a text')
+  return parse(text, place, key)
 }
 
 function parse(json: string, place: string, key: string): unknown {
@@ -214,6 +213,8 @@ function parse(json: string, place: string, key: string): unknown {
     throw refusal(place, key, `not JSON (${(cause as Error).message})`)
   }
 }
+
+const jsonCall = (name: string): Call => ({ kind: 'json', name, prelude: HARNESS_PRELUDE })
 
 const MBPP = z.looseObject({
   task_id: id,
@@ -230,16 +231,28 @@ function parseMbpp(record: unknown, place: string): CodingProblem {
   const question = data.prompt ?? data.text
   if (question === undefined) throw refusal(place, 'text', 'there is no question')
   const setup = [data.test_setup_code ?? '', ...(data.test_imports ?? [])].filter(Boolean).join('\n')
-  const tests = assertions(data.test_list.join('\n'), place, 'test_list')
+  const name = calledName(data.code, data.test_list[0])
+  if (name === null) throw refusal(place, 'test_list', 'the tests call nothing that the code defines')
   return problem({
     id: `mbpp/${data.task_id}`,
     question: `${question}\n\nYour code should pass this test:\n${data.test_list[0]}`,
-    tests,
+    tests: data.test_list.flatMap((source) => assertedTests(source)),
     seconds: DEFAULT_SECONDS,
-    comparator: { kind: 'last-line' },
-    call: { kind: 'expression', setup, name: null },
+    call: { kind: 'function', name, prelude: '', setup, oracle: '' },
     solutions: [data.code],
   })
+}
+
+/** The name that the code defines and the test calls; of several the last, which is built on the others. */
+function calledName(code: string, test: string): string | null {
+  const defined = [...code.matchAll(/^(?:def\s+(\w+)|(\w+)\s*=)/gm)].map(([, a, b]) => a ?? b)
+  return defined.findLast((name) => new RegExp(`\\b${name}\\s*\\(`).test(test)) ?? null
+}
+
+/** Plain assertions as a test each; other code as one test whole. */
+function assertedTests(source: string, whole = source): readonly TestCase[] {
+  const { tests, refused } = splitAssertions(source)
+  return refused === null ? tests : [{ input: whole, output: 'True' }]
 }
 
 const HUMAN_EVAL = z.looseObject({
@@ -257,44 +270,144 @@ function parseHumanEval(record: unknown, place: string): CodingProblem {
   return problem({
     id: data.task_id,
     question: `Complete this function.\n\n${data.prompt}`,
-    tests: assertions(body, place, 'test'),
+    tests: assertedTests(body, `${data.test}\ncheck(candidate)\n`),
     seconds: DEFAULT_SECONDS,
-    comparator: { kind: 'last-line' },
-    call: { kind: 'expression', setup: '', name: data.entry_point },
+    call: { kind: 'function', name: data.entry_point, prelude: '', setup: runnablePrompt(data.prompt), oracle: '' },
     solutions: [data.prompt + data.canonical_solution],
   })
 }
 
-function assertions(source: string, place: string, key: string): readonly TestCase[] {
-  const { tests, refused } = splitAssertions(source)
-  if (refused !== null)
-    throw refusal(place, key, `${refused}`, 'only plain assertions can be turned into tests')
-  return tests
+/** A prompt that ends with a docstring is a program already; one that does not needs a body. */
+const runnablePrompt = (prompt: string) => `${prompt.trimEnd()}\n    pass\n`
+
+/** EvalPlus's files (HumanEval+, MBPP+): arguments to be tried, and a solution that says what is right. */
+const EVAL_PLUS = z.looseObject({
+  task_id: id,
+  prompt: text.min(1),
+  entry_point: identifier,
+  canonical_solution: text,
+  base_input: z.array(z.array(z.unknown())),
+  plus_input: z.union([z.array(z.array(z.unknown())), z.record(text, z.unknown())]),
+  atol: z.number().min(0).default(0),
+})
+
+/** Equal, or numbers that are close; the rule of EvalPlus for floats is numpy's allclose with rtol 1e-7. */
+const CLOSE = `
+def _close(a, b, atol):
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(_close(x, y, atol) for x, y in zip(a, b))
+    if isinstance(b, float) and isinstance(a, (int, float)):
+        return a == b or abs(a - b) <= (atol or 1e-6) + 1e-7 * abs(b)
+    return a == b
+`
+
+function parseEvalPlus(record: unknown, place: string): CodingProblem {
+  const data = read(EVAL_PLUS, record, place)
+  const inputs = [...data.base_input, ...(Array.isArray(data.plus_input) ? data.plus_input : [])]
+  const isComplete = new RegExp(`^def\\s+${data.entry_point}\\b`, 'm').test(data.canonical_solution)
+  const solution = isComplete ? data.canonical_solution : data.prompt + data.canonical_solution
+  const prompt = isComplete ? '' : runnablePrompt(data.prompt)
+  const tests = inputs.map((args): TestCase => {
+    const listed = `_json.loads(${JSON.stringify(JSON.stringify(args))})`
+    return { input: `_close(candidate(*${listed}), _reference(*${listed}), ${data.atol})`, output: 'True' }
+  })
+  return problem({
+    id: data.task_id,
+    question: `Complete this function.\n\n${data.prompt}`,
+    tests,
+    seconds: DEFAULT_SECONDS,
+    call: {
+      kind: 'function',
+      name: data.entry_point,
+      prelude: '',
+      setup: prompt,
+      oracle: `import json as _json\n${solution}\n_reference = ${data.entry_point}\n${CLOSE}`,
+    },
+    solutions: [solution],
+  })
 }
+
+/** APPS and TACO: tests and solutions are JSON texts in the record. */
+const APPS = z.looseObject({
+  problem_id: id.optional(),
+  id: id.optional(),
+  name: text.nullish(),
+  question: text.min(1),
+  input_output: z.unknown(),
+  solutions: z.unknown().optional(),
+  starter_code: text.nullish(),
+  time_limit: z.union([z.number(), text]).nullish(),
+  memory_limit: text.nullish(),
+})
+
+const INPUT_OUTPUT = z.looseObject({
+  inputs: z.array(z.unknown()),
+  outputs: z.array(z.unknown()),
+  fn_name: identifier.nullish(),
+})
+
+function parseApps(record: unknown, place: string): CodingProblem {
+  const data = read(APPS, record, place)
+  const { inputs, outputs, fn_name: name } = read(
+    INPUT_OUTPUT,
+    unpackJson(data.input_output, place, 'input_output'),
+    place,
+    'input_output',
+  )
+  const isCall = typeof name === 'string'
+  const tests = pairs(
+    inputs.map((input) => (isCall ? argumentLines(input) : linesOf(input))),
+    outputs.map((output) => (isCall ? expectedJson(output) : linesOf(output))),
+    place,
+    'input_output',
+  )
+  const solutions = z.array(text).safeParse(unpackJson(data.solutions || '[]', place, 'solutions'))
+  const limit = Number.parseFloat(String(data.time_limit ?? ''))
+  return problem({
+    id: data.problem_id ?? data.id ?? data.name ?? place,
+    question: data.starter_code ? `${data.question}\n\n${data.starter_code}` : data.question,
+    tests,
+    seconds: limit > 0 ? Math.min(limit, MAX_SECONDS) : DEFAULT_SECONDS,
+    comparator: { kind: 'float', absolute: 1e-6, relative: 1e-6 },
+    call: isCall ? jsonCall(name) : STDIO,
+    solutions: solutions.data ?? [],
+  })
+}
+
+/** Texts, or lists of lines. */
+const linesOf = (value: unknown) =>
+  Array.isArray(value) ? `${value.map(String).join('\n')}\n` : String(value)
+
+const argumentLines = (args: unknown) =>
+  (Array.isArray(args) ? args : [args]).map((one) => JSON.stringify(one)).join('\n')
+
+/** The value stands in a list of one. */
+const expectedJson = (output: unknown) =>
+  JSON.stringify(Array.isArray(output) && output.length === 1 ? output[0] : output)
 
 const FORMATS: readonly Format[] = [
   { keys: ['test_input', 'test_output'], parse: parseReference },
   { keys: ['description', 'public_tests'], parse: parseCodeContests },
   { keys: ['question_id', 'public_test_cases'], parse: parseLive },
+  { keys: ['base_input', 'plus_input', 'entry_point'], parse: parseEvalPlus },
+  { keys: ['question', 'input_output'], parse: parseApps },
   { keys: ['test_list', 'code'], parse: parseMbpp },
   { keys: ['entry_point', 'canonical_solution', 'test'], parse: parseHumanEval },
 ]
 
-/** A record as a problem with at most `maxTests` tests; throws an RlError that names the place and the key. */
-export function parseRecord(record: unknown, place: string, maxTests: number): CodingProblem {
+/** A record as a problem; throws an RlError that names the place and the key. */
+export function parseRecord(record: unknown, place: string): CodingProblem {
   if (typeof record !== 'object' || record === null || Array.isArray(record))
     throw new RlError(`${place}: expected a JSON object`, { code: 'coding.dataset' })
   const format = FORMATS.find(({ keys }) => keys.every((key) => Object.hasOwn(record, key)))
-  if (!format)
-    throw new RlError(
-      `${place}: no known format has the keys ${Object.keys(record).slice(0, 12).join(', ') || '(none)'}`,
-      {
-        code: 'coding.dataset',
-        hint: `known are ${FORMATS.map(({ keys }) => keys.join(' + ')).join('; ')}`,
-      },
-    )
-  const parsed = format.parse(record, place)
-  return { ...parsed, tests: parsed.tests.slice(0, maxTests) }
+  if (format) return format.parse(record, place)
+  throw new RlError(
+    `${place}: no known format has the keys ${Object.keys(record).slice(0, 12).join(', ') || '(none)'}`,
+    {
+      code: 'coding.dataset',
+      hint: `known are ${FORMATS.map(({ keys }) => keys.join(' + ')).join('; ')}`,
+    },
+  )
 }
 
 type Draft = Pick<CodingProblem, 'id' | 'question' | 'tests'> &
@@ -307,7 +420,7 @@ function problem({ seconds, memoryMB = DEFAULT_LIMITS.memoryMB, ...draft }: Draf
     tests: draft.tests.map(({ input, output }) => ({ input, output })),
     examples: (draft.examples ?? []).map(({ input, output }) => ({ input, output })),
     limits: limitsOf(seconds, memoryMB),
-    comparator: draft.comparator ?? (draft.call?.kind === 'json' ? { kind: 'json' } : TOKENS),
+    comparator: draft.comparator ?? TOKENS,
     call: draft.call ?? STDIO,
     solutions: draft.solutions ?? [],
     split: draft.split ?? null,

@@ -1,7 +1,20 @@
 /** Programs against tests: executes, compares, and says of each pair whether it passed. */
 import { matches } from './compare.ts'
 import { type Executor, type ProgramRun, type RunResult, runAll, unrun } from './executor.ts'
-import { type CodingProblem, executableText, isRunnable, type TestCase } from './problem.ts'
+import {
+  type CallResult,
+  callResults,
+  callsInput,
+  drivenProgram,
+  type FunctionCall,
+  jsonTest,
+  REFEREE_PROGRAM,
+  refereeAnswer,
+  refereeInput,
+  simpleTest,
+} from './function-tests.ts'
+import { type CodingProblem, isRunnable, limitsOf, type TestCase } from './problem.ts'
+import { equalValues, type PythonValue } from './python-value.ts'
 
 /** Passed or not; null where the sandbox failed again and again, so that nothing is known. Such a pair is never a reward. */
 export type Grade = { readonly passed: boolean | null; readonly result: RunResult }
@@ -12,46 +25,223 @@ export type GradeRequest = {
   readonly tests: readonly TestCase[]
 }
 
+/** What is kept of an output once it has been compared: for people, and for those who look for the fault. */
+const KEPT_CHARACTERS = 4096
+/** A test's code that asks for ever more calls is given up. */
+const MOST_ROUNDS = 16
+const REFEREE_LIMITS = limitsOf(10)
+
+/** What is open of one test: which calls its code still wants, and what is known of the others. */
+type Open = {
+  readonly request: GradeRequest
+  readonly test: TestCase
+  readonly settle: (grade: Grade) => void
+  readonly known: (readonly [FunctionCall, CallResult])[]
+  wanted: readonly FunctionCall[]
+  result: RunResult
+}
+
+type Run = { readonly program: string; readonly stdin: string; readonly limits: ProgramRun['limits'] }
+
 /** A grade for each test of each request, in their order. */
 export async function grade(
   executor: Executor,
   requests: readonly GradeRequest[],
   signal?: AbortSignal,
 ): Promise<Grade[][]> {
-  const runnable = requests.map(({ tests }) => tests.filter(isRunnable))
-  const batch = requests.map(
-    ({ problem, program }, i): ProgramRun => ({
-      // Appending a call to an empty text would make a program of it.
-      program: program.trim() === '' ? '' : executableText(program, problem.call),
-      stdins: runnable[i].map((test) => test.input),
-      limits: problem.limits,
-    }),
-  )
-  const results = await runAll(executor, batch, signal)
-  const checks: Promise<void>[] = []
-  const grades = requests.map(({ problem, tests }, i) => {
-    const queue = results[i].values()
-    return tests.map((test): Grade => {
-      if (!isRunnable(test))
-        return { passed: false, result: unrun('invalid', 'the test has no input or no output') }
-      const result = queue.next().value as RunResult
-      if (result.verdict === 'sandbox_error') return { passed: null, result }
-      if (result.verdict !== 'ok') return { passed: false, result }
-      if (problem.comparator.kind !== 'checker')
-        return { passed: matches(problem.comparator, test.output, result.stdout), result }
-      const checked = { passed: null as boolean | null, result }
-      checks.push(
-        check(executor, problem.comparator.program, problem.limits, test, result.stdout, signal).then(
-          (passed) => {
-            checked.passed = passed
+  const grades: Grade[][] = requests.map(({ tests }) => new Array(tests.length))
+  const direct: { readonly run: Run; readonly judge: (result: RunResult) => Promise<Grade> | Grade; place: [number, number] }[] = []
+  const open: Open[] = []
+  for (const [i, request] of requests.entries())
+    for (const [j, test] of request.tests.entries()) {
+      const plan = planOf(request, test)
+      if (plan.kind === 'invalid') grades[i][j] = { passed: false, result: unrun('invalid', plan.reason) }
+      else if (plan.kind === 'code')
+        open.push({
+          request,
+          test,
+          known: [],
+          wanted: [],
+          result: unrun('invalid', ''),
+          settle(grade) {
+            grades[i][j] = grade
           },
-        ),
-      )
-      return checked
-    })
-  })
-  await Promise.all(checks)
+        })
+      else {
+        const judge = (result: RunResult) => judged(executor, request, test, plan, result, signal)
+        direct.push({ run: plan.run, judge, place: [i, j] })
+      }
+    }
+  const judging: Promise<void>[] = []
+  await eachResult(
+    executor,
+    direct.map(({ run }) => run),
+    (k, result) => {
+      const { judge, place } = direct[k]
+      const settled = Promise.resolve(judge(result)).then((grade) => {
+        grades[place[0]][place[1]] = grade
+      })
+      judging.push(settled)
+    },
+    signal,
+  )
+  await Promise.all(judging)
+  await judgeByCode(executor, open, signal)
   return grades
+}
+
+type Plan =
+  | { readonly kind: 'invalid'; readonly reason: string }
+  | { readonly kind: 'printed'; readonly run: Run }
+  | { readonly kind: 'value'; readonly run: Run; readonly mark: string; readonly expected: PythonValue }
+  | { readonly kind: 'code' }
+
+function planOf({ problem, program }: GradeRequest, test: TestCase): Plan {
+  const { call, limits } = problem
+  const isComplete = call.kind === 'json' ? test.output.trim() !== '' : isRunnable(test)
+  if (!isComplete) return { kind: 'invalid', reason: 'the test has no input or no output' }
+  if (program.trim() === '') return { kind: 'invalid', reason: 'the program is empty' }
+  if (call.kind === 'stdio') return { kind: 'printed', run: { program, stdin: test.input, limits } }
+  const simple = call.kind === 'json' ? readJsonTest(call.name, test) : simpleTest(test)
+  if (simple === null)
+    return call.kind === 'json' ? { kind: 'invalid', reason: 'the test is not JSON' } : { kind: 'code' }
+  const named = simple.call.name === 'candidate' ? { ...simple.call, name: call.name } : simple.call
+  // A call of anything but the function under test is no answer of the program's that could be compared.
+  if (named.name !== call.name) return { kind: 'code' }
+  const { stdin, mark } = callsInput(program, [named])
+  const run = { program: driven(problem, program), stdin, limits }
+  return { kind: 'value', run, mark, expected: simple.expected }
+}
+
+function readJsonTest(name: string, test: TestCase) {
+  try {
+    return jsonTest(name, test)
+  } catch {
+    return null
+  }
+}
+
+const driven = ({ call }: GradeRequest['problem'], program: string) =>
+  call.kind === 'stdio' ? program : drivenProgram(program, call.prelude, call.kind === 'json' ? '' : call.setup)
+
+function judged(
+  executor: Executor,
+  { problem }: GradeRequest,
+  test: TestCase,
+  plan: Extract<Plan, { readonly kind: 'printed' | 'value' }>,
+  result: RunResult,
+  signal?: AbortSignal,
+): Promise<Grade> | Grade {
+  if (result.verdict === 'sandbox_error') return { passed: null, result }
+  if (result.verdict !== 'ok') return { passed: false, result: shortened(result) }
+  if (plan.kind === 'value') {
+    const answer = callResults(result.stdout, plan.mark)
+    const [first] = answer?.results ?? []
+    const options = { tuplesAsLists: problem.call.kind === 'json' }
+    const passed = first !== undefined && 'value' in first && isEqual(plan.expected, first.value, options)
+    return { passed, result: shortened({ ...result, stdout: shownValue(first, answer?.printed ?? result.stdout) }) }
+  }
+  if (problem.comparator.kind !== 'checker')
+    return { passed: matches(problem.comparator, test.output, result.stdout), result: shortened(result) }
+  return check(executor, problem.comparator.program, problem.limits, test, result.stdout, signal).then((passed) => ({
+    passed,
+    result: shortened(result),
+  }))
+}
+
+/** Values from a program may be damaged in any way. */
+function isEqual(expected: PythonValue, value: PythonValue, options: { readonly tuplesAsLists: boolean }): boolean {
+  try {
+    return equalValues(expected, value, options)
+  } catch {
+    return false
+  }
+}
+
+const shownValue = (result: CallResult | undefined, printed: string) =>
+  result === undefined ? printed : 'raised' in result ? result.raised : JSON.stringify(result.value)
+
+const shortened = (result: RunResult): RunResult =>
+  result.stdout.length > KEPT_CHARACTERS ? { ...result, stdout: result.stdout.slice(0, KEPT_CHARACTERS) } : result
+
+/** Round after round: the code of the tests says which calls it wants, the programs answer them. */
+async function judgeByCode(executor: Executor, tests: readonly Open[], signal?: AbortSignal): Promise<void> {
+  let open = tests
+  for (let round = 0; open.length > 0; round++) {
+    const verdicts = await runEach(executor, open.map(refereeRun), signal)
+    const asking: Open[] = []
+    for (const [k, one] of open.entries()) {
+      const { verdict, stdout, stderrTail } = verdicts[k]
+      const answer = verdict === 'ok' ? refereeAnswer(stdout) : null
+      if (verdict === 'sandbox_error') one.settle({ passed: null, result: verdicts[k] })
+      else if (answer === null || answer.wanted.length === 0 || round === MOST_ROUNDS)
+        one.settle({
+          passed: answer?.passed === true && one.known.length > 0,
+          result: { ...shortened(one.result), stderrTail: one.result.stderrTail || stderrTail },
+        })
+      else asking.push(Object.assign(one, { wanted: answer.wanted }))
+    }
+    const marked = asking.map(({ request, wanted }) => callsInput(request.program, wanted))
+    const answers = await runEach(
+      executor,
+      asking.map(({ request: { problem, program } }, k) => ({
+        program: driven(problem, program),
+        stdin: marked[k].stdin,
+        limits: problem.limits,
+      })),
+      signal,
+    )
+    open = asking.filter((one, k) => {
+      one.result = answers[k]
+      const { verdict } = one.result
+      const called = verdict === 'ok' ? callResults(one.result.stdout, marked[k].mark) : null
+      if (called?.results.length !== one.wanted.length) {
+        one.settle({ passed: verdict === 'sandbox_error' ? null : false, result: shortened(one.result) })
+        return false
+      }
+      one.known.push(...called.results.map((result, place) => [one.wanted[place], result] as const))
+      return true
+    })
+  }
+}
+
+function refereeRun({ request: { problem }, test, known }: Open): Run {
+  if (problem.call.kind !== 'function') throw new TypeError(`a test of kind ${problem.call.kind} has no code`)
+  const { name, prelude, setup, oracle } = problem.call
+  return {
+    program: REFEREE_PROGRAM,
+    stdin: refereeInput({ name, prelude, setup, oracle, test, known }),
+    limits: REFEREE_LIMITS,
+  }
+}
+
+/** Runs each, those of one program together; results in the order in which they come. */
+async function eachResult(
+  executor: Executor,
+  runs: readonly Run[],
+  use: (place: number, result: RunResult) => void,
+  signal?: AbortSignal,
+): Promise<void> {
+  const jobs = new Map<string, { readonly job: ProgramRun & { readonly stdins: string[] }; readonly places: number[] }>()
+  for (const [place, { program, stdin, limits }] of runs.entries()) {
+    const key = JSON.stringify([program, limits])
+    const known = jobs.get(key) ?? { job: { program, limits, stdins: [] }, places: [] }
+    known.job.stdins.push(stdin)
+    known.places.push(place)
+    jobs.set(key, known)
+  }
+  const listed = [...jobs.values()]
+  for await (const { program, test, ...result } of executor.run(
+    listed.map(({ job }) => job),
+    signal,
+  ))
+    use(listed[program].places[test], result)
+}
+
+async function runEach(executor: Executor, runs: readonly Run[], signal?: AbortSignal): Promise<RunResult[]> {
+  const results: RunResult[] = new Array(runs.length)
+  await eachResult(executor, runs, (place, result) => void (results[place] = result), signal)
+  return results
 }
 
 async function check(

@@ -6,14 +6,22 @@ import { DEFAULT_LIMITS, type Limits } from './executor.ts'
 export type TestCase = { readonly input: string; readonly output: string }
 
 /**
- * How a test's input reaches the program: on standard input, or by a call that a few lines after the program make.
- * - `json`: each line of the input is one argument as JSON; the result is printed as JSON.
- * - `expression`: the input is a Python expression, evaluated after `setup`; `candidate` is another name for the function.
+ * How a test's input reaches the program: on standard input, or by calls that are made from outside (function-tests.ts).
+ * - `json`: each line of the input is one argument as JSON, the output is JSON; tuples count as lists.
+ * - `function`: the input is a Python expression (mostly one call) that must equal the output, or statements that assert.
+ * `prelude` and `setup` are Python that runs before the program: the imports of the data set's harness, and a problem's own.
  */
 export type Call =
   | { readonly kind: 'stdio' }
-  | { readonly kind: 'json'; readonly name: string }
-  | { readonly kind: 'expression'; readonly setup: string; readonly name: string | null }
+  | { readonly kind: 'json'; readonly name: string; readonly prelude: string }
+  | {
+      readonly kind: 'function'
+      readonly name: string
+      readonly prelude: string
+      readonly setup: string
+      /** Python that only the code of a test sees, e.g. a reference solution that it compares with. */
+      readonly oracle: string
+    }
 
 export type CodingProblem = {
   readonly id: string
@@ -41,53 +49,3 @@ export const limitsOf = (seconds: number, memoryMB = DEFAULT_LIMITS.memoryMB): L
 
 /** Whether a test can be run at all; one without input or without output cannot (rlanything 5.2) and fails every program. */
 export const isRunnable = (test: TestCase) => test.input.trim() !== '' && test.output.trim() !== ''
-
-/** The text that is executed: the program, and for a function-style test the lines that call it. */
-export function executableText(program: string, call: Call): string {
-  if (call.kind === 'stdio') return program
-  const lines = call.kind === 'json' ? jsonCall(call.name) : expressionCall(call)
-  return `${program}\n\n${lines}`
-}
-
-function jsonCall(name: string): string {
-  return `import json as _json, sys as _sys
-_arguments = [_json.loads(_line) for _line in _sys.stdin.read().splitlines() if _line.strip()]
-_owner = globals().get('Solution')
-_function = getattr(_owner(), ${JSON.stringify(name)}) if hasattr(_owner, ${JSON.stringify(name)}) else globals()[${JSON.stringify(name)}]
-_value = _function(*_arguments)
-_sys.stdout.write('\\n' + _json.dumps(_value, default=list) + '\\n')
-`
-}
-
-/**
- * Writes a value so that two texts are equal where Python's == holds between plain values: 1, 1.0 and True are one;
- * sets and dictionaries have no order; lists and tuples differ. python-literal.ts writes the same.
- */
-const CANONICAL = `def _canonical(value):
-    if isinstance(value, str):
-        return _json.dumps(value)
-    if isinstance(value, bool):
-        return repr(int(value))
-    if isinstance(value, float) and value.is_integer():
-        return repr(int(value))
-    if isinstance(value, list):
-        return '[' + ', '.join(map(_canonical, value)) + ']'
-    if isinstance(value, tuple):
-        return '(' + ', '.join(map(_canonical, value)) + ',)'
-    if isinstance(value, (set, frozenset)):
-        return 'set(' + ', '.join(sorted(map(_canonical, value))) + ')'
-    if isinstance(value, dict):
-        pairs = sorted((_canonical(key), _canonical(item)) for key, item in value.items())
-        return '{' + ', '.join(key + ': ' + item for key, item in pairs) + '}'
-    return repr(value)
-`
-
-function expressionCall({ setup, name }: { readonly setup: string; readonly name: string | null }): string {
-  return `import json as _json, sys as _sys
-${CANONICAL}
-${setup}
-${name === null ? '' : `candidate = ${name}`}
-_value = eval(compile(_sys.stdin.read().strip(), 'test', 'eval'), globals())
-_sys.stdout.write('\\n' + _canonical(_value) + '\\n')
-`
-}

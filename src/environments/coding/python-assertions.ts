@@ -1,30 +1,23 @@
-/** Turns a list of Python `assert` statements into tests: an expression to evaluate, and the value that it must have. */
+/** Turns Python `assert` statements into tests: an expression, and the value that it must have. */
 import type { TestCase } from './problem.ts'
-import { canonicalLiteral } from './python-literal.ts'
+import { readLiteral } from './python-literal.ts'
 
 /** The tests, or what is there besides assertions. */
 export type SplitAssertions = { readonly tests: readonly TestCase[]; readonly refused: string | null }
 
-/** The canonical text of True. */
-const TRUE = '1'
-
-/**
- * `assert f(1) == [2]` becomes the expression `f(1)` with the value `[2]`, which is compared outside of the program's
- * process. Any other assertion becomes its own truth value.
- */
+/** `assert f(1) == [2]` becomes the expression `f(1)` with the value `[2]`; any other assertion must be True. */
 export function splitAssertions(source: string): SplitAssertions {
   const tests: TestCase[] = []
   for (const statement of logicalLines(source)) {
     const [, asserted] = /^assert\b([\s\S]*)$/.exec(statement) ?? []
     if (asserted === undefined) return { tests: [], refused: `not an assertion: ${statement.slice(0, 60)}` }
     const condition = splitAtTop(asserted, ',')[0].trim()
-    if (canonicalLiteral(condition) === TRUE) continue
+    if (readLiteral(condition) === true) continue
     const sides = splitAtTop(condition, '==')
-    const expected = sides.length === 2 && !hasLogic(condition) ? canonicalLiteral(sides[1]) : null
     tests.push(
-      expected === null
-        ? { input: `bool(${condition})`, output: TRUE }
-        : { input: sides[0].trim(), output: expected },
+      sides.length === 2 && !hasLogic(condition) && readLiteral(sides[1]) !== undefined
+        ? { input: sides[0].trim(), output: sides[1].trim() }
+        : { input: `bool(${condition})`, output: 'True' },
     )
   }
   return { tests, refused: null }

@@ -1,21 +1,36 @@
-/** Python literals, read without Python and written in the canonical form of problem.ts. */
+/** Python literals, and calls with literal arguments, read without Python. */
+import type { PythonValue } from './python-value.ts'
 
-/** The canonical text of a literal (numbers, strings, None, True, False, and displays of them), or null for anything else. */
-export function canonicalLiteral(source: string): string | null {
+/** The value of a literal (numbers, strings, bytes, None, True, False, and displays of them), or undefined for anything else. */
+export function readLiteral(source: string): PythonValue | undefined {
+  return read(source, (reader) => reader.value())
+}
+
+export type LiteralCall = {
+  readonly name: string
+  readonly args: readonly PythonValue[]
+  readonly kwargs: Readonly<Record<string, PythonValue>>
+}
+
+/** `name(1, [2], key='x')` with nothing but literals for arguments, or undefined for anything else. */
+export function readCall(source: string): LiteralCall | undefined {
+  return read(source, (reader) => reader.call())
+}
+
+function read<T>(source: string, rule: (reader: ReturnType<typeof createReader>) => T): T | undefined {
   const reader = createReader(source)
   try {
-    const value = reader.value()
-    return reader.atEnd() ? value : null
+    const found = rule(reader)
+    return reader.atEnd() ? found : undefined
   } catch {
-    return null
+    return undefined
   }
 }
 
-const NAMES: Readonly<Record<string, string>> = { None: 'None', True: '1', False: '0' }
+const NAMES: Readonly<Record<string, PythonValue>> = { None: null, True: true, False: false }
 const NUMBER =
-  /[+-]?\s*(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(\d[\d_]*)?\.?\d[\d_]*\.?([eE][+-]?\d+)?)/y
-const STRING =
-  /([uUrR]?)('''[\s\S]*?(?<!\\)(?:\\\\)*'''|"""[\s\S]*?(?<!\\)(?:\\\\)*"""|'(?:[^'\\\n]|\\[\s\S])*'|"(?:[^"\\\n]|\\[\s\S])*")/y
+  /[+-]?\s*(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?)[jJ]?/y
+const PREFIX = /[uUrRbB]{0,2}(?=['"])/y
 const WORD = /[A-Za-z_]\w*/y
 const MAX_DEPTH = 100
 
@@ -42,24 +57,24 @@ function createReader(source: string) {
     if (!accept(mark)) throw new SyntaxError(`expected ${mark}`)
   }
 
-  function value(): string {
+  function value(): PythonValue {
     skip()
     if (++depth > MAX_DEPTH) throw new SyntaxError('too deep')
-    const text = display() ?? strings() ?? name() ?? number()
+    const found = display() ?? strings() ?? name() ?? number()
     depth--
-    return text
+    return found === NONE ? null : found
   }
 
-  function display(): string | null {
-    if (accept('[')) return `[${items(']').join(', ')}]`
+  function display(): PythonValue | null {
+    if (accept('[')) return ['l', ...items(']')]
     if (accept('(')) return tuple()
     if (accept('{')) return braces()
     return null
   }
 
   /** Values up to the closing mark, with or without a last comma. */
-  function items(close: string): string[] {
-    const values: string[] = []
+  function items(close: string): PythonValue[] {
+    const values: PythonValue[] = []
     while (!accept(close)) {
       values.push(value())
       if (accept(',')) continue
@@ -69,63 +84,107 @@ function createReader(source: string) {
     return values
   }
 
-  function tuple(): string {
-    if (accept(')')) return '(,)'
+  function tuple(): PythonValue {
+    if (accept(')')) return ['t']
     const first = value()
-    if (accept(')')) return first // only parentheses
+    if (accept(')')) return first === null ? NONE : first // only parentheses
     expect(',')
-    return `(${[first, ...items(')')].join(', ')},)`
+    return ['t', first, ...items(')')]
   }
 
-  function braces(): string {
-    if (accept('}')) return '{}'
+  function braces(): PythonValue {
+    if (accept('}')) return ['d']
     const first = value()
     if (!accept(':')) {
-      if (accept(',')) return `set(${sorted([first, ...items('}')])})`
+      if (accept(',')) return ['s', first, ...items('}')]
       expect('}')
-      return `set(${first})`
+      return ['s', first]
     }
-    const pairs = new Map([[first, value()]])
+    const pairs: [PythonValue, PythonValue][] = [[first, value()]]
     while (!accept('}')) {
       expect(',')
       if (accept('}')) break
       const key = value()
       expect(':')
-      pairs.set(key, value())
+      pairs.push([key, value()])
     }
-    return `{${sorted([...pairs].map(([key, item]) => `${key}: ${item}`))}}`
+    return ['d', ...pairs]
   }
 
-  function name(): string | null {
+  function name(): PythonValue | null {
     const before = at
     const found = take(WORD)
     if (!found) return null
-    if (found[0] === 'set' && accept('(') && accept(')')) return 'set()'
-    if (Object.hasOwn(NAMES, found[0])) return NAMES[found[0]]
+    if (found[0] === 'set' && accept('(') && accept(')')) return ['s']
+    if (Object.hasOwn(NAMES, found[0])) return NAMES[found[0]] ?? NONE
     at = before
     throw new SyntaxError(`${found[0]} is not a literal`)
   }
 
-  function number(): string {
+  function number(): PythonValue {
     const found = take(NUMBER)
-    if (!found) throw new SyntaxError('not a literal')
-    return canonicalNumber(found[0].replace(/[\s_]/g, ''))
+    if (!found || found[1] === '.') throw new SyntaxError('not a literal')
+    const digits = found[0].replace(/[\s_]/g, '')
+    if (/[jJ]$/.test(digits) && !/0[xX]/.test(digits)) return ['c', '0', digits.slice(0, -1)]
+    if (!/^[+-]?(\d+|0[xX].*|0[oO].*|0[bB].*)$/.test(digits)) return ['f', digits]
+    const sign = digits.startsWith('-') ? -1n : 1n
+    const whole = sign * BigInt(digits.replace(/^[+-]/, '').toLowerCase())
+    return Number.isSafeInteger(Number(whole)) ? Number(whole) : ['i', String(whole)]
   }
 
-  function strings(): string | null {
+  function strings(): PythonValue | null {
     let text: string | null = null
-    for (let found = take(STRING); found; found = take(STRING)) {
-      const [, prefix, quoted] = found
-      const marks = quoted.startsWith(`${quoted[0].repeat(3)}`) && quoted.length >= 6 ? 3 : 1
-      const body = quoted.slice(marks, -marks)
-      text = (text ?? '') + (/r/i.test(prefix) ? body : unescapeString(body))
+    let isBytes = false
+    for (let prefix = take(PREFIX); prefix; prefix = take(PREFIX)) {
+      isBytes = /b/i.test(prefix[0])
+      const body = quoted()
+      text = (text ?? '') + (/r/i.test(prefix[0]) ? body : unescapeString(body))
       skip()
     }
-    return text === null ? null : asciiJson(text)
+    return isBytes && text !== null ? ['b', Buffer.from(text, 'latin1').toString('hex')] : text
+  }
+
+  /** What stands between the quotes at this place, found in one pass. */
+  function quoted(): string {
+    const quote = source[at]
+    const marks = source.startsWith(quote.repeat(3), at) ? quote.repeat(3) : quote
+    const start = at + marks.length
+    for (let i = start; i < source.length; i++) {
+      if (source[i] === '\\') i++
+      else if (marks.length === 1 && source[i] === '\n') break
+      else if (source.startsWith(marks, i)) {
+        at = i + marks.length
+        return source.slice(start, i)
+      }
+    }
+    throw new SyntaxError('a string without an end')
+  }
+
+  function call(): LiteralCall {
+    skip()
+    const called = take(WORD)
+    if (!called || !accept('(')) throw new SyntaxError('not a call')
+    const args: PythonValue[] = []
+    const kwargs: Record<string, PythonValue> = {}
+    while (!accept(')')) {
+      const before = at
+      skip()
+      const key = take(WORD)
+      if (key && accept('=') && source[at] !== '=') kwargs[key[0]] = value()
+      else {
+        at = before
+        args.push(value())
+      }
+      if (accept(',')) continue
+      expect(')')
+      break
+    }
+    return { name: called[0], args, kwargs }
   }
 
   return {
     value,
+    call,
     atEnd: () => {
       skip()
       return at === source.length
@@ -133,24 +192,8 @@ function createReader(source: string) {
   }
 }
 
-const sorted = (texts: readonly string[]) => [...new Set(texts)].sort().join(', ')
-
-function canonicalNumber(digits: string): string {
-  if (/^[+-]?(\d+|0[xX].*|0[oO].*|0[bB].*)$/.test(digits)) {
-    const sign = digits.startsWith('-') ? -1n : 1n
-    return String(sign * BigInt(digits.replace(/^[+-]/, '').toLowerCase()))
-  }
-  const number = Number(digits)
-  if (!Number.isFinite(number)) throw new SyntaxError('not a finite number')
-  return Number.isInteger(number) ? String(BigInt(number)) : pythonFloat(number)
-}
-
-/** Python's repr of a float that is not whole. */
-function pythonFloat(number: number): string {
-  const [mantissa, exponent] = number.toExponential().split('e')
-  if (Number(exponent) >= -4) return String(number)
-  return `${mantissa}e-${exponent.slice(1).padStart(2, '0')}`
-}
+/** Stands for None where null means that a rule does not fit. */
+const NONE: PythonValue = ['none']
 
 const ESCAPES: Readonly<Record<string, string>> = {
   n: '\n',
@@ -177,7 +220,3 @@ function unescapeString(body: string): string {
     },
   )
 }
-
-/** As Python's json.dumps writes a string. */
-const asciiJson = (text: string) =>
-  JSON.stringify(text).replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -220,7 +220,7 @@ test('200 mutants get the same verdict in bwrap, in pyodide and in plain CPython
 async function mutantProblems() {
   const file = '../shared/data/coding/mbpp_stdio_train.jsonl'
   try {
-    return (await loadProblems([file])).slice(0, 200)
+    return (await loadProblems([file])).problems.slice(0, 200)
   } catch {
     process.stdout.write(`SKIP mutants of public problems: ${file} is not there; generated ones instead\n`)
     return drawRecipes({ split: 'train', count: 200, maxLevel: 9, seed: 3 }).map(problemOf)

@@ -1,12 +1,12 @@
 /** Programs in bubblewrap sandboxes: one a slot, in it a runner, and for each test a fork of it in namespaces of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { RlError } from '../../../errors.ts'
 import { type Limits, type ProgramRun, type Provider, type RunResult, wallLimitMs } from '../executor.ts'
-import { type ControlGroup, createControlGroup } from './cgroup.ts'
+import { type ControlGroup, createControlGroup, withDescendants } from './cgroup.ts'
 import { findProgram } from './find-program.ts'
 import { findPython, type Interpreter } from './interpreter.ts'
 import {
@@ -100,6 +100,17 @@ export async function createBwrapProvider({
     semantics: `${SEMANTICS} ${interpreter.version} ${grouped ? 'groups' : 'no groups'} ${packages.join(':')}`,
     concurrency,
     run,
+    leftBehind() {
+      const open = [...sandboxes].filter(([, sandbox]) => sandbox.isFit())
+      const processes = open.flatMap(([, sandbox]) => sandbox.strangers())
+      const held = open.map(([slot]) => (groups[slot]?.heldKB() ?? 0) - RUNNER_MB * 1024)
+      return {
+        processes: processes.length,
+        files: users ? filesOf(users.owner, concurrency) : 0,
+        keys: users ? keysOf(users.owner, concurrency) : 0,
+        memoryKB: Math.max(0, ...held),
+      }
+    },
     async close() {
       await Promise.all([...sandboxes.values()].map((sandbox) => sandbox.end()))
       await Promise.all(groups.map((group) => group?.remove()))
@@ -124,6 +135,8 @@ type Sandbox = {
     report: (test: number, result: RunResult) => void,
     signal?: AbortSignal,
   ) => Promise<void>
+  /** Processes in it beside bwrap and the runner. */
+  readonly strangers: () => readonly number[]
   readonly end: () => Promise<void>
 }
 
@@ -241,11 +254,32 @@ function openSandbox({ bwrap, arguments: words, users, start, group }: SandboxOp
   return {
     isFit: () => failure === null && programs < PROGRAMS_PER_SANDBOX,
     run,
+    strangers: () => withDescendants(child.pid as number).slice(OWN_PROCESSES),
     end() {
       fail('was ended')
       return closed
     },
   }
+}
+
+/** bwrap and the runner. */
+const OWN_PROCESSES = 2
+
+/** Files of the programs' users in the folders that everyone may write to. */
+const filesOf = (owner: number, programs: number) =>
+  ['/tmp', '/var/tmp', '/dev/shm'].reduce((count, folder) => {
+    const names = existsSync(folder) ? readdirSync(folder) : []
+    const owners = names.map((name) => lstatSync(join(folder, name), { throwIfNoEntry: false })?.uid ?? 0)
+    return count + owners.filter((uid) => uid > owner && uid <= owner + programs).length
+  }, 0)
+
+/** Keys in the kernel's keyrings of the programs' users. */
+function keysOf(owner: number, programs: number): number {
+  if (!existsSync('/proc/key-users')) return 0
+  const users = [...readFileSync('/proc/key-users', 'utf8').matchAll(/^\s*(\d+):\s+\d+ (\d+)\//gm)]
+  return users
+    .filter(([, uid]) => Number(uid) > owner && Number(uid) <= owner + programs)
+    .reduce((sum, [, , keys]) => sum + Number(keys), 0)
 }
 
 const hasFailed = ({ exitCode, ended }: RunnerReport) => exitCode !== 0 || ended !== '-'

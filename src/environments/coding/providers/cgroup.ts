@@ -9,6 +9,8 @@ export type ControlGroup = {
   readonly enter: (pid: number, limits: { readonly memoryMB: number; readonly processes: number }) => void
   /** How often the kernel has ended a process of this group for its memory. */
   readonly oomKills: () => number
+  /** Memory of processes and of files in memory that the group holds, in kB; files of the disk that it has read do not count. */
+  readonly heldKB: () => number
   /** Ends what is still in the group and removes it; a group that has not emptied after some seconds is left to the next start. */
   readonly remove: () => Promise<void>
 }
@@ -18,6 +20,7 @@ type Files = {
   readonly memoryLimit: string
   readonly processLimit: string
   readonly oomEvents: string
+  readonly statistics: string
 }
 
 const PREFIX = 'rl-coding-'
@@ -38,6 +41,12 @@ export function createControlGroup(slot: number): ControlGroup | null {
         for (const folder of files.folders) writeFileSync(join(folder, 'cgroup.procs'), String(member))
     },
     oomKills: () => Number(/^oom_kill (\d+)$/m.exec(readFileSync(files.oomEvents, 'utf8'))?.[1] ?? 0),
+    heldKB() {
+      const text = readFileSync(files.statistics, 'utf8')
+      // Version 1 counts files in memory (shmem) beside rss, version 2 beside anon.
+      const held = [...text.matchAll(/^(rss|anon|shmem) (\d+)$/gm)].reduce((sum, [, , bytes]) => sum + Number(bytes), 0)
+      return Math.round(held / 1024)
+    },
     async remove() {
       for (let wait = 1; wait <= LONGEST_WAIT_MS; wait *= 2) {
         for (const pid of files.folders.flatMap(membersOf)) endProcess(pid)
@@ -60,6 +69,7 @@ function openVersion1(name: string): Files | null {
     memoryLimit: join(folders[0], 'memory.limit_in_bytes'),
     processLimit: join(folders[1], 'pids.max'),
     oomEvents: join(folders[0], 'memory.oom_control'),
+    statistics: join(folders[0], 'memory.stat'),
   }
 }
 
@@ -78,6 +88,7 @@ function openVersion2(name: string): Files | null {
     memoryLimit: join(folder, 'memory.max'),
     processLimit: join(folder, 'pids.max'),
     oomEvents: join(folder, 'memory.events'),
+    statistics: join(folder, 'memory.stat'),
   }
 }
 
@@ -147,7 +158,8 @@ function endProcess(pid: number): void {
   }
 }
 
-function withDescendants(pid: number): number[] {
+/** The process and all that come from it. */
+export function withDescendants(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
   return [pid, ...children.flatMap((child) => withDescendants(Number(child)))]
 }

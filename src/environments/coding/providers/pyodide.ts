@@ -15,7 +15,7 @@ import { isMemoryError } from './runner-protocol.ts'
 
 const HOST = fileURLToPath(new URL('../runner/pyodide_host.mjs', import.meta.url))
 const RUNNER_FOLDER = fileURLToPath(new URL('../runner/', import.meta.url))
-const SEMANTICS = 'pyodide-1'
+const SEMANTICS = 'pyodide-2'
 /** WebAssembly is slower than the machine (2.8 times, measured): the CPU limit is stretched, so that verdicts agree with bwrap's. */
 const CPU_STRETCH = 3
 const START_MS = 60_000
@@ -26,7 +26,7 @@ type HostMessage =
   | { readonly failed: string }
   | {
       readonly id: number
-      /** ended, uncompiled, cpu, wall, output, crashed (the interpreter), failed (the host). */
+      /** ended, uncompiled, cpu, wall, memory, output, crashed (the interpreter), failed (the host). */
       readonly outcome: string
       readonly code?: number | null
       readonly stdout?: string
@@ -47,6 +47,7 @@ export function createPyodideProvider({
 }: PyodideOptions = {}): Provider {
   const idle: ChildProcess[] = []
   const live = new Set<ChildProcess>()
+  let runs = 0
 
   async function run(
     { program, stdins, limits }: ProgramRun,
@@ -54,9 +55,10 @@ export function createPyodideProvider({
     signal?: AbortSignal,
   ): Promise<void> {
     const child = idle.pop() ?? (await start())
+    const run = ++runs
     try {
       for (const [test, stdin] of stdins.entries()) {
-        const result = await runOnce(child, test, program, stdin, limits, signal)
+        const result = await runOnce(child, run, test, program, stdin, limits, signal)
         report(test, result)
       }
       idle.push(child)
@@ -126,6 +128,7 @@ function hostFlags(): string[] {
 
 async function runOnce(
   child: ChildProcess,
+  run: number,
   id: number,
   program: string,
   stdin: string,
@@ -137,6 +140,7 @@ async function runOnce(
   const wallMs = wallLimitMs({ ...limits, cpuMs })
   const answer = nextMessage(child, wallMs + GRACE_MS, signal)
   child.send({
+    run,
     id,
     program,
     stdin,
@@ -144,6 +148,7 @@ async function runOnce(
     wallMs,
     memoryMB: limits.memoryMB,
     outputBytes: limits.outputBytes,
+    fileMB: limits.fileMB,
   })
   const message = await answer
   if (!('id' in message) || message.id !== id || message.outcome === 'failed')
@@ -166,6 +171,7 @@ async function runOnce(
 function verdictOf(outcome: string, code: number | null, stderrTail: string): Verdict {
   if (outcome === 'output') return 'output_limit'
   if (outcome === 'cpu' || outcome === 'wall') return 'timeout'
+  if (outcome === 'memory') return 'memory'
   if (outcome === 'uncompiled') return 'compile_error'
   if (outcome === 'ended' && code === 0) return 'ok'
   return isMemoryError(stderrTail) ? 'memory' : 'runtime_error'

@@ -2,7 +2,7 @@
  * The child process of the pyodide provider. Its main thread takes tests from its parent, keeps the limits, and reports; the
  * interpreter lives in a worker thread, which can be interrupted, and replaced when it does not heed that.
  *
- * From the parent: { id, program, stdin, cpuMs, wallMs, memoryMB, outputBytes }
+ * From the parent: { run, id, program, stdin, cpuMs, wallMs, memoryMB, outputBytes, fileMB }; each run has its own interpreter.
  * To the parent:   { ready: version } once, then { id, outcome, code, stdout, stderrTail, cpuMs, wallMs, peakKB } for each test.
  */
 import { readFile } from 'node:fs/promises'
@@ -12,19 +12,28 @@ const TICK_MS = 20
 /** After an interrupt a program may tidy up for this long, and then the interpreter is replaced. */
 const GRACE_MS = 300
 const INTERRUPT = 2
-const RUNS_PER_WORKER = 500
+/** What may be used beside a program's own memory: its files, its texts, garbage. */
+const SPARE_BYTES = 384 << 20
 
 /** Compiled once for all workers. */
 const compiled = await WebAssembly.compile(
   await readFile(new URL(import.meta.resolve('pyodide/pyodide.asm.wasm'))),
 )
-let worker = startWorker()
-let runs = 0
+const snapshot = await makeSnapshot()
+let worker = startWorker(snapshot)
+let program = null
 
-function startWorker() {
+async function makeSnapshot() {
+  const bytes = await startWorker(null).ready
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length))
+  shared.set(bytes)
+  return shared
+}
+
+function startWorker(snapshot) {
   const interrupt = new Uint8Array(new SharedArrayBuffer(1))
   const thread = new Worker(new URL('./pyodide_worker.mjs', import.meta.url), {
-    workerData: { interrupt, compiled },
+    workerData: { interrupt, compiled, snapshot },
     env: {},
     stdin: false,
     stdout: true,
@@ -46,8 +55,8 @@ function startWorker() {
 
 function replaceWorker() {
   void worker.thread.terminate()
-  worker = startWorker()
-  runs = 0
+  worker = startWorker(snapshot)
+  program = null
 }
 
 const cpuMs = (since) => {
@@ -57,11 +66,14 @@ const cpuMs = (since) => {
 
 /** Runs one test to its end. */
 async function runTest(job) {
+  if (program !== null && program !== job.run) replaceWorker()
+  program = job.run
   const { thread, interrupt, ready } = worker
   await ready
   Atomics.store(interrupt, 0, 0)
   const cpuBefore = process.cpuUsage()
   const begun = performance.now()
+  const residentBefore = process.memoryUsage.rss()
   let ended = null
   let endedAt = 0
   const report = await new Promise((resolve) => {
@@ -77,6 +89,8 @@ async function runTest(job) {
       const now = performance.now()
       if (!ended && cpuMs(cpuBefore) >= job.cpuMs) ended = 'cpu'
       if (!ended && now - begun >= job.wallMs) ended = 'wall'
+      const grown = process.memoryUsage.rss() - residentBefore
+      if (!ended && grown > job.memoryMB * 2 ** 20 + SPARE_BYTES) ended = 'memory'
       if (!ended) return
       if (endedAt === 0) endedAt = now
       Atomics.store(interrupt, 0, INTERRUPT)
@@ -88,7 +102,7 @@ async function runTest(job) {
     thread.postMessage(job)
   })
   const spent = { cpuMs: cpuMs(cpuBefore), wallMs: performance.now() - begun }
-  if (report.dirty || ++runs >= RUNS_PER_WORKER) replaceWorker()
+  if (report.dirty) replaceWorker()
   return { ...report, outcome: ended ?? report.outcome, ...spent }
 }
 

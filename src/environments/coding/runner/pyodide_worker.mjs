@@ -1,6 +1,6 @@
 /**
- * CPython in WebAssembly, in a worker thread of pyodide_host.mjs. Every test begins with the same memory: the whole linear
- * memory is put back to what it was after start-up, so no program can change the interpreter for the next one.
+ * CPython in WebAssembly, in a worker thread of pyodide_host.mjs: one for each program, since the interpreter's JavaScript half
+ * cannot be shown to be as it was. Between the tests of a program the linear memory and the files are put back.
  *
  * What stands between a program and this machine: WebAssembly; no JavaScript objects in the interpreter's reach (its bridge
  * modules are removed), and for a program that finds one all the same: no code from strings, frozen built-ins, no sockets,
@@ -46,7 +46,13 @@ WebAssembly.instantiate = async (source, imports) =>
 const pyodide = await loadPyodide({
   jsglobals: Object.create(null),
   env: { HOME: '/tmp', LANG: 'C.UTF-8', PYTHONHASHSEED: '0' },
+  // The state after start-up, taken once by a worker that ends with that: a fifth of the time of a start.
+  ...(workerData.snapshot ? { _loadSnapshot: workerData.snapshot } : { _makeSnapshot: true }),
 })
+if (!workerData.snapshot) {
+  parentPort.postMessage(pyodide.makeMemorySnapshot())
+  process.exit(0)
+}
 WebAssembly.instantiate = instantiate
 const { FS, _module: wasm } = pyodide
 
@@ -159,6 +165,51 @@ for (const name of ['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask
   }
 freezeBuiltins()
 
+/** Files live in JavaScript's memory, beside the program's: they have a bound of their own. */
+const MOST_FILES = 4096
+const ENOSPC = 51
+let fileBytes = Number.POSITIVE_INFINITY
+let nodes = 0
+const { MEMFS } = FS.filesystems
+const { createNode, resizeFileStorage } = MEMFS
+const fileOperations = MEMFS.ops_table.file.stream
+const { write, allocate } = fileOperations
+const grown = (node, size) => {
+  if (size > (node.contents?.length ?? 0) && size + heldBytes(node) > fileBytes) throw new FS.ErrnoError(ENOSPC)
+}
+fileOperations.write = (stream, buffer, offset, length, position, canOwn) => {
+  grown(stream.node, position + length)
+  return write(stream, buffer, offset, length, position, canOwn)
+}
+if (allocate)
+  fileOperations.allocate = (stream, offset, length) => {
+    grown(stream.node, offset + length)
+    return allocate(stream, offset, length)
+  }
+MEMFS.resizeFileStorage = (node, size) => {
+  grown(node, size)
+  resizeFileStorage(node, size)
+}
+MEMFS.createNode = (...args) => {
+  if (++nodes > MOST_FILES && Number.isFinite(fileBytes)) throw new FS.ErrnoError(ENOSPC)
+  return createNode(...args)
+}
+
+/** Bytes of all files that a program can have written, but for one of them; open ones count whether they have a name or not. */
+function heldBytes(but) {
+  const held = new Set()
+  const collect = (node) => {
+    if (FS.isDir(node.mode)) for (const child of Object.values(node.contents)) collect(child)
+    else held.add(node)
+  }
+  collect(FS.lookupPath('/tmp').node)
+  for (const stream of FS.streams) if (stream) held.add(stream.node)
+  held.delete(but)
+  let bytes = 0
+  for (const node of held) bytes += node.contents?.length ?? 0
+  return bytes
+}
+
 const standardStreams = FS.streams.slice(0, 3)
 const files = listFiles()
 const sbrkPointer = wasm._emscripten_get_sbrk_ptr() >>> 2
@@ -222,6 +273,8 @@ parentPort.on('message', (job) => {
   outputBytes = job.outputBytes
   overflow = false
   limitBytes = memory.length + job.memoryMB * 2 ** 20
+  fileBytes = job.fileMB * 2 ** 20
+  nodes = 0
   let outcome = 'ended'
   let code = null
   try {
@@ -238,6 +291,7 @@ parentPort.on('message', (job) => {
   const peakKB = Math.max(0, wasm.HEAPU32[sbrkPointer] - memory.length) / 1024
   workerData.interrupt[0] = 0
   let clean = false
+  fileBytes = Number.POSITIVE_INFINITY
   try {
     clean = restore()
   } catch {}

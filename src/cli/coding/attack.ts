@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises'
+import { attackGround } from '../../environments/coding/attacks.ts'
+import type { Executor } from '../../environments/coding/executor.ts'
+import { isClean, tryProgram } from '../../environments/coding/trial.ts'
+import { RlError } from '../../errors.ts'
+import { printJson } from '../command.ts'
+
+/** Tries hostile programs, those of the files or our own: a JSON line each, and the sums last. 1 where anything got through. */
+export async function attack(executor: Executor, files: readonly string[]): Promise<number> {
+  const ground = files.length > 0 ? null : await attackGround()
+  const programs = ground ? ground.attacks : await Promise.all(files.map(readProgram))
+  const sums = { attacks: 0, passed: 0, canariesFailed: 0, leftBehind: 0 }
+  for (const { name, program } of programs) {
+    const trial = await tryProgram(executor, program)
+    const clean = isClean(trial.leftBehind)
+    sums.attacks++
+    if (trial.passed) sums.passed++
+    sums.canariesFailed += trial.canariesFailed
+    if (!clean) sums.leftBehind++
+    printJson({
+      attack: name,
+      status: trial.passed || trial.canariesFailed > 0 || !clean ? 'escaped' : 'contained',
+      verdicts: trial.verdicts,
+      passed: trial.passed,
+      canaries: { passed: trial.canaries - trial.canariesFailed, failed: trial.canariesFailed },
+      wallMs: Math.round(trial.wallMs),
+      leftBehind: trial.leftBehind,
+    })
+  }
+  if (ground && ground.reached() > 0) sums.passed++
+  await ground?.close()
+  const { attacks, passed, canariesFailed, leftBehind } = sums
+  process.stdout.write(
+    `attacks=${attacks} passed=${passed} canaries_failed=${canariesFailed} left_behind=${leftBehind}\n`,
+  )
+  return passed + canariesFailed + leftBehind > 0 ? 1 : 0
+}
+
+async function readProgram(file: string): Promise<{ name: string; program: string }> {
+  try {
+    return { name: file, program: await readFile(file, 'utf8') }
+  } catch (cause) {
+    throw new RlError(`cannot read ${file}: ${cause instanceof Error ? cause.message : cause}`, {
+      code: 'coding.no-program',
+      hint: 'name readable program files',
+      cause,
+    })
+  }
+}

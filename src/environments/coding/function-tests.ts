@@ -1,0 +1,286 @@
+/**
+ * Tests that call a function. The calls are made from outside: the program's process gets arguments as data and gives values back as
+ * data; what is expected, and the code of an assertion, are never in it. A simple comparison is made here; any other code runs as a
+ * program of its own (the referee), whose calls are looked up among those that the program has answered.
+ */
+import { createHash } from 'node:crypto'
+import type { TestCase } from './problem.ts'
+import { readCall, readLiteral } from './python-literal.ts'
+import { type PythonValue, valueOfJson } from './python-value.ts'
+
+/** Keys are strings of JSON, so that a call of the referee and its answer meet. */
+export type FunctionCall = {
+  readonly name: string
+  readonly args: readonly PythonValue[]
+  readonly kwargs: Readonly<Record<string, PythonValue>>
+}
+
+/** A value, or the type of the exception that the call ended with. */
+export type CallResult = { readonly value: PythonValue } | { readonly raised: string }
+
+/** How values travel, for both sides. */
+const CODEC = `
+import json as _json
+
+def _encode(value):
+    if value is None or value is True or value is False:
+        return value
+    kind = type(value)
+    if isinstance(value, int):
+        value = int.__add__(value, 0)
+        return value if -9007199254740992 < value < 9007199254740992 else ['i', str(value)]
+    if isinstance(value, float):
+        return ['f', float.__repr__(value)]
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, list):
+        return ['l', *map(_encode, value)]
+    if isinstance(value, tuple):
+        return ['t', *map(_encode, value)]
+    if isinstance(value, (set, frozenset)):
+        return ['s', *map(_encode, value)]
+    if isinstance(value, dict):
+        return ['d', *([_encode(key), _encode(item)] for key, item in value.items())]
+    if isinstance(value, complex):
+        return ['c', repr(value.real), repr(value.imag)]
+    if isinstance(value, (bytes, bytearray)):
+        return ['b', bytes(value).hex()]
+    if isinstance(value, range):
+        return ['r', value.start, value.stop, value.step]
+    name = kind.__module__ + '.' + kind.__qualname__
+    if name == 'fractions.Fraction':
+        return ['q', str(value.numerator), str(value.denominator)]
+    if name == 'decimal.Decimal':
+        return ['m', str(value)]
+    if name in ('collections.deque', 'array.array'):
+        return ['n', name, *map(_encode, value)]
+    if kind.__module__ == 'numpy':
+        return _encode(value.tolist())
+    return ['x', name, repr(value)[:200]]
+
+class _Stranger:
+    """A value that cannot travel: it equals nothing."""
+    def __init__(self, text):
+        self.text = text
+    def __eq__(self, other):
+        return False
+    def __repr__(self):
+        return self.text
+    __hash__ = object.__hash__
+
+def _decode(value):
+    if not isinstance(value, list):
+        return value
+    tag, *parts = value
+    if tag == 'i':
+        return int(parts[0])
+    if tag == 'f':
+        return float(parts[0])
+    if tag == 'l':
+        return [_decode(part) for part in parts]
+    if tag == 't':
+        return tuple(_decode(part) for part in parts)
+    if tag == 's':
+        return {_decode(part) for part in parts}
+    if tag == 'd':
+        return {_decode(key): _decode(item) for key, item in parts}
+    if tag == 'c':
+        return complex(float(parts[0]), float(parts[1]))
+    if tag == 'b':
+        return bytes.fromhex(parts[0])
+    if tag == 'r':
+        return range(*parts)
+    if tag == 'q':
+        import fractions
+        return fractions.Fraction(int(parts[0]), int(parts[1]))
+    if tag == 'm':
+        import decimal
+        return decimal.Decimal(parts[0])
+    if tag == 'n' and parts[0] == 'collections.deque':
+        import collections
+        return collections.deque(_decode(part) for part in parts[1:])
+    return _Stranger(str(parts[-1]))
+`
+
+/**
+ * Runs the program as a module, so that a block for \`__main__\` does not run; then makes the calls. A line of a test's own ends its
+ * output: what stands before it the program printed.
+ */
+const DRIVER = `
+def _rl_drive(source, prelude, setup):
+    import sys
+    task = _json.loads(sys.stdin.readline())
+    sys.stdin = open('/dev/null')
+    module = type(sys)('solution')
+    module.__file__ = '/tmp/main.py'
+    sys.modules['solution'] = module
+    scope = module.__dict__
+    exec(prelude, scope)
+    if setup:
+        exec(setup, scope)
+    try:
+        exec(compile(source, '/tmp/main.py', 'exec', dont_inherit=True), scope)
+    except SystemExit:
+        pass
+    results = []
+    for name, args, kwargs in task['calls']:
+        try:
+            owner = scope.get('Solution')
+            function = getattr(owner(), name) if hasattr(owner, name) else scope[name]
+            value = function(*map(_decode, args), **{key: _decode(item) for key, item in kwargs.items()})
+            results.append({'value': _encode(value)})
+        except Exception as error:
+            results.append({'raised': type(error).__name__})
+            import traceback
+            traceback.print_exc()
+    text = _json.dumps(results)
+    sys.stdout.flush()
+    sys.__stdout__.write('\\n' + task['mark'] + ' ' + text + '\\n')
+    sys.__stdout__.flush()
+`
+
+/** The names that a solution finds without importing them, where the data set's own harness has them (LiveCodeBench, APPS, TACO). */
+export const HARNESS_PRELUDE = `${[
+  ...['string', 're', 'datetime', 'collections', 'heapq', 'bisect', 'copy', 'math', 'random', 'statistics'],
+  ...['itertools', 'functools', 'operator', 'io', 'sys', 'json', 'typing'],
+]
+  .map((name) => `import ${name}\nfrom ${name} import *`)
+  .join('\n')}\nimport sys, datetime\nfrom builtins import *\nsys.setrecursionlimit(50000)\n`
+
+/** The text that runs a program and calls its functions. */
+export function drivenProgram(program: string, prelude: string, setup: string): string {
+  // JSON's escapes mean the same in a Python string.
+  const texts = JSON.stringify(JSON.stringify([program, prelude, setup]))
+  return `${CODEC}${DRIVER}\n_rl_drive(*_json.loads(${texts}))\n`
+}
+
+/** The input of a driven program. The mark depends on nothing but the calls, so that results can be kept. */
+export function callsInput(program: string, calls: readonly FunctionCall[]): { stdin: string; mark: string } {
+  const listed = calls.map(({ name, args, kwargs }) => [name, args, kwargs])
+  const mark = createHash('sha256').update(JSON.stringify([program, listed])).digest('hex').slice(0, 24)
+  return { stdin: `${JSON.stringify({ calls: listed, mark })}\n`, mark }
+}
+
+/** What the calls gave, from the output of a driven program; null where it did not get so far. */
+export function callResults(stdout: string, mark: string): { results: CallResult[]; printed: string } | null {
+  const at = stdout.lastIndexOf(`\n${mark} `)
+  if (at < 0) return null
+  const line = stdout.slice(at + mark.length + 2).split('\n', 1)[0]
+  try {
+    const results: unknown = JSON.parse(line)
+    return Array.isArray(results) ? { results: results as CallResult[], printed: stdout.slice(0, at) } : null
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Runs the code of a test with a function whose calls are looked up. One that is not known yet is noted, and stands for something
+ * that compares equal to everything, so that one pass finds most of the calls; what it says then does not count.
+ */
+const REFEREE = `
+class _Pending:
+    def _same(self, *args, **kwargs):
+        return self
+    def _true(self, *args):
+        return True
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _same
+    __floordiv__ = __mod__ = __rmod__ = __pow__ = __neg__ = __abs__ = __round__ = __getitem__ = __call__ = _same
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __contains__ = _true
+    __hash__ = object.__hash__
+    def __len__(self):
+        return 1
+    def __iter__(self):
+        return iter((self,))
+    def __float__(self):
+        return 1.0
+    def __int__(self):
+        return 1
+    __index__ = __int__
+
+def _rl_judge():
+    import builtins, random, sys
+    task = _json.loads(sys.stdin.read())
+    sys.stdin = open('/dev/null')
+    known = {_json.dumps(call): result for call, result in task['known']}
+    wanted = []
+
+    def called(name):
+        def function(*args, **kwargs):
+            call = [name, [_encode(arg) for arg in args], {key: _encode(arg) for key, arg in kwargs.items()}]
+            key = _json.dumps(call)
+            if key not in known:
+                if call not in wanted:
+                    wanted.append(call)
+                return _Pending()
+            result = known[key]
+            if 'raised' in result:
+                kind = getattr(builtins, result['raised'], None)
+                raise kind() if isinstance(kind, type) and issubclass(kind, Exception) else Exception(result['raised'])
+            return _decode(result['value'])
+        return function
+
+    scope = {'__name__': 'test'}
+    random.seed(0)
+    exec(task['prelude'], scope)
+    for text in (task['setup'], task['oracle']):
+        exec(text, scope)
+    scope[task['name']] = scope['candidate'] = called(task['name'])
+    expected = task['expected']
+    passed = True
+    try:
+        try:
+            code = compile(task['code'].strip(), 'test', 'eval')
+        except SyntaxError:
+            exec(compile(task['code'], 'test', 'exec'), scope)
+        else:
+            passed = bool(eval(code, scope) == eval(expected, scope))
+    except Exception as error:
+        passed = False
+        print(type(error).__name__, error, file=sys.stderr)
+    print(_json.dumps({'passed': passed and not wanted, 'wanted': wanted}))
+
+_rl_judge()
+`
+
+export const REFEREE_PROGRAM = `${CODEC}${REFEREE}`
+
+export type RefereeTask = {
+  readonly name: string
+  readonly prelude: string
+  readonly setup: string
+  readonly oracle: string
+  readonly test: TestCase
+  readonly known: readonly (readonly [FunctionCall, CallResult])[]
+}
+
+export function refereeInput({ name, prelude, setup, oracle, test, known }: RefereeTask): string {
+  const pairs = known.map(([call, result]) => [[call.name, call.args, call.kwargs], result])
+  return JSON.stringify({ name, prelude, setup, oracle, code: test.input, expected: test.output.trim(), known: pairs })
+}
+
+/** What the referee said; null where it failed, which is a failing test. */
+export function refereeAnswer(stdout: string): { passed: boolean; wanted: FunctionCall[] } | null {
+  try {
+    const { passed, wanted } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as {
+      passed: boolean
+      wanted: [string, PythonValue[], Record<string, PythonValue>][]
+    }
+    return { passed, wanted: wanted.map(([name, args, kwargs]) => ({ name, args, kwargs })) }
+  } catch {
+    return null
+  }
+}
+
+/** A test that is one call with literal arguments and a literal for its value, which needs no referee. */
+export function simpleTest({ input, output }: TestCase): { call: FunctionCall; expected: PythonValue } | null {
+  const call = readCall(input)
+  const expected = readLiteral(output)
+  return call && expected !== undefined ? { call, expected } : null
+}
+
+/** The call of a test whose arguments are JSON, one a line, and its expected value. Throws where they are not JSON. */
+export function jsonTest(name: string, { input, output }: TestCase): { call: FunctionCall; expected: PythonValue } {
+  const args = input.split('\n').flatMap((line) => (line.trim() === '' ? [] : [valueOfJson(line)]))
+  return { call: { name, args, kwargs: {} }, expected: valueOfJson(output) }
+}

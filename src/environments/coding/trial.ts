@@ -1,0 +1,87 @@
+/** A hostile program's trial: graded as a model's program against tests that it cannot pass honestly, beside programs that must pass. */
+import { randomBytes, randomInt } from 'node:crypto'
+import { DEFAULT_LIMITS, type Executor, type LeftBehind, type Limits, type Verdict } from './executor.ts'
+import { type Grade, grade } from './grade.ts'
+import { type CodingProblem, STDIO } from './problem.ts'
+
+export type Trial = {
+  /** How its runs ended. */
+  readonly verdicts: readonly Verdict[]
+  /** Whether it passed a test, or printed what only an escape prints. */
+  readonly passed: boolean
+  /** Known-good programs before, beside and after it that did not pass. */
+  readonly canariesFailed: number
+  readonly canaries: number
+  readonly wallMs: number
+  readonly leftBehind: LeftBehind
+}
+
+export const TRIAL_LIMITS: Limits = { ...DEFAULT_LIMITS, cpuMs: 500, wallMs: 3000, memoryMB: 128 }
+
+/** Printed by a program of attacks.ts where it gets through. */
+export const ESCAPED = 'ESCAPED'
+
+const NOTHING: LeftBehind = { processes: 0, files: 0, keys: 0, memoryKB: 0 }
+
+type Question = Pick<CodingProblem, 'limits' | 'comparator' | 'call' | 'tests'>
+
+/** Two tests each with an answer that is in no sandbox: a text that is printed, a value that a function returns, and one that is asserted. */
+function questions(name: string): Question[] {
+  const secret = () => randomBytes(12).toString('hex')
+  const number = () => String(randomInt(2 ** 40))
+  const rest = { limits: TRIAL_LIMITS, comparator: { kind: 'tokens' as const } }
+  const inputs = ['MARKER1\n', 'MARKER2\n']
+  return [
+    { ...rest, call: STDIO, tests: inputs.map((input) => ({ input, output: `${secret()}\n` })) },
+    {
+      ...rest,
+      call: { kind: 'function', name, setup: '', prelude: '', oracle: '' },
+      tests: [
+        { input: `assert ${name}(${number()}) == ${number()}\n`, output: 'True' },
+        { input: `value = ${name}(${number()})\nassert len(str(value)) > 0 and value == ${number()}\n`, output: 'True' },
+      ],
+    },
+  ]
+}
+
+/** Runs one program's trial. `name` is the function that function-style tests call. */
+export async function tryProgram(executor: Executor, program: string, name = 'solve'): Promise<Trial> {
+  const begun = performance.now()
+  const before = await canary(executor)
+  const asked = questions(name)
+  const [beside, grades] = await Promise.all([
+    canary(executor),
+    grade(
+      executor,
+      asked.map((problem) => ({ problem, program, tests: problem.tests })),
+    ),
+  ])
+  const after = await canary(executor)
+  const passes = [before, beside, after]
+  return {
+    verdicts: grades.flatMap((row) => row.map(({ result }) => result.verdict)),
+    passed: grades.flat().some(hasPassed),
+    canaries: passes.length,
+    canariesFailed: passes.filter((passed) => !passed).length,
+    wallMs: performance.now() - begun,
+    leftBehind: executor.provider.leftBehind?.() ?? NOTHING,
+  }
+}
+
+const hasPassed = ({ passed, result }: Grade) => passed === true || result.stdout.includes(ESCAPED)
+
+/** Whether a right program passes; another one each time, so that no cache answers. */
+async function canary(executor: Executor): Promise<boolean> {
+  const [a, b] = [randomInt(2 ** 30), randomInt(2 ** 30)]
+  const program = `# ${randomInt(2 ** 40)}\nimport sys\nprint(sum(map(int, sys.stdin.read().split())))\n`
+  const problem = { limits: DEFAULT_LIMITS, comparator: { kind: 'tokens' as const }, call: STDIO }
+  const tests = [{ input: `${a}\n${b}\n`, output: `${a + b}\n` }]
+  const [[{ passed }]] = await grade(executor, [{ problem, program, tests }])
+  return passed === true
+}
+
+/** Above this a sandbox holds more than its own noise. */
+const NOISE_KB = 16 << 10
+
+export const isClean = ({ processes, files, keys, memoryKB }: LeftBehind) =>
+  processes === 0 && files === 0 && keys === 0 && memoryKB < NOISE_KB
