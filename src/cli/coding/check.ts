@@ -80,9 +80,12 @@ export async function checkMutants(
     const passing = grades.filter((row) => row.every(({ passed }) => passed === true)).length
     mutants += programs.size
     survivors += passing
-    if (json) printJson({ id: problem.id, mutants: programs.size, survivors: passing, tests: problem.tests.length })
+    if (json)
+      printJson({ id: problem.id, mutants: programs.size, survivors: passing, tests: problem.tests.length })
     else
-      process.stdout.write(`${problem.id}: ${passing} of ${programs.size} mutants pass ${problem.tests.length} tests\n`)
+      process.stdout.write(
+        `${problem.id}: ${passing} of ${programs.size} mutants pass ${problem.tests.length} tests\n`,
+      )
   }
   process.stdout.write(`problems=${problems.length} mutants=${mutants} survivors=${survivors}\n`)
   return 0

@@ -42,9 +42,7 @@ export function matches(
     case 'json':
       return sameJson(expected, lastLine(output))
     case 'float': {
-      const [a, b] = spec.caseless
-        ? [expected.toLowerCase(), output.toLowerCase()]
-        : [expected, output]
+      const [a, b] = spec.caseless ? [expected.toLowerCase(), output.toLowerCase()] : [expected, output]
       return sameTokens(a, b, (x, y) => x === y || isClose(x, y, spec.absolute, spec.relative))
     }
   }

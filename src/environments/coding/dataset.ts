@@ -57,10 +57,15 @@ export function skippedLine({ skipped, problems }: LoadedProblems): string | nul
 }
 
 /** The same tests for the same seed, in the order of the file. */
-function sampled(problem: CodingProblem, { tests = Number.POSITIVE_INFINITY, seed = 0 }: DatasetOptions): CodingProblem {
+function sampled(
+  problem: CodingProblem,
+  { tests = Number.POSITIVE_INFINITY, seed = 0 }: DatasetOptions,
+): CodingProblem {
   if (problem.tests.length <= tests) return problem
   const places = problem.tests.map((_, place) => place)
-  const drawn = rng(seedOf(seed, 'coding-test-sample', problem.id)).shuffle(places).slice(0, tests)
+  const drawn = rng(seedOf(seed, 'coding-test-sample', problem.id))
+    .shuffle(places)
+    .slice(0, tests)
   return { ...problem, tests: drawn.sort((a, b) => a - b).map((place) => problem.tests[place]) }
 }
 

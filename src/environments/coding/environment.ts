@@ -82,7 +82,9 @@ export function codingEnvironment({ source, executor, choose }: CodingOptions): 
   function load(): Promise<readonly CodingProblem[]> {
     if (source.kind !== 'files') return Promise.resolve([])
     const { paths, tests } = source
-    loaded ??= problemFiles(paths).then((files) => loadProblems(files, { tests })).then(toldSkipped)
+    loaded ??= problemFiles(paths)
+      .then((files) => loadProblems(files, { tests }))
+      .then(toldSkipped)
     return loaded
   }
 

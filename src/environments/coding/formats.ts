@@ -272,7 +272,13 @@ function parseHumanEval(record: unknown, place: string): CodingProblem {
     question: `Complete this function.\n\n${data.prompt}`,
     tests: assertedTests(body, `${data.test}\ncheck(candidate)\n`),
     seconds: DEFAULT_SECONDS,
-    call: { kind: 'function', name: data.entry_point, prelude: '', setup: runnablePrompt(data.prompt), oracle: '' },
+    call: {
+      kind: 'function',
+      name: data.entry_point,
+      prelude: '',
+      setup: runnablePrompt(data.prompt),
+      oracle: '',
+    },
     solutions: [data.prompt + data.canonical_solution],
   })
 }
@@ -348,12 +354,11 @@ const INPUT_OUTPUT = z.looseObject({
 
 function parseApps(record: unknown, place: string): CodingProblem {
   const data = read(APPS, record, place)
-  const { inputs, outputs, fn_name: name } = read(
-    INPUT_OUTPUT,
-    unpackJson(data.input_output, place, 'input_output'),
-    place,
-    'input_output',
-  )
+  const {
+    inputs,
+    outputs,
+    fn_name: name,
+  } = read(INPUT_OUTPUT, unpackJson(data.input_output, place, 'input_output'), place, 'input_output')
   const isCall = typeof name === 'string'
   const tests = pairs(
     inputs.map((input) => (isCall ? argumentLines(input) : linesOf(input))),

@@ -108,9 +108,9 @@ def _decode(value):
  */
 const DRIVER = `
 def _rl_drive(source, prelude, setup):
-    import sys
+    import io, sys
     task = _json.loads(sys.stdin.readline())
-    sys.stdin = open('/dev/null')
+    sys.stdin = io.StringIO()
     module = type(sys)('solution')
     module.__file__ = '/tmp/main.py'
     sys.modules['solution'] = module
@@ -157,7 +157,10 @@ export function drivenProgram(program: string, prelude: string, setup: string): 
 /** The input of a driven program. The mark depends on nothing but the calls, so that results can be kept. */
 export function callsInput(program: string, calls: readonly FunctionCall[]): { stdin: string; mark: string } {
   const listed = calls.map(({ name, args, kwargs }) => [name, args, kwargs])
-  const mark = createHash('sha256').update(JSON.stringify([program, listed])).digest('hex').slice(0, 24)
+  const mark = createHash('sha256')
+    .update(JSON.stringify([program, listed]))
+    .digest('hex')
+    .slice(0, 24)
   return { stdin: `${JSON.stringify({ calls: listed, mark })}\n`, mark }
 }
 
@@ -199,9 +202,9 @@ class _Pending:
     __index__ = __int__
 
 def _rl_judge():
-    import builtins, random, sys
+    import builtins, io, random, sys
     task = _json.loads(sys.stdin.read())
-    sys.stdin = open('/dev/null')
+    sys.stdin = io.StringIO()
     known = {_json.dumps(call): result for call, result in task['known']}
     wanted = []
 
@@ -256,7 +259,15 @@ export type RefereeTask = {
 
 export function refereeInput({ name, prelude, setup, oracle, test, known }: RefereeTask): string {
   const pairs = known.map(([call, result]) => [[call.name, call.args, call.kwargs], result])
-  return JSON.stringify({ name, prelude, setup, oracle, code: test.input, expected: test.output.trim(), known: pairs })
+  return JSON.stringify({
+    name,
+    prelude,
+    setup,
+    oracle,
+    code: test.input,
+    expected: test.output.trim(),
+    known: pairs,
+  })
 }
 
 /** What the referee said; null where it failed, which is a failing test. */
@@ -273,14 +284,20 @@ export function refereeAnswer(stdout: string): { passed: boolean; wanted: Functi
 }
 
 /** A test that is one call with literal arguments and a literal for its value, which needs no referee. */
-export function simpleTest({ input, output }: TestCase): { call: FunctionCall; expected: PythonValue } | null {
+export function simpleTest({
+  input,
+  output,
+}: TestCase): { call: FunctionCall; expected: PythonValue } | null {
   const call = readCall(input)
   const expected = readLiteral(output)
   return call && expected !== undefined ? { call, expected } : null
 }
 
 /** The call of a test whose arguments are JSON, one a line, and its expected value. Throws where they are not JSON. */
-export function jsonTest(name: string, { input, output }: TestCase): { call: FunctionCall; expected: PythonValue } {
+export function jsonTest(
+  name: string,
+  { input, output }: TestCase,
+): { call: FunctionCall; expected: PythonValue } {
   const args = input.split('\n').flatMap((line) => (line.trim() === '' ? [] : [valueOfJson(line)]))
   return { call: { name, args, kwargs: {} }, expected: valueOfJson(output) }
 }

@@ -50,7 +50,11 @@ export async function grade(
   signal?: AbortSignal,
 ): Promise<Grade[][]> {
   const grades: Grade[][] = requests.map(({ tests }) => new Array(tests.length))
-  const direct: { readonly run: Run; readonly judge: (result: RunResult) => Promise<Grade> | Grade; place: [number, number] }[] = []
+  const direct: {
+    readonly run: Run
+    readonly judge: (result: RunResult) => Promise<Grade> | Grade
+    place: [number, number]
+  }[] = []
   const open: Open[] = []
   for (const [i, request] of requests.entries())
     for (const [j, test] of request.tests.entries()) {
@@ -122,7 +126,9 @@ function readJsonTest(name: string, test: TestCase) {
 }
 
 const driven = ({ call }: GradeRequest['problem'], program: string) =>
-  call.kind === 'stdio' ? program : drivenProgram(program, call.prelude, call.kind === 'json' ? '' : call.setup)
+  call.kind === 'stdio'
+    ? program
+    : drivenProgram(program, call.prelude, call.kind === 'json' ? '' : call.setup)
 
 function judged(
   executor: Executor,
@@ -139,18 +145,27 @@ function judged(
     const [first] = answer?.results ?? []
     const options = { tuplesAsLists: problem.call.kind === 'json' }
     const passed = first !== undefined && 'value' in first && isEqual(plan.expected, first.value, options)
-    return { passed, result: shortened({ ...result, stdout: shownValue(first, answer?.printed ?? result.stdout) }) }
+    return {
+      passed,
+      result: shortened({ ...result, stdout: shownValue(first, answer?.printed ?? result.stdout) }),
+    }
   }
   if (problem.comparator.kind !== 'checker')
     return { passed: matches(problem.comparator, test.output, result.stdout), result: shortened(result) }
-  return check(executor, problem.comparator.program, problem.limits, test, result.stdout, signal).then((passed) => ({
-    passed,
-    result: shortened(result),
-  }))
+  return check(executor, problem.comparator.program, problem.limits, test, result.stdout, signal).then(
+    (passed) => ({
+      passed,
+      result: shortened(result),
+    }),
+  )
 }
 
 /** Values from a program may be damaged in any way. */
-function isEqual(expected: PythonValue, value: PythonValue, options: { readonly tuplesAsLists: boolean }): boolean {
+function isEqual(
+  expected: PythonValue,
+  value: PythonValue,
+  options: { readonly tuplesAsLists: boolean },
+): boolean {
   try {
     return equalValues(expected, value, options)
   } catch {
@@ -162,7 +177,9 @@ const shownValue = (result: CallResult | undefined, printed: string) =>
   result === undefined ? printed : 'raised' in result ? result.raised : JSON.stringify(result.value)
 
 const shortened = (result: RunResult): RunResult =>
-  result.stdout.length > KEPT_CHARACTERS ? { ...result, stdout: result.stdout.slice(0, KEPT_CHARACTERS) } : result
+  result.stdout.length > KEPT_CHARACTERS
+    ? { ...result, stdout: result.stdout.slice(0, KEPT_CHARACTERS) }
+    : result
 
 /** Round after round: the code of the tests says which calls it wants, the programs answer them. */
 async function judgeByCode(executor: Executor, tests: readonly Open[], signal?: AbortSignal): Promise<void> {
@@ -222,7 +239,10 @@ async function eachResult(
   use: (place: number, result: RunResult) => void,
   signal?: AbortSignal,
 ): Promise<void> {
-  const jobs = new Map<string, { readonly job: ProgramRun & { readonly stdins: string[] }; readonly places: number[] }>()
+  const jobs = new Map<
+    string,
+    { readonly job: ProgramRun & { readonly stdins: string[] }; readonly places: number[] }
+  >()
   for (const [place, { program, stdin, limits }] of runs.entries()) {
     const key = JSON.stringify([program, limits])
     const known = jobs.get(key) ?? { job: { program, limits, stdins: [] }, places: [] }

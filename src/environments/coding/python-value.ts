@@ -29,7 +29,8 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
     if (item === null) return 'None'
     if (typeof item === 'boolean') return item ? '1' : '0'
     if (typeof item === 'string') return JSON.stringify(item)
-    if (typeof item === 'number') return Number.isInteger(item) ? String(BigInt(item)) : rational(String(item))
+    if (typeof item === 'number')
+      return Number.isInteger(item) ? String(BigInt(item)) : rational(String(item))
     if (!Array.isArray(item)) return stranger()
     const [tag, ...parts] = item as [string, ...unknown[]]
     switch (tag) {
@@ -78,7 +79,8 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
     if (whole === undefined) return stranger()
     const shift = Number(exponent) - part.length
     // A float has at most 324 places, a Decimal as many as its author likes.
-    if (Math.abs(shift) > MOST_PLACES || whole.length + part.length > MOST_PLACES) return `${sign}${whole}.${part}e${exponent}`
+    if (Math.abs(shift) > MOST_PLACES || whole.length + part.length > MOST_PLACES)
+      return `${sign}${whole}.${part}e${exponent}`
     const digits = BigInt(`${whole}${part}` || '0') * (sign === '-' ? -1n : 1n)
     return shift >= 0 ? String(digits * 10n ** BigInt(shift)) : fraction(digits, 10n ** BigInt(-shift))
   }

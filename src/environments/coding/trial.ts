@@ -38,7 +38,10 @@ function questions(name: string): Question[] {
       call: { kind: 'function', name, setup: '', prelude: '', oracle: '' },
       tests: [
         { input: `assert ${name}(${number()}) == ${number()}\n`, output: 'True' },
-        { input: `value = ${name}(${number()})\nassert len(str(value)) > 0 and value == ${number()}\n`, output: 'True' },
+        {
+          input: `value = ${name}(${number()})\nassert len(str(value)) > 0 and value == ${number()}\n`,
+          output: 'True',
+        },
       ],
     },
   ]

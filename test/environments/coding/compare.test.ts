@@ -27,7 +27,15 @@ const TABLE: readonly [Spec | typeof TOKENS, string, string, boolean][] = [
   [FLOAT, '0x10', '16', false],
   [{ kind: 'json' }, '[1,2.0,{"a":"b"}]', 'debug\n[1, 2, {"a": "b"}]\n', true],
   [{ kind: 'json' }, '"a b"', '"a  b"', false],
-  [{ kind: 'json' }, 'true', '1', false],
+  [{ kind: 'json' }, 'true', '1', true],
+  [{ kind: 'json' }, '1000000006', '1000000005', false],
+  [{ kind: 'json' }, '12345678901234567891', '12345678901234567890', false],
+  [{ kind: 'json' }, '[0.1]', '[0.1000000000001]', true],
+  [FLOAT, '1000000006', '1000000005', false],
+  [{ ...FLOAT, caseless: true } as Spec, 'YES 1.50', 'yes 1.5', true],
+  [{ kind: 'lines' }, '1.0\nYes\n', ' 1.00 \nYes', true],
+  [{ kind: 'lines' }, '1 2', '1\n2', false],
+  [{ kind: 'lines' }, 'Yes', 'yes', false],
   [{ kind: 'last-line' }, '(1, 2,)', 'noise\n(1, 2,)\n', true],
 ]
 
@@ -49,6 +57,46 @@ test('tokens ignore white space and nothing else', () => {
       assert.ok(matches(TOKENS as Spec, `${tokens.join(a)}${b}`, `${b}${tokens.join(b)}`))
       assert.not.ok(matches(TOKENS as Spec, tokens.join(a), [...tokens, 'x'].join(a)))
     }),
+  )
+})
+
+test('every rule reads a hostile megabyte in linear time', () => {
+  const size = 1 << 20
+  const hostile = [
+    '1'.repeat(size),
+    `${'1'.repeat(size)}x`,
+    `${' '.repeat(size)}x`,
+    `${' \t'.repeat(size / 2)}\nx`,
+    '1 '.repeat(size / 2),
+    '\n'.repeat(size),
+    '['.repeat(size),
+    '"'.repeat(size),
+    `1e${'9'.repeat(size)}`,
+    '0.'.repeat(size / 2),
+    '-'.repeat(size),
+  ]
+  const text = fc.oneof(
+    fc.constantFrom(...hostile),
+    fc
+      .tuple(fc.stringMatching(/^[ \t\n0-9x.e"[\\-]{1,6}$/), fc.stringMatching(/^[x1\n ]{0,2}$/))
+      .map(([part, end]) => part.repeat(size / part.length) + end),
+  )
+  const rules: Spec[] = [
+    ...(['tokens', 'exact', 'lines', 'json', 'last-line'] as const).map((kind): Spec => ({ kind })),
+    FLOAT,
+  ]
+  /** Processor time. A quadratic rule needs minutes, a linear one some 30 ms on an idle machine. */
+  const timeMs = (action: () => void) => {
+    const begun = process.cpuUsage()
+    action()
+    return process.cpuUsage(begun).user / 1000
+  }
+  fc.assert(
+    fc.property(text, fc.constantFrom(...rules), (output, spec) => {
+      const ms = timeMs(() => matches(spec, `${output.slice(0, -1)}y`, output))
+      assert.ok(ms < 5000, `${JSON.stringify(spec)} took ${ms} ms for ${JSON.stringify(output.slice(0, 20))}`)
+    }),
+    { numRuns: 60 },
   )
 })
 

@@ -52,7 +52,7 @@ test('identical programs and tests of a batch are run once, and again not at all
     results.map((row) => row.map(({ stdout }) => stdout)),
     [['a', 'b', 'a'], ['a'], ['b', 'c']],
   )
-  assert.equal(executor.counts, { executed: 4, reused: 2, retried: 0 })
+  assert.equal(executor.counts, { executed: 4, reused: 2, retried: 0, blamed: 0 })
   await runAll(executor, batch)
   assert.is(jobs.length, 2)
   assert.is(executor.counts.executed, 4)
@@ -83,10 +83,31 @@ test('a sandbox error is tried again, for the tests that it struck only, and is 
     ['ok', 'ok', 'sandbox_error'],
   )
   assert.equal(
-    jobs.map(({ stdins }) => stdins),
-    [['fine', 'unlucky', 'bad'], ['unlucky', 'bad'], ['bad']],
+    jobs.map(({ stdins }) => stdins).filter(([stdin]) => stdin !== '19 23\n'),
+    [['fine', 'unlucky', 'bad'], ['unlucky', 'bad'], ['bad'], ['bad']],
   )
   assert.is(results[2].stderrTail, 'out of order')
+})
+
+test('a program at which the sandbox fails again while a known-good one passes has failed itself', async () => {
+  const { provider, jobs } = echoProvider((stdin) =>
+    stdin === '19 23\n'
+      ? { ...OK, stdout: '42\n' }
+      : stdin.startsWith('lethal')
+        ? unrun('sandbox_error', 'gone')
+        : null,
+  )
+  const executor = createExecutor({ provider })
+  const [results] = await runAll(executor, [
+    run('p', 'fine', 'lethal', 'also fine', 'lethal too', 'never run'),
+  ])
+  assert.equal(
+    results.map(({ verdict }) => verdict),
+    ['ok', 'runtime_error', 'ok', 'runtime_error', 'ok'],
+  )
+  assert.match(results[1].stderrTail, /ended its sandbox: gone/)
+  assert.is(executor.counts.blamed, 2)
+  assert.ok(jobs.length < 12, `${jobs.length} runs`)
 })
 
 test('a provider that fails altogether gives sandbox errors, and an error that is none of ours is not swallowed', async () => {
@@ -162,7 +183,7 @@ test('results near the limit and timeouts are not kept; others are, in the folde
   await cache.flush()
   const second = createExecutor({ provider, cache: createResultCache({ folder }) })
   await runAll(second, [run('p', 'slow', 'late', 'quick')])
-  assert.equal(second.counts, { executed: 2, reused: 1, retried: 0 })
+  assert.equal(second.counts, { executed: 2, reused: 1, retried: 0, blamed: 0 })
   rmSync(folder, { recursive: true })
 })
 

@@ -44,7 +44,10 @@ export function createControlGroup(slot: number): ControlGroup | null {
     heldKB() {
       const text = readFileSync(files.statistics, 'utf8')
       // Version 1 counts files in memory (shmem) beside rss, version 2 beside anon.
-      const held = [...text.matchAll(/^(rss|anon|shmem) (\d+)$/gm)].reduce((sum, [, , bytes]) => sum + Number(bytes), 0)
+      const held = [...text.matchAll(/^(rss|anon|shmem) (\d+)$/gm)].reduce(
+        (sum, [, , bytes]) => sum + Number(bytes),
+        0,
+      )
       return Math.round(held / 1024)
     },
     async remove() {

@@ -3,7 +3,13 @@ import { type Limits, type RunResult, type Verdict, wallLimitMs } from '../execu
 
 /** What a runner is told once: the filter of system calls, the user of its programs, and where else modules are. */
 export function encodeStart(filter: Buffer, programUser: number, modulePaths: readonly string[]): Buffer {
-  return Buffer.concat([u32(filter.length), filter, u32(programUser), u32(modulePaths.length), ...modulePaths.map(text16)])
+  return Buffer.concat([
+    u32(filter.length),
+    filter,
+    u32(programUser),
+    u32(modulePaths.length),
+    ...modulePaths.map(text16),
+  ])
 }
 
 /** How a program that is no Python is started: the file that it is put in, and what is executed. */

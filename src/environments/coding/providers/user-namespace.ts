@@ -1,7 +1,7 @@
 /** A user namespace with two kinds of users: the runner's, and one for the programs of each slot. */
 import { spawn } from 'node:child_process'
-import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
+import { closeSync, openSync, writeFileSync } from 'node:fs'
 
 /** Where this process is root, sandboxes belong to these otherwise unused users. */
 export const FIRST_UID = 61_000

@@ -175,7 +175,8 @@ const { createNode, resizeFileStorage } = MEMFS
 const fileOperations = MEMFS.ops_table.file.stream
 const { write, allocate } = fileOperations
 const grown = (node, size) => {
-  if (size > (node.contents?.length ?? 0) && size + heldBytes(node) > fileBytes) throw new FS.ErrnoError(ENOSPC)
+  if (size > (node.contents?.length ?? 0) && size + heldBytes(node) > fileBytes)
+    throw new FS.ErrnoError(ENOSPC)
 }
 fileOperations.write = (stream, buffer, offset, length, position, canOwn) => {
   grown(stream.node, position + length)
