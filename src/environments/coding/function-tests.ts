@@ -182,6 +182,8 @@ export function callResults(stdout: string, mark: string): { results: CallResult
  * that compares equal to everything, so that one pass finds most of the calls; what it says then does not count.
  */
 const REFEREE = `
+import ast
+
 class _Pending:
     def _same(self, *args, **kwargs):
         return self
@@ -200,6 +202,11 @@ class _Pending:
     def __int__(self):
         return 1
     __index__ = __int__
+
+class _Exploring(ast.NodeTransformer):
+    def visit_Assert(self, node):
+        ignored = ast.ExceptHandler(ast.Name('Exception', ast.Load()), None, [ast.Pass()])
+        return ast.copy_location(ast.Try([ast.Expr(node.test)], [ignored], [], []), node)
 
 def _rl_judge():
     import builtins, io, random, sys
@@ -223,24 +230,33 @@ def _rl_judge():
             return _decode(result['value'])
         return function
 
-    scope = {'__name__': 'test'}
-    random.seed(0)
-    exec(task['prelude'], scope)
-    for text in (task['setup'], task['oracle']):
-        exec(text, scope)
-    scope[task['name']] = scope['candidate'] = called(task['name'])
     expected = task['expected']
-    passed = True
     try:
+        tree, mode = ast.parse(task['code'].strip(), mode='eval'), 'eval'
+    except SyntaxError:
+        tree, mode = ast.parse(task['code']), 'exec'
+
+    def run(tree):
+        scope = {'__name__': 'test'}
+        random.seed(0)
+        exec(task['prelude'], scope)
+        for text in (task['setup'], task['oracle']):
+            exec(text, scope)
+        scope[task['name']] = scope['candidate'] = called(task['name'])
+        value = eval(compile(tree, 'test', 'eval'), scope) if mode == 'eval' else exec(compile(tree, 'test', 'exec'), scope)
+        return mode == 'exec' or bool(value == eval(expected, scope))
+
+    passed = False
+    try:
+        # First without its assertions, so that one that is not known yet hides no call after it.
+        run(tree if mode == 'eval' else ast.fix_missing_locations(_Exploring().visit(ast.parse(task['code']))))
+    except Exception:
+        pass
+    if not wanted:
         try:
-            code = compile(task['code'].strip(), 'test', 'eval')
-        except SyntaxError:
-            exec(compile(task['code'], 'test', 'exec'), scope)
-        else:
-            passed = bool(eval(code, scope) == eval(expected, scope))
-    except Exception as error:
-        passed = False
-        print(type(error).__name__, error, file=sys.stderr)
+            passed = run(tree)
+        except Exception as error:
+            print(type(error).__name__, error, file=sys.stderr)
     print(_json.dumps({'passed': passed and not wanted, 'wanted': wanted}))
 
 _rl_judge()

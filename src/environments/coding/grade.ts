@@ -260,7 +260,10 @@ async function eachResult(
 
 async function runEach(executor: Executor, runs: readonly Run[], signal?: AbortSignal): Promise<RunResult[]> {
   const results: RunResult[] = new Array(runs.length)
-  await eachResult(executor, runs, (place, result) => void (results[place] = result), signal)
+  const keep = (place: number, result: RunResult) => {
+    results[place] = result
+  }
+  await eachResult(executor, runs, keep, signal)
   return results
 }
 
