@@ -21,7 +21,7 @@ With a stock NATS client and msgpack, in JavaScript:
 
 \`\`\`js
 import { decode } from '@msgpack/msgpack'
-import { connect } from 'nats'
+import { connect } from '@nats-io/transport-node'
 
 const { NATS_URL, NATS_USER, NATS_PASSWORD, RUN } = process.env
 const connection = await connect({ servers: NATS_URL, user: NATS_USER, pass: NATS_PASSWORD })

@@ -6,7 +6,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
-import { type BusAddress, parseAddress } from '../events/bus.ts'
+import type { BusAddress } from '../events/bus.ts'
+import { parseAddress } from '../events/nats/connect.ts'
 import { checkRunId } from '../events/subjects.ts'
 import type { User } from '../events/users.ts'
 

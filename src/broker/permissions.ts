@@ -32,9 +32,9 @@ export function permissionsOf(run: string, user: User): Permissions | null {
       subjects.append(user),
       subjects.blob('put'),
       subjects.tap('heartbeat'),
+      subjects.tap('fault'),
       subjects.call('>'),
       ...(user === role ? [subjects.work(role)] : []),
-      '$JS.API.INFO',
       ...queuesOf(run, role).flatMap(takingFrom),
     ],
     subscribe: [...facts, subjects.call(`status.${role}`), subjects.call(`${role}.>`)],
@@ -48,9 +48,5 @@ function queuesOf(run: string, role: Role): readonly string[] {
 }
 
 function takingFrom(stream: string): readonly string[] {
-  return [
-    ...['STREAM.INFO', 'STREAM.CREATE'].map((verb) => `$JS.API.${verb}.${stream}`),
-    ...['INFO', 'CREATE', 'DURABLE.CREATE', 'MSG.NEXT'].map((verb) => `$JS.API.CONSUMER.${verb}.${stream}.>`),
-    `$JS.ACK.${stream}.>`,
-  ]
+  return [`$JS.API.STREAM.MSG.GET.${stream}`, `$JS.API.CONSUMER.MSG.NEXT.${stream}.>`, `$JS.ACK.${stream}.>`]
 }

@@ -1,7 +1,7 @@
 import { addressOf, configsOf } from '../actors/start.ts'
 import { RlError } from '../errors.ts'
-import { connectBus } from '../events/bus.ts'
 import { connectLog } from '../events/log-client.ts'
+import { connectBus } from '../events/nats/connect.ts'
 import { type Command, parseCommandLine } from './command.ts'
 import { required } from './model-flags.ts'
 

@@ -2,7 +2,7 @@
  * `import { subscribe } from 'rlanything/events'`: follow a run, or take part in it, from any program. No native module is
  * loaded: NATS, msgpack and the schemas alone. The file of a log is read by `openLogReader` of `rlanything`.
  */
-export { type Bus, type BusAddress, type BusOptions, connectBus } from './bus.ts'
+export type { Bus, BusAddress } from './bus.ts'
 export {
   CATALOGUE,
   type EventData,
@@ -17,5 +17,6 @@ export { float32Column, int32Column, readFloat32, readInt32, readUint8, toColumn
 export { type Envelope, envelopeSchema, ROLES, type Role, RUN_ID } from './envelope.ts'
 export type { Appended } from './log.ts'
 export { connectLog, type LogClient, type LogClientOptions } from './log-client.ts'
+export { type BusOptions, connectBus } from './nats/connect.ts'
 export { POSITION_HEADER, type Subjects, subjectsOf } from './subjects.ts'
 export { type SubscribeOptions, type Subscription, subscribe, subscribeBatches } from './subscription.ts'

@@ -3,11 +3,12 @@
  * dropped, and where one is missing the log is read.
  */
 import { RlError } from '../errors.ts'
-import { type Bus, type BusAddress, type BusMessage, connectBus } from './bus.ts'
+import type { Bus, BusAddress, BusMessage } from './bus.ts'
 import type { EventType, LoggedEvent } from './catalogue.ts'
 import { connectLog, isTransient } from './log-client.ts'
 import type { RawEvent } from './log-reader.ts'
 import { unpack } from './msgpack.ts'
+import { connectBus } from './nats/connect.ts'
 import { POSITION_HEADER, subjectsOf } from './subjects.ts'
 
 type Source = { readonly bus: Bus } | BusAddress

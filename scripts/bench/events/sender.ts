@@ -1,8 +1,8 @@
 /** One actor process of the benchmark: says when it is ready, sends on the word `go`, tells how long it took. */
 import { createInterface } from 'node:readline'
 import { addressFromEnvironment } from '../../../src/broker/connection.ts'
-import { connectBus } from '../../../src/events/bus.ts'
 import { connectLog } from '../../../src/events/log-client.ts'
+import { connectBus } from '../../../src/events/nats/connect.ts'
 import { makeEvent, type Size } from './load.ts'
 
 const [url, sender, size, count] = process.argv.slice(2)

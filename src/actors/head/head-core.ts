@@ -9,9 +9,10 @@ import {
   writeConnection,
   writeCredentials,
 } from '../../broker/connection.ts'
-import { type Bus, type BusAddress, connectBus, parseAddress } from '../../events/bus.ts'
+import type { Bus, BusAddress } from '../../events/bus.ts'
 import { type EventLog, openLog } from '../../events/log.ts'
 import { pack } from '../../events/msgpack.ts'
+import { connectBus, parseAddress } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { USERS, type User } from '../../events/users.ts'
 import { HEARTBEAT_MS } from '../runtime/actor.ts'
@@ -71,7 +72,14 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
     const bus = await connectBus({ ...address, name: `rl-${folder.run}-log` })
     undo.push(bus.close)
     const watch = watchActors(log, { heartbeatMs })
-    const service = await startLogService({ log, bus, work, admit: watch.admit, onAppended: watch.observe })
+    const service = await startLogService({
+      log,
+      bus,
+      work,
+      admit: watch.admit,
+      onAppended: watch.observe,
+      ackWaitMs: 2 * heartbeatMs,
+    })
     undo.push(service.close)
     watch.start(bus, (event) => {
       try {
@@ -85,6 +93,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       pack({
         actors: watch.actors(),
         openWork: service.openWork(),
+        queueFailures: service.queueFailures(),
         pausedSince: service.pausedSince(),
         position: log.head().position,
         deadLetters: log.deadLetters(0).total,

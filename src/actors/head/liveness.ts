@@ -1,8 +1,8 @@
 /** What the head tells on `call.actors`: every actor that it heard of, those that went silent included. */
 import { type RunFolder, readConnection, toolAddress } from '../../broker/connection.ts'
 import { explain } from '../../errors.ts'
-import { connectBus } from '../../events/bus.ts'
 import { pack, unpackUntrusted } from '../../events/msgpack.ts'
+import { connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import type { WatchedActor } from './watch.ts'
 
@@ -10,6 +10,8 @@ export type LiveRun = {
   readonly actors: readonly WatchedActor[]
   /** Rollouts asked for and not yet over. */
   readonly openWork: number
+  /** Publishes to queues that failed so far; each was tried again. */
+  readonly queueFailures: number
   /** Since when nothing is appended because the disk is nearly full (ms since 1970), or null. */
   readonly pausedSince: number | null
   readonly position: number

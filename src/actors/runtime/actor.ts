@@ -4,15 +4,18 @@
  */
 import { hostname } from 'node:os'
 import { uuidv7 } from 'uuidv7'
+import { pause } from '../../clock.ts'
 import { explain, RlError } from '../../errors.ts'
-import { type BusAddress, connectBus, type Delivery, type WorkResult } from '../../events/bus.ts'
+import type { BusAddress, Delivery, WorkResult } from '../../events/bus.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
 import { connectLog } from '../../events/log-client.ts'
 import { pack, unpackUntrusted } from '../../events/msgpack.ts'
+import { connectBus } from '../../events/nats/connect.ts'
 import { POSITION_HEADER, subjectsOf } from '../../events/subjects.ts'
 import type { Decider, Job } from '../decider/decider.ts'
 import { type DeciderHost, hostDecider, type OpenJob } from './decider-host.ts'
+import { openQueuedWork, queueStall } from './queued-work.ts'
 import { redact } from './redact.ts'
 import { openWaits, type Wait } from './waits.ts'
 import { eventQueue, jobQueue } from './work.ts'
@@ -94,7 +97,6 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const waitingJobs: OpenJob[] = []
   /** By the natural key of the job. */
   const lastErrors = new Map<string, string>()
-  const sharedJobs = new Map<string, OpenJob>()
   const concurrency = worker.concurrency ?? 1
   let host: DeciderHost | null = null
   let leaving = false
@@ -212,29 +214,30 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   }
 
   function onJob(open: OpenJob): void {
-    if (worker.shared?.has(open.job.kind)) {
-      sharedJobs.set(open.job.done, open)
-      void share(open)
-    } else {
+    if (worker.shared?.has(open.job.kind)) share(open)
+    else {
       waitingJobs.push(open)
       runJobs()
     }
   }
 
-  /** Puts a job into the role's queue; the queue drops one that it has already. */
-  async function share({ job, event }: OpenJob): Promise<void> {
-    const { subject } = jobQueue(run, role)
-    while (!stopping.signal.aborted && sharedJobs.has(job.done)) {
-      try {
-        return await bus.publishWork(subject, pack({ job, cause: event.id }), `${job.done}#${event.id}`)
-      } catch {
-        await pause(250, stopping.signal)
-      }
-    }
+  const sharedQueue = jobQueue(run, role)
+  const shared = openQueuedWork({
+    bus,
+    queue: sharedQueue,
+    onTrouble: (trouble) => void tell(queueStall(name, sharedQueue.name, trouble)),
+  })
+
+  function share({ job, event }: OpenJob): void {
+    shared.open(job.done, () => ({
+      subject: sharedQueue.subject,
+      body: pack({ job, cause: event.id }),
+      id: `${job.done}#${event.id}`,
+    }))
   }
 
   function onSettled(key: string): void {
-    sharedJobs.delete(key)
+    shared.close(key)
     inHand.get(key)?.abort()
     const index = waitingJobs.findIndex(({ job }) => job.done === key)
     if (index >= 0) waitingJobs.splice(index, 1)
@@ -326,6 +329,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     stopping.abort()
     for (const abort of inHand.values()) abort.abort()
     clearInterval(timer)
+    shared.stop()
     const over = Promise.all([host?.stop(), ...ends.map((end) => end())])
     await Promise.race([over, pause(STOP_MS)])
     log.close()
@@ -349,14 +353,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     for (const [service, serve] of Object.entries(worker.services ?? {}))
       leave.push(bus.serve(subjects.call(service), service, serve))
     if (worker.shared) {
-      const queue = jobQueue(run, role)
-      await bus.ensureWorkQueue(queue)
-      ends.push(bus.work({ ...queue, concurrency, ackWaitMs: 2 * heartbeatMs }, takeShared))
-      leave.push(
-        bus.onReconnect(() => {
-          for (const open of sharedJobs.values()) void share(open)
-        }),
-      )
+      ends.push(bus.work({ ...sharedQueue, concurrency, ackWaitMs: 2 * heartbeatMs }, takeShared))
     }
     for (const queue of worker.queues ?? []) {
       const { kind, concurrency } = queue
@@ -378,16 +375,4 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   }
   done.catch(() => void stop())
   return { name, status, done, stop }
-}
-
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-  })
 }

@@ -1,0 +1,172 @@
+/**
+ * Publishes what is durable, in order, and again what the broker may have missed. Work that is asked for goes to its queue
+ * and stays on the books until its result is in the log.
+ */
+import type { Clock } from '../../clock.ts'
+import type { Bus } from '../../events/bus.ts'
+import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import type { CheckedEvent } from '../../events/codec.ts'
+import { unpackFast } from '../../events/fast-unpack.ts'
+import type { EventLog } from '../../events/log.ts'
+import { POSITION_HEADER, subjectsOf } from '../../events/subjects.ts'
+import { openQueuedWork, type QueuedWork, queueStall } from '../runtime/queued-work.ts'
+import { eventQueue, type WorkKind } from '../runtime/work.ts'
+
+export type Publisher = {
+  /** Hears of appended events, in order; they are published by `publish`. */
+  readonly note: (event: CheckedEvent, position: number) => void
+  /** Publishes all that was noted. */
+  readonly publish: () => void
+  /** Whether everything in the log was given to the connection; where not, `reconcile` is due. */
+  readonly isWhole: () => boolean
+  /** Publishes what the broker may have missed while the connection was away. Readers drop what they have. */
+  readonly reconcile: () => Promise<void>
+  /** Last position given to the connection. */
+  readonly published: () => number
+  /** Last position that the broker certainly has. */
+  readonly confirmed: () => number
+  /** Resolves when the broker has all that was published, or the connection is lost. */
+  readonly confirm: () => Promise<void>
+  /** Work that was asked for and has no result in the log yet, and publishes to queues that failed and were tried again. */
+  readonly openWork: () => number
+  readonly queueFailures: () => number
+  readonly stop: () => void
+}
+
+export type PublisherOptions = {
+  readonly log: EventLog
+  readonly bus: Bus
+  readonly work: readonly WorkKind[]
+  readonly clock: Clock
+  /** Appends an event of the head itself. */
+  readonly report: (event: NewEvent) => void
+}
+
+/** `done` is the natural key of the result where the event asks for work. */
+type Row = {
+  readonly position: number
+  readonly type: string
+  readonly body: Uint8Array
+  readonly done: string | null
+}
+
+const PAGE = 1_000
+
+export function openPublisher({ log, bus, work, clock, report }: PublisherOptions): Publisher {
+  const subjects = subjectsOf(log.run)
+  const kinds = new Map(work.map((kind) => [kind.type as string, kind]))
+  const queues = new Map<string, QueuedWork>()
+  for (const { type } of work) {
+    const queue = eventQueue(log.run, type)
+    const onTrouble = (trouble: Parameters<typeof queueStall>[2]) =>
+      report(queueStall('head', queue.name, trouble))
+    queues.set(type, openQueuedWork({ bus, queue, onTrouble, clock }))
+  }
+  let recent: Row[] = []
+  let published = Number(log.meta('published') ?? 0)
+  let confirmed = published
+  let confirming: Promise<void> | null = null
+  /** Whether everything in the log was given to the connection: only then may a new event be published at once. */
+  let whole = false
+  let reconciling: Promise<void> | null = null
+
+  function openUnlessDone(type: string, done: string, position: number): void {
+    if (log.positionOf('key', done) !== null) return
+    queues.get(type)?.open(done, () => {
+      const row = log.row(position)
+      if (!row) throw new TypeError(`the log has no position ${position}`)
+      return { subject: subjects.evt(type), body: row.body, id: row.id, headers: headersOf(position) }
+    })
+  }
+
+  /** What was asked for before this head began and has no result. */
+  function openWorkOfLog(): void {
+    if (work.length === 0) return
+    for (const event of log.events({ types: work.map(({ type }) => type) })) {
+      const done = kinds.get(event.type)?.done(event)
+      if (done !== undefined) openUnlessDone(event.type, done, event.position)
+    }
+  }
+
+  async function confirmAll(): Promise<void> {
+    try {
+      while (confirmed < published) {
+        const reached = published
+        await bus.flush()
+        confirmed = reached
+      }
+    } catch {
+      // The connection broke: after it is back, everything above `confirmed` is published again.
+    }
+  }
+
+  function confirm(): Promise<void> {
+    confirming ??= confirmAll().finally(() => {
+      confirming = null
+    })
+    return confirming
+  }
+
+  /** From the last confirmed position on, page by page. Commits meanwhile publish nothing: the last page has them. */
+  async function republish(): Promise<void> {
+    await confirming
+    whole = false
+    published = confirmed
+    while (bus.connected()) {
+      const page = log.page({ from: published + 1, limit: PAGE })
+      if (page.events.length === 0) {
+        whole = true
+        return
+      }
+      for (const { position, body } of page.events) {
+        const { type } = unpackFast(body) as { type: string }
+        if (!kinds.has(type)) bus.publish(subjects.evt(type), body, headersOf(position))
+      }
+      published = page.next - 1
+      await confirm()
+      if (confirmed < published) return
+    }
+  }
+
+  openWorkOfLog()
+
+  return {
+    note(event, position) {
+      const { key, envelope, body } = event
+      if (key !== null) for (const queue of queues.values()) queue.close(key)
+      const done = kinds.get(envelope.type)?.done({ ...envelope, position } as LoggedEvent) ?? null
+      recent.push({ position, type: envelope.type, body, done })
+    },
+    publish() {
+      const rows = recent
+      recent = []
+      whole &&= bus.connected()
+      for (const { position, type, body, done } of rows) {
+        if (done !== null) openUnlessDone(type, done, position)
+        else if (whole) bus.publish(subjects.evt(type), body, headersOf(position))
+      }
+      if (!whole || rows.length === 0) return
+      published = rows[rows.length - 1].position
+      void confirm()
+    },
+    isWhole: () => whole,
+    reconcile() {
+      reconciling ??= republish().finally(() => {
+        reconciling = null
+      })
+      return reconciling
+    },
+    published: () => published,
+    confirmed: () => confirmed,
+    confirm,
+    openWork: () => [...queues.values()].reduce((sum, queue) => sum + queue.size(), 0),
+    queueFailures: () => [...queues.values()].reduce((sum, queue) => sum + queue.failures(), 0),
+    stop() {
+      for (const queue of queues.values()) queue.stop()
+    },
+  }
+}
+
+function headersOf(position: number): { readonly [POSITION_HEADER]: string } {
+  return { [POSITION_HEADER]: String(position) }
+}

@@ -1,0 +1,38 @@
+/** Time as a port: what waits or stamps takes it from here, so that a simulation can turn it. */
+export type Clock = {
+  /** Milliseconds since 1970; may jump. */
+  readonly now: () => number
+  /** Milliseconds since some moment; never goes back. */
+  readonly monotonic: () => number
+  /** Calls back once after so many milliseconds, unless it is cancelled. */
+  readonly after: (ms: number, callback: () => void) => () => void
+  /** Calls back again and again until it is cancelled. */
+  readonly every: (ms: number, callback: () => void) => () => void
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms)
+    return () => clearTimeout(timer)
+  },
+  every(ms, callback) {
+    const timer = setInterval(callback, ms)
+    return () => clearInterval(timer)
+  },
+}
+
+/** Resolves after so many milliseconds, or as soon as the signal fires. */
+export function pause(ms: number, signal?: AbortSignal, clock: Clock = systemClock): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const end = () => {
+      cancel()
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const cancel = clock.after(ms, end)
+    signal?.addEventListener('abort', end)
+  })
+}

@@ -1,0 +1,194 @@
+/** The bus over a connection of the NATS client. Only the files of this folder speak NATS. */
+import { type Msg, type MsgHdrs, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node'
+import { RlError } from '../../errors.ts'
+import type { Bus, BusMessage, Fault, Headers } from '../bus.ts'
+import { inboxPrefixOf, isInbox, type User } from '../users.ts'
+import { disconnected, errorBody, errorOfBody, toRlError } from './errors.ts'
+import { natsQueues } from './queues.ts'
+import { takeWork } from './take-work.ts'
+
+const ERROR_HEADER = 'Rl-Error'
+/** Of a server with default settings. */
+const MAX_PAYLOAD = 1_048_576
+
+export function busOver(connection: NatsConnection, url: string, user: User | null): Bus {
+  const reconnected = new Set<() => void>()
+  const faultListeners = new Set<(fault: Fault) => void>()
+  /** What fails when the connection is lost: the answers of these died with it. */
+  const inFlight = new Set<() => void>()
+  let connected = true
+
+  function onLost(): void {
+    connected = false
+    for (const lose of [...inFlight]) lose()
+  }
+
+  /** The promise, or `bus.disconnected` as soon as the connection is lost. Nothing is kept of it when it has settled. */
+  function unlessLost<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const lose = () => reject(disconnected(url))
+      inFlight.add(lose)
+      promise.then(resolve, reject).finally(() => inFlight.delete(lose))
+    })
+  }
+
+  async function watch(): Promise<void> {
+    for await (const { type } of connection.status()) {
+      if (type === 'disconnect' || type === 'reconnecting' || type === 'staleConnection') onLost()
+      if (type === 'reconnect') {
+        connected = true
+        for (const callback of [...reconnected]) callback()
+      }
+    }
+  }
+  void watch()
+  const closed = connection.closed().then((reason) => {
+    onLost()
+    return reason ?? null
+  })
+
+  const maxPayload = () => connection.info?.max_payload ?? MAX_PAYLOAD
+
+  function checkSize(subject: string, body: Uint8Array): void {
+    if (body.byteLength > maxPayload())
+      throw new RlError(
+        `a message of ${body.byteLength} bytes to ${subject} is over the server's limit of ${maxPayload()}`,
+        { code: 'bus.oversized', hint: 'put large data into a blob, or raise max_payload of the server' },
+      )
+  }
+
+  function fault(what: Fault): void {
+    for (const callback of faultListeners) callback(what)
+  }
+
+  const queues = natsQueues(connection, url)
+
+  return {
+    url,
+    user,
+    maxPayload,
+    connected: () => connected,
+    publish(subject, body, fields) {
+      checkSize(subject, body)
+      connection.publish(subject, body, { headers: withHeaders(fields) })
+    },
+    async flush() {
+      if (!connected) throw disconnected(url)
+      try {
+        await unlessLost(connection.flush())
+      } catch (error) {
+        throw toRlError(error, 'a flush', url)
+      }
+    },
+    async request(subject, body, { timeoutMs }) {
+      checkSize(subject, body)
+      // The client would keep the message and lose it when it connects again.
+      if (!connected) throw disconnected(url)
+      try {
+        return readReply(await unlessLost(connection.request(subject, body, { timeout: timeoutMs })))
+      } catch (error) {
+        throw toRlError(error, subject, url, timeoutMs)
+      }
+    },
+    async gather(subject, body, { waitMs }) {
+      const answers = await connection.requestMany(subject, body, {
+        strategy: 'timer',
+        maxWait: waitMs,
+      })
+      const bodies: Uint8Array[] = []
+      try {
+        for await (const answer of answers) bodies.push(readReply(answer))
+      } catch (error) {
+        const wrapped = toRlError(error, subject, url)
+        if (wrapped.code !== 'bus.no-responder') throw wrapped
+      }
+      return bodies
+    },
+    subscribe(subject, handler) {
+      const subscription = connection.subscribe(subject, {
+        callback(failure, message) {
+          if (failure !== null) return
+          try {
+            handler(toMessage(message))
+          } catch (error) {
+            fault({ subject: message.subject, body: message.data, error })
+          }
+        },
+      })
+      return () => subscription.unsubscribe()
+    },
+    serve(subject, queue, handler) {
+      const answer = async (message: Msg) => {
+        try {
+          message.respond(await handler(message.data, message.subject))
+        } catch (error) {
+          if (!connection.isClosed())
+            message.respond(errorBody(error), { headers: withHeaders({ [ERROR_HEADER]: '1' }) })
+        }
+      }
+      const subscription = connection.subscribe(subject, {
+        queue: queue ?? undefined,
+        callback(failure, message) {
+          if (failure === null && message.reply !== undefined && isInbox(message.reply))
+            void answer(message).catch((error) => fault({ subject, body: message.data, error }))
+        },
+      })
+      return () => subscription.unsubscribe()
+    },
+    fault,
+    onFault(callback) {
+      faultListeners.add(callback)
+      return () => faultListeners.delete(callback)
+    },
+    ensureWorkQueue: queues.ensure,
+    async publishWork(subject, body, id, fields) {
+      checkSize(subject, body)
+      if (!connected) throw disconnected(url)
+      try {
+        return await unlessLost(queues.publish(subject, body, id, withHeaders(fields)))
+      } catch (error) {
+        throw toRlError(error, subject, url)
+      }
+    },
+    async queued({ name }, sequence) {
+      if (!connected) throw disconnected(url)
+      try {
+        return await unlessLost(queues.look(name, sequence))
+      } catch (error) {
+        throw toRlError(error, name, url)
+      }
+    },
+    work: (options, handler) =>
+      takeWork(connection, { ...options, inboxPrefix: inboxPrefixOf(user) }, handler, reconnected),
+    onReconnect(callback) {
+      reconnected.add(callback)
+      return () => reconnected.delete(callback)
+    },
+    closed,
+    async close() {
+      if (connection.isClosed()) return
+      if (connected) await Promise.race([unlessLost(connection.drain()), closed]).catch(() => {})
+      await connection.close()
+    },
+  }
+}
+
+function withHeaders(fields: Headers | undefined): MsgHdrs | undefined {
+  if (!fields) return undefined
+  const made = newHeaders()
+  for (const [name, value] of Object.entries(fields)) made.set(name, value)
+  return made
+}
+
+export function toMessage(message: Pick<Msg, 'subject' | 'data' | 'headers'>): BusMessage {
+  return {
+    subject: message.subject,
+    body: message.data,
+    header: (name) => message.headers?.get(name) || undefined,
+  }
+}
+
+function readReply(message: Msg): Uint8Array {
+  if (!message.headers?.has(ERROR_HEADER)) return message.data
+  throw errorOfBody(message.data)
+}

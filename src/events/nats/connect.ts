@@ -1,0 +1,171 @@
+/** Connecting to a nats-server: within a deadline, with an error that says what is wrong. */
+import { connect as connectSocket } from 'node:net'
+import { connect as connectNats, errors, type NodeConnectionOptions } from '@nats-io/transport-node'
+import { RlError } from '../../errors.ts'
+import type { Bus, BusAddress } from '../bus.ts'
+import { inboxPrefixOf, isUser, type User } from '../users.ts'
+import { busOver } from './bus.ts'
+
+export type BusOptions = BusAddress & {
+  /** Shown by the server's monitoring. */
+  readonly name?: string
+  /** How long the first connection may take. */
+  readonly timeoutMs?: number
+}
+
+/** Connects, or fails within the deadline with an error that says whether nobody answered or the token was wrong. */
+export async function connectBus(options: BusOptions): Promise<Bus> {
+  const { name = 'rlanything', timeoutMs = 5_000 } = options
+  const address = parseAddress(options)
+  const settings: NodeConnectionOptions = {
+    ...address.login,
+    ...(address.tls ? { tls: options.ca === undefined ? {} : { caFile: options.ca } } : {}),
+    inboxPrefix: inboxPrefixOf(address.user),
+    servers: address.server,
+    name,
+    timeout: timeoutMs,
+    noAsyncTraces: true,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 100,
+    reconnectJitter: 50,
+    pingInterval: 5_000,
+    maxPingOut: 3,
+    ignoreAuthErrorAbort: true,
+  }
+  await probe(address, timeoutMs)
+  const late = deadline(timeoutMs)
+  try {
+    const attempt = connectNats(settings)
+    const connection = await Promise.race([attempt, late.promise])
+    if (connection === null) {
+      attempt.then((tooLate) => tooLate.close()).catch(() => {})
+      throw new RlError(`${address.shown} did not answer within ${timeoutMs} ms`, NO_ANSWER)
+    }
+    return busOver(connection, address.shown, address.user)
+  } catch (error) {
+    throw connectError(error, address.shown, timeoutMs)
+  } finally {
+    late.cancel()
+  }
+}
+
+/**
+ * Waits for a server's greeting on a connection of its own: the client leaves its socket open when nobody speaks, and
+ * that would keep a command from ending.
+ */
+function probe({ server, shown }: Address, timeoutMs: number): Promise<void> {
+  const { hostname, port } = new URL(server.replace(/^[a-z]+:/, 'http:'))
+  return new Promise((resolve, reject) => {
+    const socket = connectSocket({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) })
+    const end = (error: RlError | null) => {
+      socket.destroy()
+      if (error) reject(error)
+      else resolve()
+    }
+    const fail = (message: string, cause?: unknown) => end(new RlError(message, { ...NO_ANSWER, cause }))
+    socket.setTimeout(timeoutMs, () => fail(`${shown} did not answer within ${timeoutMs} ms`))
+    socket.once('error', (cause: NodeJS.ErrnoException) =>
+      fail(
+        cause.code === 'ECONNREFUSED'
+          ? `nobody listens at ${shown}`
+          : `cannot connect to ${shown}: ${cause.message}`,
+        cause,
+      ),
+    )
+    socket.once('close', () => fail(`${shown} hung up`))
+    socket.once('data', (greeting) =>
+      greeting.toString('latin1').startsWith('INFO ') ? end(null) : fail(`${shown} is no NATS server`),
+    )
+  })
+}
+
+const NO_ANSWER = {
+  code: 'bus.unreachable',
+  hint: 'check the address and that a nats-server with JetStream listens there',
+}
+
+function connectError(error: unknown, shown: string, timeoutMs: number): unknown {
+  if (error instanceof RlError) return error
+  const { code, message } = causeOf(error) as NodeJS.ErrnoException
+  if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError)
+    return new RlError(`${shown} refused the token or password`, {
+      code: 'bus.wrong-token',
+      hint: 'set NATS_TOKEN, or NATS_USER and NATS_PASSWORD',
+    })
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|^ERR_(TLS|SSL)/.test(code ?? ''))
+    return new RlError(`${shown} could not prove who it is: ${message}`, {
+      code: 'bus.tls-unverified',
+      hint: 'name the certificate of its authority (a PEM file) in NATS_CA',
+      cause: error,
+    })
+  if (/server does not support 'tls'/.test(message))
+    return new RlError(`${shown} speaks no TLS: nothing was sent to it`, {
+      code: 'bus.no-tls',
+      hint: 'give the server a certificate, or write nats:// where the way to it is safe',
+    })
+  return new RlError(
+    error instanceof errors.TimeoutError
+      ? `${shown} did not answer within ${timeoutMs} ms`
+      : `cannot connect to ${shown}: ${message}`,
+    { ...NO_ANSWER, cause: error },
+  )
+}
+
+/** The client wraps what the socket said. */
+function causeOf(error: unknown): unknown {
+  return error instanceof errors.ConnectionError && error.cause instanceof Error ? error.cause : error
+}
+
+type Address = {
+  readonly server: string
+  readonly shown: string
+  readonly login: { token?: string; user?: string; pass?: string }
+  readonly user: User | null
+  readonly tls: boolean
+}
+
+/** Takes the credentials out of an address, so that what is shown or thrown never holds them. */
+export function parseAddress({ url, token, user, password }: BusAddress): Address {
+  const withScheme = url.includes('://') ? url : `nats://${url}`
+  let parsed: URL
+  try {
+    parsed = new URL(withScheme)
+  } catch {
+    throw new RlError('the NATS address is not a URL', BAD_URL)
+  }
+  if (!['nats:', 'tls:'].includes(parsed.protocol) || parsed.hostname === '')
+    throw new RlError(`the NATS address has the scheme '${parsed.protocol}'`, BAD_URL)
+  const server = `${parsed.protocol}//${parsed.hostname}:${parsed.port || '4222'}`
+  const login = loginOf({
+    token: token || undefined,
+    user: user || decodeURIComponent(parsed.username) || undefined,
+    password: password || decodeURIComponent(parsed.password) || undefined,
+  })
+  return {
+    server,
+    shown: server,
+    login,
+    user: login.user !== undefined && isUser(login.user) ? login.user : null,
+    tls: parsed.protocol === 'tls:',
+  }
+}
+
+const BAD_URL = {
+  code: 'bus.bad-url',
+  hint: 'expected nats://host:port, with the token in NATS_TOKEN or user and password in NATS_USER and NATS_PASSWORD',
+}
+
+/** A name in an address without a password is a token. */
+function loginOf({ token, user, password }: { token?: string; user?: string; password?: string }) {
+  if (token !== undefined) return { token }
+  if (password !== undefined) return { user, pass: password }
+  return user === undefined ? {} : { token: user }
+}
+
+function deadline(ms: number): { promise: Promise<null>; cancel: () => void } {
+  let timer: NodeJS.Timeout | undefined
+  const promise = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), ms)
+  })
+  return { promise, cancel: () => clearTimeout(timer) }
+}

@@ -1,0 +1,47 @@
+/** What the client throws, as errors of this project. */
+import { errors } from '@nats-io/transport-node'
+import { RlError } from '../../errors.ts'
+import { pack, unpackUntrusted } from '../msgpack.ts'
+
+const WHO_LIVES = 'rl status <run> shows which actors live'
+
+export function disconnected(url: string): RlError {
+  return new RlError(`the connection to ${url} was lost`, {
+    code: 'bus.disconnected',
+    hint: 'it is made again by itself as soon as the server is back',
+  })
+}
+
+export function toRlError(error: unknown, subject: string, url: string, timeoutMs?: number): RlError {
+  if (error instanceof RlError) return error
+  const cause = error instanceof errors.RequestError ? (error.cause ?? error) : error
+  if (cause instanceof errors.TimeoutError)
+    return new RlError(`${subject} did not answer${timeoutMs ? ` within ${timeoutMs} ms` : ''}`, {
+      code: 'bus.timeout',
+      hint: WHO_LIVES,
+    })
+  if (cause instanceof errors.NoRespondersError)
+    return new RlError(`nobody answers on ${subject}`, { code: 'bus.no-responder', hint: WHO_LIVES })
+  if (
+    cause instanceof errors.ClosedConnectionError ||
+    cause instanceof errors.DrainingConnectionError ||
+    cause instanceof errors.ConnectionError
+  )
+    return disconnected(url)
+  return new RlError(`${subject}: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    code: 'bus.failed',
+    cause,
+  })
+}
+
+/** An error as a reply: what `request` throws at the other side. */
+export function errorBody(error: unknown): Uint8Array {
+  const { code, message, hint } =
+    error instanceof RlError ? error : { code: 'bus.service-failed', message: String(error), hint: undefined }
+  return pack({ code, message, hint })
+}
+
+export function errorOfBody(body: Uint8Array): RlError {
+  const { code, message, hint } = (unpackUntrusted(body) ?? {}) as Record<string, unknown>
+  return new RlError(String(message), { code: String(code), hint: hint === undefined ? hint : String(hint) })
+}

@@ -1,0 +1,106 @@
+/** Work queues as JetStream streams with one durable consumer each, which the head makes. */
+import {
+  AckPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  jetstream,
+  jetstreamManager,
+  RetentionPolicy,
+  StorageType,
+} from '@nats-io/jetstream'
+import { type MsgHdrs, type NatsConnection, nanos } from '@nats-io/transport-node'
+import { RlError } from '../../errors.ts'
+import type { BusMessage, QueueOptions } from '../bus.ts'
+
+export const CONSUMER = 'workers'
+const DEDUPLICATION_MS = 3_600_000
+/** Elections of a cluster take some seconds; whoever asks tries again under the same id. */
+const ANSWER_MS = 2_000
+/** What the server says of a message, or of a stream, that is not there. */
+const GONE: ReadonlySet<number> = new Set([
+  JetStreamApiCodes.NoMessageFound,
+  JetStreamApiCodes.StreamNotFound,
+])
+
+export function natsQueues(connection: NatsConnection, url: string) {
+  const client = jetstream(connection, { timeout: ANSWER_MS })
+  // Without the question whether JetStream is there: each call tells.
+  const manager = jetstreamManager(connection, { timeout: 5_000, checkAPI: false })
+  manager.catch(() => {})
+
+  /** Servers ignore options that they do not know, so the answer is compared with the question. */
+  async function ensureStream({ name, subject }: QueueOptions): Promise<void> {
+    const wanted = {
+      name,
+      subjects: [subject],
+      retention: RetentionPolicy.Workqueue,
+      storage: StorageType.File,
+      duplicate_window: nanos(DEDUPLICATION_MS),
+      max_msgs: -1,
+      max_bytes: -1,
+      max_age: 0,
+    }
+    const { config } = await (await manager).streams.add(wanted)
+    for (const [field, value] of Object.entries(wanted)) {
+      const got = config[field as keyof typeof wanted]
+      if (JSON.stringify(got) !== JSON.stringify(value))
+        throw new RlError(
+          `work queue ${name}: the server made ${field} ${JSON.stringify(got)}, not ${JSON.stringify(value)}`,
+          { code: 'bus.bad-queue', hint: 'use a nats-server of 2.9 or newer whose limits allow it' },
+        )
+    }
+  }
+
+  /** Deliveries are counted by the handler, which ends hopeless work with an event; the server must not drop it in silence. */
+  async function ensureConsumer({ name, subject, ackWaitMs }: QueueOptions): Promise<void> {
+    await (await manager).consumers.add(name, {
+      durable_name: CONSUMER,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: nanos(ackWaitMs),
+      max_deliver: -1,
+      max_ack_pending: 10_000,
+      max_waiting: 4_096,
+      filter_subject: subject,
+    })
+  }
+
+  return {
+    async ensure(queue: QueueOptions): Promise<void> {
+      try {
+        await ensureStream(queue)
+        await ensureConsumer(queue)
+      } catch (error) {
+        throw error instanceof RlError ? error : queueError(error, queue.name, url)
+      }
+    },
+    async publish(subject: string, body: Uint8Array, msgID: string, headers?: MsgHdrs): Promise<number> {
+      return (await client.publish(subject, body, { msgID, headers })).seq
+    },
+    async look(name: string, seq: number): Promise<BusMessage | null> {
+      try {
+        const found = await (await manager).streams.getMessage(name, { seq })
+        return (
+          found && { subject: found.subject, body: found.data, header: (field) => found.header.get(field) }
+        )
+      } catch (error) {
+        if (error instanceof JetStreamApiError && GONE.has(error.code)) return null
+        throw error
+      }
+    },
+  }
+}
+
+function queueError(error: unknown, name: string, url: string): RlError {
+  const message = error instanceof Error ? error.message : String(error)
+  const off = error instanceof Error && error.name === 'JetStreamNotEnabled'
+  return new RlError(
+    off ? `${url} runs without JetStream` : `work queue ${name} cannot be made: ${message}`,
+    {
+      code: off ? 'bus.no-jetstream' : 'bus.bad-queue',
+      hint: off
+        ? 'start nats-server with -js, or leave out --nats so that the head starts its own'
+        : undefined,
+      cause: error,
+    },
+  )
+}

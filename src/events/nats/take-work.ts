@@ -1,0 +1,134 @@
+/**
+ * Takes work from a queue: one pull asks for all free slots and waits long, so an idle worker asks twice a minute. A pull
+ * that nobody answers (the consumer is gone, the broker was wiped) is asked again; the head makes the queue anew.
+ */
+import { createInbox, type Msg, type NatsConnection, nanos } from '@nats-io/transport-node'
+import type { Delivery, WorkOptions, WorkResult } from '../bus.ts'
+import { toMessage } from './bus.ts'
+import { CONSUMER } from './queues.ts'
+
+const PULL_MS = 30_000
+/** Pulls under way at a time: the server keeps 512 of all workers. */
+const PULLS = 2
+const AGAIN_MS = 250
+
+type Pull = { left: number; readonly timer: NodeJS.Timeout }
+
+export function takeWork(
+  connection: NatsConnection,
+  { name, concurrency, ackWaitMs, inboxPrefix }: WorkOptions & { readonly inboxPrefix: string },
+  handler: (delivery: Delivery) => Promise<WorkResult>,
+  reconnected: Set<() => void>,
+): () => Promise<void> {
+  const encoder = new TextEncoder()
+  const inbox = createInbox(inboxPrefix)
+  const next = `$JS.API.CONSUMER.MSG.NEXT.${name}.${CONSUMER}`
+  const pulls = new Map<string, Pull>()
+  const inHand = new Set<Promise<void>>()
+  let pullNumber = 0
+  let ended = false
+  let again: NodeJS.Timeout | undefined
+
+  function free(): number {
+    let asked = 0
+    for (const { left } of pulls.values()) asked += left
+    return concurrency - inHand.size - asked
+  }
+
+  function pull(): void {
+    const batch = free()
+    if (ended || again !== undefined || batch <= 0 || pulls.size >= PULLS || connection.isClosed()) return
+    const reply = `${inbox}.${pullNumber++}`
+    // The server ends a pull itself; where its word is lost, this does.
+    const timer = setTimeout(() => endPull(reply), PULL_MS + 1_000)
+    pulls.set(reply, { left: batch, timer })
+    connection.publish(next, encoder.encode(JSON.stringify({ batch, expires: nanos(PULL_MS) })), { reply })
+  }
+
+  function endPull(reply: string): void {
+    clearTimeout(pulls.get(reply)?.timer)
+    if (pulls.delete(reply)) pull()
+  }
+
+  /** Messages come under their own subject and not under the pull's: the oldest pull is taken for the one that asked. */
+  function countDelivery(): void {
+    for (const [reply, pull] of pulls) {
+      if (--pull.left <= 0) endPull(reply)
+      return
+    }
+  }
+
+  function pause(): void {
+    again ??= setTimeout(() => {
+      again = undefined
+      pull()
+    }, AGAIN_MS)
+  }
+
+  function forgetPulls(): void {
+    for (const { timer } of pulls.values()) clearTimeout(timer)
+    pulls.clear()
+  }
+
+  function pullAnew(): void {
+    forgetPulls()
+    pull()
+  }
+
+  function take(message: Msg): void {
+    const status = message.headers?.code ?? 0
+    if (status !== 0 && message.data.byteLength === 0 && !message.reply) {
+      // 404 and 408 end a pull in peace; all else says that the queue is not as it should be.
+      if (status !== 404 && status !== 408) pause()
+      endPull(message.subject)
+      return
+    }
+    const work = handle(message).finally(() => {
+      inHand.delete(work)
+      pull()
+    })
+    inHand.add(work)
+    countDelivery()
+  }
+
+  async function handle(message: Msg): Promise<void> {
+    const say = (word: string) => {
+      if (!connection.isClosed()) message.respond(encoder.encode(word))
+    }
+    const renewal = setInterval(() => say('+WPI'), ackWaitMs / 3)
+    let result: WorkResult
+    try {
+      result = await handler({ ...toMessage(message), attempt: attemptOf(message.reply ?? '') })
+    } catch {
+      result = { done: false, againMs: 1_000 }
+    } finally {
+      clearInterval(renewal)
+    }
+    if (result.done) return say('+ACK')
+    say(`-NAK ${JSON.stringify({ delay: nanos(result.againMs) })}`)
+    await result.busy?.catch(() => {})
+  }
+
+  const subscription = connection.subscribe(`${inbox}.*`, {
+    callback(failure, message) {
+      if (failure === null) take(message)
+    },
+  })
+  reconnected.add(pullAnew)
+  pull()
+
+  return async function endWork() {
+    ended = true
+    clearTimeout(again)
+    reconnected.delete(pullAnew)
+    forgetPulls()
+    subscription.unsubscribe()
+    await Promise.all(inHand)
+  }
+}
+
+/** From `$JS.ACK.<stream>.<consumer>.<attempt>...`; servers with domains put two words before the stream. */
+function attemptOf(reply: string): number {
+  const words = reply.split('.')
+  return Number(words[words.length > 9 ? 6 : 4]) || 1
+}
