@@ -1,12 +1,16 @@
 /** A run's configuration: YAML file, then environment variables, then `--set`; checked, completed and frozen. */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { isMap, LineCounter, parse, parseDocument } from 'yaml'
 import type { z } from 'zod'
-import { configKeys, variableOf } from './config/keys.ts'
+import { type ConfigKey, configKeys, variableOf } from './config/keys.ts'
 import { nearest } from './config/nearest.ts'
 import { formerPaths, presentPath, withPresentNames } from './config/renamed.ts'
 import { type Config, configSchema } from './config/schema.ts'
+import { schemaWith, sectionIn, settingIn } from './config/with-setting.ts'
+import type { Refuse, Setting } from './environments/setting.ts'
+import { loadSetting, OUR_SETTINGS } from './environments/settings.ts'
 import { RlError } from './errors.ts'
 import { wrongRule } from './learning/registry.ts'
 import { findFile } from './package.ts'
@@ -31,13 +35,21 @@ export function loadConfig({ file, set = [], env = {} }: ConfigSources): Config 
   const values = file === undefined ? {} : readYaml(file, origins)
   for (const [path, text, origin] of variables(env)) assign(values, path, text, origin, origins)
   assignWords(values, set, origins)
+  placeModule(values, file)
   return parseConfig(values, (path) => originOf(path, origins) ?? file ?? 'config')
+}
+
+/** As `loadConfig`, for whoever may meet a setting that is not ours: its module is loaded first, so that its keys are checked. */
+export async function openConfig(sources: ConfigSources): Promise<Config> {
+  const { environment } = loadConfig(sources)
+  await loadSetting(environment)
+  return loadConfig(sources)
 }
 
 /** The config in a RunStarted of any age: keys that have gone since then are dropped. */
 export function loggedConfig(values: unknown): Config {
   const current = withPresentNames(structuredClone(values))
-  const known = configSchema.safeParse(current)
+  const known = schemaWith(settingIn(current)).safeParse(current)
   for (const issue of known.error?.issues ?? []) {
     if (issue.code !== 'unrecognized_keys') continue
     const parent = issue.path.reduce(
@@ -47,6 +59,14 @@ export function loggedConfig(values: unknown): Config {
     if (isRecord(parent)) for (const key of issue.keys) delete parent[key]
   }
   return parseConfig(current)
+}
+
+/** A module that is named by a relative path lies beside the config file, else in the working folder; its processes may start elsewhere. */
+function placeModule(values: Record<string, unknown>, file: string | undefined): void {
+  const section = sectionIn(values)
+  if (typeof section?.module !== 'string' || !section.module.startsWith('.')) return
+  const beside = file === undefined ? null : resolve(dirname(file), section.module)
+  section.module = beside !== null && existsSync(beside) ? beside : resolve(section.module)
 }
 
 /** A config with some keys changed by `a.b=value` words as of `--set`. */
@@ -71,19 +91,27 @@ export function parseConfig(
   values: unknown,
   origin: (path: readonly PropertyKey[]) => string = () => 'config',
 ): Config {
-  const parsed = configSchema.safeParse(withPresentNames(values))
-  if (!parsed.success) throw issueError(parsed.error.issues[0], origin)
+  const named = withPresentNames(values)
+  const setting = settingIn(named)
+  const section = sectionIn(named)
+  if (setting && section && typeof section.module === 'string') section.name = setting.name
+  const parsed = schemaWith(setting).safeParse(named)
+  if (!parsed.success) throw issueError(parsed.error.issues[0], origin, setting)
   const config = parsed.data
-  const refuse = (path: string, message: string, hint: string): never => {
+  const refuse: Refuse = (path, message, hint) => {
     throw new RlError(`${origin(path.split('.'))}: ${path}: ${message}`, { code: 'config.invalid', hint })
   }
   checkDeadlines(config, refuse)
+  if (!setting && config.environment.module === null)
+    refuse(
+      'environment.name',
+      `there is no setting '${config.environment.name}'`,
+      `ours are ${OUR_SETTINGS.map(({ name }) => name).join(', ')}; environment.module names another's`,
+    )
   checkSense(config, refuse)
-  checkCoding(config, refuse)
+  setting?.check?.(config, refuse)
   return deepFreeze(config)
 }
-
-type Refuse = (path: string, message: string, hint: string) => never
 
 /** One budget of time: what is inside must end before what is around it, or a late scorer finds a dead worker. */
 function checkDeadlines({ run: { deadlines } }: Config, refuse: Refuse): void {
@@ -103,14 +131,6 @@ function checkSense(config: Config, refuse: Refuse): void {
   const { environment, adaptation, learning, rewardModel, evaluation, run, policy } = config
   if (environment.source === 'data' && environment.data === null)
     refuse('environment.data', 'is missing for source data', 'add --set environment.data=<folder>')
-  if (environment.name === 'agents' && environment.player !== 'gateway')
-    refuse('environment.player', 'tasks of agents can only be played by agents', 'use player gateway')
-  if (environment.name === 'agents' && environment.source !== 'data')
-    refuse(
-      'environment.source',
-      'there is no generator of tasks for agents',
-      'use source data and a JSONL file',
-    )
   if (policy.publish.as !== 'none' && (policy.provider !== 'openai' || policy.trainer !== 'external'))
     refuse(
       'policy.publish.as',
@@ -174,19 +194,6 @@ function checkSense(config: Config, refuse: Refuse): void {
   // The rules of a user's module are checked when it is loaded.
   const wrong = learning.module === null ? wrongRule(config) : null
   if (wrong) refuse(wrong.key, wrong.message, wrong.hint)
-}
-
-/** Programs are judged by unit tests, all of a task's at once; nobody knows how far a program is from right. */
-function checkCoding({ environment, rewardModel, learning }: Config, refuse: Refuse): void {
-  if (environment.name !== 'coding') return
-  if (rewardModel.mode !== 'off' && rewardModel.judging !== 'group')
-    refuse(
-      'rewardModel.judging',
-      `'${rewardModel.judging}' is not for the environment coding`,
-      'use group: unit tests are run on all programs of a task',
-    )
-  if (learning.reward === 'progress')
-    refuse('learning.reward', "'progress' is not known of programs", 'use outcome or integrated')
 }
 
 /** The config as it may be shown and logged: no passwords in addresses. API keys stand in no config. */
@@ -264,7 +271,10 @@ function* variables(
     const path = known.get(name)
     if (path) yield [path, value, `environment variable ${name}`]
     else if (sections.some((prefix) => name.startsWith(prefix)))
-      throw unknownKey(`environment variable ${name}`, name, [...known.keys()])
+      throw new RlError(`environment variable ${name}: unknown key '${name}'`, {
+        code: 'config.unknown-key',
+        hint: `did you mean '${nearest(name, [...known.keys()]) ?? 'RL_RUN_SEED'}'?`,
+      })
   }
 }
 
@@ -304,38 +314,43 @@ function originOf(path: readonly PropertyKey[], origins: Origins): string | unde
   return undefined
 }
 
-function issueError(issue: z.core.$ZodIssue, origin: (path: readonly PropertyKey[]) => string): RlError {
+function issueError(
+  issue: z.core.$ZodIssue,
+  origin: (path: readonly PropertyKey[]) => string,
+  setting: Setting | undefined,
+): RlError {
   if (issue.code === 'unrecognized_keys') {
     const path = [...issue.path, issue.keys[0]]
-    return unknownKey(origin(path), path.join('.'), namesBeside(issue.path))
+    return unknownKey(origin(path), path.join('.'), configKeys(setting))
   }
   return new RlError(`${origin(issue.path)}: ${issue.path.join('.') || 'the whole'}: ${issue.message}`, {
     code: 'config.invalid',
-    hint: hintFor(issue.path),
+    hint: hintFor(issue.path, configKeys(setting)),
   })
 }
 
 /** An unknown key: the nearest among its siblings, else the same last name anywhere. */
-function unknownKey(origin: string, name: string, siblings: readonly string[]): RlError {
-  const last = name.slice(name.lastIndexOf('.') + 1)
-  const elsewhere = configKeys()
-    .map(({ path }) => path)
-    .find((path) => path.at(-1) === last)
-  const likely = nearest(name, siblings) ?? elsewhere?.join('.') ?? null
+function unknownKey(origin: string, name: string, keys: readonly ConfigKey[]): RlError {
+  const parent = name.slice(0, name.lastIndexOf('.') + 1)
+  const last = name.slice(parent.length)
+  const names = keys.map(({ path }) => path.join('.'))
+  const siblings = names.filter((one) => one.slice(0, one.lastIndexOf('.') + 1) === parent)
+  const elsewhere = [...keys, ...configKeys()].find(({ path }) => path.at(-1) === last)
+  const likely = nearest(name, siblings) ?? elsewhere?.path.join('.') ?? null
+  const of = elsewhere?.setting ?? null
   return new RlError(`${origin}: unknown key '${name}'`, {
     code: 'config.unknown-key',
-    hint: likely ? `did you mean '${likely}'?` : `here may stand ${siblings.join(', ')}`,
+    hint:
+      likely === name && of !== null
+        ? `it is a key of the setting '${of}'`
+        : likely
+          ? `did you mean '${likely}'?`
+          : `here may stand ${siblings.join(', ')}`,
   })
 }
 
-function namesBeside(path: readonly PropertyKey[]): string[] {
-  return configKeys()
-    .filter((key) => key.path.length === path.length + 1 && path.every((name, i) => key.path[i] === name))
-    .map((key) => key.path.join('.'))
-}
-
-function hintFor(path: readonly PropertyKey[]): string | undefined {
-  const key = configKeys().find((known) => known.path.join('.') === path.join('.'))
+function hintFor(path: readonly PropertyKey[], keys: readonly ConfigKey[]): string | undefined {
+  const key = keys.find((known) => known.path.join('.') === path.join('.'))
   return key ? `${key.description}${key.values ? ` Expected: ${key.values}.` : ''}` : undefined
 }
 

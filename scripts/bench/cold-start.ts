@@ -16,7 +16,9 @@ import { judgeEpisodes } from '../../src/actors/reward-model/judge.ts'
 import { chainSample, judgeCodecOf } from '../../src/actors/reward-model/judging.ts'
 import { codecOf } from '../../src/actors/rollout/packing.ts'
 import { createPlayer } from '../../src/actors/rollout/player.ts'
+import { CAUSES } from '../../src/environments/alfworld/causes.ts'
 import { alfworldEnvironment } from '../../src/environments/alfworld/environment.ts'
+import { setting } from '../../src/environments/alfworld/setting.ts'
 import type { Task } from '../../src/environments/port.ts'
 import { ADVANTAGES, advantages } from '../../src/learning/advantage.ts'
 import { filterByTask } from '../../src/learning/filters.ts'
@@ -82,7 +84,7 @@ const cache = mkdtempSync(join(tmpdir(), 'rl-cold-start-'))
 
 /** Plays `rollouts` of each task side by side. */
 async function play(model: TrainableModel, tasks: readonly Task[], rollouts: number, purpose: string) {
-  const acting = choiceActing(codecOf(model.encode), CONTEXT)
+  const acting = choiceActing(codecOf(model.encode, environment.view), CONTEXT)
   const player = createPlayer({
     environment,
     actDeadlineMs: 600_000,
@@ -201,7 +203,12 @@ try {
         tokenBudget: TOKEN_BUDGET,
         seed,
       },
-      { environment: demonstrated, tasks: await demonstrated.tasks('train'), cache, backend: 'auto' },
+      {
+        opened: { setting, environment: demonstrated },
+        tasks: await demonstrated.tasks('train'),
+        cache,
+        backend: 'auto',
+      },
     ),
   )
   measure('expert_success', start.expertSuccess ?? 0, 'share', null, number('demonstrations'))
@@ -211,7 +218,7 @@ try {
 
   const train = await environment.tasks('train')
   const played = await timed('rollouts_16x8_s', null, () => play(policy, train.slice(0, 16), 8, 'train'))
-  const judge = judgeCodecOf(codecOf(policy.encode))
+  const judge = judgeCodecOf(codecOf(policy.encode, environment.view), CAUSES)
   const rewardModel = await openLocalModel({ folder: start.folder })
   const judgeTasks = train.slice(100, 100 + Math.ceil(number('judge-rollouts') / 4))
   const episodes = await timed('labelled_rollouts_s', null, async () =>

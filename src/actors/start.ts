@@ -8,7 +8,9 @@ import {
   toolAddress,
 } from '../broker/connection.ts'
 import { type Config, loggedConfig } from '../config.ts'
-import type { Environment } from '../environments/port.ts'
+import { openSetting } from '../environments/open.ts'
+import type { OpenSetting } from '../environments/setting.ts'
+import { loadSetting } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
 import type { BusAddress } from '../events/bus.ts'
 import type { Role } from '../events/envelope.ts'
@@ -20,14 +22,8 @@ import { deciderOf } from './deciders.ts'
 import { PARENT_PIPE } from './head/children.ts'
 import { readEvents } from './rollout/log-queries.ts'
 import { startActor } from './runtime/actor.ts'
-import type { Worker } from './runtime/worker.ts'
+import type { OpenedWorker } from './runtime/worker.ts'
 import type { StartOptions } from './start-options.ts'
-
-export type OpenedWorker = {
-  readonly worker: Worker
-  /** What people want to know of it, e.g. the model and its backend. */
-  readonly note: string
-}
 
 /**
  * V8 lets a heap grow to several times what lives in it before it collects. Processes that hold models may grow by 20 %: half a
@@ -119,27 +115,27 @@ function parentGone(): Promise<void> {
 
 /** Only what a role needs is loaded: a process that plays episodes holds no tensors. */
 async function openWorker(role: Role, config: Config, log: LogClient): Promise<OpenedWorker> {
-  if (config.environment.name === 'simulated') {
+  const { simulated } = await loadSetting(config.environment)
+  if (simulated) {
     const { simulatedWorker } = await import('./simulated/workers.ts')
     return { worker: simulatedWorker(role, config, log), note: 'simulated' }
   }
-  const { openEnvironment } = await import('../environments/open.ts')
-  const environment = await openEnvironment(config)
-  const { worker, note } = await openWorkerOn(environment, role, config, log)
+  const opened = await openSetting(config)
+  const { worker, note } = await openWorkerOn(opened, role, config, log)
   return {
     note,
     worker: {
       ...worker,
       async close() {
         await worker.close?.()
-        await environment.close?.()
+        await opened.environment.close?.()
       },
     },
   }
 }
 
 async function openWorkerOn(
-  environment: Environment,
+  opened: OpenSetting,
   role: Role,
   config: Config,
   log: LogClient,
@@ -147,23 +143,24 @@ async function openWorkerOn(
   switch (role) {
     case 'environment': {
       const { environmentWorker } = await import('./environment/worker.ts')
-      const worker = environmentWorker(config, environment, log)
-      if (config.environment.player === 'own') return { worker, note: environment.name }
-      return { worker: { ...worker, queues: [] }, note: `${environment.name}, played through the gateway` }
+      const worker = environmentWorker(config, opened, log)
+      const { name } = opened.setting
+      if (config.environment.player === 'own') return { worker, note: name }
+      return { worker: { ...worker, queues: [] }, note: `${name}, played through the gateway` }
     }
     case 'adapter': {
       const { adapterWorker } = await import('./adapter/worker.ts')
-      return { worker: adapterWorker(config, environment, log), note: config.adaptation.rewriter }
+      return { worker: adapterWorker(config, opened, log), note: config.adaptation.rewriter }
     }
     case 'policy': {
       const { openPolicyWorker } = await import('./policy/worker.ts')
-      const opened = await openPolicyWorker(config, environment, log)
-      if (config.policy.trainer === 'own') return opened
-      return (await import('./policy/external-training.ts')).externallyTrained(opened, config, log)
+      const policy = await openPolicyWorker(config, opened, log)
+      if (config.policy.trainer === 'own') return policy
+      return (await import('./policy/external-training.ts')).externallyTrained(policy, config, log)
     }
     case 'reward-model': {
       const { openRewardModelWorker } = await import('./reward-model/worker.ts')
-      return openRewardModelWorker(config, environment, log)
+      return openRewardModelWorker(config, opened, log)
     }
     case 'head':
       throw new RlError('the head has no worker of its own', { code: 'cli.usage' })

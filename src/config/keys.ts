@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import { sectionShape } from '../environments/sections.ts'
+import type { Setting } from '../environments/setting.ts'
+import { OUR_SETTINGS } from '../environments/settings.ts'
 import { configSchema } from './schema.ts'
 
 /** One key of the configuration as docs and error messages name it. */
@@ -9,6 +12,8 @@ export type ConfigKey = {
   /** What may be written, e.g. `number` or `off | fixed`. Null for a section. */
   readonly values: string | null
   readonly fallback: unknown
+  /** The setting that alone has it; null for keys of every setting. */
+  readonly setting: string | null
 }
 
 type JsonSchema = {
@@ -22,19 +27,34 @@ type JsonSchema = {
   readonly prefixItems?: readonly JsonSchema[]
 }
 
-/** Every section and key in the order of the schema. */
-export function configKeys(): readonly ConfigKey[] {
-  const keys: ConfigKey[] = []
-  const visit = (schema: JsonSchema, path: readonly string[]) => {
-    for (const [name, inner] of Object.entries(schema.properties ?? {})) {
-      const key = { path: [...path, name], description: inner.description ?? '', fallback: inner.default }
-      keys.push({ ...key, values: inner.properties ? null : valuesOf(inner) })
-      visit(inner, key.path)
-    }
-  }
-  visit(z.toJSONSchema(configSchema, { io: 'input' }) as JsonSchema, [])
+/**
+ * Every section and key in the order of the schema; after those of the section `environment` those that settings have of their own.
+ * @param setting whose own keys are meant; absent: those of all of ours
+ */
+export function configKeys(setting?: Setting): readonly ConfigKey[] {
+  const keys = known.get(setting) ?? keysOf(setting ? [setting] : OUR_SETTINGS)
+  known.set(setting, keys)
   return keys
 }
+
+const known = new Map<Setting | undefined, readonly ConfigKey[]>()
+
+function keysOf(settings: readonly Setting[]): readonly ConfigKey[] {
+  const keys: ConfigKey[] = []
+  const visit = (schema: JsonSchema, path: readonly string[], setting: string | null) => {
+    for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+      const key = { path: [...path, name], description: inner.description ?? '', fallback: inner.default }
+      keys.push({ ...key, values: inner.properties ? null : valuesOf(inner), setting })
+      visit(inner, key.path, setting)
+      if (key.path.join() === 'environment') for (const one of settings) own(one)
+    }
+  }
+  const own = (one: Setting) => visit(jsonOf(z.strictObject(sectionShape(one))), ['environment'], one.name)
+  visit(jsonOf(configSchema), [], null)
+  return keys
+}
+
+const jsonOf = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema
 
 function valuesOf(schema: JsonSchema): string {
   if (schema.enum) return schema.enum.join(' | ')

@@ -45,11 +45,23 @@ const run = section({
 /** The name of a rule: one of ours, or of the module that `learning.module` names. */
 const rule = (ours: string) => z.string().min(1).default(ours)
 
-const environment = section({
+/** Of every setting; what a setting has of its own is added by who knows them all (src/config.ts). */
+export const environmentShape = {
   name: z
-    .enum(['alfworld', 'coding', 'agents', 'simulated'])
+    .string()
+    .min(1)
     .default('alfworld')
-    .describe('Which environment; `agents` has tasks that only agents outside can play.'),
+    .describe(
+      'Which setting: `alfworld`, `coding`, `agents` (tasks that only agents outside can play), `simulated`; that of a module has its own name.',
+    ),
+  module: z
+    .string()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe(
+      'A setting that is not ours: a TypeScript or JavaScript file (a path from this file or the working folder) or a package that exports `setting`. Its own keys stand in a section of its name.',
+    ),
   player: z
     .enum(['own', 'gateway'])
     .default('own')
@@ -94,7 +106,13 @@ const environment = section({
   sampler: rule('uniform').describe(
     'Which training tasks an iteration plays: drawn alike (`uniform`), or by a rule of yours.',
   ),
-}).describe('Where the tasks come from and how they are played.')
+}
+
+/** The section with a setting's own keys besides. */
+export const environmentSection = (own: z.ZodRawShape) =>
+  section({ ...environmentShape, ...own } as typeof environmentShape).describe(
+    'Where the tasks come from and how they are played.',
+  )
 
 const coldStart = {
   updates: count.default(700).describe('Optimiser steps.'),
@@ -411,7 +429,7 @@ const simulation = section({
 
 export const configSchema = z.strictObject({
   run,
-  environment,
+  environment: environmentSection({}),
   policy,
   rewardModel,
   learning,

@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
-import type { Environment, Task } from './port.ts'
+import { PLAIN_CAUSES } from './causes.ts'
+import type { Task } from './port.ts'
+import { defineSetting } from './setting.ts'
 
 const lineSchema = z.strictObject({
   id: z.string().min(1).max(256),
@@ -14,26 +16,34 @@ const lineSchema = z.strictObject({
   recipe: z.record(z.string(), z.unknown()).default({}),
 })
 
-/** @throws RlError `environment.data` with file and line */
-export function agentsEnvironment(path: string): Environment {
-  const bySplit = readTasks(path)
-  const refuse = (what: string): RlError =>
-    new RlError(`${what}: tasks of agents are played by agents alone`, {
-      code: 'environment.agents',
-      hint: 'use environment.player gateway, and rl gateway --run RUN',
-    })
-  return {
-    name: 'agents',
-    tasks: async (split) => bySplit.get(split) ?? [],
-    async reset({ id }) {
-      throw refuse(`task '${id}' cannot be started here`)
-    },
-    describe: async ({ goal }) => goal,
-    rewrite: async () => ({ refused: 'only the agent knows what its tasks are made of' }),
-    validate: async () => ({ ok: true }),
-    progress: async () => null,
-  }
-}
+export const setting = defineSetting({
+  name: 'agents',
+  summary: 'tasks that only agents outside can play, through rl gateway',
+  check({ environment }, refuse) {
+    if (environment.player !== 'gateway')
+      refuse('environment.player', 'tasks of agents can only be played by agents', 'use player gateway')
+    if (environment.source !== 'data')
+      refuse(
+        'environment.source',
+        'there is no generator of tasks for agents',
+        'use source data and a JSONL file',
+      )
+  },
+  /** @throws RlError `environment.data` with file and line */
+  open({ environment }) {
+    const bySplit = readTasks(environment.data ?? '')
+    return {
+      tasks: async (split) => bySplit.get(split) ?? [],
+      async reset({ id }) {
+        throw new RlError(`task '${id}' cannot be started here: tasks of agents are played by agents alone`, {
+          code: 'environment.agents',
+          hint: 'use environment.player gateway, and rl gateway --run RUN',
+        })
+      },
+    }
+  },
+  judging: { by: 'steps', causes: PLAIN_CAUSES, prompt: 'agent-judge' },
+})
 
 function readTasks(path: string): ReadonlyMap<string, readonly Task[]> {
   const bySplit = new Map<string, Task[]>()

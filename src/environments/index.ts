@@ -1,4 +1,7 @@
-/** `import type { Environment } from 'rlanything/environments'`: what an environment is, for those who bring their own. */
+/** `import { defineSetting } from 'rlanything/environments'`: what an environment is, for those who bring their own (docs/environments.md). */
 export { type Rng, rng, type Seed, seedOf } from '../random.ts'
-export { openEnvironment } from './open.ts'
+export { type Causes, PLAIN_CAUSES } from './causes.ts'
+export { openSetting } from './open.ts'
 export type * from './port.ts'
+export type * from './setting.ts'
+export { defineSetting } from './setting.ts'

@@ -5,7 +5,7 @@
 import { dirname, join } from 'node:path'
 import { openLocalActor } from '../actors/policy/local-acting.ts'
 import { type Config, loggedConfig } from '../config.ts'
-import { openEnvironment } from '../environments/open.ts'
+import { openSetting } from '../environments/open.ts'
 import type { Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'
@@ -132,8 +132,9 @@ async function playVersions(
   const tallies: Tally[] = wanted.map(() => ({ successes: 0, n: 0 }))
   const versions = [...new Set(wanted.map(({ version }) => version))].sort((a, b) => a - b)
   if (versions.length === 0) return tallies
-  const environment = await openEnvironment(config)
-  const actor = await openLocalActor(policyFolder(log, versions[0]), config)
+  const opened = await openSetting(config)
+  const { environment } = opened
+  const actor = await openLocalActor(policyFolder(log, versions[0]), config, opened)
   let before = 0
   try {
     for (const version of versions) {

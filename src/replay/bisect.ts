@@ -8,6 +8,7 @@ import type { LearnableGroup } from '../actors/decider/jobs.ts'
 import { simulatedSuccess, simulatedUpdate } from '../actors/simulated/learner.ts'
 import type { Config } from '../config.ts'
 import type { Task } from '../environments/port.ts'
+import { settingOf } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
 import type { LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -43,7 +44,7 @@ export function bisect(log: LogReader, options: BisectOptions): Bisect {
   const from = positionOf(log, `IterationCompleted/${good}`)
   const until = positionOf(log, `IterationCompleted/${bad}`)
   const config = configAt(log, from)
-  if (config.environment.name !== 'simulated')
+  if (!settingOf(config.environment)?.simulated)
     throw new RlError('only a simulated run can be gone through again without models', {
       code: 'bisect.not-simulated',
       hint: 'fork the run and change one thing: rl fork, then rl diff',

@@ -2,7 +2,7 @@
 import type { Judge } from '../actors/decider/jobs.ts'
 import { openRewardModelWorker } from '../actors/reward-model/worker.ts'
 import type { JobContext } from '../actors/runtime/worker.ts'
-import { openEnvironment } from '../environments/open.ts'
+import { openSetting } from '../environments/open.ts'
 import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -62,14 +62,13 @@ export type CompareJudgesOptions = {
   readonly seed: number
 }
 
-/** Errors: `compare-judges.simulated`, `compare-judges.no-version`, `compare-judges.no-rollouts`. */
+/** Errors: `setting.simulated`, `compare-judges.no-version`, `compare-judges.no-rollouts`. */
 export async function compareJudges(
   log: LogReader,
   { a, b, rollouts, heldOut = false, seed }: CompareJudgesOptions,
 ): Promise<JudgeComparison> {
   const config = configAt(log, log.head().position)
-  if (config.environment.name === 'simulated')
-    throw new RlError('a simulated reward model cannot be asked again', { code: 'compare-judges.simulated' })
+  const opened = await openSetting(config)
   for (const version of [a, b])
     if (log.positionOf('key', `RewardModelUpdated/${version}`) === null)
       throw new RlError(`run '${log.run}' has no version ${version} of the reward model`, {
@@ -84,9 +83,8 @@ export async function compareJudges(
         ? 'leave --held-out away, or play a run with evaluation.judge=true'
         : 'they come with its first iteration',
     })
-  const environment = await openEnvironment(config)
   const client = offlineLog(log)
-  const { worker } = await openRewardModelWorker(config, environment, client)
+  const { worker } = await openRewardModelWorker(config, opened, client)
   const context: JobContext = {
     get bus() {
       return client.bus

@@ -57,7 +57,7 @@ export async function episodeAt(
       return { episode, observations: observations.slice(0, at + 1), actions: actions.slice(0, at) }
     if (episode.turn.done)
       throw otherState(rollout, `after ${at} actions it is over, where ${steps} were recorded`)
-    episode = episode.step(actions[at])
+    episode = await episode.step(actions[at])
   }
 }
 

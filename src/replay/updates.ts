@@ -5,6 +5,7 @@ import type { LearnableGroup, Train } from '../actors/decider/jobs.ts'
 import { policyBatch } from '../actors/policy/batch.ts'
 import { judgementAdvantages } from '../actors/reward-model/batch.ts'
 import type { Config } from '../config.ts'
+import { settingOf } from '../environments/settings.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../events/catalogue.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
@@ -77,7 +78,8 @@ function forUpdate(
   config: Config,
 ): { readonly rollouts: readonly string[] | null; readonly health: Readonly<Record<string, number>> } {
   if (type === 'PolicyUpdated') return policyBatch(groups, trajectories, scored, config)
-  const rewards = config.environment.name === 'coding' ? testAdvantages : judgementAdvantages
+  const byTests = settingOf(config.environment)?.judging?.by === 'tests'
+  const rewards = byTests ? testAdvantages : judgementAdvantages
   return { rollouts: null, health: rewards(groups, trajectories, scored, config).health }
 }
 

@@ -9,9 +9,8 @@ import { ACT_SERVICE, actIn } from '../actors/rollout/act-service.ts'
 import { openTaskBook } from '../actors/rollout/log-queries.ts'
 import { createPlayer, type OpenEpisode, type Player } from '../actors/rollout/player.ts'
 import type { Config } from '../config.ts'
-import { openEnvironment } from '../environments/open.ts'
+import { openSetting } from '../environments/open.ts'
 import type { Environment } from '../environments/port.ts'
-import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { offlineLog } from '../events/offline-log.ts'
@@ -62,17 +61,13 @@ export type WhatIf = {
   readonly close: () => Promise<void>
 }
 
-/** Opens the environment and the policy of a run, without its head. Errors: `whatif.simulated`. */
+/** Opens the environment and the policy of a run, without its head. Errors: `setting.simulated` where nothing is played. */
 export async function openWhatIf(log: LogReader): Promise<WhatIf> {
   const config = configAt(log, log.head().position)
-  if (config.environment.name === 'simulated')
-    throw new RlError('a simulated rollout has no states to go on from', {
-      code: 'whatif.simulated',
-      hint: 'ask a run with an environment of its own, such as alfworld',
-    })
-  const environment = await openEnvironment(config)
+  const opened = await openSetting(config)
+  const { environment } = opened
   const client = offlineLog(log)
-  const { worker } = await openPolicyWorker(config, environment, client)
+  const { worker } = await openPolicyWorker(config, opened, client)
   const service = worker.services?.[ACT_SERVICE]
   if (!service) throw new TypeError('the policy answers no questions for actions')
   const player = createPlayer({

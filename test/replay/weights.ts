@@ -1,9 +1,9 @@
 /** Weights for the committed run, whose checkpoints are not committed: small models that have learned nothing. */
 import { join } from 'node:path'
 import { checkpointPath, type ModelRole } from '../../src/actors/learner/checkpoints.ts'
-import { alfworldWords } from '../../src/actors/policy/vocabulary.ts'
 import { codecOf } from '../../src/actors/rollout/packing.ts'
 import type { RunFolder } from '../../src/broker/connection.ts'
+import { alfworldWords } from '../../src/environments/alfworld/words.ts'
 import { openLocalModel } from '../../src/models/local/model.ts'
 import { presetConfig } from '../../src/models/local/presets.ts'
 import { createTokenizer } from '../../src/models/local/tokenizer.ts'

@@ -1,6 +1,8 @@
 /** Rewriting by a language model: it reads why rollouts failed and what the environment says of the task, and names a new one. */
 import type { Config } from '../../config.ts'
-import type { Environment, RewriteRequest, Task } from '../../environments/port.ts'
+import type { Evidence } from '../../environments/coding/briefing.ts'
+import type { RewriteRequest, Task } from '../../environments/port.ts'
+import { type LanguageRewriting, type OpenSetting, partOf, type Setting } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
@@ -21,27 +23,25 @@ export type LanguageRewriter = {
   readonly counters: () => Readonly<Record<string, number>>
 }
 
-/** @throws RlError `config.invalid` where the environment has no way to take a language model's answer. */
+/** Errors: `setting.lacks` where the setting has no way to take a language model's answer. */
 export function openLanguageRewriter(
   config: Config,
-  environment: Environment,
+  { setting, environment }: OpenSetting,
   log: LogClient,
 ): LanguageRewriter {
   const { adaptation, run } = config
-  if (adaptation.provider !== 'openai' || !environment.briefing || !environment.rewriteAs)
-    throw new RlError(
-      `adaptation.provider ${adaptation.provider} cannot rewrite tasks of the environment ${environment.name}`,
-      {
-        code: 'config.invalid',
-        hint: 'use rewriter symbolic, or provider openai with the environment alfworld or coding',
-      },
-    )
-  const { briefing, rewriteAs } = environment
+  const language = languageOf(setting)
+  if (adaptation.provider !== 'openai')
+    throw new RlError(`adaptation.provider ${adaptation.provider} cannot rewrite tasks`, {
+      code: 'config.invalid',
+      hint: 'use provider openai, or rewriter symbolic',
+    })
   const { temperature, maxTokens, low, high } = adaptation
-  const isCoding = environment.name === 'coding'
-  const prompts = isCoding
-    ? { failure: null, rewrite: readPrompt('coding-rewrite') }
-    : { failure: readPrompt('alfworld-failure'), rewrite: readPrompt('alfworld-rewrite') }
+  const prompts = {
+    failure: language.prompts.failure === null ? null : readPrompt(language.prompts.failure),
+    rewrite: readPrompt(language.prompts.rewrite),
+  }
+  const judgedByTests = setting.judging?.by === 'tests'
   // Two questions in a row: what went wrong, and what to ask instead.
   const questions = prompts.failure ? 2 : 1
   const model = endpointOf(adaptation, config, run.deadlines.rewriteSeconds / questions)
@@ -49,7 +49,7 @@ export function openLanguageRewriter(
   const counts = createTally()
 
   /** What the tests of programs say, and what the slot held first. */
-  async function testsOf(parent: Task, { iteration, slot, taken }: RewriteTask) {
+  async function evidenceOf(parent: Task, { iteration, slot, taken }: RewriteTask): Promise<Evidence> {
     const events = await readIteration(log, iteration, ['ProgramTested', 'UnitTestWritten', 'StepScored'])
     const tested = testRates(
       {
@@ -98,7 +98,6 @@ export function openLanguageRewriter(
     const { direction, taken, seed, parentAccuracy } = job
     const critique = prompts.failure ? await failuresOf(parent, job, prompts.failure, signal) : job.critique
     const request: RewriteRequest = {
-      ...(isCoding ? await testsOf(parent, job) : {}),
       task: parent,
       direction,
       accuracy: accuracyOf(job),
@@ -107,7 +106,7 @@ export function openLanguageRewriter(
       seed,
     }
     const messages = prompts.rewrite.render({
-      ...(await briefing(request)),
+      ...(await language.brief(environment, request, judgedByTests ? await evidenceOf(parent, job) : null)),
       direction,
       accuracy: `${parentAccuracy.successes} of ${parentAccuracy.n}`,
       goal: parent.goal,
@@ -122,7 +121,7 @@ export function openLanguageRewriter(
       signal,
     )
     for (const { text } of answers) {
-      const answer = await rewriteAs(request, text)
+      const answer = await language.read(environment, request, text)
       if ('task' in answer) {
         const { sha256 } = prompts.rewrite
         const rewriter = { kind: 'language-model', name: adaptation.model, promptSha256: sha256 } as const
@@ -144,4 +143,13 @@ export function openLanguageRewriter(
     rewrite,
     counters: () => ({ ...endpointCounters(model.use()), ...counts.counts() }),
   }
+}
+
+function languageOf(setting: Setting): LanguageRewriting {
+  const { language } = partOf(setting, 'rewriting', 'adaptation.enabled')
+  if (language) return language
+  throw new RlError(`the setting '${setting.name}' takes no rewrites of a language model`, {
+    code: 'setting.lacks',
+    hint: 'use adaptation.rewriter symbolic',
+  })
 }

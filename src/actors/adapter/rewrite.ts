@@ -1,19 +1,22 @@
-import type { Environment, Task } from '../../environments/port.ts'
+import type { Task } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { RewriteTask } from '../decider/jobs.ts'
 
 export type Thresholds = { readonly low: number; readonly high: number }
 type Rewriter = EventData<'TaskProposed'>['rewriter']
 
-/** A candidate by the environment's own symbolic rules as TaskProposed, or TaskRejected (task null) with the reason why there is none. */
+/** A candidate by the setting's own rules as TaskProposed, or TaskRejected (task null) with the reason why there is none. */
 export async function rewriteTask(
-  environment: Environment,
+  { setting, environment }: OpenSetting,
   parent: Task,
   job: RewriteTask,
   thresholds: Thresholds,
 ): Promise<NewEvent> {
   const { direction, critique, taken, seed } = job
-  const rewrite = await environment.rewrite({
+  if (!setting.rewriting)
+    return rejected(job, parent, thresholds, `the setting '${setting.name}' has no rewriting`)
+  const rewrite = await setting.rewriting.rewrite(environment, {
     task: parent,
     direction,
     accuracy: accuracyOf(job),
@@ -22,7 +25,7 @@ export async function rewriteTask(
     seed,
   })
   if ('refused' in rewrite) return rejected(job, parent, thresholds, rewrite.refused)
-  const rewriter = { kind: 'symbolic', name: environment.name, promptSha256: null } as const
+  const rewriter = { kind: 'symbolic', name: setting.name, promptSha256: null } as const
   return proposed(job, parent, { critique, rewriter, task: rewrite.task })
 }
 

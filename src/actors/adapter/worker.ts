@@ -1,6 +1,6 @@
 /** The adapter's worker: rewrites tasks, by the environment's rules or with a language model. */
 import type { Config } from '../../config.ts'
-import type { Environment } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { RewriteTask } from '../decider/jobs.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
@@ -8,11 +8,10 @@ import type { Worker } from '../runtime/worker.ts'
 import { openLanguageRewriter } from './language-rewrite.ts'
 import { rewriteTask } from './rewrite.ts'
 
-export function adapterWorker(config: Config, environment: Environment, log: LogClient): Worker {
+export function adapterWorker(config: Config, opened: OpenSetting, log: LogClient): Worker {
   const { enabled, rewriter, low, high } = config.adaptation
   const tasks = openTaskBook(log)
-  const language =
-    enabled && rewriter === 'language-model' ? openLanguageRewriter(config, environment, log) : null
+  const language = enabled && rewriter === 'language-model' ? openLanguageRewriter(config, opened, log) : null
   return {
     shared: new Set(['rewrite']),
     concurrency: 4,
@@ -22,7 +21,7 @@ export function adapterWorker(config: Config, environment: Environment, log: Log
       return [
         language
           ? await language.rewrite(parent, input, signal)
-          : await rewriteTask(environment, parent, input, { low, high }),
+          : await rewriteTask(opened, parent, input, { low, high }),
       ]
     },
     ...(language ? { counters: language.counters } : {}),

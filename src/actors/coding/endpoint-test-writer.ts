@@ -1,28 +1,24 @@
 /** The writer of unit tests behind an endpoint: it writes by a prompt. Its weights live there, so nothing is trained here. */
 import type { Config } from '../../config.ts'
-import { codingOf } from '../../environments/coding/environment.ts'
 import { parseUnitTest } from '../../environments/coding/parse.ts'
-import type { Environment } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { createTally, endpointCounters, endpointOf, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
-import type { OpenedWorker } from '../start.ts'
+import type { OpenedWorker } from '../runtime/worker.ts'
+import { codingOf } from './coding-of.ts'
 import { readTestHealth } from './test-health.ts'
 import { unitTestJudge, type WriteTests } from './unit-tests.ts'
 
 /** Tasks that are judged at a time; the endpoint's own bound is that of its calls. */
 const JOBS_AT_A_TIME = 16
 
-export function openEndpointTestWriter(
-  config: Config,
-  environment: Environment,
-  log: LogClient,
-): OpenedWorker {
+export function openEndpointTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
   const { rewardModel, run } = config
-  const coding = codingOf(environment)
+  const coding = codingOf(opened, 'judging')
   const model = endpointOf(rewardModel, config, run.deadlines.scoringSeconds)
   const prompt = readPrompt('coding-test')
   const { temperature, topP, maxTokens } = rewardModel

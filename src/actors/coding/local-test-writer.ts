@@ -1,9 +1,8 @@
 /** The reward model of the coding setting as a local model: it writes unit tests and learns from what they show. */
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { codingOf } from '../../environments/coding/environment.ts'
 import { compactProblem } from '../../environments/coding/family/unit-test.ts'
-import type { Environment } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
@@ -24,7 +23,8 @@ import { residentModel } from '../learner/resident-model.ts'
 import { updateOptions } from '../learner/update-options.ts'
 import { demonstrationTasks } from '../policy/demonstration-tasks.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
-import type { OpenedWorker } from '../start.ts'
+import type { OpenedWorker } from '../runtime/worker.ts'
+import { codingOf } from './coding-of.ts'
 import { coldStartTests } from './program-cold-start.ts'
 import { answerSample, programCodec, programPrompt } from './program-packing.ts'
 import { testAdvantages } from './test-batch.ts'
@@ -33,9 +33,9 @@ import { unitTestJudge, type WriteTests } from './unit-tests.ts'
 /** Tasks that are judged at a time. */
 const JOBS_AT_A_TIME = 64
 
-export function openLocalTestWriter(config: Config, environment: Environment, log: LogClient): OpenedWorker {
+export function openLocalTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
   const { rewardModel } = config
-  const coding = codingOf(environment)
+  const coding = codingOf(opened, 'judging')
   const tasks = openTaskBook(log)
   const resident = residentModel({
     folderOf: (version) => weightsFolder(log, 'reward-model', version),
@@ -74,7 +74,7 @@ export function openLocalTestWriter(config: Config, environment: Environment, lo
       },
       {
         coding,
-        tasks: (await demonstrationTasks(config, environment, rollouts)).tasks,
+        tasks: (await demonstrationTasks(config, opened, rollouts)).tasks,
         cache: join(CACHE, 'cold-start'),
         backend: config.backend,
         report: (message) => process.stdout.write(`${message}\n`),

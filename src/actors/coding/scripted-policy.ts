@@ -1,8 +1,7 @@
 /** A policy without a model for the coding setting: reference solutions, and copies of them with one fault. It does not learn. */
 import type { Config } from '../../config.ts'
-import { codingOf } from '../../environments/coding/environment.ts'
 import { scriptedProgram } from '../../environments/coding/scripted.ts'
-import type { Environment } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { unchangedVersion } from '../decider/fold.ts'
@@ -11,10 +10,11 @@ import { updatedEvents } from '../learner/checkpoints.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
-import type { OpenedWorker } from '../start.ts'
+import type { OpenedWorker } from '../runtime/worker.ts'
+import { codingOf } from './coding-of.ts'
 
-export function openScriptedPolicy(config: Config, environment: Environment, log: LogClient): OpenedWorker {
-  const coding = codingOf(environment)
+export function openScriptedPolicy(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+  const coding = codingOf(opened, 'acting')
   const tasks = openTaskBook(log)
   const { policyAccuracy } = config.simulation
 

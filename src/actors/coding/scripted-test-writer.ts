@@ -1,22 +1,18 @@
 /** A reward model without a model for the coding setting: the problem's own tests, right or with a fault. It does not learn. */
 import type { Config } from '../../config.ts'
-import { codingOf } from '../../environments/coding/environment.ts'
 import { scriptedUnitTest } from '../../environments/coding/family/unit-test.ts'
-import type { Environment } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
-import type { OpenedWorker } from '../start.ts'
+import type { OpenedWorker } from '../runtime/worker.ts'
+import { codingOf } from './coding-of.ts'
 import { readTestHealth } from './test-health.ts'
 import { unitTestJudge, type WriteTests } from './unit-tests.ts'
 
-export function openScriptedTestWriter(
-  config: Config,
-  environment: Environment,
-  log: LogClient,
-): OpenedWorker {
-  const coding = codingOf(environment)
+export function openScriptedTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+  const coding = codingOf(opened, 'judging')
   const { judgeAccuracy } = config.simulation
   const write: WriteTests = async (task, _, seeds) => {
     const { tests, examples } = await coding.problem(task)

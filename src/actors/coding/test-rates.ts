@@ -1,5 +1,5 @@
 /** How a group's programs did on each test, for those who rewrite its task. */
-import type { RewriteRequest } from '../../environments/port.ts'
+import type { Evidence } from '../../environments/coding/briefing.ts'
 import type { EventData } from '../../events/catalogue.ts'
 
 export type TestEvents = {
@@ -12,7 +12,7 @@ export type TestEvents = {
 export function testRates(
   { tested, written, scored }: TestEvents,
   { iteration, slot }: { readonly iteration: number; readonly slot: string },
-): RewriteRequest['tested'] {
+): Evidence['tested'] {
   const ofGroup = (event: { readonly iteration: number; readonly slot: string }) =>
     event.iteration === iteration && event.slot === slot
   const programs = tested.filter(ofGroup)

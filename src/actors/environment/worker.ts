@@ -1,6 +1,6 @@
 /** The environment's worker: puts the tasks into the log and plays rollouts against the policy. */
 import type { Config } from '../../config.ts'
-import type { Environment } from '../../environments/port.ts'
+import type { OpenSetting, Tested } from '../../environments/setting.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
@@ -18,7 +18,12 @@ type Request = EventData<'RolloutRequested'>
 /** Rollouts in the hands of one worker at a time: they share each call of the policy. */
 const ROLLOUTS_AT_A_TIME = 256
 
-export function environmentWorker(config: Config, environment: Environment, log: LogClient): Worker {
+export function environmentWorker(
+  config: Config,
+  { setting, environment }: OpenSetting,
+  log: LogClient,
+): Worker {
+  const { acting } = setting
   const tasks = openTaskBook(log)
   const { deadlines } = config.run
   const player = createPlayer({
@@ -30,9 +35,10 @@ export function environmentWorker(config: Config, environment: Environment, log:
   async function play(request: Request, { beginWait }: JobContext): Promise<NewEvent[]> {
     const endWait = beginWait(`actions of ${request.rollout}`, 'policy', deadlines.rolloutSeconds * 1000)
     try {
-      const { trajectory, tested } = await player.playTested(request, await tasks.find(request.task))
+      const { trajectory, episode } = await player.playOut(request, await tasks.find(request.task))
+      const tested = acting?.kind === 'programs' ? acting.tested(episode) : null
       const ended: NewEvent = { type: 'TrajectoryCompleted', data: trajectory }
-      return tested ? [{ type: 'ProgramTested', data: tested }, ended] : [ended]
+      return tested ? [programTested(request, tested), ended] : [ended]
     } catch (error) {
       if (error instanceof RlError && error.code === 'rollout.env')
         return [{ type: 'RolloutFailed', data: failure(request, 'env', explain(error), 1) }]
@@ -74,6 +80,17 @@ export function rolloutQueue(deadlineMs: number): QueueWork {
 function requestOf(event: LoggedEvent): Request {
   if (event.type !== 'RolloutRequested') throw new TypeError(`${event.type} asks for no rollout`)
   return event.data
+}
+
+function programTested(
+  { rollout, iteration, purpose, slot, task }: Request,
+  { passed, verdicts }: Tested,
+): NewEvent {
+  const passedU8 = Uint8Array.from(passed, (pass) => (pass ? 1 : 0))
+  return {
+    type: 'ProgramTested',
+    data: { rollout, iteration, purpose, slot, task, passedU8, verdicts: [...verdicts] },
+  }
 }
 
 function failure(

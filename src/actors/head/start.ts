@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { relative } from 'node:path'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
-import { type Config, configDigest, loadConfig, loggedConfig, redact } from '../../config.ts'
+import { type Config, configDigest, loggedConfig, openConfig, redact } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
@@ -35,7 +35,9 @@ type End =
 
 export async function startHead(options: StartOptions): Promise<number> {
   const resumed = options.run !== null && existsSync(runFolder(options.run).log)
-  const { first, config } = resumed ? resumedConfigs(runFolder(options.run), options) : newConfig(options)
+  const { first, config } = resumed
+    ? resumedConfigs(runFolder(options.run ?? ''), options)
+    : await newConfig(options)
   for (const named of [first, config]) await loadRules(named)
   const run = options.run ?? (options.dryRun ? newRunId() : claimedRunId())
   const folder = runFolder(run)
@@ -131,8 +133,8 @@ function claimedRunId(): string {
 /** The config that a log begins with, and the one that holds now: in a fork they differ. */
 type Configs = { readonly first: Config; readonly config: Config }
 
-function newConfig({ config: file, set }: StartOptions): Configs {
-  const config = loadConfig({ file, set, env: process.env })
+async function newConfig({ config: file, set }: StartOptions): Promise<Configs> {
+  const config = await openConfig({ file, set, env: process.env })
   return { first: config, config }
 }
 

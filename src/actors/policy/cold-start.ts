@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Environment, Task } from '../../environments/port.ts'
+import type { Task } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
 import type { BackendChoice } from '../../models/local/backend/backend.ts'
 import { openLocalModel } from '../../models/local/model.ts'
 import { type PresetName, presetConfig } from '../../models/local/presets.ts'
@@ -14,10 +15,10 @@ import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import { supervise } from '../learner/supervise.ts'
-import { type Codec, codecOf } from '../rollout/packing.ts'
-import { alfworldExpert, demonstrate } from './demonstrations.ts'
+import { type Codec, codecOf, viewOf } from '../rollout/packing.ts'
+import { demonstrate } from './demonstrations.ts'
 import { type Demonstration, demonstrationSample } from './samples.ts'
-import { alfworldWords } from './vocabulary.ts'
+import { vocabularyOf } from './vocabulary.ts'
 
 export type PolicyColdStart = {
   readonly preset: PresetName
@@ -34,7 +35,7 @@ export type PolicyColdStart = {
 
 export type ColdStartResources = {
   /** Where the tasks come from; one episode of each is demonstrated. */
-  readonly environment: Environment
+  readonly opened: OpenSetting
   readonly tasks: readonly Task[]
   /** Folder in which finished models are kept, e.g. `.cache/cold-start`. */
   readonly cache: string
@@ -50,7 +51,7 @@ export type PolicyStart = {
   readonly cached: boolean
   /** Share of the demonstrations that reached the goal; null where nothing was demonstrated. */
   readonly expertSuccess: number | null
-  /** Mean loss of the last updates; null where the model was there already. */
+  /** Mean loss of the last updates; null where the model was there already, or nothing was demonstrated. */
   readonly loss: number | null
 }
 
@@ -60,18 +61,18 @@ const VERSION = 1
 /** Makes the model, or finds it in the cache. */
 export async function coldStartPolicy(
   options: PolicyColdStart,
-  { environment, tasks, cache, backend, blasThreads, report = () => {} }: ColdStartResources,
+  { opened, tasks, cache, backend, blasThreads, report = () => {} }: ColdStartResources,
 ): Promise<PolicyStart> {
-  const words = alfworldWords()
+  const vocabulary = await vocabularyOf(opened, tasks, options)
   const folder = join(
     cache,
-    `policy-${digest({ VERSION, options, words, tasks: tasks.map(({ id }) => id) })}`,
+    `policy-${digest({ VERSION, options, ...vocabulary, tasks: tasks.map(({ id }) => id) })}`,
   )
   if (existsSync(join(folder, 'config.json')))
     return { folder, cached: true, expertSuccess: null, loss: null }
-  const tokenizer = trainWordTokenizer({ words })
+  const tokenizer = trainWordTokenizer(vocabulary)
   const { size, encode } = createTokenizer(tokenizer)
-  const codec = codecOf(encode)
+  const codec = codecOf(encode, viewOf(opened))
   const { preset, contextTokens, updates, batch, learningRate, tokenBudget, seed } = options
   const model = await openLocalModel({
     config: presetConfig(preset, { vocabSize: size, contextTokens, endToken: codec.end }),
@@ -82,32 +83,36 @@ export async function coldStartPolicy(
     blasThreads,
   })
   try {
-    const demonstrations = demonstrationStream(environment, tasks, codec, options)
-    const loss = await supervise(
-      model,
-      demonstrations.upTo,
-      { updates, batch, learningRate, tokenBudget, seed: seedOf(seed, 'supervise') },
-      (done, { loss }) => report(`cold start: update ${done} of ${updates}, loss ${loss.toFixed(3)}`),
-    )
+    const demonstrations = demonstrationStream(opened, tasks, codec, options)
+    const loss =
+      demonstrations &&
+      (await supervise(
+        model,
+        demonstrations.upTo,
+        { updates, batch, learningRate, tokenBudget, seed: seedOf(seed, 'supervise') },
+        (done, { loss }) => report(`cold start: update ${done} of ${updates}, loss ${loss.toFixed(3)}`),
+      ))
     const partial = `${folder}.partial`
     await model.save(partial)
     // Moments of imitation are no moments of RL.
     await rm(join(partial, 'optimizer.safetensors'), { force: true })
     await rm(folder, { recursive: true, force: true })
     await rename(partial, folder)
-    return { folder, cached: false, expertSuccess: demonstrations.success(), loss }
+    return { folder, cached: false, expertSuccess: demonstrations?.success() ?? null, loss }
   } finally {
     await model.close()
   }
 }
 
-/** Samples that are made as they are needed: demonstrating goes on in this thread while the model learns in its own. */
+/** Null without an expert: then the model begins as it is drawn. Samples are made as they are needed: demonstrating goes on in this thread while the model learns in its own. */
 function demonstrationStream(
-  environment: Environment,
+  opened: OpenSetting,
   tasks: readonly Task[],
   codec: Codec,
   { expertNoise, maxSteps, contextTokens, seed }: PolicyColdStart,
 ) {
+  const { setting, environment } = opened
+  if (!setting.expert) return null
   const samples: ReturnType<typeof demonstrationSample>[] = []
   let successes = 0
   return {
@@ -118,7 +123,7 @@ function demonstrationStream(
       const made: (Demonstration & { readonly outcome: number })[] = await demonstrate(
         environment,
         tasks.slice(samples.length, wanted),
-        alfworldExpert,
+        (first) => setting.expert!(environment, first),
         { noise: expertNoise, maxSteps, seed, from: samples.length },
       )
       for (const demonstration of made) {

@@ -1,6 +1,7 @@
 import type { Config } from '../../config.ts'
-import { openEnvironment } from '../../environments/open.ts'
-import type { Environment, Task } from '../../environments/port.ts'
+import { openSetting } from '../../environments/open.ts'
+import type { Task } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
 
 /** Far from any seed that a person would choose. */
 const DEMONSTRATION_SEED = 1_000_000_007
@@ -8,12 +9,12 @@ const DEMONSTRATION_SEED = 1_000_000_007
 /** What a cold start imitates on: tasks of its own where tasks are generated, else those of the training split. */
 export async function demonstrationTasks(
   config: Config,
-  environment: Environment,
+  opened: OpenSetting,
   count: number,
-): Promise<{ readonly environment: Environment; readonly tasks: readonly Task[] }> {
+): Promise<OpenSetting & { readonly tasks: readonly Task[] }> {
   if (config.environment.source === 'data')
-    return { environment, tasks: repeated(await environment.tasks('train'), count) }
-  const own = await openEnvironment({
+    return { ...opened, tasks: repeated(await opened.environment.tasks('train'), count) }
+  const own = await openSetting({
     ...config,
     environment: {
       ...config.environment,
@@ -22,7 +23,7 @@ export async function demonstrationTasks(
       tasks: count,
     },
   })
-  return { environment: own, tasks: repeated(await own.tasks('train'), count) }
+  return { ...own, tasks: repeated(await own.environment.tasks('train'), count) }
 }
 
 /** So many tasks, again from the first where there are fewer. */

@@ -1,26 +1,8 @@
 /** Expert episodes to imitate: with a share of random commands, failures kept. */
-import { expertChoice } from '../../environments/alfworld/expert.ts'
-import { beginKnowledge, type Knowledge, observe } from '../../environments/alfworld/knowledge.ts'
 import type { Environment, Task, Turn } from '../../environments/port.ts'
+import type { Expert } from '../../environments/setting.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 import type { Demonstration } from './samples.ts'
-
-/** Follows one episode and advises on each turn; it knows no more than an agent reads. */
-export type Expert = {
-  readonly advise: (turn: Turn) => string
-  readonly observe: (command: string, turn: Turn) => void
-}
-
-/** ALFWorld's expert for an episode that begins with this turn. */
-export function alfworldExpert(first: Turn): Expert {
-  let knowledge: Knowledge = beginKnowledge(first)
-  return {
-    advise: ({ admissible }) => expertChoice(knowledge, admissible),
-    observe(command, turn) {
-      knowledge = observe(knowledge, command, turn)
-    },
-  }
-}
 
 export type DemonstrationOptions = {
   /** Share of commands drawn at random from the admissible ones: the imitator then speaks well and decides poorly. */
@@ -54,7 +36,7 @@ export async function demonstrate(
       const { turn } = episode
       const isRandom = random.uniform() < noise
       const action = isRandom ? random.pick(turn.admissible) : expert.advise(turn)
-      episode = episode.step(action)
+      episode = await episode.step(action)
       expert.observe(action, episode.turn)
       admissible.push(turn.admissible)
       actions.push(action)

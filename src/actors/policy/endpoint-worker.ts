@@ -1,5 +1,6 @@
 /** The policy behind an endpoint: it acts by prompts. Its weights live there, so nothing is trained here. */
 import type { Config } from '../../config.ts'
+import { type OpenSetting, partOf, type Setting } from '../../environments/setting.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
@@ -11,19 +12,21 @@ import { readPrompt } from '../learner/prompts.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
-import type { OpenedWorker } from '../start.ts'
+import type { OpenedWorker } from '../runtime/worker.ts'
 import type { Acting } from './acting.ts'
 import { policyBatch } from './batch.ts'
 import { free, numbered, promptedActing } from './prompted-acting.ts'
 import { samplingOf } from './sampling.ts'
 import { openServedPolicy } from './served-policy.ts'
 
-const PROMPTS = { numbered: 'alfworld-policy', free: 'alfworld-policy-free' } as const
+/** For settings without prompts of their own. */
+const PROMPTS = { numbered: 'policy', free: 'policy-free' } as const
 
-export function openEndpointPolicy(config: Config, log: LogClient): OpenedWorker {
-  const { policy, environment } = config
+export function openEndpointPolicy(config: Config, { setting }: OpenSetting, log: LogClient): OpenedWorker {
+  const { policy } = config
   const served = openServedPolicy(config, log)
-  const acting = actingOf(environment.name, policy)
+  // Settings that only agents outside play have no acting, and nobody asks.
+  let acting: Acting | undefined
   const invalid = createTally()
 
   /** A fault is of its own rollout alone: the others of the batch get their answers. */
@@ -32,6 +35,7 @@ export function openEndpointPolicy(config: Config, log: LogClient): OpenedWorker
   }
 
   async function actOne(request: ActRequest, signal: AbortSignal): Promise<ActReply> {
+    acting ??= actingOf(setting, policy)
     const turn = acting(request, samplingOf(config, request.evaluation))
     try {
       const [generation] = turn.request
@@ -83,13 +87,11 @@ export function openEndpointPolicy(config: Config, log: LogClient): OpenedWorker
 }
 
 /** How the model is asked: for a program, the number of a command, or a command. */
-function actingOf(
-  environment: Config['environment']['name'],
-  { acting, historySteps }: Config['policy'],
-): Acting {
-  if (environment === 'coding') return promptedPrograms(readPrompt('coding-policy'))
+function actingOf(setting: Setting, { acting, historySteps }: Config['policy']): Acting {
+  const part = partOf(setting, 'acting', 'a policy behind an endpoint')
+  if (part.kind === 'programs') return promptedPrograms(readPrompt(part.prompt))
   const form = acting === 'free' ? 'free' : 'numbered'
-  return promptedActing(readPrompt(PROMPTS[form]), { free, numbered }[form], historySteps)
+  return promptedActing(readPrompt((part.prompts ?? PROMPTS)[form]), { free, numbered }[form], historySteps)
 }
 
 const NO_ANSWER: ActReply = {

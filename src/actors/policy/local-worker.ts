@@ -1,8 +1,7 @@
 /** The policy as a local model: makes its first version, answers which action to take, and trains it. */
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { codingOf } from '../../environments/coding/environment.ts'
-import type { Environment } from '../../environments/port.ts'
+import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { isPreset } from '../../models/local/presets.ts'
@@ -23,19 +22,19 @@ import { updateOptions } from '../learner/update-options.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
-import type { OpenedWorker } from '../start.ts'
+import type { OpenedWorker } from '../runtime/worker.ts'
 import { policyBatch } from './batch.ts'
 import { coldStartPolicy } from './cold-start.ts'
 import { demonstrationTasks } from './demonstration-tasks.ts'
 import { actWith, openLocalActor } from './local-acting.ts'
 import { samplingOf } from './sampling.ts'
 
-export function openLocalPolicy(config: Config, environment: Environment, log: LogClient): OpenedWorker {
+export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
   const { policy } = config
-  const writesPrograms = config.environment.name === 'coding'
+  const acting = partOf(opened.setting, 'acting', 'a local policy')
   const resident = residentModel({
     folderOf: (version) => weightsFolder(log, 'policy', version),
-    open: (folder) => openLocalActor(folder, config),
+    open: (folder) => openLocalActor(folder, config, opened),
   })
 
   async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {
@@ -53,7 +52,7 @@ export function openLocalPolicy(config: Config, environment: Environment, log: L
     const { demonstrations, expertNoise, updates, batch, learningRate } = policy.coldStart
     const preset = policy.model
     if (!isPreset(preset)) return firstVersion(await adoptFolder(preset, log.run, 'policy', 0), { startedMs })
-    const demonstrated = await demonstrationTasks(config, environment, demonstrations)
+    const demonstrated = await demonstrationTasks(config, opened, demonstrations)
     const { contextTokens, training } = policy
     const { tokenBudget } = training
     const settings = { updates, batch, learningRate, contextTokens, tokenBudget, seed }
@@ -62,12 +61,12 @@ export function openLocalPolicy(config: Config, environment: Environment, log: L
       backend: config.backend,
       report: (message: string) => void process.stdout.write(`${message}\n`),
     }
-    if (writesPrograms) {
+    if (acting.kind === 'programs') {
       const { tasks } = demonstrated
       const { folder, loss, cached } = await coldStartPrograms(
         preset,
         { ...settings, noise: expertNoise },
-        { ...resources, coding: codingOf(environment), tasks },
+        { ...resources, coding: acting.of(opened.environment), tasks },
       )
       const timing = { fromCache: cached ? 1 : 0, loss }
       return firstVersion(await adoptFolder(folder, log.run, 'policy', 0), { startedMs, timing })
@@ -86,7 +85,7 @@ export function openLocalPolicy(config: Config, environment: Environment, log: L
         tokenBudget: settings.tokenBudget,
         seed,
       },
-      { ...demonstrated, ...resources },
+      { opened: demonstrated, tasks: demonstrated.tasks, ...resources },
     )
     const checkpoint = await adoptFolder(start.folder, log.run, 'policy', 0)
     const { loss, expertSuccess, cached } = start

@@ -1,6 +1,5 @@
 /** For models that read prompts: the whole episode in words; the answer is the number of an option, or a command. */
-import { parsePlain } from '../../environments/alfworld/views/plain.ts'
-import { parseRlanything } from '../../environments/alfworld/views/rlanything.ts'
+import { parseNumbered, parsePlain } from '../../environments/answers.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { Generation } from '../../models/port.ts'
 import { episodeText, type PromptFile } from '../learner/prompts.ts'
@@ -23,7 +22,7 @@ export type Form = {
 export const numbered: Form = {
   options: (admissible) => admissible.map((command, index) => `${index}) ${command}`).join('\n'),
   read(answer, admissible) {
-    const { command, problem } = parseRlanything(answer, admissible)
+    const { command, problem } = parseNumbered(answer, admissible)
     const invalid = problem?.startsWith('option ') ? 'the option does not exist' : problem
     return { action: command, invalid }
   },

@@ -1,40 +1,50 @@
-/** The closed word list of a small model for ALFWorld, so that no text of its games is spelled by letters. */
-import { typeNames } from '../../environments/alfworld/generator/tables.ts'
-import { sentencesOf, TASK_TYPES } from '../../environments/alfworld/tasks.ts'
-import { judgeWords } from '../reward-model/judging.ts'
+/** What the tokenizer of a small model is made from: the setting's own words, else those of some episodes. */
+import { judgeWords } from '../../environments/causes.ts'
+import type { Task } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
+import { rng, type Seed, seedOf } from '../../random.ts'
+import { viewOf } from '../rollout/packing.ts'
+import { demonstrate } from './demonstrations.ts'
 
-/** Words of goals, commands, compact observations and judgements, frequent ones first. */
-export function alfworldWords(): string[] {
-  const types = [...typeNames.receptacles, ...typeNames.objects].map((name) => name.toLowerCase())
-  const goals = TASK_TYPES.flatMap((type) => sentencesOf({ type, object: '', target: '' }))
-  return [...new Set([...COMMAND_WORDS, ...OBSERVATION_WORDS, ...judgeWords, ...goals, ...types])]
+/** Episodes of random commands whose words are read. */
+const EPISODES = 256
+/** Rarer words are spelled. */
+const MOST_WORDS = 4_000
+
+export type Vocabulary = {
+  /** A closed list, frequent ones first. */
+  readonly words: readonly string[]
+  readonly texts?: readonly string[]
+  readonly maxWords?: number
 }
 
-const COMMAND_WORDS = [
-  'go',
-  'take',
-  'move',
-  'put',
-  'open',
-  'close',
-  'use',
-  'clean',
-  'heat',
-  'cool',
-  'slice',
-].concat(['examine', 'look', 'inventory', 'help', 'in/on', 'to', 'from', 'with'])
+/** Words of goals, commands, observations and judgements; the same for the same tasks and seed. */
+export async function vocabularyOf(
+  opened: OpenSetting,
+  tasks: readonly Task[],
+  { seed, maxSteps }: { readonly seed: Seed; readonly maxSteps: number },
+): Promise<Vocabulary> {
+  const { setting, environment } = opened
+  const judged = setting.judging?.by === 'steps' ? judgeWords(setting.judging.causes) : []
+  const own = setting.acting?.kind === 'choices' ? setting.acting.words?.(environment) : undefined
+  if (own) return { words: [...new Set([...own, ...judged])] }
+  const view = viewOf(opened)
+  const different = [...new Map(tasks.map((task) => [task.id, task])).values()]
+  const played = await demonstrate(environment, different.slice(0, EPISODES), randomly(seed), {
+    noise: 1,
+    maxSteps,
+    seed: seedOf(seed, 'vocabulary'),
+  })
+  const texts = played.flatMap(({ goal, observations, admissible }) => [
+    view.intro(goal, observations[0]),
+    ...observations.slice(1).map(view.observation),
+    ...admissible.flat().map(view.command),
+  ])
+  return { words: judged, texts, maxWords: MOST_WORDS }
+}
 
-const OBSERVATION_WORDS = [
-  'nothing',
-  'closed',
-  'ok',
-  'fail',
-  'plain',
-  'hot',
-  'cold',
-  'sliced',
-  'and',
-  'on',
-  'This',
-  'is',
-]
+/** An expert that is asked for nothing where all commands are random. */
+const randomly = (seed: Seed) => () => ({
+  advise: ({ admissible }: { readonly admissible: readonly string[] }) => rng(seed).pick(admissible),
+  observe() {},
+})

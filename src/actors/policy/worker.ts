@@ -1,24 +1,24 @@
 /** The policy's worker, by what its model is. */
 import type { Config } from '../../config.ts'
-import type { Environment } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import type { OpenedWorker } from '../start.ts'
+import type { OpenedWorker } from '../runtime/worker.ts'
 
 /** Only what the provider needs is loaded: a policy behind an endpoint holds no tensors. */
 export async function openPolicyWorker(
   config: Config,
-  environment: Environment,
+  opened: OpenSetting,
   log: LogClient,
 ): Promise<OpenedWorker> {
   const { provider, acting } = config.policy
-  const writes = environment.name === 'coding'
+  const writes = opened.setting.acting?.kind === 'programs'
   if (provider === 'simulated' && writes)
-    return (await import('../coding/scripted-policy.ts')).openScriptedPolicy(config, environment, log)
+    return (await import('../coding/scripted-policy.ts')).openScriptedPolicy(config, opened, log)
   if (provider === 'local' && acting === (writes ? 'free' : 'choices'))
-    return (await import('./local-worker.ts')).openLocalPolicy(config, environment, log)
+    return (await import('./local-worker.ts')).openLocalPolicy(config, opened, log)
   if (provider === 'openai' && acting !== 'choices')
-    return (await import('./endpoint-worker.ts')).openEndpointPolicy(config, log)
+    return (await import('./endpoint-worker.ts')).openEndpointPolicy(config, opened, log)
   throw new RlError(`policy.provider ${provider} with acting ${acting} is not available`, {
     code: 'config.invalid',
     hint: writes

@@ -9,7 +9,6 @@ import type { LocalModelFace } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import type { Seed } from '../../random.ts'
 import { supervise } from '../learner/supervise.ts'
-import { CAUSE_WORDS, causeOf } from './causes.ts'
 import { type JudgedEpisode, judgeEpisodes } from './judge.ts'
 import { chainSample, type JudgeCodec } from './judging.ts'
 
@@ -76,14 +75,14 @@ export function labelledSamples(
   return episodes.flatMap((episode, e) => {
     const steps = episode.actions.map((action, step) => {
       const label = labels[e][step]
-      const cause = causeOf({
+      const cause = judge.vocabulary.wordFor({
         action,
         earlier: episode.actions.slice(0, step),
         progress: episode.progress[step],
         label,
       })
       return {
-        tokens: judge.choices[CAUSE_WORDS.indexOf(cause)],
+        tokens: judge.choices[judge.words.indexOf(cause)],
         logprobs: [0, 0],
         advantage: weight[label],
       }

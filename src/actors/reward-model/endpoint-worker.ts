@@ -1,6 +1,6 @@
 /** The reward model behind an endpoint: it judges by prompts. Its weights live there, so nothing is trained here. */
 import type { Config } from '../../config.ts'
-import type { Environment } from '../../environments/port.ts'
+import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
@@ -11,27 +11,23 @@ import { updatedEvents } from '../learner/checkpoints.ts'
 import { createTally, endpointCounters, endpointOf, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
-import type { JobContext } from '../runtime/worker.ts'
-import type { OpenedWorker } from '../start.ts'
+import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { judgementAdvantages } from './batch.ts'
-import { isMeasured } from './measured.ts'
+import { isMeasured, progressOf } from './measured.ts'
 import { type Judged, judgeRequests, type PromptedJudging, readJudgement } from './prompted-judge.ts'
 
 /** Trajectories that are judged at a time; the endpoint's own bound is that of its calls. */
 const JOBS_AT_A_TIME = 64
 
-const PROMPTS = { alfworld: 'alfworld-judge', agents: 'agent-judge' } as const
+/** For settings without a prompt of their own. */
+const PROMPT = 'judge'
 
-export function openEndpointJudge(config: Config, environment: Environment, log: LogClient): OpenedWorker {
+export function openEndpointJudge(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
   const { rewardModel, run, policy } = config
-  const { name } = config.environment
-  if (name !== 'alfworld' && name !== 'agents')
-    throw new RlError(`there is no prompt for judges of the environment ${name}`, {
-      code: 'config.invalid',
-      hint: 'use environment.name alfworld or agents',
-    })
+  const { setting } = opened
+  const part = partOf(setting, 'judging', 'a judge behind an endpoint')
   const model = endpointOf(rewardModel, config, run.deadlines.scoringSeconds)
-  const prompt = readPrompt(PROMPTS[name])
+  const prompt = readPrompt(part.prompt ?? PROMPT)
   const { samples, temperature, topP, maxTokens } = rewardModel
   const judging: PromptedJudging = {
     ...{ prompt, samples, temperature, topP, maxTokens },
@@ -55,9 +51,7 @@ export function openEndpointJudge(config: Config, environment: Environment, log:
           judging,
         )
         const judgements = await Promise.all(requests.map((request) => judgeOne(request, signal)))
-        const progress = isMeasured(trajectory, config)
-          ? await environment.progress(task, seed, actions)
-          : null
+        const progress = isMeasured(trajectory, config) ? await progressOf(opened, task, seed, actions) : null
         const judgeMs = Math.round(performance.now() - startedMs)
         return actions.map(
           (_, step): NewEvent => ({

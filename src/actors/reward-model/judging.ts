@@ -4,6 +4,7 @@
  * probability of a good verdict is known from the place of the cause alone. One sequence holds one judgement of every step (a chain); m
  * judgements are m chains, so an episode's prefix is read once a chain, not once a step.
  */
+import { ASK, type Causes, causeWords, VERDICT_WORDS, verdictBehind } from '../../environments/causes.ts'
 import { stableSum } from '../../learning/moments.ts'
 import type { Score } from '../../learning/reward.ts'
 import type { LocalGeneration } from '../../models/local/model.ts'
@@ -16,43 +17,43 @@ import {
   introTokens,
   observationTokens,
 } from '../rollout/packing.ts'
-import { CAUSE_WORDS, type Cause, VERDICT_WORDS, verdictBehind } from './causes.ts'
-
-/** Asks for a judgement. */
-const ASK = '?'
 
 export type JudgeCodec = {
   readonly codec: Codec
   readonly ask: number
-  /** In the order of CAUSE_WORDS. */
+  /** What there is to say of a step, and its words: praises first. */
+  readonly vocabulary: Causes
+  readonly words: readonly string[]
+  /** [words] their tokens. */
   readonly causes: readonly number[]
   readonly good: number
   readonly bad: number
-  /** Every cause with the verdict that follows from it, in the order of CAUSE_WORDS. */
+  /** Every cause with the verdict that follows from it, in the order of the words. */
   readonly choices: readonly (readonly [number, number])[]
 }
 
 /** Needs each cause and verdict to be one token of its own, as in tokenizers that were trained with `judgeWords`. */
-export function judgeCodecOf(codec: Codec): JudgeCodec {
+export function judgeCodecOf(codec: Codec, vocabulary: Causes): JudgeCodec {
   const single = (word: string) => codec.encode(word)[0]
-  const causes = CAUSE_WORDS.map(single)
+  const words = causeWords(vocabulary)
+  const causes = words.map(single)
   const [good, bad] = VERDICT_WORDS.map(single)
   return {
     codec,
+    vocabulary,
+    words,
     ask: single(ASK),
     causes,
     good,
     bad,
-    choices: CAUSE_WORDS.map((word, i) => [causes[i], verdictBehind(word) === 1 ? good : bad] as const),
+    choices: words.map((word, i) => [causes[i], verdictBehind(vocabulary, word) === 1 ? good : bad] as const),
   }
 }
 
-/** Words that a tokenizer must hold for judging. */
-export const judgeWords: readonly string[] = [...CAUSE_WORDS, ...VERDICT_WORDS, ASK]
-
 /** One generated judgement of a step. */
 export type Verdict = {
-  readonly cause: Cause
+  /** One of the vocabulary's words. */
+  readonly cause: string
   readonly score: Score
   /** [2] cause and verdict. */
   readonly tokens: Int32Array
@@ -77,14 +78,14 @@ export function stepTokens({ codec, ask }: JudgeCodec, episode: EpisodeText, ste
  * @param first log-probs of the causes at the judgement's first place
  */
 export function readVerdict(
-  { causes, good, bad }: JudgeCodec,
+  { vocabulary, words, causes, good, bad }: JudgeCodec,
   { tokens, logprobs, top }: Pick<LocalGeneration, 'tokens' | 'logprobs' | 'top'>,
 ): Verdict | null {
-  const cause = CAUSE_WORDS[causes.indexOf(tokens[0])]
+  const cause = words[causes.indexOf(tokens[0])]
   if (tokens.length !== 2 || cause === undefined) return null
-  const score = verdictBehind(cause)
+  const score = verdictBehind(vocabulary, cause)
   if (tokens[1] !== (score === 1 ? good : bad)) return null
-  const praise = top[0].filter(({ token }) => verdictBehind(CAUSE_WORDS[causes.indexOf(token)]) === 1)
+  const praise = top[0].filter(({ token }) => verdictBehind(vocabulary, words[causes.indexOf(token)]) === 1)
   const goodProbability = Math.min(1, stableSum(praise.map(({ logprob }) => Math.exp(logprob))))
   return { cause, score, tokens, logprobs, goodProbability }
 }

@@ -1,12 +1,17 @@
-/** Rollouts of the policy's first version with true progress: what the reward model is started on. */
+/**
+ * Rollouts of the policy's first version with true progress: what the reward model is started on. Where a setting tells none,
+ * every step has the outcome of its rollout for a label.
+ */
 import type { Config } from '../../config.ts'
-import { openEnvironment } from '../../environments/open.ts'
-import type { Environment, Task } from '../../environments/port.ts'
+import { openSetting } from '../../environments/open.ts'
+import type { Task } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 import { actOver } from '../rollout/act-service.ts'
 import { createPlayer } from '../rollout/player.ts'
 import type { LabelledEpisode } from './cold-start.ts'
+import { progressOf } from './measured.ts'
 
 /** Far from any seed that a person would choose, and from that of the demonstrations. */
 const ROLLOUT_SEED = 1_000_000_123
@@ -17,13 +22,17 @@ const LIVE = 128
 /** Plays them against the run's policy workers, in tasks that the run does not train on where tasks are generated. */
 export async function labelledRollouts(
   config: Config,
-  environment: Environment,
+  opened: OpenSetting,
   log: LogClient,
   seed: Seed,
 ): Promise<LabelledEpisode[]> {
   const stepMs = config.run.deadlines.stepSeconds * 1000
-  const { source, tasks } = await tasksFor(config, environment, seed)
-  const player = createPlayer({ environment: source, act: actOver(log, stepMs), actDeadlineMs: stepMs })
+  const { source, tasks } = await tasksFor(config, opened, seed)
+  const player = createPlayer({
+    environment: source.environment,
+    act: actOver(log, stepMs),
+    actDeadlineMs: stepMs,
+  })
   const played = async (task: Task, index: number): Promise<LabelledEpisode | null> => {
     const own = seedOf(seed, 'labelled', index)
     const id = `0/cold-start-${index}/0`
@@ -42,7 +51,9 @@ export async function labelledRollouts(
       },
       task,
     )
-    const progress = await source.progress(task, own, trajectory.actions)
+    const progress = source.setting.progress
+      ? await progressOf(source, task, own, trajectory.actions)
+      : trajectory.actions.map(() => (trajectory.outcome.kind === 'scored' ? trajectory.outcome.value : 0))
     return progress && { ...trajectory, id, goal: task.goal, seed: own, progress }
   }
   const episodes: LabelledEpisode[] = []
@@ -55,20 +66,20 @@ export async function labelledRollouts(
 
 async function tasksFor(
   config: Config,
-  environment: Environment,
+  opened: OpenSetting,
   seed: Seed,
-): Promise<{ readonly source: Environment; readonly tasks: readonly Task[] }> {
+): Promise<{ readonly source: OpenSetting; readonly tasks: readonly Task[] }> {
   const { rollouts } = config.rewardModel.coldStart
   if (config.environment.source === 'data') {
-    const all = rng(seed).shuffle(await environment.tasks('train'))
+    const all = rng(seed).shuffle(await opened.environment.tasks('train'))
     return {
-      source: environment,
+      source: opened,
       tasks: Array.from({ length: rollouts }, (_, index) => all[index % all.length]),
     }
   }
-  const source = await openEnvironment({
+  const source = await openSetting({
     ...config,
     environment: { ...config.environment, seed: config.environment.seed + ROLLOUT_SEED, tasks: rollouts },
   })
-  return { source, tasks: await source.tasks('train') }
+  return { source, tasks: await source.environment.tasks('train') }
 }

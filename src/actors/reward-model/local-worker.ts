@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import type { Environment } from '../../environments/port.ts'
+import { critiqueText, PLAIN_CAUSES } from '../../environments/causes.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
@@ -25,30 +26,31 @@ import { withReference } from '../learner/kl-reference.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { updateOptions } from '../learner/update-options.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../rollout/log-queries.ts'
-import { codecOf } from '../rollout/packing.ts'
-import type { OpenedWorker } from '../start.ts'
+import { codecOf, viewOf } from '../rollout/packing.ts'
+import type { OpenedWorker } from '../runtime/worker.ts'
 import { judgeBatch } from './batch.ts'
-import { critiqueText } from './causes.ts'
 import { coldStartRewardModel } from './cold-start.ts'
 import { type Judgements, judgeEpisodes } from './judge.ts'
 import { judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
-import { isMeasured } from './measured.ts'
+import { isMeasured, progressOf } from './measured.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
 /** Trajectories that are judged at a time. */
 const JOBS_AT_A_TIME = 256
 
-export function openLocalJudge(config: Config, environment: Environment, log: LogClient): OpenedWorker {
+export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
   const { rewardModel } = config
+  const { judging } = opened.setting
+  const causes = judging?.by === 'steps' ? judging.causes : PLAIN_CAUSES
   const tasks = openTaskBook(log)
   const trajectories: TrajectoryBook = trajectoryBook(log)
   const resident = residentModel({ folderOf: (version) => weightsFolder(log, 'reward-model', version), open })
 
   async function open(folder: string) {
     const model = await openLocalModel({ folder, backend: config.backend })
-    return { model, judge: judgeCodecOf(codecOf(model.encode)) }
+    return { model, judge: judgeCodecOf(codecOf(model.encode, viewOf(opened)), causes) }
   }
 
   async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
@@ -84,7 +86,7 @@ export function openLocalJudge(config: Config, environment: Environment, log: Lo
   ): Promise<void> {
     const { model, judge } = await open(policyFolder)
     try {
-      const episodes = await labelledRollouts(config, environment, log, settings.seed)
+      const episodes = await labelledRollouts(config, opened, log, settings.seed)
       const { loss, quality, warning } = await coldStartRewardModel(model, judge, episodes, {
         ...settings,
         tokenBudget: rewardModel.training.tokenBudget,
@@ -142,7 +144,7 @@ export function openLocalJudge(config: Config, environment: Environment, log: Lo
   ): Promise<NewEvent[]> {
     const { rollout, iteration, seed, actions } = trajectory
     const progress = isMeasured(trajectory, config)
-      ? await environment.progress(await tasks.find(task), seed, actions)
+      ? await progressOf(opened, await tasks.find(task), seed, actions)
       : null
     return actions.map((action, step) => ({
       type: 'StepScored',
@@ -156,7 +158,7 @@ export function openLocalJudge(config: Config, environment: Environment, log: Lo
           verdict === null
             ? { critique: '', score: 0, tokensI32: NOTHING, logprobsF32: NOTHING }
             : {
-                critique: critiqueText(verdict.cause, action),
+                critique: critiqueText(causes, verdict.cause, action),
                 score: verdict.score,
                 tokensI32: int32Column(verdict.tokens),
                 logprobsF32: float32Column(verdict.logprobs),

@@ -1,6 +1,9 @@
 import type { Config } from '../../config.ts'
+import type { Task } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { rulesOf } from '../../learning/registry.ts'
+import type { Seed } from '../../random.ts'
 
 /**
  * Whether true progress of a rollout's steps is told beside its verdicts. It costs about as much as judging, so of a training
@@ -13,4 +16,14 @@ export function isMeasured(
   if (purpose === 'evaluation' || rulesOf(config).stepReward.needs === 'progress') return true
   const { measuredRollouts } = config.rewardModel
   return measuredRollouts === null || index < measuredRollouts
+}
+
+/** [actions] true progress of an episode's steps; null where the setting or this episode tells none. */
+export async function progressOf(
+  { setting, environment }: OpenSetting,
+  task: Task,
+  seed: Seed,
+  actions: readonly string[],
+): Promise<Float32Array | null> {
+  return (await setting.progress?.(environment, task, seed, actions)) ?? null
 }

@@ -1,20 +1,21 @@
 /** The reward model's worker, by what its model is. */
 import type { Config } from '../../config.ts'
-import type { Environment } from '../../environments/port.ts'
+import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import type { OpenedWorker } from '../start.ts'
+import type { OpenedWorker } from '../runtime/worker.ts'
 
 /** Only what the provider needs is loaded: a judge behind an endpoint holds no tensors. */
 export async function openRewardModelWorker(
   config: Config,
-  environment: Environment,
+  opened: OpenSetting,
   log: LogClient,
 ): Promise<OpenedWorker> {
   const { mode, provider } = config.rewardModel
-  if (mode !== 'off' && environment.name === 'coding') return openTestWriter(config, environment, log)
+  const judging = mode === 'off' ? null : partOf(opened.setting, 'judging', `rewardModel.mode ${mode}`)
+  if (judging?.by === 'tests') return openTestWriter(config, opened, log)
   if (mode !== 'off' && provider === 'openai')
-    return (await import('./endpoint-worker.ts')).openEndpointJudge(config, environment, log)
+    return (await import('./endpoint-worker.ts')).openEndpointJudge(config, opened, log)
   if (mode !== 'off' && provider !== 'local')
     throw new RlError(`rewardModel.provider ${provider} is not available`, {
       code: 'config.invalid',
@@ -25,29 +26,17 @@ export async function openRewardModelWorker(
       code: 'config.invalid',
       hint: 'use rewardModel.provider openai, or mode off',
     })
-  return (await import('./local-worker.ts')).openLocalJudge(config, environment, log)
+  return (await import('./local-worker.ts')).openLocalJudge(config, opened, log)
 }
 
-/** Of the coding setting: the reward model writes unit tests. */
-async function openTestWriter(
-  config: Config,
-  environment: Environment,
-  log: LogClient,
-): Promise<OpenedWorker> {
+/** The reward model writes unit tests. */
+async function openTestWriter(config: Config, opened: OpenSetting, log: LogClient): Promise<OpenedWorker> {
   switch (config.rewardModel.provider) {
     case 'simulated':
-      return (await import('../coding/scripted-test-writer.ts')).openScriptedTestWriter(
-        config,
-        environment,
-        log,
-      )
+      return (await import('../coding/scripted-test-writer.ts')).openScriptedTestWriter(config, opened, log)
     case 'openai':
-      return (await import('../coding/endpoint-test-writer.ts')).openEndpointTestWriter(
-        config,
-        environment,
-        log,
-      )
+      return (await import('../coding/endpoint-test-writer.ts')).openEndpointTestWriter(config, opened, log)
     case 'local':
-      return (await import('../coding/local-test-writer.ts')).openLocalTestWriter(config, environment, log)
+      return (await import('../coding/local-test-writer.ts')).openLocalTestWriter(config, opened, log)
   }
 }

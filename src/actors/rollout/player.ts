@@ -14,8 +14,8 @@ type Trajectory = EventData<'TrajectoryCompleted'>
 
 export type Played = {
   readonly trajectory: Trajectory
-  /** What its program made of the task's own tests; null where there are none. */
-  readonly tested: EventData<'ProgramTested'> | null
+  /** As it ended, with its outcome. */
+  readonly episode: Episode
 }
 
 export type Player = {
@@ -24,8 +24,8 @@ export type Player = {
    * or `rollout.infra`; such a fault is never an outcome.
    */
   readonly play: (request: Request, task: Task, from?: OpenEpisode) => Promise<Trajectory>
-  /** As `play`, with what the tests of a program say. */
-  readonly playTested: (request: Request, task: Task, from?: OpenEpisode) => Promise<Played>
+  /** As `play`, with the episode itself. */
+  readonly playOut: (request: Request, task: Task, from?: OpenEpisode) => Promise<Played>
   /** Ends all that is being played. */
   readonly stop: () => void
 }
@@ -56,7 +56,7 @@ type Live = {
 export type PlayerOptions = {
   readonly environment: Environment
   readonly act: Act
-  /** How long one tick's answer of the policy may take. */
+  /** How long one tick's answer of the policy may take, and one step of an environment. */
   readonly actDeadlineMs: number
 }
 
@@ -77,7 +77,7 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
     }
   }
 
-  async function playTested(request: Request, task: Task, from?: OpenEpisode): Promise<Played> {
+  async function playOut(request: Request, task: Task, from?: OpenEpisode): Promise<Played> {
     const startedMs = performance.now()
     const { episode, observations, actions } = from ?? (await start(request, task))
     return new Promise((finish, fail) => {
@@ -128,12 +128,13 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
       return
     }
     if (!reply.fits) {
-      end(one, () => one.finish({ trajectory: trajectory(one, 'context'), tested: null }))
+      end(one, () => one.finish({ trajectory: trajectory(one, 'context'), episode: one.episode }))
       return
     }
     record(one, reply)
     try {
-      one.episode = one.episode.step(reply.action)
+      const next = one.episode.step(reply.action)
+      one.episode = next instanceof Promise ? await apart(one, next) : next
     } catch (cause) {
       end(one, () => one.fail(fault('env', `task '${one.task.id}' failed at '${reply.action}'`, cause)))
       return
@@ -148,11 +149,20 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
       one.episode = (await environment.settle?.(one.episode)) ?? one.episode
       one.finish({
         trajectory: trajectory(one, one.episode.turn.ended ?? ended ?? 'step-limit'),
-        tested: tested(one),
+        episode: one.episode,
       })
     } catch (cause) {
       one.fail(fault('infra', `the outcome of task '${one.task.id}' could not be found`, cause))
     }
+  }
+
+  /** A step that takes time is waited for out of the tick, so that it holds up no other episode; then the episode joins again. */
+  async function apart(one: Live, step: Promise<Episode>): Promise<Episode> {
+    live.delete(one)
+    const next = await within(step, actDeadlineMs)
+    live.add(one)
+    void run()
+    return next
   }
 
   function end(one: Live, settle: () => void): void {
@@ -161,8 +171,8 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
   }
 
   return {
-    play: async (request, task, from) => (await playTested(request, task, from)).trajectory,
-    playTested,
+    play: async (request, task, from) => (await playOut(request, task, from)).trajectory,
+    playOut,
     stop: () => stopped.abort(new RlError('the player was stopped', { code: 'rollout.infra' })),
   }
 }
@@ -221,12 +231,17 @@ function trajectory(one: Live, ended: Trajectory['ended']): Trajectory {
   }
 }
 
-function tested({ request, episode }: Live): EventData<'ProgramTested'> | null {
-  if (!episode.tested) return null
-  const { rollout, iteration, purpose, slot, task } = request
-  const { passed, verdicts } = episode.tested
-  const passedU8 = Uint8Array.from(passed, (pass) => (pass ? 1 : 0))
-  return { rollout, iteration, purpose, slot, task, passedU8, verdicts: [...verdicts] }
+/** What a step becomes; rejects where it is not there in time. */
+async function within<T>(step: Promise<T>, deadlineMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${deadlineMs / 1000} s`)), deadlineMs)
+  })
+  try {
+    return await Promise.race([step, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function fault(cause: 'env' | 'infra', message: string, error: unknown): RlError {

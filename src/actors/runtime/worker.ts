@@ -47,3 +47,9 @@ export type Worker = {
   readonly counters?: () => Readonly<Record<string, number>>
   readonly close?: () => Promise<void>
 }
+
+export type OpenedWorker = {
+  readonly worker: Worker
+  /** What people want to know of it, e.g. the model and its backend. */
+  readonly note: string
+}

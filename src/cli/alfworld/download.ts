@@ -30,7 +30,7 @@ recorded in FILE.sha256, and later downloads must agree with it.
       {
         options: {
           file: { type: 'string', default: 'games' },
-          out: { type: 'string', default: join(homedir(), '.cache', 'alfworld') },
+          out: { type: 'string', default: join(homedir(), '.cache/alfworld') },
           sha256: { type: 'string' },
         },
       },

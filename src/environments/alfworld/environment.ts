@@ -1,10 +1,21 @@
 /** ALFWorld behind the `Environment` port: generated rooms, or the games of a folder. */
 import { createHash } from 'node:crypto'
 import { RlError } from '../../errors.ts'
-import { seedOf } from '../../random.ts'
-import type { Environment, Episode, Task, Turn } from '../port.ts'
+import { type Seed, seedOf } from '../../random.ts'
+import type {
+  Environment,
+  ImmediateEpisode,
+  Rewrite,
+  RewriteRequest,
+  Task,
+  Turn,
+  Validation,
+} from '../port.ts'
+import type { CompactView, Expert } from '../setting.ts'
+import { compactCommand, compactIntro, compactObservation } from './compact-view.ts'
 import { type Dataset, type GameEntry, openDataset } from './dataset.ts'
 import { initialState, type State, step } from './engine.ts'
+import { expertChoice } from './expert.ts'
 import { type Game, loadGame } from './game.ts'
 import { parseGameFile, splitTask } from './game-file.ts'
 import {
@@ -16,12 +27,14 @@ import {
   type Shares,
 } from './generator/generate.ts'
 import { type Difficulty, larger, type RoomSize, SIZES } from './generator/size.ts'
+import { beginKnowledge, type Knowledge, observe } from './knowledge.ts'
 import { briefing, rewriteByAnswer } from './language-rewrite.ts'
 import { progressOf } from './progress.ts'
 import { type Recipe, recipeOf, sentenceOfGoal, taskOf } from './recipe.ts'
 import { rewriteGoal, rewrittenGame } from './rewrite.ts'
 import { solve } from './solver.ts'
 import { type Goal, goalOfProblem, sentenceOf } from './tasks.ts'
+import { alfworldWords } from './words.ts'
 
 /** New rooms and goals. In-domain tests use the training's pairs, sizes and shares; ood the unseen fifth of pairs in larger rooms. */
 export type GeneratedSource = {
@@ -58,8 +71,29 @@ export type AlfworldOptions = {
 export const SPLITS = ['train', 'in-domain', 'ood'] as const
 export type Split = (typeof SPLITS)[number]
 
+export interface AlfworldEnvironment extends Environment {
+  reset(task: Task, options: { readonly seed: Seed; readonly maxSteps: number }): Promise<ImmediateEpisode>
+  /** The task in words. */
+  describe(task: Task): Promise<string>
+  rewrite(request: RewriteRequest): Promise<Rewrite>
+  /** Values for the prompt of rewriting by a language model. */
+  briefing(request: RewriteRequest): Promise<Readonly<Record<string, string>>>
+  rewriteAs(request: RewriteRequest, answer: string): Promise<Rewrite>
+  validate(task: Task): Promise<Validation>
+  progress(task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
+  /** Advises on an episode that begins with this turn. */
+  expert(first: Turn): Expert
+  readonly view: CompactView
+  /** The closed word list of a small model. */
+  words(): readonly string[]
+}
+
 /** The environment of text games. Deterministic: tasks follow from the options, episodes from the commands. */
-export function alfworldEnvironment({ source, cachedGames = 256, rewrite }: AlfworldOptions): Environment {
+export function alfworldEnvironment({
+  source,
+  cachedGames = 256,
+  rewrite,
+}: AlfworldOptions): AlfworldEnvironment {
   const dataset = source.kind === 'folder' ? openOnce(source.path) : null
   const games = new Map<string, Promise<Game>>()
   let measured: Promise<unknown> = Promise.resolve()
@@ -81,7 +115,6 @@ export function alfworldEnvironment({ source, cachedGames = 256, rewrite }: Alfw
   }
 
   return {
-    name: 'alfworld',
     tasks: async (split) => {
       return source.kind === 'generated'
         ? generatedTasks(source, knownSplit(split))
@@ -113,6 +146,19 @@ export function alfworldEnvironment({ source, cachedGames = 256, rewrite }: Alfw
         .then(async () => progressOf(await gameFor(task), actions))
       measured = mine.catch(() => {})
       return mine
+    },
+    expert: alfworldExpert,
+    view: { intro: compactIntro, observation: compactObservation, command: compactCommand },
+    words: alfworldWords,
+  }
+}
+
+function alfworldExpert(first: Turn): Expert {
+  let knowledge: Knowledge = beginKnowledge(first)
+  return {
+    advise: ({ admissible }) => expertChoice(knowledge, admissible),
+    observe(command, turn) {
+      knowledge = observe(knowledge, command, turn)
     },
   }
 }
@@ -236,7 +282,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-function episode(task: Task, state: State): Episode {
+function episode(task: Task, state: State): ImmediateEpisode {
   const turn: Turn = {
     observation: state.observation,
     admissible: state.done ? [] : state.admissible,

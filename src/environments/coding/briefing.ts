@@ -13,9 +13,22 @@ const HINTS = {
   easier: 'Leave out one step or condition, or narrow the inputs.',
 } as const
 
+/** What the log says of the programs that a problem was tried with. */
+export type Evidence = {
+  /** How the programs did on each test; absent where none was tested. */
+  readonly tested?: {
+    /** [tests of the task] share of the programs that pass it. */
+    readonly own: readonly number[]
+    /** Tests that the reward model wrote, which may be wrong. */
+    readonly written: readonly { readonly input: string; readonly output: string; readonly share: number }[]
+  }
+  /** What the slot held first, where that is not the task itself. */
+  readonly root?: Task
+}
+
 /** By the placeholders of config/prompts/coding-rewrite.md. */
 export function briefingOf(
-  { direction, tested }: RewriteRequest,
+  { direction, tested }: RewriteRequest & Evidence,
   { tests }: CodingProblem,
   root: string,
 ): Readonly<Record<string, string>> {

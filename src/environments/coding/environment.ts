@@ -8,8 +8,18 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RlError } from '../../errors.ts'
-import type { Environment, Episode, Rewrite, RewriteRequest, Task, Turn, Validation } from '../port.ts'
-import { briefingOf, writtenTask } from './briefing.ts'
+import type { Seed } from '../../random.ts'
+import type {
+  Environment,
+  Episode,
+  ImmediateEpisode,
+  Rewrite,
+  RewriteRequest,
+  Task,
+  Turn,
+  Validation,
+} from '../port.ts'
+import { briefingOf, type Evidence, writtenTask } from './briefing.ts'
 import { candidateProblem, checkCandidate } from './candidate.ts'
 import { type ChooseOptions, type ChosenExecutor, chooseExecutor } from './choose.ts'
 import { type LoadedProblems, loadProblems, skippedLine } from './dataset.ts'
@@ -23,17 +33,6 @@ import { type ParsedTest, parseProgram, parseUnitTest } from './parse.ts'
 import { type CodingProblem, isRunnable, type TestCase } from './problem.ts'
 
 const NAME = 'coding'
-
-/** The coding setting behind an environment of the loop. Errors: `config.invalid` where it is another. */
-export function codingOf(environment: Environment): CodingEnvironment {
-  if (isCoding(environment)) return environment
-  throw new RlError(`programs and unit tests are of the environment coding, not of ${environment.name}`, {
-    code: 'config.invalid',
-    hint: 'use environment.name coding',
-  })
-}
-
-const isCoding = (environment: Environment): environment is CodingEnvironment => environment.name === NAME
 
 export type CodingSource =
   | {
@@ -54,9 +53,23 @@ export type CodingOptions = {
   readonly choose?: ChooseOptions
 }
 
+/** One step: the program. Settled, it knows which of its task's tests the program passes, and how each run ended. */
+export interface CodingEpisode extends ImmediateEpisode {
+  step(action: string): CodingEpisode
+  readonly tested?: { readonly passed: readonly boolean[]; readonly verdicts: readonly string[] }
+}
+
 export interface CodingEnvironment extends Environment {
+  reset(task: Task, options: { readonly seed: Seed; readonly maxSteps: number }): Promise<CodingEpisode>
   /** Runs an ended episode's program; resolves to the episode with its outcome. Rejects with an RlError where no sandbox could run it. */
-  settle(episode: Episode): Promise<Episode>
+  settle(episode: Episode): Promise<CodingEpisode>
+  /** The problem in words. */
+  describe(task: Task): Promise<string>
+  rewrite(request: RewriteRequest): Promise<Rewrite>
+  /** Values for the prompt of rewriting by a language model. */
+  briefing(request: RewriteRequest & Evidence): Promise<Readonly<Record<string, string>>>
+  rewriteAs(request: RewriteRequest, answer: string): Promise<Rewrite>
+  validate(task: Task): Promise<Validation>
   /** The problem of a task. */
   problem(task: Task): Promise<CodingProblem>
   /** The unit test in a reward model's text. */
@@ -117,7 +130,7 @@ export function codingEnvironment({ source, executor, choose }: CodingOptions): 
     })
   }
 
-  async function settle(episode: Episode): Promise<Episode> {
+  async function settle(episode: CodingEpisode): Promise<CodingEpisode> {
     if (!isSubmitted(episode)) return episode
     const of = await problem(episode.task)
     const [grades] = await grade(await open(), [{ problem: of, program: episode.program, tests: of.tests }])
@@ -143,7 +156,7 @@ export function codingEnvironment({ source, executor, choose }: CodingOptions): 
     return typeof rewritten === 'string' ? { refused: rewritten } : { task: familyTask(rewritten) }
   }
 
-  async function rootOf({ task, root }: RewriteRequest): Promise<string> {
+  async function rootOf({ task, root }: RewriteRequest & Evidence): Promise<string> {
     return root && root.id !== task.id ? observationOf(await problem(root)) : 'the present version'
   }
 
@@ -167,7 +180,6 @@ export function codingEnvironment({ source, executor, choose }: CodingOptions): 
   }
 
   return {
-    name: NAME,
     tasks,
     problem,
     settle,
@@ -185,7 +197,6 @@ export function codingEnvironment({ source, executor, choose }: CodingOptions): 
       return openEpisode(task, observationOf(await problem(task)), style)
     },
     describe: async (task) => observationOf(await problem(task)),
-    progress: async () => null,
     async close() {
       if (chosen) await (await chosen).executor.close()
     },
@@ -207,11 +218,11 @@ export function programOf(action: string, style: 'fenced' | 'plain'): string {
   return style === 'plain' && !action.includes('```') ? action : ''
 }
 
-type SubmittedEpisode = Episode & { readonly program: string }
+type SubmittedEpisode = CodingEpisode & { readonly program: string }
 
-const isSubmitted = (episode: Episode): episode is SubmittedEpisode => 'program' in episode
+const isSubmitted = (episode: CodingEpisode): episode is SubmittedEpisode => 'program' in episode
 
-function openEpisode(task: Task, observation: string, style: 'fenced' | 'plain'): Episode {
+function openEpisode(task: Task, observation: string, style: 'fenced' | 'plain'): CodingEpisode {
   const turn: Turn = { observation, admissible: [], done: false, ended: null }
   return { task, turn, steps: 0, step: (action) => submit(task, programOf(action, style)), outcome: () => 0 }
 }
@@ -234,8 +245,8 @@ function submit(task: Task, program: string): SubmittedEpisode {
   return episode
 }
 
-function settledEpisode({ task, steps }: Episode, value: number, grades: readonly Grade[]): Episode {
-  const episode: Episode = {
+function settledEpisode({ task, steps }: Episode, value: number, grades: readonly Grade[]): CodingEpisode {
+  const episode: CodingEpisode = {
     task,
     turn: { observation: '', admissible: [], done: true, ended: value === 1 ? 'goal' : 'step-limit' },
     steps,

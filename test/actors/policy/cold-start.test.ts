@@ -6,13 +6,14 @@ import * as assert from 'uvu/assert'
 import { rateAt, shuffledPasses } from '../../../src/actors/learner/supervise.ts'
 import { choiceActing } from '../../../src/actors/policy/acting.ts'
 import { coldStartPolicy } from '../../../src/actors/policy/cold-start.ts'
-import { alfworldExpert, demonstrate } from '../../../src/actors/policy/demonstrations.ts'
+import { demonstrate } from '../../../src/actors/policy/demonstrations.ts'
 import { demonstrationSample } from '../../../src/actors/policy/samples.ts'
-import { alfworldWords } from '../../../src/actors/policy/vocabulary.ts'
 import type { ActRequest } from '../../../src/actors/rollout/act.ts'
 import { codecOf } from '../../../src/actors/rollout/packing.ts'
 import { compactCommand } from '../../../src/environments/alfworld/compact-view.ts'
 import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
+import { setting } from '../../../src/environments/alfworld/setting.ts'
+import { alfworldWords } from '../../../src/environments/alfworld/words.ts'
 import { readFloat32, readInt32 } from '../../../src/events/columns.ts'
 import { openLocalModel } from '../../../src/models/local/model.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
@@ -23,23 +24,26 @@ const environment = alfworldEnvironment({
   source: { kind: 'generated', seed: 5, counts: { train: 24, 'in-domain': 2, ood: 2 }, size: 'easy' },
 })
 const tokenizer = createTokenizer(trainWordTokenizer({ words: alfworldWords() }))
-const codec = codecOf(tokenizer.encode)
+const codec = codecOf(tokenizer.encode, environment.view)
 
 test('the expert alone succeeds; with noise it fails now and then; the same seed shows the same', async () => {
   const tasks = await environment.tasks('train')
   const show = (noise: number) =>
-    demonstrate(environment, tasks, alfworldExpert, { noise, maxSteps: 20, seed: seedOf(1) })
+    demonstrate(environment, tasks, environment.expert, { noise, maxSteps: 20, seed: seedOf(1) })
   assert.ok((await show(0)).every(({ outcome }) => outcome === 1))
   const noisy = await show(0.8)
   assert.ok(noisy.some(({ outcome }) => outcome < 1))
   assert.equal(await show(0.8), noisy)
   const options = { noise: 0.8, maxSteps: 20, seed: seedOf(1), from: 5 }
-  assert.equal(await demonstrate(environment, tasks.slice(5, 7), alfworldExpert, options), noisy.slice(5, 7))
+  assert.equal(
+    await demonstrate(environment, tasks.slice(5, 7), environment.expert, options),
+    noisy.slice(5, 7),
+  )
 })
 
 test('texts of generated games are words of the vocabulary, and compact commands stay different', async () => {
   const tasks = await environment.tasks('train')
-  const episodes = await demonstrate(environment, tasks, alfworldExpert, {
+  const episodes = await demonstrate(environment, tasks, environment.expert, {
     noise: 0.7,
     maxSteps: 20,
     seed: seedOf(2),
@@ -86,7 +90,7 @@ test('a cold start is made once; acting records the log-probs that training reco
       tokenBudget: 2048,
       seed: seedOf(4),
     }
-    const resources = { environment, tasks, cache, backend: 'auto' as const }
+    const resources = { opened: { setting, environment }, tasks, cache, backend: 'auto' as const }
     const first = await coldStartPolicy(options, resources)
     assert.is(first.cached, false)
     assert.ok(first.loss! > 0)
@@ -112,7 +116,11 @@ test('a cold start is made once; acting records the log-probs that training reco
         seed: seedOf(2),
         evaluation: false,
       }
-      const turn = choiceActing(codecOf(model.encode), 256)(act, { temperature: 1, topP: 1, maxTokens: 24 })
+      const turn = choiceActing(codecOf(model.encode, environment.view), 256)(act, {
+        temperature: 1,
+        topP: 1,
+        maxTokens: 24,
+      })
       const [generation] = await model.generate([turn.request!])
       const reply = turn.reply(generation)
       assert.ok(admissible.includes(reply.action))

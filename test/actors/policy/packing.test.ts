@@ -36,7 +36,11 @@ const ADMISSIBLE = [
 const words = trainWordTokenizer({
   texts: [compactIntro(EPISODE.goal, OBSERVATION), 'closed open ok nothing egg mug take look go'],
 })
-const codec = codecOf(createTokenizer(words).encode)
+const codec = codecOf(createTokenizer(words).encode, {
+  intro: compactIntro,
+  observation: compactObservation,
+  command: compactCommand,
+})
 
 test('observations keep what they tell and nothing else', () => {
   const table = [

@@ -1,11 +1,17 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { alfworldWords } from '../../../src/actors/policy/vocabulary.ts'
-import { CAUSE_WORDS, causeOf, critiqueText, verdictBehind } from '../../../src/actors/reward-model/causes.ts'
 import { coldStartRewardModel, labelledSamples } from '../../../src/actors/reward-model/cold-start.ts'
 import { judgeEpisodes } from '../../../src/actors/reward-model/judge.ts'
 import { chainSample, judgeCodecOf } from '../../../src/actors/reward-model/judging.ts'
 import { codecOf } from '../../../src/actors/rollout/packing.ts'
+import { CAUSES } from '../../../src/environments/alfworld/causes.ts'
+import {
+  compactCommand,
+  compactIntro,
+  compactObservation,
+} from '../../../src/environments/alfworld/compact-view.ts'
+import { alfworldWords } from '../../../src/environments/alfworld/words.ts'
+import { causeWords, critiqueText, verdictBehind } from '../../../src/environments/causes.ts'
 import { openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
@@ -14,8 +20,13 @@ import { seedOf } from '../../../src/random.ts'
 
 const tokenizer = trainWordTokenizer({ words: alfworldWords() })
 const { size, encode } = createTokenizer(tokenizer)
-const codec = codecOf(encode)
-const judge = judgeCodecOf(codec)
+const codec = codecOf(encode, {
+  intro: compactIntro,
+  observation: compactObservation,
+  command: compactCommand,
+})
+const judge = judgeCodecOf(codec, CAUSES)
+const CAUSE_WORDS = causeWords(CAUSES)
 const contextTokens = 160
 
 const OBSERVATION =
@@ -40,12 +51,12 @@ async function tinyModel() {
 test('every cause and verdict is one token', () => {
   assert.is(new Set([...judge.causes, judge.good, judge.bad, judge.ask]).size, CAUSE_WORDS.length + 3)
   assert.ok(CAUSE_WORDS.every((word) => codec.encode(word).length === 1))
-  assert.is(critiqueText('place', 'open cabinet 4'), 'goes to the wrong place: open cabinet 4')
+  assert.is(critiqueText(CAUSES, 'place', 'open cabinet 4'), 'goes to the wrong place: open cabinet 4')
 })
 
 test('causes go with their labels', () => {
   const cause = (action: string, label: -1 | 1, progress = 0, earlier: string[] = []) =>
-    causeOf({ action, earlier, progress, label })
+    CAUSES.wordFor({ action, earlier, progress, label })
   assert.is(cause('go to fridge 1', 1), 'approach')
   assert.is(cause('take egg 1 from fridge 1', 1), 'advance')
   assert.is(cause('look', -1), 'idle')
@@ -79,7 +90,7 @@ test('each step has m judgements; log-probs are those of training; company chang
           assert.ok(Math.abs(scored[t] - sample.logprobs[t]) < 1e-3, `${scored[t]} ${sample.logprobs[t]}`)
       for (const verdict of alone.flat()) {
         const { goodProbability, score, cause, logprobs } = verdict!
-        assert.is(score, verdictBehind(cause))
+        assert.is(score, verdictBehind(CAUSES, cause))
         const own = Math.exp(logprobs[0])
         assert.ok(score === 1 ? goodProbability >= own - 1e-6 : 1 - goodProbability >= own - 1e-6)
         assert.ok(goodProbability > 0 && goodProbability < 1)
@@ -123,7 +134,7 @@ test('cold start: good and bad labels weigh the same, and the judge learns what 
   for (const { tokens, advantages } of samples)
     for (const [t, token] of tokens.entries()) {
       const cause = CAUSE_WORDS[judge.causes.indexOf(token)]
-      if (cause) weights[verdictBehind(cause) === 1 ? 'good' : 'bad'] += advantages[t]
+      if (cause) weights[verdictBehind(CAUSES, cause) === 1 ? 'good' : 'bad'] += advantages[t]
     }
   assert.ok(Math.abs(weights.good - weights.bad) < 1e-3)
   const model = await tinyModel()

@@ -10,7 +10,6 @@ import { canonicalType } from '../../../src/environments/alfworld/generator/tabl
 import { writeGame } from '../../../src/environments/alfworld/generator/write.ts'
 import { withWalkthrough } from '../../../src/environments/alfworld/rewrite.ts'
 import { goalOfProblem, goalOfSentence } from '../../../src/environments/alfworld/tasks.ts'
-import type { Episode } from '../../../src/environments/port.ts'
 import type { RlError } from '../../../src/errors.ts'
 import { seedOf } from '../../../src/random.ts'
 import { FIXTURES } from './games.ts'
@@ -71,7 +70,7 @@ test('an episode is a value, ends at its goal or its limit, and then stays', asy
   assert.is(moved.steps, 1)
   const fork = start.step('nonsense')
   assert.is(fork.turn.observation, 'Nothing happens.')
-  let episode: Episode = moved
+  let episode = moved
   while (!episode.turn.done) episode = episode.step('inventory')
   assert.is(episode.turn.ended, 'step-limit')
   assert.equal(episode.turn.admissible, [])

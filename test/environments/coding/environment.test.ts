@@ -56,7 +56,6 @@ test('generated tasks travel as plain data, validate, and are rewritten to other
     if ('refused' in rewrite) continue
     assert.is.not(rewrite.task.id, task.id)
     assert.equal(await environment.validate(rewrite.task), { ok: true })
-    assert.is(await environment.progress(task, seedOf(1), []), null)
   }
 })
 

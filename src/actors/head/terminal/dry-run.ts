@@ -2,7 +2,8 @@
 import { stringify } from 'yaml'
 import { runFolder } from '../../../broker/connection.ts'
 import { type Config, redact } from '../../../config.ts'
-import { openEnvironment } from '../../../environments/open.ts'
+import { openSetting } from '../../../environments/open.ts'
+import { settingOf } from '../../../environments/settings.ts'
 import { seedOf } from '../../../random.ts'
 import type { StartOptions } from '../../start-options.ts'
 import { backendLine } from './backend-line.ts'
@@ -16,11 +17,11 @@ export async function dryRun(run: string, config: Config, options: StartOptions)
   const backend = await backendLine(config, print)
   for (const line of planLines({ run, folder: runFolder(run), config, resumed: false, options, backend }))
     print(line)
-  if (config.environment.name === 'simulated') {
+  if (settingOf(config.environment)?.simulated) {
     print('  prompts      none: the learner is simulated')
     return 0
   }
-  const environment = await openEnvironment(config)
+  const { environment } = await openSetting(config)
   const tasks = await environment.tasks(config.environment.splits.train)
   for (const [index, task] of tasks.slice(0, PROMPTS).entries()) {
     const { turn } = await environment.reset(task, {

@@ -2,6 +2,7 @@
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
 import type { Config } from '../../../config.ts'
+import { settingOf } from '../../../environments/settings.ts'
 import type { EventData } from '../../../events/catalogue.ts'
 import { openLogReader } from '../../../events/log-reader.ts'
 import { wilson } from '../../../learning/interval.ts'
@@ -80,7 +81,8 @@ function checkpointLines(
 
 /** Whether any of it is made up: then no figure is a measurement. */
 export function isSimulated({ environment, policy, rewardModel }: Config): boolean {
-  return [environment.name, policy.provider, rewardModel.provider].includes('simulated')
+  const { simulated = false } = settingOf(environment) ?? {}
+  return simulated || [policy.provider, rewardModel.provider].includes('simulated')
 }
 
 function headline(end: Ended['end'], run: string, done: number, wanted: number): string {

@@ -13,14 +13,6 @@ export function latest({ first, steps }: History): Moment {
   return steps.length > 0 ? steps[steps.length - 1].after : first
 }
 
-/** A command as a view read it out of an answer. */
-export type ParsedAnswer = {
-  /** What to give to the game; where the answer names no admissible command, the view's fallback. */
-  readonly command: string
-  /** Why the answer itself named no command, so that fallbacks are counted and not hidden; null where it did. */
-  readonly problem: string | null
-}
-
 /** The observation without ALFWorld's welcome line. */
 export function withoutWelcome(observation: string): string {
   return observation.startsWith('-= Welcome') ? observation.split('\n\n').slice(1).join('\n') : observation

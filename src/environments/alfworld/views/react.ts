@@ -1,6 +1,8 @@
 /** The view of ReAct (Yao et al., 2023): one growing text, thoughts among the actions. */
+
+import type { ParsedAnswer } from '../../answers.ts'
 import { NOTHING_HAPPENS } from '../engine.ts'
-import { type History, type ParsedAnswer, withoutWelcome } from './history.ts'
+import { type History, withoutWelcome } from './history.ts'
 
 /** What a thought is answered with. */
 export const THOUGHT_ANSWER = 'OK.'

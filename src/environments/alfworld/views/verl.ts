@@ -1,6 +1,8 @@
 /** The view of verl-agent (GiGPO): the last two steps, and the admissible commands as a quoted list without `help`. */
+
+import type { ParsedAnswer } from '../../answers.ts'
 import { sentenceOf } from '../tasks.ts'
-import { type History, latest, type ParsedAnswer, withoutWelcome } from './history.ts'
+import { type History, latest, withoutWelcome } from './history.ts'
 
 const HISTORY_LENGTH = 2
 

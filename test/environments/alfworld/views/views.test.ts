@@ -1,13 +1,14 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { parsePlain, plainPrompt } from '../../../../src/environments/alfworld/views/plain.ts'
+import { plainPrompt } from '../../../../src/environments/alfworld/views/plain.ts'
 import {
   parseReact,
   reactObservation,
   reactPrompt,
 } from '../../../../src/environments/alfworld/views/react.ts'
-import { parseRlanything, rlanythingPrompt } from '../../../../src/environments/alfworld/views/rlanything.ts'
+import { rlanythingPrompt } from '../../../../src/environments/alfworld/views/rlanything.ts'
 import { parseVerl, verlPrompt } from '../../../../src/environments/alfworld/views/verl.ts'
+import { parseNumbered, parsePlain } from '../../../../src/environments/answers.ts'
 import { playExpert, roomOf } from '../play.ts'
 
 test('rlanything: history, numbered options, and an answer in a box', () => {
@@ -17,23 +18,23 @@ test('rlanything: history, numbered options, and an answer in a box', () => {
   assert.not.ok(user.content.includes('Welcome'))
   assert.is(user.content.match(/^you took action: /gm)?.length, history.steps.length)
   const { admissible } = history.first
-  assert.equal(parseRlanything('go on \\boxed{1} no, \\boxed{ 2 }', admissible), {
+  assert.equal(parseNumbered('go on \\boxed{1} no, \\boxed{ 2 }', admissible), {
     command: admissible[2],
     problem: null,
   })
-  assert.equal(parseRlanything('', admissible), { command: admissible[0], problem: 'there is no box' })
-  assert.equal(parseRlanything('\\boxed{look', admissible), {
+  assert.equal(parseNumbered('', admissible), { command: admissible[0], problem: 'there is no box' })
+  assert.equal(parseNumbered('\\boxed{look', admissible), {
     command: admissible[0],
     problem: 'the box is not closed',
   })
-  assert.equal(parseRlanything('\\boxed{look}', admissible), {
+  assert.equal(parseNumbered('\\boxed{look}', admissible), {
     command: admissible[0],
     problem: 'the box holds no number',
   })
-  const beyond = parseRlanything('\\boxed{999}', admissible)
+  const beyond = parseNumbered('\\boxed{999}', admissible)
   assert.is(beyond.command, admissible[admissible.length - 1])
   assert.match(beyond.problem ?? '', /option 999 does not exist/)
-  assert.match(parseRlanything('\\boxed{-3}', admissible).problem ?? '', /option -3/)
+  assert.match(parseNumbered('\\boxed{-3}', admissible).problem ?? '', /option -3/)
 })
 
 test('plain: the admissible commands stand at the end, and one of them is the answer', () => {

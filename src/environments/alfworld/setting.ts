@@ -1,0 +1,42 @@
+/** ALFWorld as a setting: text games about a household, generated or real. The engine is loaded by who opens it. */
+import { defineSetting } from '../setting.ts'
+import { folderCounts, generatedCounts } from '../source.ts'
+import { CAUSES } from './causes.ts'
+import type { AlfworldEnvironment } from './environment.ts'
+
+/** Games kept ready: some 100 kB each. */
+const CACHED_GAMES = 1024
+
+export const setting = defineSetting<AlfworldEnvironment>({
+  name: 'alfworld',
+  summary: 'text games about a household, generated or real (ALFWorld)',
+  async open(config) {
+    const { source, data, seed, difficulty } = config.environment
+    const { alfworldEnvironment } = await import('./environment.ts')
+    return alfworldEnvironment({
+      source:
+        source === 'data'
+          ? { kind: 'folder', path: data ?? '', counts: folderCounts(config) }
+          : { kind: 'generated', seed, counts: generatedCounts(config), size: difficulty },
+      cachedGames: CACHED_GAMES,
+    })
+  },
+  acting: {
+    kind: 'choices',
+    view: ({ view }) => view,
+    words: (environment) => environment.words(),
+    prompts: { numbered: 'alfworld-policy', free: 'alfworld-policy-free' },
+  },
+  judging: { by: 'steps', causes: CAUSES, prompt: 'alfworld-judge' },
+  rewriting: {
+    rewrite: (environment, request) => environment.rewrite(request),
+    validate: (environment, task) => environment.validate(task),
+    language: {
+      prompts: { rewrite: 'alfworld-rewrite', failure: 'alfworld-failure' },
+      brief: (environment, request) => environment.briefing(request),
+      read: (environment, request, answer) => environment.rewriteAs(request, answer),
+    },
+  },
+  expert: (environment, first) => environment.expert(first),
+  progress: (environment, task, seed, actions) => environment.progress(task, seed, actions),
+})

@@ -1,0 +1,50 @@
+/** Programs against tests as a setting. What runs them is loaded by who opens it. */
+import { defineSetting } from '../setting.ts'
+import { generatedCounts } from '../source.ts'
+import type { CodingEnvironment, CodingEpisode } from './environment.ts'
+
+/** Highest level of generated problems. */
+const LEVELS = { easy: 2, medium: 4, hard: 9 } as const
+
+const of = (environment: CodingEnvironment) => environment
+
+export const setting = defineSetting<CodingEnvironment>({
+  name: 'coding',
+  summary: 'Python programs and unit tests, run against one another in a sandbox',
+  check({ rewardModel, learning }, refuse) {
+    if (rewardModel.mode !== 'off' && rewardModel.judging !== 'group')
+      refuse(
+        'rewardModel.judging',
+        `'${rewardModel.judging}' is not for the environment coding`,
+        'use group: unit tests are run on all programs of a task',
+      )
+    if (learning.reward === 'progress')
+      refuse('learning.reward', "'progress' is not known of programs", 'use outcome or integrated')
+  },
+  async open(config) {
+    const { source, data, seed, difficulty } = config.environment
+    const { codingEnvironment } = await import('./environment.ts')
+    return codingEnvironment({
+      source:
+        source === 'data'
+          ? { kind: 'files', paths: [data ?? ''] }
+          : { kind: 'generated', seed, counts: generatedCounts(config), maxLevel: LEVELS[difficulty] },
+    })
+  },
+  acting: {
+    kind: 'programs',
+    prompt: 'coding-policy',
+    of,
+    tested: ({ tested }: CodingEpisode) => tested ?? null,
+  },
+  judging: { by: 'tests', prompt: 'coding-test', of },
+  rewriting: {
+    rewrite: (environment, request) => environment.rewrite(request),
+    validate: (environment, task) => environment.validate(task),
+    language: {
+      prompts: { rewrite: 'coding-rewrite', failure: null },
+      brief: (environment, request, evidence) => environment.briefing({ ...request, ...evidence }),
+      read: (environment, request, answer) => environment.rewriteAs(request, answer),
+    },
+  },
+})

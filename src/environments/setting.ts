@@ -1,0 +1,139 @@
+/**
+ * A setting: an environment with all that the loop can do with it. Each environment exports one. What it can do stands in parts,
+ * each absent or present as a whole; whoever needs a part asks for it (`partOf`) and never for a name.
+ */
+import type { z } from 'zod'
+import type { Config } from '../config/schema.ts'
+import { RlError } from '../errors.ts'
+import type { Seed } from '../random.ts'
+import type { Causes } from './causes.ts'
+import type { Evidence } from './coding/briefing.ts'
+import type { CodingEnvironment } from './coding/environment.ts'
+import type { Environment, Episode, Rewrite, RewriteRequest, Task, Turn, Validation } from './port.ts'
+
+/** Told of a key whose value does not fit; never returns. */
+export type Refuse = (path: string, message: string, hint: string) => never
+
+/** Functions are methods, so that a setting of a special environment is one of `Environment` as well. */
+export interface Setting<E extends Environment = Environment, Section = unknown> {
+  /** One word; what tasks, `environment.name` and messages call it. */
+  readonly name: string
+  /** One line for people. */
+  readonly summary: string
+  /** Its own keys, each with a default and a description; absent where those of every setting do. `z` is zod. */
+  config?(zod: typeof z): z.ZodRawShape
+  /** What no key's schema alone can say. */
+  check?(config: Config, refuse: Refuse): void
+  /** @param section its own keys, with defaults */
+  open(config: Config, section: Section): E | Promise<E>
+  /** How a model acts here. Without it only agents outside do. */
+  readonly acting?: Choosing<E> | Programs<E>
+  /** How a reward model judges. */
+  readonly judging?: StepJudging | TestJudging<E>
+  /** Harder and easier tasks. */
+  readonly rewriting?: Rewriting<E>
+  /** A teacher for the first version of a policy; it knows no more than an agent reads. */
+  expert?(environment: E, first: Turn): Expert
+  /** True progress of each step of an episode (the setting's definition), in order of the actions; null where it cannot tell. */
+  progress?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
+  /** Rollouts, verdicts and rewrites are made by formulas (src/actors/simulated): no figure of it is a measurement. */
+  readonly simulated?: true
+}
+
+/** An action is one of the admissible commands. */
+export interface Choosing<E extends Environment = Environment> {
+  readonly kind: 'choices'
+  /** The texts as a small model reads them; absent: as they are. */
+  view?(environment: E): CompactView
+  /** Every word that a small model meets, frequent ones first; absent: read off some episodes. */
+  words?(environment: E): readonly string[]
+  /** Prompt files for models behind endpoints; absent: those for any setting. */
+  readonly prompts?: { readonly numbered: string; readonly free: string }
+}
+
+/** Short forms of an episode's texts. Different commands must keep different forms. */
+export type CompactView = {
+  readonly intro: (goal: string, observation: string) => string
+  readonly observation: (observation: string) => string
+  readonly command: (command: string) => string
+}
+
+/** An action is the text of a program, which is run. */
+export interface Programs<E extends Environment = Environment> {
+  readonly kind: 'programs'
+  readonly prompt: string
+  of(environment: E): CodingEnvironment
+  /** Which of its task's own tests a settled episode's program passes, and how each run ended; null where none was run. */
+  tested(episode: Episode): Tested | null
+}
+
+export type Tested = { readonly passed: readonly boolean[]; readonly verdicts: readonly string[] }
+
+/** Each step has verdicts of its own. */
+export type StepJudging = {
+  readonly by: 'steps'
+  /** For local judges. */
+  readonly causes: Causes
+  /** Prompt file for judges behind endpoints; absent: the one for any setting. */
+  readonly prompt?: string
+}
+
+/** The reward model writes unit tests, and each is a vote on every program of a task. */
+export interface TestJudging<E extends Environment = Environment> {
+  readonly by: 'tests'
+  readonly prompt: string
+  of(environment: E): CodingEnvironment
+}
+
+export interface Rewriting<E extends Environment = Environment> {
+  /** A changed task by the setting's own rules; proven valid. */
+  rewrite(environment: E, request: RewriteRequest): Promise<Rewrite>
+  /** Whether the task can be solved and is not solved at its start. */
+  validate(environment: E, task: Task): Promise<Validation>
+  readonly language?: LanguageRewriting<E>
+}
+
+/** Rewriting by a language model. */
+export interface LanguageRewriting<E extends Environment = Environment> {
+  /** `failure`: sums up one failed rollout; null where the judge's complaints do. */
+  readonly prompts: { readonly rewrite: string; readonly failure: string | null }
+  /** What the model is to know, by the placeholders of the prompt. `evidence` where judging goes by tests. */
+  brief(
+    environment: E,
+    request: RewriteRequest,
+    evidence: Evidence | null,
+  ): Promise<Readonly<Record<string, string>>>
+  /** The task that an answer names, proven as one of `rewrite` is, or why it is refused. */
+  read(environment: E, request: RewriteRequest, answer: string): Promise<Rewrite>
+}
+
+/** Follows one episode and advises on each turn. */
+export type Expert = {
+  readonly advise: (turn: Turn) => string
+  readonly observe: (action: string, turn: Turn) => void
+}
+
+/** An open environment with its setting. */
+export type OpenSetting<E extends Environment = Environment> = {
+  readonly setting: Setting<E>
+  readonly environment: E
+}
+
+/** Says what types cannot infer by themselves: the environment that the parts get, and the section that `open` gets. */
+export function defineSetting<E extends Environment, Shape extends z.ZodRawShape = Record<never, never>>(
+  setting: Setting<E, z.output<z.ZodObject<Shape>>> & { config?(zod: typeof z): Shape },
+): Setting<E, z.output<z.ZodObject<Shape>>> {
+  return setting
+}
+
+type Part = 'acting' | 'judging' | 'rewriting' | 'expert' | 'progress'
+
+/** A part of a setting, for one who cannot do without it. Error: `setting.lacks`. */
+export function partOf<P extends Part>(setting: Setting, part: P, neededBy: string): NonNullable<Setting[P]> {
+  const found = setting[part]
+  if (found) return found
+  throw new RlError(`the setting '${setting.name}' has no ${part}, which ${neededBy} needs`, {
+    code: 'setting.lacks',
+    hint: 'docs/environments.md says what each part is',
+  })
+}

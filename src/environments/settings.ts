@@ -1,0 +1,47 @@
+/** The settings that there are: ours by name, and those of modules that the config names. */
+import { RlError } from '../errors.ts'
+import { loadUserModule } from '../user-module.ts'
+import { setting as agents } from './agents.ts'
+import { setting as alfworld } from './alfworld/setting.ts'
+import { setting as coding } from './coding/setting.ts'
+import type { Setting } from './setting.ts'
+import { setting as simulated } from './simulated.ts'
+import { userSetting } from './user-setting.ts'
+
+export const OUR_SETTINGS: readonly Setting[] = [alfworld, coding, agents, simulated]
+
+/** Modules whose setting this process has loaded, by what the config calls them. */
+const loaded = new Map<string, Setting>()
+
+/** What a config says of its setting. */
+export type SettingName = { readonly name: string; readonly module: string | null }
+
+/** The setting, as far as this process has it: a module's must have been loaded before. */
+export function settingOf({ name, module }: SettingName): Setting | undefined {
+  return module === null ? OUR_SETTINGS.find((one) => one.name === name) : loaded.get(module)
+}
+
+/** Whether the setting is one of ours: its keys then stand in the section `environment` itself. */
+export function isOurs(setting: Setting): boolean {
+  return OUR_SETTINGS.includes(setting)
+}
+
+/** The setting, its module loaded where it is one. Errors: `setting.unknown`, `setting.broken` (with file and field), those of `loadUserModule`. */
+export async function loadSetting(named: SettingName): Promise<Setting> {
+  const known = settingOf(named)
+  if (known) return known
+  const { name, module } = named
+  if (module === null)
+    throw new RlError(`there is no setting '${name}'`, {
+      code: 'setting.unknown',
+      hint: `ours are ${OUR_SETTINGS.map((one) => one.name).join(', ')}; environment.module names another's`,
+    })
+  const { file, exports } = await loadUserModule(module, 'environment.module')
+  const setting = userSetting(exports.setting, file)
+  if (OUR_SETTINGS.some((one) => one.name === setting.name))
+    throw new RlError(`${file}: setting.name: '${setting.name}' is that of a setting of ours`, {
+      code: 'setting.broken',
+    })
+  loaded.set(module, setting)
+  return setting
+}

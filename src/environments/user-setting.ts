@@ -1,0 +1,171 @@
+/**
+ * A setting of somebody else's, checked where it meets the rest: when its module is loaded, and whatever its environment gives
+ * when it is played. A mistake names the file and the field, e.g. `mine.ts: tasks('train')[3].goal: expected string`.
+ */
+import { z } from 'zod'
+import { RlError } from '../errors.ts'
+import type { Environment, Episode, Task } from './port.ts'
+import type { Setting } from './setting.ts'
+
+const fn = z.custom((value) => typeof value === 'function', 'expected a function')
+
+/** What can be seen of a setting without calling it. */
+const settingSchema = z.strictObject({
+  name: z.string().regex(/^[a-z][a-z0-9-]*$/, 'expected small letters, digits and -'),
+  summary: z.string(),
+  config: fn.optional(),
+  check: fn.optional(),
+  open: fn,
+  acting: z
+    .strictObject({
+      kind: z.literal('choices'),
+      view: fn.optional(),
+      words: fn.optional(),
+      prompts: z.strictObject({ numbered: z.string(), free: z.string() }).optional(),
+    })
+    .optional(),
+  judging: z
+    .strictObject({
+      by: z.literal('steps'),
+      causes: z.strictObject({
+        praises: z.record(z.string(), z.string()),
+        complaints: z.record(z.string(), z.string()),
+        wordFor: fn,
+      }),
+      prompt: z.string().optional(),
+    })
+    .optional(),
+  rewriting: z
+    .strictObject({
+      rewrite: fn,
+      validate: fn,
+      language: z
+        .strictObject({
+          prompts: z.strictObject({ rewrite: z.string(), failure: z.string().nullable() }),
+          brief: fn,
+          read: fn,
+        })
+        .optional(),
+    })
+    .optional(),
+  expert: fn.optional(),
+  progress: fn.optional(),
+})
+
+const environmentSchema = z.looseObject({
+  tasks: fn,
+  reset: fn,
+  settle: fn.optional(),
+  close: fn.optional(),
+})
+
+const json = z.json()
+const taskSchema = z.strictObject({
+  id: z.string().min(1).max(256),
+  environment: z.string(),
+  kind: z.string().min(1).max(256),
+  goal: z.string(),
+  recipe: z.record(z.string(), json),
+})
+
+const episodeSchema = z.looseObject({
+  turn: z.looseObject({
+    observation: z.string(),
+    admissible: z.array(z.string()),
+    done: z.boolean(),
+    ended: z.enum(['goal', 'step-limit', 'gave-up']).nullable(),
+  }),
+  steps: z.int().nonnegative(),
+  step: fn,
+  outcome: fn,
+})
+
+/** @param found what the module `file` exports as `setting`. Error: `setting.broken`. */
+export function userSetting(found: unknown, file: string): Setting {
+  check(settingSchema, found, `${file}: setting`)
+  const setting = found as Setting
+  const open = async (...given: Parameters<Setting['open']>): Promise<Environment> => {
+    const environment = await setting.open(...given)
+    check(environmentSchema, environment, `${file}: open()`)
+    return checkedEnvironment(setting.name, environment, file)
+  }
+  return { ...setting, open }
+}
+
+/** The environment itself, but for what it gives of tasks and episodes: parts of the setting get what they know. */
+function checkedEnvironment(name: string, environment: Environment, file: string): Environment {
+  const own = new WeakMap<Episode, Episode>()
+
+  function checkedEpisode(episode: Episode, where: string): Episode {
+    check(episodeSchema, episode, where)
+    const { task, turn, steps } = episode
+    const checked: Episode = {
+      ...{ task, turn, steps },
+      step(action) {
+        const next = episode.step(action)
+        const after = `${file}: step('${action.slice(0, 40)}')`
+        return next instanceof Promise
+          ? next.then((one) => checkedEpisode(one, after))
+          : checkedEpisode(next, after)
+      },
+      outcome() {
+        const value = episode.outcome()
+        check(z.number().min(0).max(1), value, `${file}: outcome()`)
+        return value
+      },
+    }
+    own.set(checked, episode)
+    return checked
+  }
+
+  const checked: Environment = {
+    async tasks(split) {
+      const tasks = await environment.tasks(split)
+      const where = `${file}: tasks('${split}')`
+      check(z.array(z.unknown()), tasks, where)
+      const ids = new Set<string>()
+      for (const [index, task] of tasks.entries()) {
+        check(taskSchema, task, `${where}[${index}]`)
+        const wrong =
+          task.environment !== name
+            ? `environment: '${task.environment}' is not the setting's name ('${name}')`
+            : ids.has(task.id)
+              ? `id: '${task.id}' stands twice`
+              : null
+        if (wrong !== null) throw broken(`${where}[${index}].${wrong}`)
+        ids.add(task.id)
+      }
+      return tasks
+    },
+    async reset(task, options) {
+      return checkedEpisode(await environment.reset(task, options), `${file}: reset()`)
+    },
+    ...(environment.settle
+      ? {
+          settle: async (episode: Episode) =>
+            checkedEpisode(await environment.settle!(own.get(episode) ?? episode), `${file}: settle()`),
+        }
+      : {}),
+  }
+  return Object.assign(Object.create(environment) as Environment, checked)
+}
+
+/** A rewritten task must be as those of a split. Error: `setting.broken`. */
+export function checkTask(task: Task, where: string): void {
+  check(taskSchema, task, where)
+}
+
+function check(schema: z.ZodType, value: unknown, where: string): void {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return
+  const [{ path, message }] = parsed.error.issues
+  const field = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
+  throw broken(`${where}${field}: ${message}`)
+}
+
+function broken(message: string): RlError {
+  return new RlError(message, {
+    code: 'setting.broken',
+    hint: 'docs/environments.md says what an environment gives; testEnvironment of rlanything/testing tries all of it',
+  })
+}

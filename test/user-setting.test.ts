@@ -1,0 +1,97 @@
+/** A setting that is not ours, from a file outside of this project, through the whole loop: trained, judged, rewritten, replayed, shown. */
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { runFolder } from '../src/broker/connection.ts'
+import { digestOf } from '../src/events/digest.ts'
+import { openLogReader } from '../src/events/log-reader.ts'
+import { replay } from '../src/replay/replay.ts'
+import { eventsBelow } from './support/logged.ts'
+import { startHead, startProcess } from './support/processes.ts'
+import { temporaryFolder } from './support/run.ts'
+
+const root = temporaryFolder()
+const eventsOf = eventsBelow(root)
+const file = join(root, 'nim.ts')
+copyFileSync('test/environments/nim.ts', file)
+
+const SETTINGS = [
+  `environment.module=${file}`,
+  'environment.nim.most=9',
+  'environment.tasks=12',
+  'environment.maxSteps=8',
+  'environment.tasksPerIteration=4',
+  'environment.rolloutsPerTask=4',
+  'environment.minGroupSize=2',
+  'policy.contextTokens=128',
+  'policy.coldStart.demonstrations=64',
+  'policy.coldStart.updates=40',
+  'rewardModel.coldStart.rollouts=32',
+  'rewardModel.coldStart.updates=20',
+  'rewardModel.accuracyRange=[0, 1]',
+  'adaptation.low=0.4',
+  'adaptation.high=0.6',
+  'adaptation.evidence=point',
+  'evaluation.splits=[in-domain]',
+  'evaluation.tasks=6',
+  'run.iterations=3',
+  'run.evaluateEvery=3',
+  'run.heartbeatSeconds=0.5',
+]
+
+async function rl(...words: string[]): Promise<string> {
+  const command = startProcess(['src/rl.ts', ...words], { RL_RUNS: root })
+  assert.is(await command.status, 0, command.output())
+  return command.output()
+}
+
+test('three iterations: both models learn, steps are judged in its words, tasks are rewritten by its rules', async () => {
+  const head = startHead(root, 'nim', SETTINGS)
+  assert.is(await head.status, 0, head.output())
+  const tasks = eventsOf('nim', ['TaskAdded'])
+  assert.ok(tasks.every(({ data }) => data.task.environment === 'nim'))
+  const learned = eventsOf('nim', ['PolicyUpdated', 'RewardModelUpdated']).filter(
+    ({ data }) => data.version > 0 && data.checkpoint !== null,
+  )
+  assert.ok(learned.length >= 3, `${learned.length} updates`)
+  const critiques = eventsOf('nim', ['StepScored']).flatMap(({ data }) =>
+    data.judgements.map(({ critique }) => critique.split(':')[0]),
+  )
+  assert.ok(critiques.includes('leaves the other a way to win'))
+  assert.ok(eventsOf('nim', ['StepScored']).some(({ data }) => data.progress !== null))
+  const proposed = eventsOf('nim', ['TaskProposed'])
+  assert.ok(proposed.length > 0)
+  for (const { data } of proposed) assert.is(data.rewriter.name, 'nim')
+})
+
+test('it replays to its digest, and rl shows it', async () => {
+  const log = openLogReader(runFolder('nim', root).log)
+  try {
+    const { difference, completed, digests } = replay(log)
+    assert.is(difference, null)
+    assert.ok(completed)
+    assert.is(digests.replayed, digests.logged)
+  } finally {
+    log.close()
+  }
+  assert.match(await rl('projections', 'nim', 'show'), /accuracy/)
+  assert.match(await rl('status', 'nim'), /nim/)
+  const [{ data }] = eventsOf('nim', ['TrajectoryCompleted']).filter(({ data }) => data.purpose === 'train')
+  assert.match(await rl('whatif', `nim/${data.rollout}`, '--from', '0', '-n', '2'), /causal credit/)
+})
+
+test('another run with the same config and seed has the same events', async () => {
+  const head = startHead(root, 'again', SETTINGS)
+  assert.is(await head.status, 0, head.output())
+  assert.is(digestOf(eventsOf('again')), digestOf(eventsOf('nim')))
+})
+
+test('a mistake in its keys is told with the key, as one in ours', async () => {
+  const head = startHead(root, 'mistyped', [...SETTINGS, 'environment.nim.moost=3'])
+  assert.is(await head.status, 1)
+  assert.match(head.output(), /--set environment\.nim\.moost: unknown key 'environment\.nim\.moost'/)
+  assert.match(head.output(), /did you mean 'environment\.nim\.most'\?/)
+})
+
+test.run()
