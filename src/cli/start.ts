@@ -37,6 +37,8 @@ async function run(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${options}\n`)
     return 0
   }
+  // What a run writes is its owner's alone.
+  process.umask(0o077)
   if (options.role === 'head') {
     const { startHead } = await import('../actors/head/start.ts')
     return startHead(options)

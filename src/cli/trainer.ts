@@ -23,6 +23,7 @@ docs/external-trainers.md shows the same in Python.`,
       argv,
     )
     const run = required('--run', values.run)
+    process.umask(0o077)
     const bus = await connectBus({ ...addressOf(run, values.nats ?? null, 'policy-worker'), name: 'trainer' })
     const log = connectLog({ bus, run, actor: 'policy/trainer' })
     try {

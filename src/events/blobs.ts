@@ -4,7 +4,6 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -15,6 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RlError } from '../errors.ts'
+import { makePrivateFolder, syncNames } from '../platform/files.ts'
 import type { BlobRef } from './codec.ts'
 
 export type BlobStore = {
@@ -46,7 +46,7 @@ export function sha256Of(bytes: Uint8Array): string {
 
 /** `parents`: the blob folders of the runs that this one was forked from, which are only read. */
 export function openBlobStore(folder: string, parents: readonly string[] = []): BlobStore {
-  const pathIn = (root: string, sha256: string) => join(root, sha256.slice(0, 2), sha256)
+  const pathIn = (root: string, sha256: string) => join(root, sha256.slice(0, 2), checkDigest(sha256))
   const find = (sha256: string) =>
     [folder, ...parents].map((root) => pathIn(root, sha256)).find((path) => existsSync(path))
 
@@ -63,9 +63,9 @@ export function openBlobStore(folder: string, parents: readonly string[] = []): 
 
   function begin(ref: BlobRef): BlobWriter {
     const path = pathIn(folder, ref.sha256)
-    mkdirSync(dirname(path), { recursive: true })
+    makePrivateFolder(dirname(path))
     const part = `${path}.${randomUUID()}.part`
-    const file = openSync(part, 'wx')
+    const file = openSync(part, 'wx', 0o600)
     const hash = createHash('sha256')
     let written = 0
     const discard = () => {
@@ -87,6 +87,7 @@ export function openBlobStore(folder: string, parents: readonly string[] = []): 
         fsyncSync(file)
         closeSync(file)
         renameSync(part, path)
+        syncNames(dirname(path))
       },
       discard,
     }
@@ -119,6 +120,12 @@ export function openBlobStore(folder: string, parents: readonly string[] = []): 
     },
     has: (sha256) => find(sha256) !== undefined,
   }
+}
+
+/** The digest itself, or an error: it becomes a path. */
+function checkDigest(sha256: string): string {
+  if (/^[0-9a-f]{64}$/.test(sha256)) return sha256
+  throw new RlError(`${JSON.stringify(sha256).slice(0, 80)} is no SHA-256`, { code: 'blob.bad-digest' })
 }
 
 function corrupt(sha256: string): RlError {

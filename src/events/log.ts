@@ -3,10 +3,11 @@
  * hash is SHA-256 over the hash before it, its position and its body, so no byte can change unseen.
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync, statfsSync } from 'node:fs'
+import { statfsSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { RlError } from '../errors.ts'
+import { makePrivateFile, makePrivateFolder } from '../platform/files.ts'
 import { type CheckedEvent, checkEvent } from './codec.ts'
 import { type LogReader, openLogReader, type ParentLink, readerOf } from './log-reader.ts'
 import { checkRunId } from './subjects.ts'
@@ -91,7 +92,7 @@ const INSERT =
 /** Opens the log of a run for writing, and makes it where there is none. Errors: `log.locked`, `log.other-run`. */
 export function openLog(path: string, options: LogOptions): EventLog {
   checkRunId(options.run)
-  mkdirSync(dirname(path), { recursive: true })
+  makePrivateFile(path)
   const releaseLock = takeWriterLock(join(dirname(path), 'writer.lock'))
   try {
     return openLocked(path, options, releaseLock)
@@ -225,8 +226,9 @@ export function forkLog(
       )
     const own = first && checkEvent(first, run)
     const folder = dirname(resolve(path))
-    mkdirSync(folder, { recursive: true })
+    makePrivateFolder(folder)
     const release = takeWriterLock(join(folder, 'writer.lock'))
+    makePrivateFile(path)
     const db = new Database(path)
     try {
       db.pragma(`page_size = ${FORK_PAGE_BYTES}`)

@@ -1,9 +1,11 @@
 /** One writer a log. The lock is a file lock of the operating system, held by SQLite: it dies with the process, however that ends. */
 import Database from 'better-sqlite3'
 import { RlError } from '../errors.ts'
+import { makePrivateFile } from '../platform/files.ts'
 
 /** Takes the lock, or fails at once where another process (or another log object of this one) holds it. Returns its release. */
 export function takeWriterLock(path: string): () => void {
+  makePrivateFile(path)
   const lock = new Database(path, { timeout: 0 })
   try {
     lock.pragma('journal_mode = DELETE')

@@ -4,9 +4,10 @@ import { type Machine, THIS_MACHINE } from './machine.ts'
 
 /**
  * Waits for the program and, in the background, for the end of standard input, which is a pipe from this process: the
- * pipe ends with the process, even after SIGKILL, and then the program is killed.
+ * pipe ends with the process, even after SIGKILL, and then the program is killed. What it writes is its owner's alone.
  */
 const SHELL_GUARD = `
+umask 077
 exec 3<&0
 "$@" 3<&- </dev/null &
 program=$!

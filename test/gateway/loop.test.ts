@@ -35,7 +35,7 @@ const started: Started[] = []
 const keys: string[] = [secret, gatewayToken]
 /** The broker's token stands where its server and its clients read it, for the owner alone. */
 let brokerPassword = ''
-const BROKER_FILES = /broker\/nats\.conf$|connection\.json$/
+const BROKER_FILES = /credentials\/policy-worker\.json|broker\/nats\.conf/
 
 function start(words: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
   const one = startProcess(words, env)

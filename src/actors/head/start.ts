@@ -11,6 +11,7 @@ import { openLogReader } from '../../events/log-reader.ts'
 import { startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { loadRules } from '../../learning/registry.ts'
+import { makePrivateFolder } from '../../platform/files.ts'
 import { startActor } from '../runtime/actor.ts'
 import { ROLLOUT_WORK } from '../runtime/work.ts'
 import type { StartOptions } from '../start-options.ts'
@@ -117,12 +118,12 @@ function newRunId(): string {
 
 /** A new id whose folder is this run's alone: heads that start within a second get different ones. */
 function claimedRunId(): string {
-  mkdirSync(runsFolder(), { recursive: true })
+  makePrivateFolder(runsFolder())
   const id = newRunId()
   for (let count = 1; ; count++) {
     const run = count === 1 ? id : `${id}-${count}`
     try {
-      mkdirSync(runFolder(run).folder)
+      mkdirSync(runFolder(run).folder, { mode: 0o700 })
       return run
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error

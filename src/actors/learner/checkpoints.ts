@@ -1,13 +1,14 @@
 /** Checkpoints of a run: one Hugging Face folder a version, and which of them holds a version's weights. */
 import { existsSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
-import { join } from 'node:path'
+import { isAbsolute, join, relative } from 'node:path'
 import { runFolder } from '../../broker/connection.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { readModelFolder, weightsDigest } from '../../models/local/checkpoint.ts'
 import type { TrainableModel, UpdateMetrics } from '../../models/port.ts'
+import { syncFolder } from '../../platform/files.ts'
 import { readEvents } from '../rollout/log-queries.ts'
 
 export type ModelRole = 'policy' | 'reward-model'
@@ -20,11 +21,19 @@ export function checkpointPath(role: ModelRole, version: number): string {
   return `checkpoints/${role}/${String(version).padStart(5, '0')}`
 }
 
+/** Errors: `model.bad-path` where the path leads out of the run's folder: events of older versions could name any. */
 export function checkpointFolder(run: string, { path }: Pick<Checkpoint, 'path'>): string {
-  return join(runFolder(run).folder, path)
+  const { folder } = runFolder(run)
+  const inner = join(folder, path)
+  if (isAbsolute(path) || relative(folder, inner).split(/[\\/]/)[0] === '..')
+    throw new RlError(`the checkpoint ${JSON.stringify(path)} lies outside of run '${run}'`, {
+      code: 'model.bad-path',
+      hint: 'look who appended it: rl log RUN show',
+    })
+  return inner
 }
 
-/** Writes the model's weights (and optimiser state) as a version of its role. */
+/** Writes the model's weights (and optimiser state) as a version of its role: on disk when this returns. */
 export async function saveCheckpoint(
   model: TrainableModel,
   run: string,
@@ -32,7 +41,10 @@ export async function saveCheckpoint(
   version: number,
 ): Promise<Checkpoint> {
   const path = checkpointPath(role, version)
-  return { path, sha256: await model.save(checkpointFolder(run, { path })) }
+  const folder = checkpointFolder(run, { path })
+  const sha256 = await model.save(folder)
+  syncFolder(folder)
+  return { path, sha256 }
 }
 
 /** Copies a finished model folder as a version of a role. */
@@ -45,12 +57,13 @@ export async function adoptFolder(
   const path = checkpointPath(role, version)
   const own = checkpointFolder(run, { path })
   await cp(folder, own, { recursive: true })
+  syncFolder(own)
   return { path, sha256: await weightsDigest(await readModelFolder(own)) }
 }
 
 /**
  * The folder with the weights of a version: its own, or where weights did not change that of an earlier one. A version from
- * before a fork lies with the run that made it.
+ * before a fork lies with the run that made it. Errors: `model.corrupt` where its weights are not those of the event.
  */
 export async function checkpointOf(
   log: LogClient,
@@ -64,13 +77,20 @@ export async function checkpointOf(
       code: 'model.no-checkpoint',
     })
   const { checkpoint } = found.data
-  return { folder: checkpointFolder(found.run, checkpoint), sha256: checkpoint.sha256 }
+  const folder = checkpointFolder(found.run, checkpoint)
+  if ((await weightsDigest(await readModelFolder(folder))) !== checkpoint.sha256)
+    throw new RlError(`the weights in ${folder} are not those of ${role} version ${found.data.version}`, {
+      code: 'model.corrupt',
+      hint: 'restore the folder from a copy of the run',
+    })
+  return { folder, sha256: checkpoint.sha256 }
 }
 
 /** The folder with a version's weights; that of a version 0 which this run has just made and not told yet. */
 export async function weightsFolder(log: LogClient, role: ModelRole, version: number): Promise<string> {
   const own = checkpointFolder(log.run, { path: checkpointPath(role, version) })
-  if (version === 0 && existsSync(own)) return own
+  const [told] = await log.positionsOf([`${UPDATED[role]}/${version}`])
+  if (version === 0 && told === null && existsSync(own)) return own
   return (await checkpointOf(log, role, version)).folder
 }
 

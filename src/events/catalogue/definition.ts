@@ -33,6 +33,11 @@ export const seed = z.tuple([z.int().min(0).max(0xffffffff), z.int().min(0).max(
 /** Little-endian binary column; the field's name ends with its element type (I32, F32, U8). */
 export const column: z.ZodType<Uint8Array> = z.instanceof(Uint8Array)
 export const blob = z.strictObject({ sha256, bytes: count })
+/** A folder within a run's: names joined by `/`, none of which leads out of it. */
+export const innerPath = z
+  .string()
+  .max(512)
+  .regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/)
 /** Successes among n rollouts. */
 export const tally = z.strictObject({ successes: count, n: count })
 /** Figures by name. */

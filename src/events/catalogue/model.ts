@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { blob, count, define, metrics, name, seed, sha256, timing } from './definition.ts'
+import { blob, count, define, innerPath, metrics, name, seed, sha256, timing } from './definition.ts'
 
 const update = z.strictObject({
   iteration: count,
@@ -7,7 +7,7 @@ const update = z.strictObject({
   /** Null for the first version: the cold start. */
   parentVersion: count.nullable(),
   /** Digest of the weights and their folder within that of the run that this event is of; null where weights did not change or live elsewhere. */
-  checkpoint: z.strictObject({ sha256, path: z.string() }).nullable(),
+  checkpoint: z.strictObject({ sha256, path: innerPath }).nullable(),
   /** Rollouts whose tokens were trained on, in the order of the batch; unit tests bear names such as `3/train-00012/test-4`. */
   trainedOn: z.array(name),
   samples: count,
@@ -51,7 +51,7 @@ export const modelEvents = {
       role: z.enum(['policy', 'reward-model']),
       version: count,
       sha256,
-      path: z.string(),
+      path: innerPath,
     }),
     key: (data) => `CheckpointSealed/${data.role}/${data.version}`,
     reproducible: true,
@@ -67,7 +67,7 @@ export const modelEvents = {
       version: count,
       parentVersion: count,
       /** The parent's weights where they lie in a run's folder: whose run, and the path within it. */
-      parent: z.strictObject({ run: name, sha256, path: z.string() }).nullable(),
+      parent: z.strictObject({ run: name, sha256, path: innerPath }).nullable(),
       /** Layout of the file: docs/external-trainers.md. */
       format: z.literal('rl-batch/1'),
       /** The batch, to be had by `blob.get` or from the run's folder. */
@@ -97,7 +97,7 @@ export const modelEvents = {
       /** Under which the servers know it; no name is ever used twice. */
       name,
       kind: z.enum(['lora', 'model']),
-      checkpoint: z.strictObject({ sha256, path: z.string() }),
+      checkpoint: z.strictObject({ sha256, path: innerPath }),
       replicas: z.array(replica).min(1),
       /** The version whose weights answer from now on: this one, or an earlier one. */
       serving: count,
