@@ -1,6 +1,6 @@
 /** Getting programs into the cache folder: a pinned release by its SHA-256, or a Debian package unpacked but not installed. */
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   chmodSync,
   copyFileSync,
@@ -125,10 +125,10 @@ export async function unpackDebianPackages(
   })
 }
 
-/** Copies a file (following links) whole or not at all. */
+/** Copies a file (following links) whole or not at all; of several at once the last one stays. */
 export function copyInto(source: string, target: string, mode: number): void {
   mkdirSync(dirname(target), { recursive: true })
-  const part = `${target}.${process.pid}.part`
+  const part = `${target}.${randomUUID()}.part`
   copyFileSync(source, part)
   chmodSync(part, mode)
   renameSync(part, target)

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -11,12 +11,14 @@ test('a server that is nowhere is looked for without changing anything', () => {
   assert.is(lookForNatsServer({ cache, folders: [cache] }), null)
 })
 
-test('set-up gets the server into the cache, or says what to run by hand', async () => {
+test('set-up, twice at once, gets the server into the cache, or says what to run by hand', async () => {
   const cache = temporaryFolder()
   const steps: string[] = []
   try {
-    const found = await findNatsServer({ cache, folders: [], onStep: (step) => steps.push(step) })
-    assert.is(found.path, join(cache, 'bin', 'nats-server'))
+    const options = { cache, folders: [], onStep: (step: string) => steps.push(step) }
+    for (const found of await Promise.all([findNatsServer(options), findNatsServer(options)]))
+      assert.is(found.path, join(cache, 'bin', 'nats-server'))
+    assert.equal(readdirSync(join(cache, 'bin')), ['nats-server'])
     assert.is(lookForNatsServer({ cache, folders: [] })?.from, 'cache')
   } catch (error) {
     assert.instance(error, RlError)
