@@ -17,7 +17,7 @@ import type { Role } from '../events/envelope.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
 import { connectBus } from '../events/nats/connect.ts'
 import { type User, workerOf } from '../events/users.ts'
-import { loadRules } from '../learning/registry.ts'
+import { loadUserParts } from '../user-parts.ts'
 import { deciderOf } from './deciders.ts'
 import { PARENT_PIPE } from './head/children.ts'
 import { readEvents } from './rollout/log-queries.ts'
@@ -43,7 +43,7 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
   // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
   try {
     const { first, config } = await configsOf(log)
-    for (const named of [first, config]) await loadRules(named)
+    for (const named of [first, config]) await loadUserParts(named)
     const { worker, note } = await openWorker(role, config, log)
     const actor = await startActor({
       role,

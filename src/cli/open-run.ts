@@ -1,14 +1,14 @@
 import { runFolder } from '../broker/connection.ts'
 import { loggedConfig } from '../config.ts'
 import { type LogReader, openLogReader } from '../events/log-reader.ts'
-import { loadRules } from '../learning/registry.ts'
+import { loadUserParts } from '../user-parts.ts'
 
-/** The log of a run, with the user's own rules loaded that its configs name: what decided in it can be asked again. */
+/** The log of a run, with the user's own rules and projections loaded that its configs name: what decided in it can be asked again. */
 export async function openRun(run: string): Promise<LogReader> {
   const log = openLogReader(runFolder(run).log)
   try {
     for (const { data } of log.events({ types: ['RunStarted'] }))
-      if ('config' in data) await loadRules(loggedConfig(data.config))
+      if ('config' in data) await loadUserParts(loggedConfig(data.config))
     return log
   } catch (error) {
     log.close()

@@ -1,11 +1,15 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { runFolder } from '../broker/connection.ts'
+import { loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
-import { type LogReader, openLogReader } from '../events/log-reader.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { startsOf } from '../events/starts.ts'
 import { wilson } from '../learning/interval.ts'
 import { PROJECTIONS } from '../projections/all.ts'
-import { catchUp, clearProjections, openProjections } from '../projections/projection.ts'
+import { type KeptProjections, openKept } from '../projections/kept.ts'
+import { clearProjections, type Projection } from '../projections/projection.ts'
+import { projectionsOf } from '../projections/registry.ts'
 import {
   type Agreement,
   accuracyRows,
@@ -17,6 +21,7 @@ import {
   unitTestRows,
 } from '../projections/views.ts'
 import { type Command, parseCommandLine, printJson } from './command.ts'
+import { openRun } from './open-run.ts'
 
 const VIEWS = {
   accuracy: accuracyRows,
@@ -32,7 +37,7 @@ type View = keyof typeof VIEWS
 export const command: Command = {
   summary: 'figures of a run, as they follow from its log',
   help: `
-rl projections RUN show [VIEW...] [--json]   ${Object.keys(VIEWS).join(', ')}
+rl projections RUN show [VIEW...] [--json]   ${Object.keys(VIEWS).join(', ')}, and your own by their names
 rl projections RUN rebuild [--json]          throws the tables away and folds the whole log again
 
 Accuracies come with n and a 95 % interval (Wilson); n counts rollouts with an outcome.
@@ -45,18 +50,15 @@ Accuracies come with n and a 95 % interval (Wilson); n counts rollouts with an o
     const [run, action = 'show', ...views] = positionals
     if (run === undefined || (action !== 'show' && action !== 'rebuild'))
       throw new RlError('expected a run and show or rebuild', { code: 'cli.usage', hint: 'see --help' })
-    for (const view of views) if (!Object.hasOwn(VIEWS, view)) throw unknownView(view)
-    const { log: path, projections: file } = runFolder(run)
-    const log = openLogReader(path)
+    const { projections: file } = runFolder(run)
+    const log = await openRun(run)
     try {
-      if (action === 'rebuild') rebuild(log, file, values.json ?? false)
-      else
-        show(
-          log,
-          file,
-          views.length > 0 ? (views as View[]) : (Object.keys(VIEWS) as View[]),
-          values.json ?? false,
-        )
+      const users = projectionsOf(loggedConfig(startsOf(log).last.data.config))
+      const known = [...Object.keys(VIEWS), ...users.map(({ name }) => name)]
+      for (const view of views) if (!known.includes(view)) throw unknownView(view, known)
+      const json = values.json ?? false
+      if (action === 'rebuild') rebuild(log, file, users, json)
+      else show(log, file, users, views.length > 0 ? views : known, json)
     } finally {
       log.close()
     }
@@ -64,41 +66,82 @@ Accuracies come with n and a 95 % interval (Wilson); n counts rollouts with an o
   },
 }
 
-function rebuild(log: LogReader, file: string, json: boolean): void {
+function rebuild(log: LogReader, file: string, users: readonly Projection[], json: boolean): void {
   const db = new Database(file, { timeout: 5000 })
   try {
-    const before = existsSync(file) ? openProjections(db, PROJECTIONS).digests() : {}
-    clearProjections(db, PROJECTIONS)
-    const projections = openProjections(db, PROJECTIONS)
+    const before = existsSync(file) ? openKept(db, users).digests() : {}
+    clearProjections(db, [...PROJECTIONS, ...users])
+    const projections = openKept(db, users)
     const started = performance.now()
-    const events = catchUp(projections, log)
+    const events = projections.catchUp(log)
     const seconds = (performance.now() - started) / 1000
     const digests = projections.digests()
-    if (json) {
-      printJson({ run: log.run, position: projections.position(), events, seconds, before, digests })
-      return
+    if (json) printJson({ run: log.run, position: projections.position(), events, seconds, before, digests })
+    else {
+      print(`${events} events in ${seconds.toFixed(2)} s, up to position ${projections.position()}`)
+      for (const [name, digest] of Object.entries(digests))
+        print(`${name.padEnd(16)} ${digest.slice(0, 16)}${before[name] === digest ? ' as before' : ''}`)
     }
-    print(`${events} events in ${seconds.toFixed(2)} s, up to position ${projections.position()}`)
-    for (const [name, digest] of Object.entries(digests))
-      print(`${name.padEnd(16)} ${digest.slice(0, 16)}${before[name] === digest ? ' as before' : ''}`)
+    tellFailed(projections)
   } finally {
     db.close()
   }
 }
 
-function show(log: LogReader, file: string, views: readonly View[], json: boolean): void {
+function show(
+  log: LogReader,
+  file: string,
+  users: readonly Projection[],
+  views: readonly string[],
+  json: boolean,
+): void {
   const db = new Database(file, { timeout: 5000 })
   try {
-    catchUp(openProjections(db, PROJECTIONS), log)
+    const projections = openKept(db, users)
+    projections.catchUp(log)
     for (const view of views) {
-      if (json) printJson({ run: log.run, view, ...asObject(VIEWS[view](db)) })
-      else print(`${view}\n${FORMATS[view](db)}\n`)
+      const own = users.find(({ name }) => name === view)
+      if (json)
+        printJson({ run: log.run, view, ...(own ? ownRows(db, own) : asObject(VIEWS[view as View](db))) })
+      else print(`${view}\n${own ? ownText(db, own) : FORMATS[view as View](db)}\n`)
     }
+    tellFailed(projections)
   } finally {
     db.close()
   }
 }
 
+/** All rows of a user's projection, by table, in order of their keys. */
+function ownRows(db: Database.Database, { tables }: Projection): { tables: Record<string, unknown[]> } {
+  return {
+    tables: Object.fromEntries(
+      tables.map(({ name, key }) => [
+        name,
+        db.prepare(`SELECT * FROM ${name} ORDER BY ${key.join(', ')}`).all(),
+      ]),
+    ),
+  }
+}
+
+function ownText(db: Database.Database, projection: Projection): string {
+  const { tables } = ownRows(db, projection)
+  return projection.tables
+    .map(({ name, fresh }) => {
+      const columns = Object.keys(fresh)
+      const rows = (tables[name] as Record<string, string | number | null>[]).map((row) =>
+        columns.map((column) => row[column] ?? '-'),
+      )
+      return `${name === projection.name ? '' : `${name}\n`}${table(columns, rows)}`
+    })
+    .join('\n')
+}
+
+function tellFailed({ failed }: KeptProjections): void {
+  for (const [name, reason] of failed)
+    process.stderr.write(`rl: the projection '${name}' has failed and stands where it stood: ${reason}\n`)
+}
+
+/** A list of rows as an object, for --json. */
 function asObject(rows: unknown): object {
   return Array.isArray(rows) ? { rows } : (rows as object)
 }
@@ -267,9 +310,9 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-function unknownView(view: string): RlError {
+function unknownView(view: string, known: readonly string[]): RlError {
   return new RlError(`there is no view '${view}'`, {
     code: 'cli.usage',
-    hint: `there are ${Object.keys(VIEWS).join(', ')}`,
+    hint: `there are ${known.join(', ')}`,
   })
 }

@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { startBroker } from '../broker/broker.ts'
 import { addressFromEnvironment, type RunFolder, runFolder } from '../broker/connection.ts'
+import { loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { connectBus } from '../events/nats/connect.ts'
+import { startsOf } from '../events/starts.ts'
+import { projectionsOf } from '../projections/registry.ts'
 import { expectationOf, readExpectation, surprise, writeExpectation } from '../replay/expectation.ts'
 import { type Digests, keptDigests, openRebuild } from '../replay/projections.ts'
 import { publishAgain } from '../replay/publish.ts'
@@ -78,13 +81,14 @@ function range({ from, until }: Values) {
 
 function compare(log: LogReader, folder: RunFolder, values: Values): number {
   const started = performance.now()
-  const rebuild = openRebuild()
+  const users = projectionsOf(loggedConfig(startsOf(log).last.data.config))
+  const rebuild = openRebuild(users)
   try {
     const batch = wholeNumber('--batch', values.batch, 1)
     const result = replay(log, { ...range(values), batch, onBatch: rebuild.apply })
     const seconds = (performance.now() - started) / 1000
     const projections = rebuild.digests()
-    const kept = values.until === undefined ? keptDigests(folder.projections, log) : null
+    const kept = values.until === undefined ? keptDigests(folder.projections, log, users) : null
     const given = expectationOf(result, projections)
     const file = join(folder.folder, 'replay.json')
     if (values.accept) writeExpectation(file, given)

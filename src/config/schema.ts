@@ -415,6 +415,13 @@ const log = section({
   keepFreeMegabytes: count.default(512).describe('The run pauses when less disk space is left.'),
 }).describe('The event log.')
 
+const projections = section({
+  modules: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('Paths or packages of modules with projections of your own; shown by `rl projections`.'),
+}).describe('Tables that follow from the log.')
+
 const simulation = section({
   policyAccuracy: share
     .default(0.5)
@@ -440,6 +447,7 @@ export const configSchema = z.strictObject({
     .default('auto')
     .describe('Tensor backend: `auto`, or one that must be used, e.g. `wasm`.'),
   log,
+  projections,
   simulation,
 })
 

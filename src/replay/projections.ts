@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
-import { PROJECTIONS } from '../projections/all.ts'
-import { catchUp, openProjections } from '../projections/projection.ts'
+import { openKept } from '../projections/kept.ts'
+import type { Projection } from '../projections/projection.ts'
 
 export type Digests = Readonly<Record<string, string>>
 
@@ -17,11 +17,11 @@ export type Rebuild = {
 }
 
 /** All projections in memory, from the first event on. */
-export function openRebuild(): Rebuild {
+export function openRebuild(users: readonly Projection[] = []): Rebuild {
   const db = new Database(':memory:')
-  const projections = openProjections(db, PROJECTIONS)
+  const projections = openKept(db, users)
   return {
-    apply: (events) => projections.apply(events),
+    apply: projections.apply,
     digests: projections.digests,
     close: () => db.close(),
   }
@@ -31,7 +31,7 @@ export function openRebuild(): Rebuild {
  * Digests of the projections that a run keeps in its file, brought up to the end of the log on a copy: the file itself is
  * not touched. Null where the run keeps none.
  */
-export function keptDigests(file: string, log: LogReader): Digests | null {
+export function keptDigests(file: string, log: LogReader, users: readonly Projection[] = []): Digests | null {
   if (!existsSync(file)) return null
   const folder = mkdtempSync(join(tmpdir(), 'rl-replay-'))
   try {
@@ -40,8 +40,8 @@ export function keptDigests(file: string, log: LogReader): Digests | null {
     kept.prepare('VACUUM INTO ?').run(copy)
     kept.close()
     const db = new Database(copy)
-    const projections = openProjections(db, PROJECTIONS)
-    catchUp(projections, log)
+    const projections = openKept(db, users)
+    projections.catchUp(log)
     const digests = projections.digests()
     db.close()
     return digests

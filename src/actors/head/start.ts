@@ -10,8 +10,9 @@ import { ROLES } from '../../events/envelope.ts'
 import { openLogReader } from '../../events/log-reader.ts'
 import { startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
-import { loadRules } from '../../learning/registry.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
+import { projectionsOf } from '../../projections/registry.ts'
+import { loadUserParts } from '../../user-parts.ts'
 import { startActor } from '../runtime/actor.ts'
 import { ROLLOUT_WORK } from '../runtime/work.ts'
 import type { StartOptions } from '../start-options.ts'
@@ -39,7 +40,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   const { first, config } = resumed
     ? resumedConfigs(runFolder(options.run ?? ''), options)
     : await newConfig(options)
-  for (const named of [first, config]) await loadRules(named)
+  for (const named of [first, config]) await loadUserParts(named)
   const run = options.run ?? (options.dryRun ? newRunId() : claimedRunId())
   const folder = runFolder(run)
   if (options.dryRun) return dryRun(run, config, options)
@@ -57,7 +58,10 @@ export async function startHead(options: StartOptions): Promise<number> {
     onBrokerRestart: display.say,
   })
   let children: Children | null = null
-  const projections = openLiveProjections(folder.projections, core.log)
+  const projections = openLiveProjections(folder.projections, core.log, {
+    users: projectionsOf(config),
+    say: display.say,
+  })
   try {
     for (const line of elsewhereLines(options, folder, core)) display.say(line)
     core.service.append([firstEvent(config, resumed)])

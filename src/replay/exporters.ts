@@ -1,0 +1,86 @@
+/** Formats in which a run leaves for other tools: ours, and those of a module of the user's. */
+import { once } from 'node:events'
+import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { RlError } from '../errors.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { loadUserModule } from '../user-module.ts'
+import { metricRows, trajectoryRows } from './export.ts'
+import { writeParquet } from './parquet.ts'
+import { tensorboardFile } from './tensorboard.ts'
+
+export type Exporter = {
+  /** As `--format` names it. */
+  readonly name: string
+  /** A line for `rl export --help`. */
+  readonly summary: string
+  /** Writes what the log holds to a path; resolves to a line that tells what was written. */
+  readonly write: (log: LogReader, out: string) => Promise<string>
+}
+
+export const EXPORTERS: readonly Exporter[] = [
+  {
+    name: 'jsonl',
+    summary: 'trajectories, one a line: texts, scores, advantages, tokens, masks, log-probs',
+    write: async (log, out) => `${await writeLines(out, trajectoryRows(log))} trajectories in ${out}`,
+  },
+  {
+    name: 'parquet',
+    summary: 'the same as a Parquet file',
+    write: async (log, out) => `${writeParquet(out, trajectoryRows(log))} trajectories in ${out}`,
+  },
+  {
+    name: 'metrics',
+    summary:
+      '{"step", "time", "metrics": {name: value}} a line, as wandb.log(metrics, step) and mlflow.log_metrics take it',
+    write: async (log, out) => `${await writeLines(out, metricRows(log))} rows in ${out}`,
+  },
+  {
+    name: 'tensorboard',
+    summary: 'a folder with a TensorBoard event file',
+    async write(log, out) {
+      mkdirSync(out, { recursive: true })
+      const rows = [...metricRows(log)]
+      const seconds = Math.floor((rows[0]?.time ?? 0) / 1000)
+      const file = join(out, `events.out.tfevents.${seconds}.${hostname()}.${log.run}`)
+      writeFileSync(file, tensorboardFile(rows))
+      return `${rows.length} summaries in ${file}`
+    },
+  },
+]
+
+/** Ours and those that a module exports as `exporters`. @throws RlError `exporter.invalid`, or as `loadUserModule` */
+export async function exportersWith(module: string | undefined): Promise<readonly Exporter[]> {
+  if (module === undefined) return EXPORTERS
+  const { file, exports } = await loadUserModule(module, '--module')
+  const list: unknown = exports.exporters
+  if (!Array.isArray(list) || list.length === 0) throw invalid(file, 'there is no exported list `exporters`')
+  for (const [i, one] of list.entries()) {
+    const { name, summary, write } = (one ?? {}) as Partial<Exporter>
+    if (typeof name !== 'string' || name === '') throw invalid(file, `exporter ${i} has no name`)
+    if (typeof summary !== 'string') throw invalid(file, `'${name}' has no summary`)
+    if (typeof write !== 'function') throw invalid(file, `'${name}' has no function \`write\``)
+    if (EXPORTERS.some((ours) => ours.name === name)) throw invalid(file, `'${name}' is a format of ours`)
+  }
+  return [...EXPORTERS, ...(list as Exporter[])]
+}
+
+function invalid(file: string, message: string): RlError {
+  return new RlError(`${file}: ${message}`, {
+    code: 'exporter.invalid',
+    hint: 'a list of { name, summary, write }',
+  })
+}
+
+async function writeLines(path: string, rows: Iterable<object>): Promise<number> {
+  const out = createWriteStream(path)
+  let count = 0
+  for (const row of rows) {
+    count++
+    if (!out.write(`${JSON.stringify(row)}\n`)) await once(out, 'drain')
+  }
+  out.end()
+  await once(out, 'close')
+  return count
+}
