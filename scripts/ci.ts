@@ -79,6 +79,7 @@ await step('types', current, ['node_modules/typescript/bin/tsc', '--noEmit'])
 await step('lint', current, ['node_modules/@biomejs/biome/bin/biome', 'check', '.'])
 await step('all tests', current, ['bin/launch.mjs', 'scripts/test.ts'])
 await smoke(current, '24')
+await step('examples', current, ['bin/launch.mjs', 'scripts/example.ts', '--all'])
 for (const major of isPinned ? ([22, 26] as const) : []) {
   const node = getNode(NODES[major])
   await step(`types on ${major}`, node, [

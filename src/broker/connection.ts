@@ -72,10 +72,14 @@ export function toolAddress({ url, token, user, password }: Connection): BusAddr
   return { url, token: token ?? undefined, user: user ?? undefined, password: password ?? undefined }
 }
 
-/** How a tool on this machine reaches a run, as soon as its head is up; null until then. */
-export function runAddress(run: string): BusAddress | null {
-  const connection = readConnection(runFolder(run).connection)
-  return connection && toolAddress(connection)
+/**
+ * How a program on this machine reaches a run, as soon as its head is up; null until then.
+ * @param user a tool reads; a worker of a role, e.g. `policy-worker` for a trainer, may append the role's events
+ */
+export function runAddress(run: string, user: User = 'tool'): BusAddress | null {
+  const folder = runFolder(run)
+  const connection = readConnection(folder.connection)
+  return connection && (readCredentials(folder, user) ?? toolAddress(connection))
 }
 
 /** The address with the credentials that the environment names. */
