@@ -15,6 +15,8 @@ export function emptyProject(): Project {
   const folder = mkdtempSync(join(tmpdir(), 'rl-project-'))
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n')
   cpSync('examples', join(folder, 'examples'), { recursive: true })
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
   const { RL_RUNS, ...env } = process.env
   return {
     folder,
@@ -24,7 +26,7 @@ export function emptyProject(): Project {
       // Node 22.18 and newer do it by themselves.
       ...(process.features.typescript ? {} : { NODE_OPTIONS: '--experimental-strip-types' }),
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove,
   }
 }
 

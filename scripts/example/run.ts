@@ -58,13 +58,16 @@ async function runShell(script: string, cwd: string, env: NodeJS.ProcessEnv): Pr
     }
   }
   const deadline = setTimeout(end, DEADLINE_MS)
-  const interrupted = () => end()
-  process.once('SIGINT', interrupted)
+  const stopped = (signal: NodeJS.Signals) => {
+    end()
+    process.exit(signal === 'SIGINT' ? 130 : 143)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stopped)
   try {
     return await new Promise((resolve, reject) => shell.once('exit', resolve).once('error', reject))
   } finally {
     clearTimeout(deadline)
-    process.off('SIGINT', interrupted)
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stopped)
     end()
   }
 }

@@ -15,7 +15,6 @@ const UNREACHABLE = /ENOTFOUND|ECONNREFUSED|ETIMEDOUT|ECONNRESET|EAI_AGAIN|ENETU
 const QUICK = ['subscriber']
 
 const project = emptyProject()
-process.once('exit', project.remove)
 const { folder, env } = project
 const entries = Object.keys(JSON.parse(readFileSync('package.json', 'utf8')).exports as object)
   .filter((entry) => entry !== './package.json')
@@ -88,6 +87,16 @@ else {
       execFileSync('npx', ['rl', ...words], { cwd: folder, env, encoding: 'utf8' }).trim()
     assert.is(rl('start', '--version'), version)
     assert.match(rl('start', '--role', 'head', '--dry-run'), /local nano/)
+  })
+
+  test('rl init writes a project that passes its test and can be started', () => {
+    const own = join(folder, 'own')
+    execFileSync('npx', ['rl', 'init', 'own'], { cwd: folder, env })
+    assert.match(execFileSync('npm', ['test'], { cwd: own, env, encoding: 'utf8' }), /fail 0/)
+    const planned = execFileSync('npm', ['start', '--', '--dry-run'], { cwd: own, env, encoding: 'utf8' })
+    assert.match(planned, /find-number, generated/)
+    const again = spawnSync('npx', ['rl', 'init', 'own'], { cwd: folder, env, encoding: 'utf8' })
+    assert.match(again.stderr, /own is not empty/)
   })
 
   for (const name of exampleNames().filter((name) => QUICK.includes(name)))
