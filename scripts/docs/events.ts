@@ -2,7 +2,7 @@
 import { stringify } from 'yaml'
 import { CATALOGUE, type EventType, FAMILIES } from '../../src/events/catalogue.ts'
 import { dataSchema, envelopeJsonSchema, type JsonSchema } from '../../src/events/json-schema.ts'
-import { POSITION_HEADER } from '../../src/events/subjects.ts'
+import { EPOCH_HEADER, POSITION_HEADER } from '../../src/events/subjects.ts'
 import { AUTHORS } from '../../src/events/users.ts'
 import type { GeneratedDoc } from './generated.ts'
 
@@ -66,12 +66,20 @@ await subscribe({ url, user, password, run, from: stored + 1, types: ['PolicyUpd
 | subject | request | reply |
 | --- | --- | --- |
 | \`rl.v1.<run>.log.append.<user>\` | groups of encoded events \`[[bytes, ...], ...]\`; each group is appended all or nothing | for each group \`[[position, duplicate], ...]\` or \`{code, message, hint}\` |
-| \`rl.v1.<run>.log.read\` | \`{from, until?, types?, limit?}\` | \`{events: [[position, bytes], ...], next, head}\` |
+| \`rl.v1.<run>.log.read\` | \`{from, until?, types?, limit?, seen?: {position, hash}}\` | \`{events: [[position, bytes], ...], next, hash, head}\` |
 | \`rl.v1.<run>.log.has\` | \`{keys: [...]}\` | for each natural key its position or null |
 | \`rl.v1.<run>.log.head\` | \`{}\` | \`{position, hash, deadLetters, pausedSince}\` |
 | \`rl.v1.<run>.blob.get\` | \`{sha256, bytes, offset}\` | \`{chunk}\` |
 | \`rl.v1.<run>.blob.put\` | \`{sha256, bytes, offset, chunk}\`, in order | \`{sealed}\` |
 | \`rl.v1.<run>.call.actors\` | \`{}\` | every actor with its waits, as \`rl status\` shows them |
+
+Answers of \`log.*\` and \`blob.*\`, and events, bear the header \`${EPOCH_HEADER}\`: the epoch of the head that speaks. A head takes the next epoch by compare and
+set (key \`head\` of the JetStream bucket \`rl-<run>-fence\`) and renews it each second; one that stood still or was cut off for four seconds writes no more until it
+knows that the run is still its own (\`log.not-held\`: ask again), and ends when it is not. Drop what bears an older epoch than an answer did before. Deciders of a role are
+fenced alike: the head refuses what one decides after another was admitted (\`actor.fenced\`).
+
+\`hash\` is the chain's at \`next - 1\`. A reader that stores it with that position and sends both as \`seen\` is refused with \`log.rolled-back\` where the log holds
+something else there, e.g. after a backup was restored; so is one that asks for positions beyond the end.
 
 Only the user has the right to its own subject \`log.append.<user>\`; that of the head is \`log.append\`. See [Users](#users).
 
@@ -95,6 +103,15 @@ argument, output or log.
 What a message says of its sender is not believed: the head knows the user by the subject \`log.append.<user>\`, on which the broker lets only that user
 publish. The \`actor\` of an event is the user's role, or begins with it and a slash. A user's answers come to \`_INBOX_<user>.>\`, a tool's to \`_INBOX.>\`; the head
 answers to nothing else, so nobody can make it speak on another subject.
+
+**A broker of your own** (\`--nats URL\`, credentials in \`NATS_TOKEN\`, or \`NATS_USER\` and \`NATS_PASSWORD\`; the authority's certificate in \`NATS_CA\`). With
+one token for all everything works and nothing above is protected: whoever has the token can publish facts, append as any user, answer in the head's place and
+delete queues. The head still checks types by subject, which catches mistakes and stops no attacker. To protect such a run, give the broker users of these very names
+with the permissions of \`src/broker/permissions.ts\` (a head's own \`runs/<run>/broker/nats.conf\` shows them as nats-server reads them), start each process with its own
+user, and speak \`tls://\`: the certificate is verified, and a server without TLS is refused before anything is sent to it. With \`nats://\` credentials cross the network
+in the clear. Not protected in either case: a user's role from processes that have its password, and what a role says of its own work (a worker can report
+outcomes that it did not see). A role's process can also have its own job queue's messages delivered to any subject by JetStream itself; such a message holds a
+job and no event.
 
 ## Envelope
 

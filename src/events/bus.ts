@@ -66,14 +66,21 @@ export type Bus = {
   readonly publish: (subject: string, body: Uint8Array, headers?: Headers) => void
   /** Resolves when the server has everything that was published before. Errors: `bus.disconnected`. */
   readonly flush: () => Promise<void>
-  /** Asks and waits. Errors: `bus.timeout`, `bus.no-responder`, `bus.disconnected`, or what the other side answered. */
-  readonly request: (subject: string, body: Uint8Array, options: { timeoutMs: number }) => Promise<Uint8Array>
+  /**
+   * Asks and waits; `hear` sees the answer's headers and may refuse it by throwing. Errors: `bus.timeout`, `bus.no-responder`,
+   * `bus.disconnected`, or what the other side answered.
+   */
+  readonly request: (
+    subject: string,
+    body: Uint8Array,
+    options: { timeoutMs: number; hear?: (header: BusMessage['header']) => void },
+  ) => Promise<Uint8Array>
   /** Asks everybody and returns the answers that came in time. */
   readonly gather: (subject: string, body: Uint8Array, options: { waitMs: number }) => Promise<Uint8Array[]>
   /** Calls back for each message, in order; one that it throws at is a fault, and the next comes all the same. Returns the end of it. */
   readonly subscribe: (subject: string, handler: (message: BusMessage) => void) => () => void
-  /** Answers requests; with a queue name each request goes to one of its members. An error becomes the answer. */
-  readonly serve: (subject: string, queue: string | null, handler: Serve) => () => void
+  /** Answers requests; with a queue name each request goes to one of its members. An error becomes the answer. All answers bear the headers. */
+  readonly serve: (subject: string, queue: string | null, handler: Serve, headers?: Headers) => () => void
   /** Hears of messages that a subscriber of this connection, or a taker of work, could not take. */
   readonly onFault: (callback: (fault: Fault) => void) => () => void
   /** Tells the listeners of a message that could not be taken. */

@@ -19,4 +19,10 @@ export type { Appended } from './log.ts'
 export { connectLog, type LogClient, type LogClientOptions } from './log-client.ts'
 export { type BusOptions, connectBus } from './nats/connect.ts'
 export { POSITION_HEADER, type Subjects, subjectsOf } from './subjects.ts'
-export { type SubscribeOptions, type Subscription, subscribe, subscribeBatches } from './subscription.ts'
+export {
+  type Seen,
+  type SubscribeOptions,
+  type Subscription,
+  subscribe,
+  subscribeBatches,
+} from './subscription.ts'

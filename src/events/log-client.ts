@@ -17,7 +17,7 @@ import {
   type WireError,
 } from './log-protocol.ts'
 import { pack, unpack } from './msgpack.ts'
-import { subjectsOf } from './subjects.ts'
+import { EPOCH_HEADER, subjectsOf } from './subjects.ts'
 import { type Author, isUser, type User } from './users.ts'
 
 export type AppendContext = {
@@ -43,6 +43,8 @@ export type LogClient = {
   readonly head: () => Promise<HeadReply>
   readonly putBlob: (bytes: Uint8Array) => Promise<BlobRef>
   readonly getBlob: (ref: BlobRef) => Promise<Uint8Array>
+  /** The newest epoch that an answer bore; 0 before the first. */
+  readonly epoch: () => number
   /** Appends that were not answered yet. */
   readonly pending: () => number
   /** Ends retries: what is still under way fails. */
@@ -72,6 +74,7 @@ const TRANSIENT = new Set([
   'bus.failed',
   'log.disk-full',
   'log.closing',
+  'log.not-held',
 ])
 
 const REQUESTS_IN_FLIGHT = 8
@@ -85,13 +88,22 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
   let pending = 0
   let scheduled = false
   let closed = false
+  let epoch = 0
+
+  /** An answer of a head that another has taken the run from counts for nothing: it is asked again. */
+  function hear(header: (name: string) => string | undefined): void {
+    const told = Number(header(EPOCH_HEADER) ?? 0) || 0
+    if (told < epoch)
+      throw new RlError(`an answer of epoch ${told} came after one of ${epoch}`, { code: 'log.not-held' })
+    epoch = told
+  }
 
   async function ask<Reply>(subject: string, request: unknown): Promise<Reply> {
     const body = pack(request)
     for (let attempt = 0; ; attempt++) {
       if (closed) throw clientClosed()
       try {
-        return unpack(await bus.request(subject, body, { timeoutMs: requestTimeoutMs })) as Reply
+        return unpack(await bus.request(subject, body, { timeoutMs: requestTimeoutMs, hear })) as Reply
       } catch (error) {
         if (!isTransient(error)) throw error
         await pause(Math.min(500, 25 * 2 ** attempt))
@@ -228,6 +240,7 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
     head: () => ask<HeadReply>(subjects.log('head'), {}),
     putBlob,
     getBlob,
+    epoch: () => epoch,
     pending: () => pending,
     close() {
       closed = true

@@ -25,13 +25,16 @@ export const readRequest = z.strictObject({
     .min(1)
     .optional(),
   limit: z.int().min(1).max(10_000).optional(),
+  /** A position that the reader has seen, and the hash that it was told there. */
+  seen: z.strictObject({ position, hash: sha256 }).optional(),
 })
 export type ReadRequest = z.infer<typeof readRequest>
 
-/** `next` is where to go on reading; nothing is left when it is above `head`. */
+/** `next` is where to go on reading; nothing is left when it is above `head`. `hash` is the chain's at `next - 1` (hex), '' where there is none to tell. */
 export type ReadReply = {
   readonly events: readonly (readonly [position: number, body: Uint8Array])[]
   readonly next: number
+  readonly hash: string
   readonly head: number
 }
 

@@ -70,6 +70,8 @@ export type LogReader = {
   /** All events asked for, in order, read page by page: events appended meanwhile are included. */
   readonly events: (options?: ReadOptions) => IterableIterator<LoggedEvent>
   readonly row: (position: number) => LogRow | null
+  /** The chain's hash at a position (hex); '' where there is none. */
+  readonly hashAt: (position: number) => string
   readonly byKey: (key: string) => LoggedEvent | null
   readonly byId: (id: string) => LoggedEvent | null
   readonly byStream: (stream: string) => readonly LoggedEvent[]
@@ -109,6 +111,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     .prepare('SELECT position, body FROM events WHERE position BETWEEN ? AND ? ORDER BY position LIMIT ?')
     .raw()
   const selectRow = db.prepare(`SELECT ${columns} FROM events WHERE position = ?`)
+  const selectHash = db.prepare('SELECT hash FROM events WHERE position = ?').pluck()
   const selectKey = db.prepare('SELECT position FROM events WHERE key = ?').pluck()
   const selectId = db.prepare('SELECT position FROM events WHERE id = ?').pluck()
   const selectStream = db
@@ -191,6 +194,11 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     return (selectRow.get(position) as LogRow | undefined) ?? null
   }
 
+  function hashAt(position: number): string {
+    if (parent && position <= base) return parent.hashAt(position)
+    return (selectHash.get(position) as Buffer | undefined)?.toString('hex') ?? ''
+  }
+
   function at(position: number | null): LoggedEvent | null {
     const found = position === null ? null : row(position)
     return found ? decode(found) : null
@@ -206,6 +214,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     page,
     events,
     row,
+    hashAt,
     positionOf,
     byKey: (key) => at(positionOf('key', key)),
     byId: (id) => at(positionOf('id', id)),

@@ -19,12 +19,18 @@ export function offlineLog(log: LogReader): LogClient {
     putBlob: refuse,
     async read({ from, until, types, limit }) {
       const { events, next } = log.page({ from, until, types, limit })
-      return { events: events.map(({ position, body }) => [position, body]), next, head: log.head().position }
+      return {
+        events: events.map(({ position, body }) => [position, body]),
+        next,
+        hash: log.hashAt(next - 1),
+        head: log.head().position,
+      }
     },
     decode: async (position, body) => decodeLogged(body, position, log.blobs.get),
     positionsOf: async (keys) => keys.map((key) => log.positionOf('key', key)),
     head: async () => ({ ...log.head(), deadLetters: log.deadLetters(0).total }),
     getBlob: async (ref) => log.blobs.get(ref),
+    epoch: () => 0,
     pending: () => 0,
     close: () => {},
   }

@@ -42,5 +42,8 @@ export function subjectsOf(run: string): Subjects {
   }
 }
 
+/** Name of the header with the epoch of the head that speaks (decimal): on events and on answers of the log. */
+export const EPOCH_HEADER = 'Rl-Epoch'
+
 /** Name of the header with an event's position in the log (decimal). */
 export const POSITION_HEADER = 'Rl-Position'

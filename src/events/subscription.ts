@@ -9,7 +9,7 @@ import { connectLog, isTransient } from './log-client.ts'
 import type { RawEvent } from './log-reader.ts'
 import { unpack } from './msgpack.ts'
 import { connectBus } from './nats/connect.ts'
-import { POSITION_HEADER, subjectsOf } from './subjects.ts'
+import { EPOCH_HEADER, POSITION_HEADER, subjectsOf } from './subjects.ts'
 
 type Source = { readonly bus: Bus } | BusAddress
 
@@ -17,15 +17,25 @@ export type SubscribeOptions<T extends EventType = EventType> = Source & {
   readonly run: string
   /** First position wanted: one more than the last that the reader has stored. 1 is the beginning. */
   readonly from?: number
+  /**
+   * A position that the reader has stored, and the hash that `seen` told it there: where the log was rolled back since, the
+   * subscription fails with `log.rolled-back`.
+   */
+  readonly seen?: Seen
   /** Only these types; the others are skipped, their positions counted. */
   readonly types?: readonly T[]
   /** Called once, when everything that was in the log at the time was handled; the next event waits for it. */
   readonly onCaughtUp?: (position: number) => void | Promise<void>
 }
 
+/** A position of the log and the chain's hash there (hex). */
+export type Seen = { readonly position: number; readonly hash: string }
+
 export type Subscription = {
   /** Last position that was handled (events of other types included). */
   readonly position: () => number
+  /** The newest position handled whose hash is known, to be stored with what was made of the events; null before the first. */
+  readonly seen: () => Seen | null
   /** Resolves when the subscription was stopped; fails with the error of the handler that ended it. */
   readonly done: Promise<void>
   /** Stops after the event in hand. */
@@ -79,6 +89,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
 
   let next = from
   let behind = true
+  let seen = options.seen ?? null
   let caughtUp = false
   let stopped = false
   let live: (RawEvent & { readonly type: string })[] = []
@@ -87,7 +98,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
 
   function receive(message: BusMessage): void {
     const position = Number(message.header(POSITION_HEADER))
-    if (!Number.isSafeInteger(position) || position < next) return
+    if (!Number.isSafeInteger(position) || position < next || !isOfEpoch(message)) return
     if (live.length >= LIVE_EVENTS || liveBytes >= LIVE_BYTES) {
       dropLive()
       behind = true
@@ -101,6 +112,16 @@ export async function subscribeBatches<T extends EventType = EventType>(
     wake()
   }
 
+  /** What a former head still says is dropped. A newer epoch is not believed: the log is read, whose answer tells. */
+  function isOfEpoch(message: BusMessage): boolean {
+    const told = Number(message.header(EPOCH_HEADER) ?? 0)
+    if (told > log.epoch()) {
+      behind = true
+      wake()
+    }
+    return told === log.epoch()
+  }
+
   function dropLive(): void {
     live = []
     liveBytes = 0
@@ -108,7 +129,12 @@ export async function subscribeBatches<T extends EventType = EventType>(
 
   /** The head says now and then how far the log is; it says so after publishing, so whatever is not here by then was lost. */
   function hearHead(message: BusMessage): void {
-    const { position } = unpack(message.body) as { position: number }
+    const { position, hash, epoch } = unpack(message.body) as {
+      position: number
+      hash?: string
+      epoch?: number
+    }
+    if (hash && epoch === log.epoch() && position < next) seen = { position, hash }
     const reached = live.at(-1)?.position ?? next - 1
     if (position > reached) {
       behind = true
@@ -125,11 +151,17 @@ export async function subscribeBatches<T extends EventType = EventType>(
 
   async function catchUp(): Promise<void> {
     behind = false
-    const page = await log.read({ from: next, types: types ? [...types] : undefined, limit: PAGE })
+    const page = await log.read({
+      from: next,
+      types: types ? [...types] : undefined,
+      limit: PAGE,
+      seen: seen ?? undefined,
+    })
     await deliver(
       page.events.map(([position, body]) => ({ position, body })),
       page.next - 1,
     )
+    if (page.hash !== '') seen = { position: page.next - 1, hash: page.hash }
     if (page.next <= page.head) behind = true
     else if (!caughtUp) {
       caughtUp = true
@@ -189,6 +221,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
   done.catch(() => {})
   return {
     position: () => next - 1,
+    seen: () => seen,
     done,
     async stop() {
       stopped = true

@@ -35,6 +35,7 @@ export async function publishAgain(log: LogReader, bus: Bus, options: PublishOpt
     const reply: ReadReply = {
       events: page.events.map((raw) => [raw.position, renamed(raw, run).body] as const),
       next: page.next,
+      hash: '',
       head: sent,
     }
     return pack(reply)

@@ -1,7 +1,7 @@
 /** `blob.get` and `blob.put` in chunks, for actors on any host. */
 import { RlError } from '../../errors.ts'
 import type { BlobWriter } from '../../events/blobs.ts'
-import type { Bus } from '../../events/bus.ts'
+import type { Bus, Headers } from '../../events/bus.ts'
 import { DATA_LIMIT } from '../../events/codec.ts'
 import type { EventLog } from '../../events/log.ts'
 import {
@@ -21,7 +21,12 @@ type Handler = (body: Uint8Array, subject: string) => Uint8Array
 const UPLOADS = 64
 
 /** Serves the blobs of a log's run. Returns the end of it. */
-export function serveBlobs(bus: Bus, log: EventLog, guard: (handler: Handler) => Handler): () => void {
+export function serveBlobs(
+  bus: Bus,
+  log: EventLog,
+  guard: (handler: Handler) => Handler,
+  headers: Headers,
+): () => void {
   const subjects = subjectsOf(log.run)
   const uploads = new Map<string, BlobWriter>()
 
@@ -70,8 +75,8 @@ export function serveBlobs(bus: Bus, log: EventLog, guard: (handler: Handler) =>
   }
 
   const leave = [
-    bus.serve(subjects.blob('get'), null, guard(get)),
-    bus.serve(subjects.blob('put'), null, guard(put)),
+    bus.serve(subjects.blob('get'), null, guard(get), headers),
+    bus.serve(subjects.blob('put'), null, guard(put), headers),
   ]
   return () => {
     for (const unsubscribe of leave) unsubscribe()

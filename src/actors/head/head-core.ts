@@ -9,6 +9,7 @@ import {
   writeConnection,
   writeCredentials,
 } from '../../broker/connection.ts'
+import type { RlError } from '../../errors.ts'
 import type { Bus, BusAddress } from '../../events/bus.ts'
 import { type EventLog, openLog } from '../../events/log.ts'
 import { pack } from '../../events/msgpack.ts'
@@ -17,6 +18,7 @@ import { subjectsOf } from '../../events/subjects.ts'
 import { USERS, type User } from '../../events/users.ts'
 import { HEARTBEAT_MS } from '../runtime/actor.ts'
 import type { WorkKind } from '../runtime/work.ts'
+import { takeFence } from './fence.ts'
 import type { LiveRun } from './liveness.ts'
 import { type LogService, startLogService } from './log-service.ts'
 import { type Watch, watchActors } from './watch.ts'
@@ -30,6 +32,8 @@ export type HeadCore = {
   readonly broker: Broker | null
   /** The head's own. */
   readonly address: BusAddress
+  /** Resolves when another head has taken the run: this one may write no more. */
+  readonly fenced: Promise<RlError>
   readonly close: () => Promise<void>
 }
 
@@ -42,15 +46,19 @@ export type HeadCoreOptions = {
   readonly minFreeBytes?: number
   /** Measures the free disk; for tests. */
   readonly freeBytes?: () => number
+  /** How long a head that says nothing keeps the run, and how often one says that it lives; for tests. */
+  readonly fenceTimes?: { readonly leaseMs: number; readonly renewMs: number }
   readonly onBrokerRestart?: (reason: string) => void
 }
 
 /**
- * Takes the log (so a second head fails here, with `log.locked`), then starts or joins the broker, then serves. A broker
+ * Takes the log (so a second head on this file fails here, with `log.locked`), then starts or joins the broker, takes the run there
+ * (so one on another host fails with `head.second`), then serves. A broker
  * comes back on the port and with the token that it had, so actors that outlived the head find it again.
  */
 export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore> {
-  const { folder, nats, work, heartbeatMs = HEARTBEAT_MS, minFreeBytes, freeBytes, onBrokerRestart } = options
+  const { folder, nats, work, heartbeatMs = HEARTBEAT_MS } = options
+  const { minFreeBytes, freeBytes, fenceTimes, onBrokerRestart } = options
   const log = openLog(folder.log, { run: folder.run, minFreeBytes, freeBytes })
   const undo: (() => Promise<void> | void)[] = [log.close]
   async function close(): Promise<void> {
@@ -71,12 +79,17 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
     const address = broker ? broker.addressOf('head') : (nats as BusAddress)
     const bus = await connectBus({ ...address, name: `rl-${folder.run}-log` })
     undo.push(bus.close)
+    const after = Number(log.meta('epoch') ?? 0)
+    const fence = await takeFence({ bus, run: folder.run, after, alone: broker !== null, ...fenceTimes })
+    undo.push(fence.release)
+    log.setMeta('epoch', String(fence.epoch))
     const watch = watchActors(log, { heartbeatMs })
     const service = await startLogService({
       log,
       bus,
       work,
-      admit: watch.admit,
+      epoch: fence.epoch,
+      admit: (event) => fence.refusal() ?? watch.admit(event),
       onAppended: watch.observe,
       ackWaitMs: 2 * heartbeatMs,
     })
@@ -113,7 +126,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       since: Date.now(),
     })
     undo.push(() => removeConnection(folder.connection))
-    return { log, service, watch, bus, broker, address, close }
+    return { log, service, watch, bus, broker, address, fenced: fence.lost, close }
   } catch (error) {
     await close()
     throw error

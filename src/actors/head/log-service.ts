@@ -18,10 +18,11 @@ import {
   hasRequest,
   parseRequest,
   type ReadReply,
+  type ReadRequest,
   readRequest,
 } from '../../events/log-protocol.ts'
 import { pack } from '../../events/msgpack.ts'
-import { subjectsOf } from '../../events/subjects.ts'
+import { EPOCH_HEADER, subjectsOf } from '../../events/subjects.ts'
 import { isUser, type User } from '../../events/users.ts'
 import { eventQueue, jobQueue, type WorkKind } from '../runtime/work.ts'
 import { openAppender } from './appender.ts'
@@ -42,6 +43,8 @@ export type LogServiceOptions = {
   readonly onAppended?: (
     events: readonly { readonly event: CheckedEvent; readonly position: number }[],
   ) => void
+  /** Of this head: one more than that of the head before. */
+  readonly epoch?: number
   /** How often the last position is told to subscribers, and the cursor of what was published is kept. */
   readonly announceMs?: number
   /** After so much silence of a worker its work goes to another. */
@@ -71,7 +74,7 @@ const QUEUES_MS = 2_000
 
 export async function startLogService(options: LogServiceOptions): Promise<LogService> {
   const { log, bus, work = [], admit = () => null, onAppended } = options
-  const { announceMs = 500, ackWaitMs = 4_000, clock = systemClock } = options
+  const { epoch = 1, announceMs = 500, ackWaitMs = 4_000, clock = systemClock } = options
   const subjects = subjectsOf(log.run)
   const deadLetters = openDeadLetters(log)
   let pausedSince: number | null = null
@@ -83,6 +86,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     bus,
     work,
     clock,
+    epoch,
     report: (event) => appendIfPossible(event),
   })
   const appender = openAppender({
@@ -169,11 +173,13 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   }
 
   function serveRead(body: Uint8Array): Uint8Array {
-    const { from, until, types, limit } = parseRequest(readRequest, body)
+    const { from, until, types, limit, seen } = parseRequest(readRequest, body)
+    checkSeen(log, from, seen)
     const page = log.page({ from, until, types, limit, maxBytes: READ_BYTES })
     const reply: ReadReply = {
       events: page.events.map(({ position, body }) => [position, body] as const),
       next: page.next,
+      hash: log.hashAt(page.next - 1),
       head: log.head().position,
     }
     return pack(reply)
@@ -221,7 +227,15 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     if (pausedSince !== null) resumeRun()
     if (!bus.connected()) return
     if (!publisher.isWhole()) void publisher.reconcile()
-    bus.publish(subjects.tap('head'), pack({ position: publisher.published(), time: clock.now() }))
+    bus.publish(
+      subjects.tap('head'),
+      pack({
+        position: publisher.published(),
+        hash: log.hashAt(publisher.published()),
+        epoch,
+        time: clock.now(),
+      }),
+    )
     const confirmed = publisher.confirmed()
     if (confirmed > saved && pausedSince === null) {
       log.setMeta('published', String(confirmed))
@@ -229,13 +243,15 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     }
   }
 
+  /** On every answer of the log, so that who asks drops what a former head still says. */
+  const spoken = { [EPOCH_HEADER]: String(epoch) }
   const leave = [
-    bus.serve(subjects.log('append'), null, appender.serve),
-    bus.serve(subjects.log('append.*'), null, appender.serve),
-    bus.serve(subjects.log('read'), null, deadLetteringErrors(serveRead)),
-    bus.serve(subjects.log('has'), null, deadLetteringErrors(serveHas)),
-    bus.serve(subjects.log('head'), null, serveHead),
-    serveBlobs(bus, log, deadLetteringErrors),
+    bus.serve(subjects.log('append'), null, appender.serve, spoken),
+    bus.serve(subjects.log('append.*'), null, appender.serve, spoken),
+    bus.serve(subjects.log('read'), null, deadLetteringErrors(serveRead), spoken),
+    bus.serve(subjects.log('has'), null, deadLetteringErrors(serveHas), spoken),
+    bus.serve(subjects.log('head'), null, serveHead, spoken),
+    serveBlobs(bus, log, deadLetteringErrors, spoken),
     bus.onFault(({ subject, body, error }) => deadLetters.add(subject, body, error)),
     bus.onReconnect(() => void restore()),
   ]
@@ -267,4 +283,18 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       await bus.flush().catch(() => {})
     },
   }
+}
+
+/** A reader that knows more than the log, or something else, read a log that was rolled back since. Errors: `log.rolled-back`. */
+function checkSeen(log: EventLog, from: number, seen: ReadRequest['seen']): void {
+  const { position } = log.head()
+  const known = seen ?? { position: from - 1, hash: null }
+  if (known.position <= position && (known.hash === null || log.hashAt(known.position) === known.hash)) return
+  throw new RlError(
+    `the log of run '${log.run}' was rolled back: position ${known.position} is not what the reader saw`,
+    {
+      code: 'log.rolled-back',
+      hint: 'throw away what was made of its events and read from position 1',
+    },
+  )
 }

@@ -3,12 +3,12 @@
  * and stays on the books until its result is in the log.
  */
 import type { Clock } from '../../clock.ts'
-import type { Bus } from '../../events/bus.ts'
+import type { Bus, Headers } from '../../events/bus.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { CheckedEvent } from '../../events/codec.ts'
 import { unpackFast } from '../../events/fast-unpack.ts'
 import type { EventLog } from '../../events/log.ts'
-import { POSITION_HEADER, subjectsOf } from '../../events/subjects.ts'
+import { EPOCH_HEADER, POSITION_HEADER, subjectsOf } from '../../events/subjects.ts'
 import { openQueuedWork, type QueuedWork, queueStall } from '../runtime/queued-work.ts'
 import { eventQueue, type WorkKind } from '../runtime/work.ts'
 
@@ -38,6 +38,8 @@ export type PublisherOptions = {
   readonly bus: Bus
   readonly work: readonly WorkKind[]
   readonly clock: Clock
+  /** Of this head; stands in each event's header. */
+  readonly epoch: number
   /** Appends an event of the head itself. */
   readonly report: (event: NewEvent) => void
 }
@@ -52,7 +54,7 @@ type Row = {
 
 const PAGE = 1_000
 
-export function openPublisher({ log, bus, work, clock, report }: PublisherOptions): Publisher {
+export function openPublisher({ log, bus, work, clock, epoch, report }: PublisherOptions): Publisher {
   const subjects = subjectsOf(log.run)
   const kinds = new Map(work.map((kind) => [kind.type as string, kind]))
   const queues = new Map<string, QueuedWork>()
@@ -75,7 +77,7 @@ export function openPublisher({ log, bus, work, clock, report }: PublisherOption
     queues.get(type)?.open(done, () => {
       const row = log.row(position)
       if (!row) throw new TypeError(`the log has no position ${position}`)
-      return { subject: subjects.evt(type), body: row.body, id: row.id, headers: headersOf(position) }
+      return { subject: subjects.evt(type), body: row.body, id: row.id, headers: headersOf(position, epoch) }
     })
   }
 
@@ -120,7 +122,7 @@ export function openPublisher({ log, bus, work, clock, report }: PublisherOption
       }
       for (const { position, body } of page.events) {
         const { type } = unpackFast(body) as { type: string }
-        if (!kinds.has(type)) bus.publish(subjects.evt(type), body, headersOf(position))
+        if (!kinds.has(type)) bus.publish(subjects.evt(type), body, headersOf(position, epoch))
       }
       published = page.next - 1
       await confirm()
@@ -143,7 +145,7 @@ export function openPublisher({ log, bus, work, clock, report }: PublisherOption
       whole &&= bus.connected()
       for (const { position, type, body, done } of rows) {
         if (done !== null) openUnlessDone(type, done, position)
-        else if (whole) bus.publish(subjects.evt(type), body, headersOf(position))
+        else if (whole) bus.publish(subjects.evt(type), body, headersOf(position, epoch))
       }
       if (!whole || rows.length === 0) return
       published = rows[rows.length - 1].position
@@ -167,6 +169,6 @@ export function openPublisher({ log, bus, work, clock, report }: PublisherOption
   }
 }
 
-function headersOf(position: number): { readonly [POSITION_HEADER]: string } {
-  return { [POSITION_HEADER]: String(position) }
+function headersOf(position: number, epoch: number): Headers {
+  return { [POSITION_HEADER]: String(position), [EPOCH_HEADER]: String(epoch) }
 }

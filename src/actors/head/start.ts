@@ -96,6 +96,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       fails(head.done),
       fails(view.done),
       fails(children.done),
+      core.fenced.then((error) => Promise.reject(error)),
     ])
     display.end()
     if (end.kind === 'interrupted')

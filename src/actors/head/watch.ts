@@ -4,7 +4,7 @@
  */
 import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
-import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import { CATALOGUE, type EventData, type EventType, type NewEvent } from '../../events/catalogue.ts'
 import type { CheckedEvent } from '../../events/codec.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { unpackUntrusted } from '../../events/msgpack.ts'
@@ -42,6 +42,13 @@ const HOLD_BEATS = 2
 /** A role that some process had and none has for so many heartbeats is missed. */
 const VACANT_BEATS = 30
 
+/** Whether only the role's decider makes such events. */
+function isDecision({ type, actor }: { readonly type: EventType; readonly actor: string }): boolean {
+  const by: readonly string[] = CATALOGUE[type].by
+  const role = actor.split('/')[0]
+  return by.includes(role) && !by.includes(`${role}-worker`)
+}
+
 export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: number }): Watch {
   const subjects = subjectsOf(log.run)
   const entries = new Map<string, Entry>()
@@ -65,10 +72,18 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
     return performance.now() - heardAt < HOLD_BEATS * heartbeatMs
   }
 
+  /**
+   * A decider that is let in holds its role from then on: one that was sent together with it comes too late. Whatever the one
+   * before still decides is refused.
+   */
   function admit({ envelope }: CheckedEvent): RlError | null {
-    if (envelope.type !== 'ActorStarted' || !envelope.data.decider) return null
+    if (envelope.type !== 'ActorStarted') return isDecision(envelope) ? fence(envelope.actor) : null
+    if (!envelope.data.decider) return null
     const holder = holders.get(envelope.data.role)
-    if (!holder || holder.worker === envelope.data.worker || !isLive(holder)) return null
+    if (!holder || holder.worker === envelope.data.worker || !isLive(holder)) {
+      take(envelope.data)
+      return null
+    }
     return new RlError(
       `the role '${holder.role}' of run '${log.run}' is taken by ${holder.worker} (process ${holder.pid} on ${holder.host})`,
       {
@@ -76,6 +91,15 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
         hint: 'end that process, or add --worker to start a further worker of the role',
       },
     )
+  }
+
+  function fence(actor: string): RlError | null {
+    const holder = holders.get(actor.split('/')[0])
+    if (!holder || !actor.includes('/') || holder.worker === actor) return null
+    return new RlError(`${actor} decides no longer for '${holder.role}': ${holder.worker} does`, {
+      code: 'actor.fenced',
+      hint: 'it was silent for too long; the head starts processes again by itself',
+    })
   }
 
   function hear(body: Uint8Array): void {

@@ -80,12 +80,14 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
         throw toRlError(error, 'a flush', url)
       }
     },
-    async request(subject, body, { timeoutMs }) {
+    async request(subject, body, { timeoutMs, hear }) {
       checkSize(subject, body)
       // The client would keep the message and lose it when it connects again.
       if (!connected) throw disconnected(url)
       try {
-        return readReply(await unlessLost(connection.request(subject, body, { timeout: timeoutMs })))
+        const reply = await unlessLost(connection.request(subject, body, { timeout: timeoutMs }))
+        hear?.(toMessage(reply).header)
+        return readReply(reply)
       } catch (error) {
         throw toRlError(error, subject, url, timeoutMs)
       }
@@ -117,13 +119,13 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
       })
       return () => subscription.unsubscribe()
     },
-    serve(subject, queue, handler) {
+    serve(subject, queue, handler, fields) {
       const answer = async (message: Msg) => {
         try {
-          message.respond(await handler(message.data, message.subject))
+          message.respond(await handler(message.data, message.subject), { headers: withHeaders(fields) })
         } catch (error) {
           if (!connection.isClosed())
-            message.respond(errorBody(error), { headers: withHeaders({ [ERROR_HEADER]: '1' }) })
+            message.respond(errorBody(error), { headers: withHeaders({ ...fields, [ERROR_HEADER]: '1' }) })
         }
       }
       const subscription = connection.subscribe(subject, {

@@ -1,0 +1,225 @@
+/**
+ * One writer a run, whatever the hosts: a head takes an epoch in a JetStream bucket by compare and set, renews it, and stops as
+ * soon as another has it. Between renewals it writes for one lease and no longer: a head that stood still, or was cut off,
+ * does not write before it knows that the run is still its own.
+ */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { z } from 'zod'
+import { RlError } from '../../errors.ts'
+import type { Bus } from '../../events/bus.ts'
+
+export type Fence = {
+  /** One more than that of the head before. */
+  readonly epoch: number
+  /** Why this head may not write now, or null. */
+  readonly refusal: () => RlError | null
+  /** Resolves when another head has the run. */
+  readonly lost: Promise<RlError>
+  /** Gives the run up, so that the next head need not wait. */
+  readonly release: () => Promise<void>
+}
+
+export type FenceOptions = {
+  readonly bus: Bus
+  readonly run: string
+  /** Highest epoch that the log knows: the bucket may have been wiped. */
+  readonly after: number
+  /** Nobody else can be on this broker: what an earlier head left is taken at once. */
+  readonly alone: boolean
+  /** How long a head that says nothing keeps the run. */
+  readonly leaseMs?: number
+  readonly renewMs?: number
+}
+
+const recordSchema = z.strictObject({
+  epoch: z.int().positive(),
+  holder: z.uuid(),
+  host: z.string().max(256),
+  pid: z.int().nonnegative(),
+  released: z.boolean(),
+})
+type FenceRecord = z.infer<typeof recordSchema>
+type Entry = { readonly record: FenceRecord; readonly sequence: number }
+
+const LEASE_MS = 4_000
+const RENEW_MS = 1_000
+const TRIES = 5
+
+/** Errors: `head.second` where another head lives, and those of the bus. */
+export async function takeFence(options: FenceOptions): Promise<Fence> {
+  const { bus, run, after, alone, leaseMs = LEASE_MS, renewMs = RENEW_MS } = options
+  const cell = openCell(bus, run)
+  await cell.make()
+  const holder = randomUUID()
+  const own = (epoch: number, released = false): FenceRecord => ({
+    epoch,
+    holder,
+    host: hostname(),
+    pid: process.pid,
+    released,
+  })
+
+  async function take(): Promise<Entry> {
+    for (let attempt = 0; attempt < TRIES; attempt++) {
+      const before = await cell.read()
+      if (before && !alone && !isOver(before.record)) await outlive(before)
+      const epoch = Math.max(after, before?.record.epoch ?? 0) + 1
+      const taken = await cell.write(own(epoch), before?.sequence ?? 0)
+      if (taken?.record.holder === holder) return taken
+    }
+    throw new RlError(`other heads take run '${run}' all the time`, { code: 'head.second' })
+  }
+
+  /** Waits until the holder has said nothing for a lease, by this host's own clock. */
+  async function outlive({ record, sequence }: Entry): Promise<void> {
+    const until = performance.now() + leaseMs
+    while (performance.now() < until) {
+      await pause(Math.min(250, leaseMs / 4))
+      const now = await cell.read()
+      if (now === null || now.record.released) return
+      if (now.sequence !== sequence)
+        throw new RlError(
+          `run '${run}' has a head: process ${now.record.pid} on ${now.record.host}, epoch ${record.epoch}`,
+          { code: 'head.second', hint: 'end that one first, or choose another run id' },
+        )
+    }
+  }
+
+  let { record, sequence } = await take()
+  let renewedAt = performance.now()
+  let loss: RlError | null = null
+  let tellLoss: (error: RlError) => void = () => {}
+  const lost = new Promise<RlError>((resolve) => {
+    tellLoss = resolve
+  })
+
+  async function renew(): Promise<void> {
+    const askedAt = performance.now()
+    const entry = await cell.write(record, sequence).catch(() => undefined)
+    if (entry === undefined) return // The broker is away: the lease ends by itself.
+    if (entry?.record.holder === holder) {
+      sequence = entry.sequence
+      renewedAt = askedAt
+      return
+    }
+    // A bucket that was wiped is made again; a record of somebody else is the end.
+    if (entry === null) {
+      sequence = 0
+      await cell.make().catch(() => {})
+      return
+    }
+    const { epoch, pid, host } = entry.record
+    loss = new RlError(`another head has run '${run}': process ${pid} on ${host}, epoch ${epoch}`, {
+      code: 'head.fenced',
+      hint: 'a run has one head; what this one wrote since is in its own log alone',
+    })
+    clearInterval(timer)
+    tellLoss(loss)
+  }
+
+  let renewing: Promise<void> | null = null
+  const timer = setInterval(() => {
+    renewing ??= renew().finally(() => {
+      renewing = null
+    })
+  }, renewMs)
+
+  return {
+    epoch: record.epoch,
+    lost,
+    refusal() {
+      if (loss) return loss
+      if (performance.now() - renewedAt < leaseMs) return null
+      return new RlError(`this head does not know whether run '${run}' is still its own`, {
+        code: 'log.not-held',
+        hint: 'ask again: it finds out within a second',
+      })
+    },
+    async release() {
+      clearInterval(timer)
+      await renewing
+      if (loss) return
+      record = own(record.epoch, true)
+      await cell.write(record, sequence).catch(() => {})
+    },
+  }
+}
+
+/** Whether its holder gave it up, or is a process of this host that has ended. */
+function isOver({ released, host, pid }: FenceRecord): boolean {
+  if (released) return true
+  if (host !== hostname() || pid === process.pid) return false
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
+}
+
+/** One key of a bucket as JetStream's key-value stores are laid out, so that `nats kv get rl-<run> head` shows it. */
+function openCell(bus: Bus, run: string) {
+  const bucket = `rl-${run}-fence`
+  const stream = `KV_${bucket}`
+  const subject = `$KV.${bucket}.head`
+
+  async function ask(verb: string, request: object): Promise<Record<string, unknown>> {
+    const body = Buffer.from(JSON.stringify(request))
+    const answer = await bus.request(`$JS.API.STREAM.${verb}.${stream}`, body, { timeoutMs: 2_000 })
+    return JSON.parse(Buffer.from(answer).toString()) as Record<string, unknown>
+  }
+
+  async function read(): Promise<Entry | null> {
+    const { message, error } = (await ask('MSG.GET', { last_by_subj: subject })) as {
+      message?: { seq: number; data: string }
+      error?: { code: number; description: string }
+    }
+    if (message)
+      return {
+        record: recordSchema.parse(JSON.parse(Buffer.from(message.data, 'base64').toString())),
+        sequence: message.seq,
+      }
+    if (error?.code === 404) return null
+    throw new RlError(`${stream} cannot be read: ${error?.description}`, { code: 'bus.no-jetstream' })
+  }
+
+  return {
+    read,
+    async make(): Promise<void> {
+      const { error } = (await ask('CREATE', {
+        name: stream,
+        subjects: [`$KV.${bucket}.>`],
+        storage: 'file',
+        retention: 'limits',
+        discard: 'new',
+        max_msgs_per_subject: 1,
+        max_msgs: -1,
+        max_bytes: -1,
+        max_age: 0,
+        num_replicas: 1,
+        allow_rollup_hdrs: true,
+        deny_delete: true,
+        allow_direct: true,
+      })) as { error?: { err_code: number; description: string } }
+      if (error && error.err_code !== NAME_IN_USE)
+        throw new RlError(`${stream} cannot be made: ${error.description}`, { code: 'bus.no-jetstream' })
+    },
+    /** Writes where the last sequence is still that one, and tells what stands there then: an answer that was lost is no matter. */
+    async write(record: FenceRecord, after: number): Promise<Entry | null> {
+      await bus
+        .publishWork(subject, Buffer.from(JSON.stringify(record)), randomUUID(), {
+          'Nats-Expected-Last-Subject-Sequence': String(after),
+        })
+        .catch(() => {})
+      return read()
+    },
+  }
+}
+
+/** The stream is there with other settings, e.g. more replicas: it does. */
+const NAME_IN_USE = 10058
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

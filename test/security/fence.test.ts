@@ -1,0 +1,171 @@
+/** One writer a run and one decider a role, whatever the hosts. */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { uuidv7 } from 'uuidv7'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { RlError } from '../../src/errors.ts'
+import type { Bus } from '../../src/events/bus.ts'
+import { CATALOGUE, type NewEvent } from '../../src/events/catalogue.ts'
+import { encodeEnvelope } from '../../src/events/codec.ts'
+import { pack, unpack } from '../../src/events/msgpack.ts'
+import { connectBus } from '../../src/events/nats/connect.ts'
+import { subjectsOf } from '../../src/events/subjects.ts'
+import { subscribe } from '../../src/events/subscription.ts'
+import { openRawNats } from '../support/raw-nats.ts'
+import { startTestHead, temporaryFolder, until } from '../support/run.ts'
+
+const subjects = subjectsOf('test')
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'nothing was thrown',
+    (error: unknown) => (error instanceof RlError ? error.code : String(error)),
+  )
+}
+
+type Reply = { readonly code: string } | readonly unknown[]
+
+/** What becomes of each group of events, sent in one request: its code, or null where it was appended. */
+async function send(bus: Bus, groups: readonly (readonly Uint8Array[])[]): Promise<(string | null)[]> {
+  const replies = unpack(await bus.request(subjects.log('append'), pack(groups), { timeoutMs: 10_000 }))
+  return (replies as Reply[]).map((reply) => ('code' in reply ? reply.code : null))
+}
+
+function encode(actor: string, { type, data }: NewEvent): Uint8Array {
+  const v = CATALOGUE[type].v
+  return encodeEnvelope({ id: uuidv7(), type, v, run: 'test', actor, time: 1, cause: null, data })
+}
+
+function started(worker: string): Uint8Array {
+  const data = {
+    role: 'environment',
+    worker,
+    host: 'h',
+    pid: 1,
+    node: 'v24',
+    decider: true,
+    note: '',
+  } as const
+  return encode(worker, { type: 'ActorStarted', data })
+}
+
+const planned = (iteration: number): NewEvent => ({
+  type: 'IterationPlanned',
+  data: { iteration, rolloutsPerTask: 1, groups: [] },
+})
+
+test('a second head on another host is refused while the first lives, and let in when it has left', async () => {
+  const first = await startTestHead({ fenceTimes: { leaseMs: 2_000, renewMs: 200 } })
+  const host = await startTestHead({ run: 'host' })
+  const nats = host.address
+  const one = await startTestHead({ nats, fenceTimes: { leaseMs: 2_000, renewMs: 200 } })
+  assert.is(
+    await codeOf(startTestHead({ nats, fenceTimes: { leaseMs: 2_000, renewMs: 200 } })),
+    'head.second',
+  )
+  await one.close()
+  const two = await startTestHead({ nats, fenceTimes: { leaseMs: 2_000, renewMs: 200 } })
+  assert.is(two.log.meta('epoch'), '2')
+  for (const head of [two, host, first]) await head.close()
+})
+
+test('a head that stood still writes no more, and hears that another has the run', async () => {
+  const host = await startTestHead({ run: 'host' })
+  const nats = host.address
+  const still = await startTestHead({ nats, fenceTimes: { leaseMs: 300, renewMs: 3_000 } })
+  const bus = await connectBus(nats)
+  assert.equal(await send(bus, [[encode('head', planned(1))]]), [null])
+  const next = await startTestHead({ nats, fenceTimes: { leaseMs: 300, renewMs: 100 } })
+  await still.bus.flush()
+  const codes = new Set<string | null>()
+  for (let n = 0; n < 20; n++)
+    for (const code of await send(bus, [[encode('head', planned(2 + n))]])) codes.add(code)
+  assert.is(still.log.head().position, 1, [...codes].join(' '))
+  assert.is((await still.fenced).code, 'head.fenced')
+  assert.ok(Number(next.log.meta('epoch')) > Number(still.log.meta('epoch')))
+  await bus.close()
+  for (const head of [still, next, host]) await head.close()
+})
+
+test('of two deciders that are sent together one is admitted, and what the older decides is refused', async () => {
+  const head = await startTestHead({ heartbeatMs: 60_000 })
+  const bus = await connectBus(head.address)
+  assert.equal(await send(bus, [[started('environment/a')], [started('environment/b')]]), [
+    null,
+    'actor.second-decider',
+  ])
+  assert.equal(
+    await send(bus, [[encode('environment/a', planned(1))], [encode('environment/b', planned(2))]]),
+    [null, 'actor.fenced'],
+  )
+  head.watch.forget(1, 'h')
+  assert.equal(await send(bus, [[started('environment/c')]]), [null])
+  assert.equal(
+    await send(bus, [[encode('environment/a', planned(3))], [encode('environment/c', planned(3))]]),
+    ['actor.fenced', null],
+  )
+  await bus.close()
+  await head.close()
+})
+
+test('answers and events bear the epoch; what a former head says is dropped, and a forged epoch deafens nobody', async () => {
+  const head = await startTestHead()
+  const seen: number[] = []
+  const subscription = await subscribe(
+    { ...head.addressOf('tool'), run: 'test' },
+    ({ position }) => void seen.push(position),
+  )
+  const raw = await openRawNats(head.address)
+  raw.subscribe(subjects.evt('*'))
+  raw.subscribe('_INBOX.test')
+  await raw.settle()
+  head.service.append([planned(1)])
+  raw.publish(subjects.log('head'), pack({}), { reply: '_INBOX.test' })
+  await until('an event and an answer', () => raw.messages.length === 2)
+  for (const { headers } of raw.messages) assert.match(headers, /Rl-Epoch: 1/)
+  for (const epoch of ['0', '-1', '9', '9007199254740993', 'x', ''])
+    raw.publish(subjects.evt('IterationPlanned'), encode('head', planned(9)), {
+      headers: { 'Rl-Position': '2', 'Rl-Epoch': epoch },
+    })
+  raw.publish(subjects.tap('head'), pack({ position: 1e15, hash: 'x', epoch: 99, time: 1 }))
+  await raw.settle()
+  head.service.append([planned(2)])
+  await until('the true one', () => seen.length === 2)
+  assert.equal(seen, [1, 2])
+  assert.is(subscription.position(), 2)
+  await subscription.stop()
+  raw.close()
+  await head.close()
+})
+
+test('a reader that stored a position with its hash finds out that the log was rolled back', async () => {
+  const root = temporaryFolder()
+  const first = await startTestHead({ root })
+  first.service.append([planned(1), planned(2)])
+  const early = await subscribe({ ...first.addressOf('tool'), run: 'test' }, () => {})
+  await until('two events', () => early.seen()?.position === 2)
+  await early.stop()
+  await first.close()
+  const copy = readFileSync(first.folder.log)
+  const second = await startTestHead({ root })
+  second.service.append([planned(3)])
+  const late = await subscribe({ ...second.addressOf('tool'), run: 'test' }, () => {})
+  await until('three events', () => late.seen()?.position === 3)
+  await late.stop()
+  await second.close()
+  for (const end of ['-wal', '-shm']) rmSync(`${first.folder.log}${end}`, { force: true })
+  writeFileSync(first.folder.log, copy)
+  const third = await startTestHead({ root })
+  const address = { ...third.addressOf('tool'), run: 'test' }
+  const again = await subscribe({ ...address, from: 3, seen: early.seen() ?? undefined }, () => {})
+  const ahead = await subscribe({ ...address, from: 4 }, () => {})
+  assert.is(await codeOf(ahead.done), 'log.rolled-back')
+  third.service.append([planned(30), planned(31)])
+  const other = await subscribe({ ...address, from: 4, seen: late.seen() ?? undefined }, () => {})
+  assert.is(await codeOf(other.done), 'log.rolled-back')
+  await until('the reader of the shared part goes on', () => again.position() === 4)
+  await again.stop()
+  await third.close()
+})
+
+test.run()
