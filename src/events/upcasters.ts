@@ -12,8 +12,13 @@ export type Upcaster = (data: Readonly<Record<string, unknown>>) => Record<strin
 /** By type, then by the version that is turned into the next. */
 export type Upcasters = { readonly [T in EventType]?: Readonly<Record<number, Upcaster>> }
 
+/** Keys were added that may be absent. */
+const unchanged: Upcaster = (data) => ({ ...data })
+
 export const UPCASTERS: Upcasters = {
   ActorStarted: { 1: (data) => ({ ...data, node: 'unknown' }) },
+  RunStarted: { 1: unchanged },
+  RunResumed: { 1: unchanged },
 }
 
 /** Data of version `v` as data of version `newest`, one step at a time. */

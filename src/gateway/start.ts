@@ -117,7 +117,10 @@ export async function recordRun(options: RecordOptions): Promise<Gateway> {
     const config = recordedConfig(options)
     core.service.append([
       resumed
-        ? { type: 'RunResumed', data: { reason: 'the gateway was started again' } }
+        ? {
+            type: 'RunResumed',
+            data: { reason: 'the gateway was started again', codeVersion: codeVersion() },
+          }
         : {
             type: 'RunStarted',
             data: {

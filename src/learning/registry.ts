@@ -11,13 +11,13 @@ import { TASK_SAMPLERS } from './selection.ts'
 /** One rule of each kind, as a config names them. */
 export type Rules = { readonly [K in RuleKind]: RuleKinds[K] }
 
-/** What a run's log says of a rule that decided in it. */
-export type RuleNote = {
+/** What a run's log says of a user's rule that decides in it. */
+export type UserRule = {
   readonly kind: RuleKind
   readonly name: string
   readonly version: number
-  /** SHA-256 of the user's file that it stands in, hex; null for a rule of ours. */
-  readonly digest: string | null
+  /** SHA-256 of the file that it stands in, hex. */
+  readonly digest: string
 }
 
 /** Keys of a config that name rules. */
@@ -119,14 +119,14 @@ export function rulesOf(config: RuleNames): Rules {
   }
 }
 
-/** Name, version and file's digest of each rule that a config names. */
-export function describeRules(config: RuleNames): RuleNote[] {
+/** The user's rules among those that a config names; ours are known by the version of the code. */
+export function userRulesOf(config: RuleNames): UserRule[] {
+  const { digest } = loaded.get(config.learning.module ?? '') ?? {}
+  if (digest === undefined) return []
   const rules = rulesOf(config)
-  return RULE_KINDS.map((kind) => {
+  return RULE_KINDS.flatMap((kind) => {
     const { name, version } = rules[kind]
-    const isOurs = OURS[kind].some((rule) => rule === rules[kind])
-    const digest = isOurs ? null : (loaded.get(config.learning.module ?? '')?.digest ?? null)
-    return { kind, name, version, digest }
+    return OURS[kind].some((rule) => rule === rules[kind]) ? [] : [{ kind, name, version, digest }]
   })
 }
 

@@ -5,11 +5,12 @@ import { relative } from 'node:path'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
 import { type Config, configDigest, loggedConfig, openConfig, redact } from '../../config.ts'
 import { RlError } from '../../errors.ts'
-import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
-import { openLogReader } from '../../events/log-reader.ts'
+import { type LogReader, openLogReader } from '../../events/log-reader.ts'
 import { startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
+import { userRulesOf } from '../../learning/registry.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
 import { projectionsOf } from '../../projections/registry.ts'
 import { loadUserParts } from '../../user-parts.ts'
@@ -64,6 +65,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   })
   try {
     for (const line of elsewhereLines(options, folder, core)) display.say(line)
+    if (resumed) for (const line of changeLines(core.log, config)) display.say(line)
     core.service.append([firstEvent(config, resumed)])
     const over = runOver()
     const view = await subscribe({ bus: core.bus, run }, (event) => {
@@ -161,17 +163,42 @@ function resumedConfigs(folder: RunFolder, { set, run }: StartOptions): Configs 
 }
 
 function firstEvent(config: Config, resumed: boolean): NewEvent {
-  if (resumed) return { type: 'RunResumed', data: { reason: 'the head was started again' } }
+  const made = madeBy(config)
+  if (resumed) return { type: 'RunResumed', data: { reason: 'the head was started again', ...made } }
   return {
     type: 'RunStarted',
     data: {
       config: redact(config),
       configDigest: configDigest(config),
-      codeVersion: codeVersion(),
       seed: config.run.seed,
       parent: null,
+      ...made,
     },
   }
+}
+
+/** What decides in a run from here on: the code, and the user's rules. */
+function madeBy(config: Config): Pick<EventData<'RunStarted'>, 'codeVersion' | 'rules'> {
+  const rules = userRulesOf(config)
+  return { codeVersion: codeVersion(), ...(rules.length > 0 ? { rules } : {}) }
+}
+
+/** Told where a run goes on under other code or rules than those that it was last decided by. */
+function changeLines(log: LogReader, config: Config): string[] {
+  const before = [...log.events({ types: ['RunStarted', 'RunResumed'] })]
+    .flatMap(({ type, data }) => (type === 'RunStarted' || type === 'RunResumed' ? [data] : []))
+    .findLast(({ codeVersion }) => codeVersion !== undefined)
+  const now = madeBy(config)
+  if (before === undefined) return []
+  const check = `npm run -s rl -- replay ${log.run} tells whether its decisions are the same`
+  return [
+    ...(before.codeVersion === now.codeVersion
+      ? []
+      : [`  code         ${now.codeVersion}; before it was ${before.codeVersion}: ${check}`]),
+    ...(JSON.stringify(before.rules) === JSON.stringify(now.rules)
+      ? []
+      : [`  rules        the module of learning.module has changed: ${check}`]),
+  ]
 }
 
 /** How to start the roles that this head was told not to start. */

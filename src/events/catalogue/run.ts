@@ -5,9 +5,12 @@ import { count, define, metrics, name, sha256 } from './definition.ts'
 
 const role = z.enum(ROLES)
 
+/** A rule of a user's own that decides in the run, and the SHA-256 of the file that it stands in. */
+const userRule = z.strictObject({ kind: name, name, version: z.int(), digest: sha256 })
+
 export const runEvents = {
   RunStarted: define({
-    v: 1,
+    v: 2,
     by: ['head'],
     summary:
       'A run began, or a fork left its parent: with this effective config (secrets redacted), code version and seed.',
@@ -18,6 +21,8 @@ export const runEvents = {
       seed: z.number(),
       /** Where a fork left its parent; the config holds from here on. */
       parent: z.strictObject({ run: name, position: count }).nullable(),
+      /** Absent where all rules are those of the code version. */
+      rules: z.array(userRule).optional(),
     }),
     key: ({ parent }) => (parent === null ? 'RunStarted' : `RunStarted/${parent.position}`),
     reproducible: true,
@@ -31,10 +36,15 @@ export const runEvents = {
     reproducible: false,
   }),
   RunResumed: define({
-    v: 1,
+    v: 2,
     by: ['head'],
     summary: 'The run goes on after a pause or a restart of the head.',
-    schema: z.strictObject({ reason: z.string() }),
+    schema: z.strictObject({
+      reason: z.string(),
+      /** Of the head that was started again; absent where the same process goes on. */
+      codeVersion: z.string().optional(),
+      rules: z.array(userRule).optional(),
+    }),
     key: () => null,
     reproducible: false,
   }),
