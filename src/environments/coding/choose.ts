@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { explain, RlError } from '../../errors.ts'
 import { createExecutor, DEFAULT_LIMITS, type Executor, type Provider, type RunResult } from './executor.ts'
 import { createBwrapProvider } from './providers/bwrap.ts'
+import { createContainerProvider } from './providers/container.ts'
 import { createProcessProvider } from './providers/process.ts'
 import { createPyodideProvider } from './providers/pyodide.ts'
 import { createSandboxFusionProvider } from './providers/sandbox-fusion.ts'
@@ -10,7 +11,15 @@ import { createResultCache } from './result-cache.ts'
 
 export type ProviderName = Provider['name']
 
-export const PROVIDER_NAMES: readonly ProviderName[] = ['bwrap', 'pyodide', 'sandbox-fusion', 'process']
+export const PROVIDER_NAMES = [
+  'bwrap',
+  'pyodide',
+  'sandbox-fusion',
+  'gvisor',
+  'podman',
+  'docker',
+  'process',
+] as const satisfies readonly ProviderName[]
 
 export type ChooseOptions = {
   /** `auto` takes bwrap where it passes its self-test, else pyodide. */
@@ -19,6 +28,14 @@ export type ChooseOptions = {
   readonly concurrency?: number
   /** Of a SandboxFusion server, for `sandbox-fusion`. */
   readonly url?: string
+  /** The environment variable that holds its key. */
+  readonly apiKeyEnv?: string
+  /** For podman and docker; it must be there already. */
+  readonly image?: string
+  /** The Python interpreter of bwrap. */
+  readonly python?: string
+  /** Folders with modules that programs may import, for bwrap. */
+  readonly packages?: readonly string[]
   /** `process` runs programs with all the rights of this user: it must be allowed in so many words. */
   readonly allowUnsafe?: boolean
   /** Results are kept here across runs. */
@@ -63,11 +80,11 @@ export async function chooseExecutor(options: ChooseOptions = {}): Promise<Chose
 
 async function open(
   name: ProviderName,
-  { concurrency, url, allowUnsafe, warn }: ChooseOptions,
+  { concurrency, url, apiKeyEnv, image, python, packages, allowUnsafe, warn }: ChooseOptions,
 ): Promise<Provider> {
   switch (name) {
     case 'bwrap':
-      return createBwrapProvider({ concurrency })
+      return createBwrapProvider({ concurrency, python, packages })
     case 'pyodide':
       return createPyodideProvider({ concurrency })
     case 'sandbox-fusion':
@@ -76,14 +93,29 @@ async function open(
           code: 'coding.no-url',
           hint: 'add --url http://HOST:PORT',
         })
-      return createSandboxFusionProvider({ url, concurrency })
+      return createSandboxFusionProvider({ url, key: keyOf(apiKeyEnv), concurrency })
+    case 'gvisor':
+    case 'podman':
+    case 'docker':
+      return createContainerProvider({ engine: name, image, concurrency })
     case 'process':
       return createProcessProvider({ concurrency, allowUnsafe, warn })
   }
 }
 
+function keyOf(variable: string | undefined): string | undefined {
+  if (variable === undefined) return undefined
+  const key = process.env[variable]
+  if (key === undefined)
+    throw new RlError(`the environment variable ${variable} is not set`, {
+      code: 'coding.no-key',
+      hint: 'environment.sandbox.apiKeyEnv names the variable that holds the key of the sandbox server',
+    })
+  return key
+}
+
 /** Whether the provider promises that programs cannot reach this machine. SandboxFusion's is another's to keep. */
-const isIsolated = ({ name }: Provider) => name === 'bwrap' || name === 'pyodide'
+const isIsolated = ({ name }: Provider) => name !== 'sandbox-fusion' && name !== 'process'
 
 const SECRET = 'RL_SELF_TEST_SECRET'
 const SELF_TEST_LIMITS = { ...DEFAULT_LIMITS, cpuMs: 500, wallMs: 10_000, memoryMB: 128 }

@@ -79,7 +79,7 @@ export async function createBwrapProvider({
           bwrap: bwrap as string,
           arguments: sandboxArguments(interpreter, { packages, users: users !== null }),
           users,
-          start: encodeStart(filter, users ? 1 + slot : 0, packages),
+          start: encodeStart(filter, users ? 1 + slot : 1, packages),
           group: groups[slot],
         })
         sandboxes.set(slot, sandbox)
@@ -295,7 +295,7 @@ export function sandboxArguments(
   const shown = [...files, ...packages]
   const devices = ['null', 'zero', 'full', 'random', 'urandom'].map((name) => `/dev/${name}`)
   return [
-    ...(users ? ['--userns', '3'] : ['--unshare-user', '--uid', '0', '--gid', '0']),
+    ...(users ? ['--userns', '3'] : ['--unshare-user', '--uid', '1', '--gid', '1']),
     ...['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
     ...['--hostname', 'sandbox', '--die-with-parent', '--new-session', '--as-pid-1'],
     // Of the runner, which needs them to give each test its own namespaces, files and user.

@@ -1,4 +1,5 @@
 /** Programs on a SandboxFusion server, by its HTTP interface `POST /run_code` (Apache-2.0, bytedance/SandboxFusion). */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { RlError } from '../../../errors.ts'
 import {
@@ -14,8 +15,14 @@ import { isMemoryError } from './runner-protocol.ts'
 export type SandboxFusionOptions = {
   /** e.g. `http://127.0.0.1:8080` */
   readonly url: string
-  /** Requests at once; the reference configuration has 128 workers. */
+  /** Sent as a bearer token. */
+  readonly key?: string
+  /** Programs at once; the reference configuration has 128 workers. */
   readonly concurrency?: number
+  /** Tests of a program at once. */
+  readonly parallelTests?: number
+  /** Waits for a busy server: double from one to the next, or as long as it says, this often. */
+  readonly backOff?: { readonly firstMs: number; readonly times: number }
 }
 
 const PHASE = z.object({
@@ -36,8 +43,40 @@ const RESPONSE = z.object({
 const STDERR_TAIL = 4096
 const NETWORK_GRACE_MS = 10_000
 
-export function createSandboxFusionProvider({ url, concurrency = 16 }: SandboxFusionOptions): Provider {
+/** Too many requests, bad gateway, unavailable, gateway timeout: the program was not run. */
+const BUSY = [429, 502, 503, 504]
+const LONGEST_WAIT_MS = 30_000
+
+export function createSandboxFusionProvider({
+  url,
+  key,
+  concurrency = 16,
+  parallelTests = 4,
+  backOff = { firstMs: 250, times: 5 },
+}: SandboxFusionOptions): Provider {
   const endpoint = endpointOf(url)
+  const headers = {
+    'content-type': 'application/json',
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+  }
+
+  /** The answer of a server that is not busy, or its last one. */
+  async function ask(body: string, deadlineMs: number, signal?: AbortSignal): Promise<Response> {
+    for (let attempt = 0; ; attempt++) {
+      const timeout = AbortSignal.timeout(deadlineMs)
+      const response = await fetch(endpoint, {
+        method: 'POST',
+        headers,
+        body,
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      })
+      if (!BUSY.includes(response.status) || attempt === backOff.times) return response
+      await response.arrayBuffer() // read to its end, so that the connection can be used again
+      const told = Number(response.headers.get('retry-after')) * 1000
+      const waitMs = Math.min(told > 0 ? told : backOff.firstMs * 2 ** attempt, LONGEST_WAIT_MS)
+      await sleep(waitMs, undefined, { signal })
+    }
+  }
 
   async function runOnce(
     program: string,
@@ -46,25 +85,20 @@ export function createSandboxFusionProvider({ url, concurrency = 16 }: SandboxFu
     signal?: AbortSignal,
   ): Promise<RunResult> {
     // The server knows wall time only; its caller's wall limit is what keeps load from changing verdicts.
-    const timeout = AbortSignal.timeout(wallLimitMs(limits) + NETWORK_GRACE_MS)
     const begun = performance.now()
+    const request = JSON.stringify({
+      code: program,
+      language: 'python',
+      stdin,
+      run_timeout: wallLimitMs(limits) / 1000,
+      compile_timeout: 10,
+      memory_limit_MB: limits.memoryMB,
+      files: {},
+      fetch_files: [],
+    })
     let body: unknown
     try {
-      const response = await fetch(endpoint, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({
-          code: program,
-          language: 'python',
-          stdin,
-          run_timeout: wallLimitMs(limits) / 1000,
-          compile_timeout: 10,
-          memory_limit_MB: limits.memoryMB,
-          files: {},
-          fetch_files: [],
-        }),
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-      })
+      const response = await ask(request, wallLimitMs(limits) + NETWORK_GRACE_MS, signal)
       if (!response.ok) throw new Error(`HTTP ${response.status}: ${(await response.text()).slice(0, 200)}`)
       body = await response.json()
     } catch (cause) {
@@ -84,7 +118,14 @@ export function createSandboxFusionProvider({ url, concurrency = 16 }: SandboxFu
     report: (test: number, result: RunResult) => void,
     signal?: AbortSignal,
   ): Promise<void> {
-    for (const [test, stdin] of stdins.entries()) report(test, await runOnce(program, stdin, limits, signal))
+    const waiting = [...stdins.entries()]
+    const work = async () => {
+      for (let next = waiting.shift(); next; next = waiting.shift())
+        report(next[0], await runOnce(program, next[1], limits, signal))
+    }
+    const ended = await Promise.allSettled(Array.from({ length: parallelTests }, work))
+    const failed = ended.find((one) => one.status === 'rejected')
+    if (failed) throw failed.reason
   }
 
   return {
