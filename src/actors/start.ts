@@ -145,7 +145,10 @@ async function openWorkerOn(
       const { environmentWorker } = await import('./environment/worker.ts')
       const worker = environmentWorker(config, opened, log)
       const { name } = opened.setting
-      if (config.environment.player === 'own') return { worker, note: name }
+      if (config.environment.player === 'own') {
+        const runtime = await opened.setting.runtime?.(opened.environment)
+        return { worker, note: runtime === undefined ? name : `${name}, ${runtime}` }
+      }
       return { worker: { ...worker, queues: [] }, note: `${name}, played through the gateway` }
     }
     case 'adapter': {

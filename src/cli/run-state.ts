@@ -17,6 +17,8 @@ export type RunState = {
   readonly parent: string | null
   readonly deadLetters: number
   readonly stalls: number
+  /** What the processes of each worker's name said of themselves when they started last. */
+  readonly notes: Readonly<Record<string, string>>
 }
 
 const TURNS = ['RunStarted', 'RunPaused', 'RunResumed', 'RunFailed', 'RunCompleted'] as const
@@ -39,6 +41,7 @@ export function runStateOf(log: LogReader): RunState {
     parent: log.parent ? `${log.parent.run}@${log.parent.position}` : null,
     deadLetters: log.deadLetters(0).total,
     stalls: counts.StallDetected ?? 0,
+    notes: notesOf(log),
   }
 }
 
@@ -53,6 +56,13 @@ function stateOf(turn: LoggedEvent | null): RunState['state'] {
     default:
       return turn ? 'running' : 'empty'
   }
+}
+
+function notesOf(log: LogReader): Record<string, string> {
+  const notes: Record<string, string> = {}
+  for (const event of log.events({ types: ['ActorStarted'] }))
+    if (event.type === 'ActorStarted') notes[event.data.worker] = event.data.note
+  return notes
 }
 
 /** These types are rare, so reading all of them through their index is cheap. */

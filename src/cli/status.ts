@@ -56,6 +56,7 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
       const at = actor.position === null ? '' : `, at position ${actor.position}`
       return [
         `${actor.worker.padEnd(22)} ${silence}${kind}${at}  process ${actor.pid} on ${actor.host}, ${actor.rssMb} MB`,
+        ...noteLine(state.notes[actor.worker]),
         ...counterLine(actor.counters),
         ...actor.waits.slice(0, 8).map(waitLine),
         ...(actor.waits.length > 8 ? [`    and ${actor.waits.length - 8} more`] : []),
@@ -63,6 +64,8 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
     }),
   ]
 }
+
+const noteLine = (note: string | undefined) => (note ? [`    ${note}`] : [])
 
 function counterLine(counters: Readonly<Record<string, number>> | undefined): string[] {
   const counted = Object.entries(counters ?? {}).filter(([, count]) => count > 0)

@@ -26,6 +26,8 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   check?(config: Config, refuse: Refuse): void
   /** @param section its own keys, with defaults */
   open(config: Config, section: Section): E | Promise<E>
+  /** What runs its tasks here and why that, e.g. a sandbox: told in the plan, by ActorStarted and in `rl status`. It is started. */
+  runtime?(environment: E): Promise<string>
   /** How a model acts here. Without it only agents outside do. */
   readonly acting?: Choosing<E> | Programs<E>
   /** How a reward model judges. */

@@ -27,6 +27,7 @@ import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
 import { dryRun } from './terminal/dry-run.ts'
 import { planLines } from './terminal/plan.ts'
+import { runtimeLine } from './terminal/runtime-line.ts'
 import { isSimulated, summaryLines } from './terminal/summary.ts'
 import { awaitedBy } from './waits.ts'
 
@@ -49,7 +50,8 @@ export async function startHead(options: StartOptions): Promise<number> {
   const interrupted = interrupt()
   const display = openDisplay({ iterations: config.run.iterations, simulated: isSimulated(config) })
   const backend = await backendLine(config, display.say)
-  for (const line of planLines({ run, folder, config, resumed, options, backend })) display.say(line)
+  const runtime = await runtimeLine(config, options)
+  for (const line of planLines({ run, folder, config, resumed, options, backend, runtime })) display.say(line)
   const core = await startHeadCore({
     folder,
     nats: options.nats === null ? undefined : addressFromEnvironment(options.nats),

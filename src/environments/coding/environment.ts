@@ -23,7 +23,7 @@ import { briefingOf, type Evidence, writtenTask } from './briefing.ts'
 import { candidateProblem, checkCandidate } from './candidate.ts'
 import { type ChooseOptions, type ChosenExecutor, chooseExecutor } from './choose.ts'
 import { type LoadedProblems, loadProblems, skippedLine } from './dataset.ts'
-import type { Executor } from './executor.ts'
+import type { Executor, Limits } from './executor.ts'
 import { type FamilyRecipe, parseRecipe, problemOf, templateOf, whyPoor } from './family/recipe.ts'
 import { rewriteRecipe } from './family/rewrite.ts'
 import { drawRecipes, type FamilySplit, templates } from './family/templates.ts'
@@ -44,13 +44,20 @@ export type CodingSource =
       readonly maxLevel: number
     }
   /** Problem files, or folders of them; a problem without a split belongs to `train`. */
-  | { readonly kind: 'files'; readonly paths: readonly string[]; readonly tests?: number }
+  | {
+      readonly kind: 'files'
+      readonly paths: readonly string[]
+      readonly tests?: number
+      readonly seed?: number
+    }
 
 export type CodingOptions = {
   readonly source: CodingSource
   /** Runs the programs; where absent one is chosen at the first need and closed with the environment. */
   readonly executor?: Executor
   readonly choose?: ChooseOptions
+  /** In place of the problems' own. */
+  readonly limits?: Partial<Limits>
 }
 
 /** One step: the program. Settled, it knows which of its task's tests the program passes, and how each run ended. */
@@ -76,27 +83,37 @@ export interface CodingEnvironment extends Environment {
   readTest(text: string): ParsedTest
   /** [actions][tests] every action's program against every test. Rejects with an RlError where no sandbox could run one. */
   runTests(task: Task, actions: readonly string[], tests: readonly TestCase[]): Promise<Grade[][]>
-  /** What runs the programs, and why that. */
+  /** What runs the programs. */
   executor(): Promise<Executor>
+  /** What runs the programs and why that, for people. */
+  runtime(): Promise<string>
   close(): Promise<void>
 }
 
-export function codingEnvironment({ source, executor, choose }: CodingOptions): CodingEnvironment {
+export function codingEnvironment({ source, executor, choose, limits }: CodingOptions): CodingEnvironment {
   let chosen: Promise<ChosenExecutor> | null = null
   let loaded: Promise<readonly CodingProblem[]> | null = null
   const style = source.kind === 'files' ? 'fenced' : 'plain'
 
   const open = async (): Promise<Executor> => {
     if (executor) return executor
-    chosen ??= chooseExecutor(choose)
-    return (await chosen).executor
+    return (await choice()).executor
+  }
+
+  /** One that failed is made again at the next need. */
+  function choice(): Promise<ChosenExecutor> {
+    chosen ??= chooseExecutor(choose).catch((error) => {
+      chosen = null
+      throw error
+    })
+    return chosen
   }
 
   function load(): Promise<readonly CodingProblem[]> {
     if (source.kind !== 'files') return Promise.resolve([])
-    const { paths, tests } = source
+    const { paths, tests, seed } = source
     loaded ??= problemFiles(paths)
-      .then((files) => loadProblems(files, { tests }))
+      .then((files) => loadProblems(files, { tests, seed }))
       .then(toldSkipped)
     return loaded
   }
@@ -115,6 +132,11 @@ export function codingEnvironment({ source, executor, choose }: CodingOptions): 
   }
 
   async function problem(task: Task): Promise<CodingProblem> {
+    const found = await problemAsWritten(task)
+    return { ...found, limits: { ...found.limits, ...limits } }
+  }
+
+  async function problemAsWritten(task: Task): Promise<CodingProblem> {
     const { recipe } = task
     if (recipe.kind === 'generated') return problemOf(parseRecipe(recipe))
     if (recipe.kind === 'written') {
@@ -193,6 +215,12 @@ export function codingEnvironment({ source, executor, choose }: CodingOptions): 
       return 'test' in published || style === 'fenced' ? published : readUnitTest(text)
     },
     executor: open,
+    async runtime() {
+      if (executor) return executor.provider.name
+      const { name, reason, passedOver } = await choice()
+      const others = passedOver.map((other) => `; not ${other.name}: ${other.reason}`)
+      return `sandbox ${name}, which ${reason}${others.join('')}`
+    },
     async reset(task) {
       return openEpisode(task, observationOf(await problem(task)), style)
     },

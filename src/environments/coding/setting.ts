@@ -2,15 +2,17 @@
 import { defineSetting } from '../setting.ts'
 import { generatedCounts } from '../source.ts'
 import type { CodingEnvironment, CodingEpisode } from './environment.ts'
+import { chooseOptions, codingKeys, limitsIn } from './sandbox-config.ts'
 
 /** Highest level of generated problems. */
 const LEVELS = { easy: 2, medium: 4, hard: 9 } as const
 
 const of = (environment: CodingEnvironment) => environment
 
-export const setting = defineSetting<CodingEnvironment>({
+export const setting = defineSetting<CodingEnvironment, ReturnType<typeof codingKeys>>({
   name: 'coding',
   summary: 'Python programs and unit tests, run against one another in a sandbox',
+  config: codingKeys,
   check({ rewardModel, learning }, refuse) {
     if (rewardModel.mode !== 'off' && rewardModel.judging !== 'group')
       refuse(
@@ -21,16 +23,19 @@ export const setting = defineSetting<CodingEnvironment>({
     if (learning.reward === 'progress')
       refuse('learning.reward', "'progress' is not known of programs", 'use outcome or integrated')
   },
-  async open(config) {
+  async open(config, section) {
     const { source, data, seed, difficulty } = config.environment
     const { codingEnvironment } = await import('./environment.ts')
     return codingEnvironment({
       source:
         source === 'data'
-          ? { kind: 'files', paths: [data ?? ''] }
+          ? { kind: 'files', paths: [data ?? ''], tests: section.tests ?? undefined, seed }
           : { kind: 'generated', seed, counts: generatedCounts(config), maxLevel: LEVELS[difficulty] },
+      choose: chooseOptions(section),
+      limits: limitsIn(section),
     })
   },
+  runtime: (environment) => environment.runtime(),
   acting: {
     kind: 'programs',
     prompt: 'coding-policy',

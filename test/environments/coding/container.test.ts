@@ -27,8 +27,10 @@ process.exit(status ?? 137)
 }
 
 test('the words of a container, and what its ends mean', async () => {
-  if (!findProgram('python3', ['/usr/bin']))
-    return process.stdout.write('SKIP containers: there is no /usr/bin/python3\n')
+  if (!findProgram('python3', ['/usr/bin'])) {
+    process.stdout.write('SKIP containers: there is no /usr/bin/python3\n')
+    return
+  }
   const folder = mkdtempSync(join(tmpdir(), 'rl-container-test-'))
   standIn(folder)
   const path = process.env.PATH

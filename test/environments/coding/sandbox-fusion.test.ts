@@ -18,7 +18,7 @@ const finished = (stdout: string, code = 0, stderr = '') => ({
 
 /** A server that speaks the schema of SandboxFusion's POST /run_code, and keeps what it was asked. */
 async function standIn(answer: (body: Record<string, unknown>, call: number) => Answer) {
-  const asked: { path: string; body: Record<string, unknown> }[] = []
+  const asked: { path: string; body: Record<string, unknown>; authorization?: string }[] = []
   const server = createServer((request, response) => {
     let text = ''
     request.on('data', (chunk) => {
@@ -26,7 +26,12 @@ async function standIn(answer: (body: Record<string, unknown>, call: number) => 
     })
     request.on('end', () => {
       const body = JSON.parse(text) as Record<string, unknown>
-      asked.push({ path: `${request.method} ${request.url}`, body })
+      const { authorization } = request.headers
+      asked.push({
+        path: `${request.method} ${request.url}`,
+        body,
+        ...(authorization ? { authorization } : {}),
+      })
       const { status, body: reply } = answer(body, asked.length)
       response.writeHead(status, { 'content-type': 'application/json' })
       response.end(typeof reply === 'string' ? reply : JSON.stringify(reply))
@@ -97,7 +102,23 @@ test('a server that fails, or answers something else, is a sandbox error after f
   const executor = createExecutor({ provider: createSandboxFusionProvider({ url }), retries: 2 })
   const [[result]] = await runAll(executor, [{ program: 'p', stdins: ['1'], limits: DEFAULT_LIMITS }])
   assert.is(result.verdict, 'sandbox_error')
+  // The second and third try are followed by a known-good program, which fails as well.
+  assert.is(asked.length, 5)
+  await close()
+})
+
+test('a busy server is waited for, as long as it says, with the key that it wants', async () => {
+  const { url, asked, close } = await standIn((_, call) =>
+    call < 3 ? { status: 429, body: 'busy' } : { status: 200, body: finished('1\n') },
+  )
+  const backOff = { firstMs: 1, times: 5 }
+  const provider = createSandboxFusionProvider({ url, key: 'secret', backOff, parallelTests: 1 })
+  const [[result]] = await runAll(createExecutor({ provider }), [
+    { program: 'p', stdins: ['1'], limits: DEFAULT_LIMITS },
+  ])
+  assert.is(result.verdict, 'ok')
   assert.is(asked.length, 3)
+  assert.is(asked[0].authorization, 'Bearer secret')
   await close()
 })
 

@@ -8,6 +8,7 @@ import { seedOf } from '../../../random.ts'
 import type { StartOptions } from '../../start-options.ts'
 import { backendLine } from './backend-line.ts'
 import { planLines } from './plan.ts'
+import { runtimeLine } from './runtime-line.ts'
 
 const PROMPTS = 3
 
@@ -15,7 +16,16 @@ export async function dryRun(run: string, config: Config, options: StartOptions)
   const print = (text: string) => process.stdout.write(`${text}\n`)
   print(stringify(redact(config)))
   const backend = await backendLine(config, print)
-  for (const line of planLines({ run, folder: runFolder(run), config, resumed: false, options, backend }))
+  const runtime = await runtimeLine(config, options)
+  for (const line of planLines({
+    run,
+    folder: runFolder(run),
+    config,
+    resumed: false,
+    options,
+    backend,
+    runtime,
+  }))
     print(line)
   if (settingOf(config.environment)?.simulated) {
     print('  prompts      none: the learner is simulated')

@@ -12,9 +12,19 @@ export type Plan = {
   readonly options: StartOptions
   /** The tensor backend and why; null where no local model is used. */
   readonly backend: string | null
+  /** What tasks are run in, and why; null where they need nothing, or run elsewhere. */
+  readonly runtime: string | null
 }
 
-export function planLines({ run, folder, config, resumed, options, backend }: Plan): readonly string[] {
+export function planLines({
+  run,
+  folder,
+  config,
+  resumed,
+  options,
+  backend,
+  runtime,
+}: Plan): readonly string[] {
   const { environment, policy, rewardModel, adaptation, learning, evaluation } = config
   const rows: readonly (readonly [string, string])[] = [
     ['run', `${run}${resumed ? ' (goes on where its log ends)' : ''}, seed ${config.run.seed}`],
@@ -36,6 +46,7 @@ export function planLines({ run, folder, config, resumed, options, backend }: Pl
         : `${modelText(rewardModel)}, ${rewardModel.mode}, ${rewardModel.samples} judgement${rewardModel.samples === 1 ? '' : 's'} a step`,
     ],
     ['backend', backend ?? 'none: no local model'],
+    ...(runtime === null ? [] : [['runs in', runtime] as const]),
     ['learning', `${learning.reward} reward, lambda ${learning.lambda}, ${learning.advantage} advantages`],
     [
       'adaptation',

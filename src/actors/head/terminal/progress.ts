@@ -11,6 +11,7 @@ export type Progress = {
   requested: number
   ended: number
   failed: number
+  failedInTraining: number
   judged: number
   successes: number
   scored: number
@@ -42,6 +43,7 @@ export function startProgress(iterations: number): Progress {
     requested: 0,
     ended: 0,
     failed: 0,
+    failedInTraining: 0,
     judged: 0,
     successes: 0,
     scored: 0,
@@ -80,6 +82,7 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
     case 'RolloutFailed':
       progress.ended++
       progress.failed++
+      if (event.data.purpose === 'train') progress.failedInTraining++
       return []
     case 'ProgramTested':
       progress.unitTests.see(event)
@@ -141,6 +144,7 @@ function startIteration(): Partial<Progress> {
     requested: 0,
     ended: 0,
     failed: 0,
+    failedInTraining: 0,
     judged: 0,
     successes: 0,
     scored: 0,
@@ -197,7 +201,8 @@ function iterationLine(progress: Progress, { data, time }: LoggedEvent<'Iteratio
   const left = ((time - progress.firstIterationMs) / done) * (progress.iterations - done)
   const parts = [
     `iteration ${data.iteration}/${progress.iterations}`,
-    `accuracy ${interval(wilson(data.accuracy.successes, data.accuracy.n))}`,
+    // A rollout that failed succeeded in nothing: left out, it would raise the figure.
+    `accuracy ${interval(wilson(data.accuracy.successes, data.accuracy.n + progress.failedInTraining))}`,
     progress.unitTests.line() ??
       `judge process ${ratio(progress.process)} outcome ${ratio(progress.outcome)}`,
     `tasks +${progress.accepted} of ${progress.accepted + progress.rejected} (${progress.acceptedInAll} in all)`,

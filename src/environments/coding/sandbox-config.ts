@@ -1,0 +1,85 @@
+/** The keys of the section `environment` that only this setting has. */
+import type { z } from 'zod'
+import { type ChooseOptions, PROVIDER_NAMES } from './choose.ts'
+import type { Limits } from './executor.ts'
+
+/** A limit that is null is the problem's own, or the default. */
+export function codingKeys(zod: typeof z) {
+  const count = zod.int().positive()
+  const limits = zod
+    .strictObject({
+      cpuSeconds: zod.number().positive().nullable().default(null).describe('Processor time of a test.'),
+      memoryMB: count.nullable().default(null).describe('Memory of all processes of a test together.'),
+      processes: count.nullable().default(null).describe('Processes and threads at once.'),
+      outputBytes: count.nullable().default(null).describe('Standard output of a test.'),
+      fileMB: count.nullable().default(null).describe('Files of a test together.'),
+    })
+    .prefault({})
+    .describe('Limits of a test; null: the problem’s own, or the default.')
+  return {
+    tests: count
+      .nullable()
+      .default(null)
+      .describe('Of each problem read from files: so many tests, drawn by `seed`; null takes all.'),
+    sandbox: zod
+      .strictObject({
+        provider: zod
+          .enum(['auto', ...PROVIDER_NAMES.filter((name) => name !== 'process')])
+          .default('auto')
+          .describe('What runs programs. `auto`: bwrap where it passes its self-test, else pyodide.'),
+        url: zod.string().nullable().default(null).describe('Address of a SandboxFusion server.'),
+        apiKeyEnv: zod
+          .string()
+          .nullable()
+          .default(null)
+          .describe('Environment variable that holds its key; keys never stand in a config.'),
+        image: zod.string().nullable().default(null).describe('Image with python3, for podman and docker.'),
+        python: zod
+          .string()
+          .nullable()
+          .default(null)
+          .describe('Python interpreter of bwrap; null: the system’s.'),
+        packages: zod
+          .array(zod.string())
+          .default([])
+          .describe(
+            'Folders with modules that programs may import, read only, e.g. of a virtual environment.',
+          ),
+        concurrency: count
+          .nullable()
+          .default(null)
+          .describe('Programs at once in a process; null: the provider’s.'),
+        cache: zod
+          .string()
+          .nullable()
+          .default(null)
+          .describe('Folder in which results are kept for other processes and runs.'),
+        limits,
+      })
+      .prefault({})
+      .describe('Where and how programs are run.'),
+  }
+}
+
+export type CodingKeys = z.infer<z.ZodObject<ReturnType<typeof codingKeys>>>
+
+export function chooseOptions({ sandbox }: CodingKeys): ChooseOptions {
+  const { provider, url, apiKeyEnv, image, python, packages, concurrency, cache } = sandbox
+  return {
+    provider,
+    packages,
+    url: url ?? undefined,
+    apiKeyEnv: apiKeyEnv ?? undefined,
+    image: image ?? undefined,
+    python: python ?? undefined,
+    concurrency: concurrency ?? undefined,
+    cacheFolder: cache ?? undefined,
+  }
+}
+
+/** What takes the place of a problem's own limits. */
+export function limitsIn({ sandbox: { limits } }: CodingKeys): Partial<Limits> {
+  const { cpuSeconds, ...others } = limits
+  const named = { ...others, cpuMs: cpuSeconds === null ? null : cpuSeconds * 1000 }
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== null))
+}
