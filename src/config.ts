@@ -10,7 +10,7 @@ import { formerPaths, presentPath, withPresentNames } from './config/renamed.ts'
 import { type Config, configSchema } from './config/schema.ts'
 import { schemaWith, sectionIn, settingIn } from './config/with-setting.ts'
 import type { Refuse, Setting } from './environments/setting.ts'
-import { loadSetting, OUR_SETTINGS } from './environments/settings.ts'
+import { isOurs, loadSetting, OUR_SETTINGS } from './environments/settings.ts'
 import { RlError } from './errors.ts'
 import { wrongRule } from './learning/registry.ts'
 import { findFile } from './package.ts'
@@ -109,6 +109,7 @@ export function parseConfig(
       `ours are ${OUR_SETTINGS.map(({ name }) => name).join(', ')}; environment.module names another's`,
     )
   checkSense(config, refuse)
+  if (setting && !isOurs(setting)) checkParts(setting, config, refuse)
   setting?.check?.(config, refuse)
   return deepFreeze(config)
 }
@@ -194,6 +195,21 @@ function checkSense(config: Config, refuse: Refuse): void {
   // The rules of a user's module are checked when it is loaded.
   const wrong = learning.module === null ? wrongRule(config) : null
   if (wrong) refuse(wrong.key, wrong.message, wrong.hint)
+}
+
+/** A part that the setting lacks is told before anything starts. Ours check themselves what they lack. */
+function checkParts(setting: Setting, { environment, rewardModel, learning }: Config, refuse: Refuse): void {
+  const lacks = (part: string) => `the setting '${setting.name}' has no ${part}`
+  if (!setting.acting && environment.player === 'own')
+    refuse('environment.player', lacks('acting'), 'use player gateway: agents outside play it')
+  if (!setting.judging && rewardModel.mode !== 'off')
+    refuse(
+      'rewardModel.mode',
+      lacks('judging'),
+      'add --set rewardModel.mode=off --set learning.reward=outcome',
+    )
+  if (!setting.progress && learning.reward === 'progress')
+    refuse('learning.reward', lacks('progress'), 'use outcome or integrated')
 }
 
 /** The config as it may be shown and logged: no passwords in addresses. API keys stand in no config. */

@@ -6,5 +6,6 @@ import { loadSetting } from './settings.ts'
 /** The setting that a config names, with its environment; the caller closes it. */
 export async function openSetting(config: Config): Promise<OpenSetting> {
   const setting = await loadSetting(config.environment)
-  return { setting, environment: await setting.open(config, sectionOf(setting, config)) }
+  const section = sectionOf(setting, config)
+  return { setting, section, environment: await setting.open(config, section) }
 }

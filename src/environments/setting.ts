@@ -40,6 +40,8 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   progress?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
   /** Rollouts, verdicts and rewrites are made by formulas (src/actors/simulated): no figure of it is a measurement. */
   readonly simulated?: true
+  /** SHA-256 of the file of a setting that is not ours: what was made by another version of it is made anew. */
+  readonly digest?: string
 }
 
 /** An action is one of the admissible commands. */
@@ -119,6 +121,13 @@ export type Expert = {
 export type OpenSetting<E extends Environment = Environment> = {
   readonly setting: Setting<E>
   readonly environment: E
+  /** The setting's own keys that it was opened with. */
+  readonly section?: Readonly<Record<string, unknown>>
+}
+
+/** What tells apart things that were made with a setting; nothing for ours, whose versions are told otherwise. */
+export function identityOf({ setting, section }: OpenSetting): object {
+  return setting.digest === undefined ? {} : { setting: { digest: setting.digest, section } }
 }
 
 /** Says what types cannot infer by themselves: the environment that the parts get, and the section that `open` gets. */

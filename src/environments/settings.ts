@@ -36,8 +36,8 @@ export async function loadSetting(named: SettingName): Promise<Setting> {
       code: 'setting.unknown',
       hint: `ours are ${OUR_SETTINGS.map((one) => one.name).join(', ')}; environment.module names another's`,
     })
-  const { file, exports } = await loadUserModule(module, 'environment.module')
-  const setting = userSetting(exports.setting, file)
+  const { file, digest, exports } = await loadUserModule(module, 'environment.module')
+  const setting = userSetting(exports.setting, file, digest)
   if (OUR_SETTINGS.some((one) => one.name === setting.name))
     throw new RlError(`${file}: setting.name: '${setting.name}' is that of a setting of ours`, {
       code: 'setting.broken',

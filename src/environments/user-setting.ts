@@ -81,7 +81,7 @@ const episodeSchema = z.looseObject({
 })
 
 /** @param found what the module `file` exports as `setting`. Error: `setting.broken`. */
-export function userSetting(found: unknown, file: string): Setting {
+export function userSetting(found: unknown, file: string, digest?: string): Setting {
   check(settingSchema, found, `${file}: setting`)
   const setting = found as Setting
   const open = async (...given: Parameters<Setting['open']>): Promise<Environment> => {
@@ -89,7 +89,7 @@ export function userSetting(found: unknown, file: string): Setting {
     check(environmentSchema, environment, `${file}: open()`)
     return checkedEnvironment(setting.name, environment, file)
   }
-  return { ...setting, open }
+  return { ...setting, open, digest }
 }
 
 /** The environment itself, but for what it gives of tasks and episodes: parts of the setting get what they know. */

@@ -28,6 +28,7 @@ export function given(decider: Decider, events: readonly NewEvent[]): Given {
       const outputs = [...running.handle(logged(event, events.length + 1))]
       const when: When = {
         outputs,
+        // biome-ignore lint/suspicious/noThenProperty: given, when, then; it is a chain of its own, and nobody awaits it
         then(expected) {
           assert.deepEqual(
             outputs.map((output, i) => (typeof expected[i] === 'string' ? keyIn(output) : output)),

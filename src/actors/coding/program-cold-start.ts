@@ -3,10 +3,6 @@
  * of copies with one fault; the writer of unit tests starts from its weights, learns to repeat the examples of its prompt, and
  * imitates tests, a share of them wrong. So both speak well and are right too seldom, which is what RL then repairs.
  */
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import { rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type CodingEnvironment, familyTexts } from '../../environments/coding/environment.ts'
 import { compactProblem, scriptedUnitTest } from '../../environments/coding/family/unit-test.ts'
 import type { CodingProblem, TestCase } from '../../environments/coding/problem.ts'
@@ -19,6 +15,7 @@ import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
+import { keptModel } from '../learner/kept-model.ts'
 import { supervise } from '../learner/supervise.ts'
 import { copyingLesson, valueTokens } from './copying-lesson.ts'
 import { answerSample, type ProgramCodec, programCodec, programPrompt } from './program-packing.ts'
@@ -144,41 +141,25 @@ async function cachedModel(
   { open, prepare, demonstrate }: Lesson,
 ): Promise<WrittenStart> {
   const { tasks, cache } = resources
-  const identity = {
-    VERSION,
-    WORDS,
-    EXAMPLE_WEIGHT,
-    COPYING,
-    FAULTS,
-    what,
-    options,
-    tasks: tasks.map(({ id }) => id),
-  }
-  const folder = join(cache, `${what}-${digest(identity)}`)
-  if (existsSync(join(folder, FIGURES)))
-    return { folder, cached: true, ...(JSON.parse(readFileSync(join(folder, FIGURES), 'utf8')) as Figures) }
-  const model = await open()
-  try {
-    const codec = programCodec(model)
-    await prepare?.(model, codec)
-    const samples: TrainingSample[] = []
-    for (const [index, task] of tasks.entries()) {
-      const id = `demonstration-${index}`
-      const { prompt, answer } = await demonstrate(codec, task, seedOf(options.seed, id))
-      samples.push(answerSample(id, prompt, [...codec.encode(answer), codec.end]))
-    }
-    const loss = await learn(model, `${what}s`, samples, options, resources)
-    const partial = `${folder}.${process.pid}.partial`
-    await model.save(partial)
-    // Moments of imitation are no moments of RL.
-    await rm(join(partial, 'optimizer.safetensors'), { force: true })
-    await writeFile(join(partial, FIGURES), JSON.stringify({ loss } satisfies Figures))
-    await rm(folder, { recursive: true, force: true })
-    await rename(partial, folder)
-    return { folder, cached: false, loss }
-  } finally {
-    await model.close()
-  }
+  const ids = tasks.map(({ id }) => id)
+  const { folder, cached, figures } = await keptModel({
+    cache,
+    name: what,
+    identity: { VERSION, WORDS, EXAMPLE_WEIGHT, COPYING, FAULTS, what, options, tasks: ids },
+    open,
+    async teach(model) {
+      const codec = programCodec(model)
+      await prepare?.(model, codec)
+      const samples: TrainingSample[] = []
+      for (const [index, task] of tasks.entries()) {
+        const id = `demonstration-${index}`
+        const { prompt, answer } = await demonstrate(codec, task, seedOf(options.seed, id))
+        samples.push(answerSample(id, prompt, [...codec.encode(answer), codec.end]))
+      }
+      return { loss: await learn(model, `${what}s`, samples, options, resources) }
+    },
+  })
+  return { folder, cached, loss: figures.loss ?? 0 }
 }
 
 /** Supervised training on the samples that the context holds; resolves to the loss at its end. */
@@ -197,11 +178,4 @@ function learn(
     (done, { loss }) =>
       report(`cold start (${what}): update ${done} of ${options.updates}, loss ${loss.toFixed(3)}`),
   )
-}
-
-type Figures = { readonly loss: number }
-const FIGURES = 'cold-start.json'
-
-function digest(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16)
 }

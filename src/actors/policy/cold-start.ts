@@ -2,18 +2,15 @@
  * The policy's first version: a new model taught on demonstrations of a noisy expert, so that it speaks well and decides
  * poorly, which is what RL then repairs. The same recipe is made once and kept under its digest.
  */
-import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Task } from '../../environments/port.ts'
-import type { OpenSetting } from '../../environments/setting.ts'
+import { identityOf, type OpenSetting } from '../../environments/setting.ts'
 import type { BackendChoice } from '../../models/local/backend/backend.ts'
 import { openLocalModel } from '../../models/local/model.ts'
 import { type PresetName, presetConfig } from '../../models/local/presets.ts'
 import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
 import { type Seed, seedOf } from '../../random.ts'
+import { type Figures, keptModel } from '../learner/kept-model.ts'
 import { supervise } from '../learner/supervise.ts'
 import { type Codec, codecOf, viewOf } from '../rollout/packing.ts'
 import { demonstrate } from './demonstrations.ts'
@@ -49,9 +46,9 @@ export type PolicyStart = {
   /** A Hugging Face folder without optimiser state. */
   readonly folder: string
   readonly cached: boolean
-  /** Share of the demonstrations that reached the goal; null where nothing was demonstrated. */
+  /** Share of the demonstrations that reached the goal; null likewise. */
   readonly expertSuccess: number | null
-  /** Mean loss of the last updates; null where the model was there already, or nothing was demonstrated. */
+  /** Mean loss of the last updates; null where nothing was demonstrated, or an older version made the model. */
   readonly loss: number | null
 }
 
@@ -64,44 +61,41 @@ export async function coldStartPolicy(
   { opened, tasks, cache, backend, blasThreads, report = () => {} }: ColdStartResources,
 ): Promise<PolicyStart> {
   const vocabulary = await vocabularyOf(opened, tasks, options)
-  const folder = join(
-    cache,
-    `policy-${digest({ VERSION, options, ...vocabulary, tasks: tasks.map(({ id }) => id) })}`,
-  )
-  if (existsSync(join(folder, 'config.json')))
-    return { folder, cached: true, expertSuccess: null, loss: null }
-  const tokenizer = trainWordTokenizer(vocabulary)
-  const { size, encode } = createTokenizer(tokenizer)
-  const codec = codecOf(encode, viewOf(opened))
   const { preset, contextTokens, updates, batch, learningRate, tokenBudget, seed } = options
-  const model = await openLocalModel({
-    config: presetConfig(preset, { vocabSize: size, contextTokens, endToken: codec.end }),
-    tokenizer,
-    seed: seed[0],
-    name: `cold start (${preset})`,
-    backend,
-    blasThreads,
-  })
-  try {
-    const demonstrations = demonstrationStream(opened, tasks, codec, options)
-    const loss =
-      demonstrations &&
-      (await supervise(
+  const { folder, cached, figures } = await keptModel({
+    cache,
+    name: 'policy',
+    identity: { VERSION, options, ...vocabulary, tasks: tasks.map(({ id }) => id), ...identityOf(opened) },
+    async open() {
+      const tokenizer = trainWordTokenizer(vocabulary)
+      const { size, encode } = createTokenizer(tokenizer)
+      return openLocalModel({
+        config: presetConfig(preset, { vocabSize: size, contextTokens, endToken: codecOf(encode).end }),
+        tokenizer,
+        seed: seed[0],
+        name: `cold start (${preset})`,
+        backend,
+        blasThreads,
+      })
+    },
+    async teach(model): Promise<Figures> {
+      const demonstrations = demonstrationStream(
+        opened,
+        tasks,
+        codecOf(model.encode, viewOf(opened)),
+        options,
+      )
+      if (!demonstrations) return {}
+      const loss = await supervise(
         model,
         demonstrations.upTo,
         { updates, batch, learningRate, tokenBudget, seed: seedOf(seed, 'supervise') },
         (done, { loss }) => report(`cold start: update ${done} of ${updates}, loss ${loss.toFixed(3)}`),
-      ))
-    const partial = `${folder}.partial`
-    await model.save(partial)
-    // Moments of imitation are no moments of RL.
-    await rm(join(partial, 'optimizer.safetensors'), { force: true })
-    await rm(folder, { recursive: true, force: true })
-    await rename(partial, folder)
-    return { folder, cached: false, expertSuccess: demonstrations?.success() ?? null, loss }
-  } finally {
-    await model.close()
-  }
+      )
+      return { loss, expertSuccess: demonstrations.success() }
+    },
+  })
+  return { folder, cached, loss: figures.loss ?? null, expertSuccess: figures.expertSuccess ?? null }
 }
 
 /** Null without an expert: then the model begins as it is drawn. Samples are made as they are needed: demonstrating goes on in this thread while the model learns in its own. */
@@ -133,8 +127,4 @@ function demonstrationStream(
       return samples
     },
   }
-}
-
-function digest(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16)
 }

@@ -1,11 +1,8 @@
 /** The reward model as a local model: makes its first version, judges trajectories, and trains on its own judgements. */
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { critiqueText, PLAIN_CAUSES } from '../../environments/causes.ts'
-import type { OpenSetting } from '../../environments/setting.ts'
+import { identityOf, type OpenSetting } from '../../environments/setting.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
@@ -22,6 +19,7 @@ import {
   updateFigures,
   weightsFolder,
 } from '../learner/checkpoints.ts'
+import { keptModel } from '../learner/kept-model.ts'
 import { withReference } from '../learner/kl-reference.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { updateOptions } from '../learner/update-options.ts'
@@ -57,52 +55,40 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     const startedMs = performance.now()
     const policy = await checkpointOf(log, 'policy', 0)
     const settings = { ...rewardModel.coldStart, seed, maxSteps: config.environment.maxSteps }
-    const cached = join(
-      CACHE,
-      'cold-start',
-      `reward-model-${digestOf({ VERSION, policy: policy.sha256, settings })}`,
-    )
-    const fromCache = existsSync(cached)
-    if (!fromCache) await teach(policy.folder, cached, settings)
-    const checkpoint = await adoptFolder(cached, log.run, 'reward-model', 0)
+    const { folder, cached, figures } = await keptModel({
+      cache: join(CACHE, 'cold-start'),
+      name: 'reward-model',
+      identity: { VERSION, policy: policy.sha256, settings, ...identityOf(opened) },
+      open: () => openLocalModel({ folder: policy.folder, backend: config.backend }),
+      teach: (model) => teach(model, settings),
+    })
     return updatedEvents('reward-model', {
       iteration: 0,
       version: 0,
       parentVersion: null,
-      checkpoint,
+      checkpoint: await adoptFolder(folder, log.run, 'reward-model', 0),
       trainedOn: [],
       samples: 0,
-      metrics: figuresIn(cached),
+      metrics: { ...figures },
       stopped: null,
-      timing: { fromCache: fromCache ? 1 : 0, durationMs: Math.round(performance.now() - startedMs) },
+      timing: { fromCache: cached ? 1 : 0, durationMs: Math.round(performance.now() - startedMs) },
     })
   }
 
-  /** Makes the first version from the policy's weights, and keeps it with its figures under `folder`. */
   async function teach(
-    policyFolder: string,
-    folder: string,
+    model: LocalModelFace,
     settings: Config['rewardModel']['coldStart'] & { readonly seed: Seed },
-  ): Promise<void> {
-    const { model, judge } = await open(policyFolder)
-    try {
-      const episodes = await labelledRollouts(config, opened, log, settings.seed)
-      const { loss, quality, warning } = await coldStartRewardModel(model, judge, episodes, {
-        ...settings,
-        tokenBudget: rewardModel.training.tokenBudget,
-        contextTokens: model.describe().contextTokens,
-      })
-      if (warning) process.stdout.write(`${warning}\n`)
-      const { single, meanVerdict } = quality
-      await keep(model, folder, {
-        loss,
-        processAccuracy: single.accuracy,
-        processBalanced: single.balanced,
-        meanVerdict,
-      })
-    } finally {
-      await model.close()
-    }
+  ): Promise<Record<string, number>> {
+    const episodes = await labelledRollouts(config, opened, log, settings.seed)
+    const judge = judgeCodecOf(codecOf(model.encode, viewOf(opened)), causes)
+    const { loss, quality, warning } = await coldStartRewardModel(model, judge, episodes, {
+      ...settings,
+      tokenBudget: rewardModel.training.tokenBudget,
+      contextTokens: model.describe().contextTokens,
+    })
+    if (warning) process.stdout.write(`${warning}\n`)
+    const { single, meanVerdict } = quality
+    return { loss, processAccuracy: single.accuracy, processBalanced: single.balanced, meanVerdict }
   }
 
   async function judge(job: Judge): Promise<NewEvent[]> {
@@ -243,24 +229,4 @@ const NOTHING = new Uint8Array()
 function probabilityOf(verdicts: Judgements[number]): number | null {
   const known = verdicts.flatMap((verdict) => (verdict ? [verdict.goodProbability] : []))
   return known.length === 0 ? null : Math.min(1, Math.max(0, stableMean(known)))
-}
-
-/** Keeps a finished model in the cache with its figures, without the moments of imitation. */
-async function keep(model: LocalModelFace, folder: string, figures: Record<string, number>): Promise<void> {
-  const partial = `${folder}.${process.pid}.partial`
-  await model.save(partial)
-  await rm(join(partial, 'optimizer.safetensors'), { force: true })
-  await writeFile(join(partial, FIGURES), JSON.stringify(figures))
-  await rm(folder, { recursive: true, force: true })
-  await rename(partial, folder)
-}
-
-const FIGURES = 'cold-start.json'
-
-function figuresIn(folder: string): Record<string, number> {
-  return JSON.parse(readFileSync(join(folder, FIGURES), 'utf8'))
-}
-
-function digestOf(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16)
 }

@@ -1,0 +1,75 @@
+/** First versions of models, made once and kept by what they were made from. Several processes may make the same at once. */
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TrainableModel } from '../../models/port.ts'
+
+export type Figures = Readonly<Record<string, number>>
+
+export type KeptModel = {
+  /** A Hugging Face folder without optimiser state: moments of imitation are no moments of RL. */
+  readonly folder: string
+  readonly cached: boolean
+  /** What was measured when it was made; none of models that an older version kept. */
+  readonly figures: Figures
+}
+
+export type Recipe<M extends TrainableModel> = {
+  /** Folder in which finished models are kept. */
+  readonly cache: string
+  readonly name: string
+  /** All that decides what comes out, as JSON: the same identity is the same model. */
+  readonly identity: unknown
+  readonly open: () => Promise<M>
+  /** Teaches the model, which is closed afterwards. */
+  readonly teach: (model: M) => Promise<Figures>
+}
+
+const FIGURES = 'cold-start.json'
+
+/** Makes the model, or finds it. */
+export async function keptModel<M extends TrainableModel>({
+  cache,
+  name,
+  identity,
+  open,
+  teach,
+}: Recipe<M>): Promise<KeptModel> {
+  const folder = join(cache, `${name}-${digestOf(identity)}`)
+  if (isWhole(folder)) return { folder, cached: true, figures: figuresIn(folder) }
+  const model = await open()
+  try {
+    const figures = await teach(model)
+    const partial = `${folder}.${randomUUID()}.partial`
+    await model.save(partial)
+    await rm(join(partial, 'optimizer.safetensors'), { force: true })
+    await writeFile(join(partial, FIGURES), JSON.stringify(figures))
+    await place(partial, folder)
+    return { folder, cached: false, figures }
+  } finally {
+    await model.close()
+  }
+}
+
+/** Where another process was first, its model stays: it is the same. */
+async function place(partial: string, folder: string): Promise<void> {
+  if (!isWhole(folder)) await rm(folder, { recursive: true, force: true })
+  try {
+    await rename(partial, folder)
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true })
+    if (!isWhole(folder)) throw error
+  }
+}
+
+const isWhole = (folder: string) => existsSync(join(folder, 'config.json'))
+
+function figuresIn(folder: string): Figures {
+  const file = join(folder, FIGURES)
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16)
+}
