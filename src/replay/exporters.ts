@@ -7,6 +7,7 @@ import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { loadUserModule } from '../user-module.ts'
 import { metricRows, trajectoryRows } from './export.ts'
+import { otlpOf } from './otlp.ts'
 import { writeParquet } from './parquet.ts'
 import { tensorboardFile } from './tensorboard.ts'
 
@@ -35,6 +36,14 @@ export const EXPORTERS: readonly Exporter[] = [
     summary:
       '{"step", "time", "metrics": {name: value}} a line, as wandb.log(metrics, step) and mlflow.log_metrics take it',
     write: async (log, out) => `${await writeLines(out, metricRows(log))} rows in ${out}`,
+  },
+  {
+    name: 'otlp-json',
+    summary: 'OpenTelemetry spans, an iteration a trace, as collectors take them on /v1/traces',
+    async write(log, out) {
+      writeFileSync(out, JSON.stringify(otlpOf(log)))
+      return `${[...log.events({ types: ['IterationCompleted'] })].length} traces in ${out}`
+    },
   },
   {
     name: 'tensorboard',

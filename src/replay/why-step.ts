@@ -23,7 +23,7 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
       purpose,
       'policy version': policyVersion,
       outcome: `${result}, ended by ${ended} after ${steps} steps`,
-      ...placed(trajectory),
+      ...placed(trajectory, log),
     },
     [
       ...verdictNode(log, rollout, step),
@@ -40,7 +40,7 @@ function verdictNode(log: LogReader, rollout: string, step: number): Node[] {
   return [
     node(
       `judged by reward model version ${rewardModelVersion}`,
-      { 'probability of good': probability, 'true progress': progress, ...placed(scored) },
+      { 'probability of good': probability, 'true progress': progress, ...placed(scored, log) },
       judgements.map(({ score, critique }, i) =>
         node(`vote ${i + 1}: ${VOTES[score]}`, { critique: critique === '' ? null : critique }),
       ),
@@ -102,7 +102,7 @@ function updateNode(log: LogReader, rollout: string, iteration: number): Node[] 
     node(`${used ? 'used' : 'not used'} by policy version ${iteration}`, {
       samples: update.data.samples,
       stopped: update.data.stopped,
-      ...placed(update),
+      ...placed(update, log),
     }),
   ]
 }

@@ -9,6 +9,7 @@ import { decodeLogged } from '../events/codec.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { accuracyOf, type Tally } from '../learning/filters.ts'
 import { wilson } from '../learning/interval.ts'
+import { causeOf } from './causes.ts'
 import { type Node, node } from './tree.ts'
 
 type Origin = LoggedEvent<'TaskAdded'> | LoggedEvent<'TaskProposed'>
@@ -71,7 +72,7 @@ function proposalNode(log: LogReader, proposal: LoggedEvent<'TaskProposed'>): No
       critique: critique === '' ? null : critique,
       rewriter: `${rewriter.kind}: ${rewriter.name}`,
       'prompt sha256': rewriter.promptSha256,
-      ...placed(proposal),
+      ...placed(proposal, log),
     },
     quotes(log, iteration, slot, critique),
   )
@@ -86,7 +87,7 @@ function quotes(log: LogReader, iteration: number, slot: string, critique: strin
     if (judged?.type !== 'TrajectoryJudged') return []
     return judged.data.complaints
       .filter(({ critique }) => said.includes(critique))
-      .map(({ step, critique }) => node(`said of ${rollout}#${step}`, { critique, ...placed(judged) }))
+      .map(({ step, critique }) => node(`said of ${rollout}#${step}`, { critique, ...placed(judged, log) }))
   })
 }
 
@@ -125,7 +126,7 @@ export function whyVersion(log: LogReader, role: 'policy' | 'reward-model', vers
       samples,
       stopped,
       checkpoint: checkpoint && `${checkpoint.sha256.slice(0, 16)} ${checkpoint.path} of run ${update.run}`,
-      ...placed(update),
+      ...placed(update, log),
     },
     [
       node('figures', metrics),
@@ -182,13 +183,13 @@ export function groupOf(log: LogReader, iteration: number, slot: string): string
   return Array.from({ length: plan.data.rolloutsPerTask }, (_, index) => rolloutName(iteration, slot, index))
 }
 
-/** Where an event stands, who brought it about, and by which rule's event. */
-export function placed(event: LoggedEvent): Node['facts'] {
+/** Where an event stands, who brought it about, and after which event; with the log also where older events do not say so. */
+export function placed(event: LoggedEvent, log?: LogReader): Node['facts'] {
   return {
     position: event.position,
     by: event.actor,
     at: new Date(event.time).toISOString(),
-    cause: event.cause,
+    cause: log === undefined ? event.cause : (causeOf(log, event)?.id ?? null),
   }
 }
 

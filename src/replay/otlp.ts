@@ -1,0 +1,181 @@
+/**
+ * Iterations as traces for any OpenTelemetry viewer: OTLP in JSON, as collectors take it on /v1/traces. Model calls bear the
+ * attributes of the GenAI semantic conventions. Ids follow from the run's names, so an export is the same every time.
+ */
+import { createHash } from 'node:crypto'
+import { loggedConfig } from '../config.ts'
+import type { LoggedEvent } from '../events/catalogue.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import { startsOf } from '../events/starts.ts'
+import { causeOf } from './causes.ts'
+
+type Value = string | number | boolean
+type Attribute = { readonly key: string; readonly value: object }
+
+export type Span = {
+  /** 16 bytes, hex. */
+  readonly traceId: string
+  /** 8 bytes, hex. */
+  readonly spanId: string
+  readonly parentSpanId: string
+  readonly name: string
+  /** 1 within the process, 3 a call of another. */
+  readonly kind: 1 | 3
+  readonly startTimeUnixNano: string
+  readonly endTimeUnixNano: string
+  readonly attributes: readonly Attribute[]
+  readonly status: { readonly code: 1 | 2; readonly message?: string }
+}
+
+const CLOSING = [
+  'IterationCompleted',
+  'TrajectoryCompleted',
+  'RolloutFailed',
+  'TrajectoryJudged',
+  'TaskProposed',
+  'PolicyUpdated',
+  'RewardModelUpdated',
+  'EvaluationCompleted',
+] as const
+
+/** One span for each event that ends something; what it belongs to is its parent. An iteration is a trace. */
+export function* spansOf(log: LogReader): IterableIterator<Span> {
+  const { last } = startsOf(log)
+  const { policy } = loggedConfig(last.data.config)
+  for (const event of log.events({ types: [...CLOSING] })) {
+    if (!('iteration' in event.data)) continue
+    const { iteration } = event.data
+    const cause = causeOf(log, event)
+    const trace = digest(`${log.run}/${iteration}`, 16)
+    const iterationSpan = digest(`${log.run}/iteration/${iteration}`, 8)
+    const shared = { trace, cause, event }
+    switch (event.type) {
+      case 'IterationCompleted': {
+        const { accuracy } = event.data
+        const begun = log.byKey(`IterationStarted/${iteration}`) ?? cause
+        yield span(
+          { ...shared, cause: begun, id: iterationSpan, parent: '', name: `iteration ${iteration}` },
+          {
+            'rl.accuracy.successes': accuracy.successes,
+            'rl.accuracy.n': accuracy.n,
+          },
+        )
+        break
+      }
+      case 'TrajectoryCompleted':
+      case 'RolloutFailed': {
+        const { rollout } = event.data
+        const id = digest(`${log.run}/rollout/${rollout}`, 8)
+        const failed = event.type === 'RolloutFailed'
+        yield span(
+          { ...shared, id, parent: iterationSpan, name: `rollout ${rollout}` },
+          { 'rl.rollout': rollout, 'rl.task': event.data.task },
+          failed ? event.data.error : undefined,
+        )
+        if (failed) break
+        const { usage, policyVersion } = event.data
+        const model = policy.model
+        yield span(
+          {
+            ...shared,
+            id: digest(`${log.run}/chat/${rollout}`, 8),
+            parent: id,
+            name: `chat ${model}`,
+            kind: 3,
+          },
+          {
+            'gen_ai.operation.name': 'chat',
+            'gen_ai.provider.name': policy.provider,
+            'gen_ai.request.model': model,
+            'gen_ai.response.model': `${model}@${policyVersion}`,
+            'gen_ai.usage.input_tokens': usage.promptTokens,
+            'gen_ai.usage.output_tokens': usage.completionTokens,
+          },
+        )
+        break
+      }
+      case 'TrajectoryJudged': {
+        const { rollout, rewardModelVersion, meanVerdict } = event.data
+        const parent = digest(`${log.run}/rollout/${rollout}`, 8)
+        yield span(
+          {
+            ...shared,
+            cause: log.byKey(`Rollout/${rollout}`) ?? cause,
+            id: ofEvent(event),
+            parent,
+            name: `judge ${rollout}`,
+          },
+          { 'rl.reward_model.version': rewardModelVersion, 'rl.mean_verdict': meanVerdict },
+        )
+        break
+      }
+      default:
+        yield span({ ...shared, id: ofEvent(event), parent: iterationSpan, name: event.type }, {})
+    }
+  }
+}
+
+/** The whole export: one resource, one scope. */
+export function otlpOf(log: LogReader): object {
+  const resource = { attributes: [attribute('service.name', 'rlanything'), attribute('rl.run', log.run)] }
+  return {
+    resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'rlanything' }, spans: [...spansOf(log)] }] }],
+  }
+}
+
+type Place = {
+  readonly trace: string
+  readonly id: string
+  readonly parent: string
+  readonly name: string
+  readonly kind?: 1 | 3
+  /** Where the span begins; its event is where it ends. */
+  readonly cause: LoggedEvent | null
+  readonly event: LoggedEvent
+}
+
+function span(
+  { trace, id, parent, name, kind = 1, cause, event }: Place,
+  attributes: Readonly<Record<string, Value>>,
+  error?: string,
+): Span {
+  // Clocks of two hosts may differ: no span ends before it begins.
+  const begun = Math.min(cause?.time ?? event.time, event.time)
+  return {
+    traceId: trace,
+    spanId: id,
+    parentSpanId: parent,
+    name,
+    kind,
+    startTimeUnixNano: nanos(begun),
+    endTimeUnixNano: nanos(event.time),
+    attributes: [
+      attribute('rl.event', event.type),
+      attribute('rl.position', event.position),
+      attribute('rl.actor', event.actor),
+      ...Object.entries(attributes).map(([key, value]) => attribute(key, value)),
+    ],
+    status: error === undefined ? { code: 1 } : { code: 2, message: error },
+  }
+}
+
+function attribute(key: string, value: Value): Attribute {
+  if (typeof value === 'string') return { key, value: { stringValue: value } }
+  if (typeof value === 'boolean') return { key, value: { boolValue: value } }
+  return { key, value: Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value } }
+}
+
+function nanos(ms: number): string {
+  return String(BigInt(Math.round(ms * 1000)) * 1000n)
+}
+
+function ofEvent({ id }: LoggedEvent): string {
+  return digest(id, 8)
+}
+
+function digest(text: string, bytes: number): string {
+  return createHash('sha256')
+    .update(text)
+    .digest('hex')
+    .slice(0, 2 * bytes)
+}
