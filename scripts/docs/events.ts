@@ -87,6 +87,25 @@ A refused request is answered with the header \`Rl-Error: 1\` and \`{code, messa
 id or a natural key that the log has is answered with its position. Data of more than 256 kB rests in a blob; the event then carries
 \`{"$blob": {"sha256", "bytes"}}\` as its data, and the blob's bytes are the msgpack of the data.
 
+## Work, calls and taps
+
+What a worker in another language needs beside the requests above:
+
+| name | what it is |
+| --- | --- |
+| stream \`rl-<run>-RolloutRequested\`, subject \`evt.RolloutRequested\` | JetStream work queue: rollouts to play; the message is the event with its header \`${POSITION_HEADER}\` |
+| stream \`rl-<run>-work-<role>\`, subject \`work.<role>\` | JetStream work queue: jobs that a role's decider shares among its workers, msgpack \`{job, cause}\`; \`job.kind\` says what, \`job.done\` is the natural key of the event that ends it, \`cause\` the id of the event that asked |
+| consumer \`workers\` of each | durable, explicit ack; ask \`$JS.API.CONSUMER.MSG.NEXT.<stream>.workers\`. Only the head makes streams and consumers |
+| \`call.policy.act\` | request/reply, queue group \`policy.act\`: actions for a batch of episodes (src/actors/rollout/act-service.ts has the shapes) |
+| \`call.status.<role>\` | request/reply: what each process of a role does |
+| \`tap.heartbeat\`, \`tap.head\` | lossy: what each process does; \`{position, hash, epoch, time}\` of the head twice a second |
+
+Take a message, ask \`log.has\` for its natural key, and ack at once where the log has it. Else do the work, renew with \`+WPI\` three times an ack wait (two heartbeats), append
+the result with the asking event's id as \`cause\`, and ack only when the append was answered. Negative-ack what failed: the delivery count is the attempt, and after
+\`run.attempts\` of them the last worker appends the event that ends it (RolloutFailed for a rollout) instead. A result that comes twice, or late, is answered with
+the position of the first by its natural key: \`Rollout/<rollout>\` of a trajectory or its failure, \`StepScored/<rollout>/<step>\`, \`TaskProposed/<slot>/<iteration>\`,
+\`PolicyUpdated/<version>\`, \`RewardModelUpdated/<version>\`.
+
 ## Users
 
 The broker that a head starts (not one that \`--nats\` names) tells its users apart. \`connection.json\` has the tool's password,
