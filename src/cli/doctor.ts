@@ -6,7 +6,7 @@ import { lookForNatsServer } from '../broker/find.ts'
 import { explain } from '../errors.ts'
 import { freeBytesOf, MIN_FREE_BYTES } from '../events/log.ts'
 import { findGpu, gpuAdvice } from '../platform/gpu.ts'
-import { installHint } from '../platform/programs.ts'
+import { installHint, isProgram, programFolders } from '../platform/programs.ts'
 import { type Command, parseCommandLine, printJson } from './command.ts'
 
 type Finding = {
@@ -114,7 +114,10 @@ async function sandbox(): Promise<Finding> {
       check: 'sandbox',
       result: name === 'bwrap' ? 'ok' : 'warn',
       detail: `${name}, ${reason}${others ? `; ${others}` : ''}`,
-      advice: name === 'bwrap' ? null : `coding tasks run slower; ${installHint('bubblewrap')}`,
+      advice:
+        name === 'bwrap'
+          ? null
+          : `coding tasks run slower; ${hasBwrap() ? 'bubblewrap needs user namespaces, or root' : installHint('bubblewrap')}`,
     }
   } catch (error) {
     return {
@@ -124,6 +127,11 @@ async function sandbox(): Promise<Finding> {
       advice: `coding tasks cannot be run; ${installHint('bubblewrap')}`,
     }
   }
+}
+
+/** It may be installed and not be allowed to work. */
+function hasBwrap(): boolean {
+  return programFolders().some((folder) => isProgram(join(folder, 'bwrap')))
 }
 
 function disk(): Finding {
