@@ -3,6 +3,7 @@ import type { Command } from './command.ts'
 
 /** Every `rl model` command, loaded when it is called. */
 const SUBCOMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
+  get: () => import('./model/get.ts'),
   info: () => import('./model/info.ts'),
   sample: () => import('./model/sample.ts'),
   generate: () => import('./model/generate.ts'),
@@ -11,8 +12,9 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Com
 }
 
 export const command: Command = {
-  summary: 'local models: info, sample, generate, sft (supervised fine-tuning), export',
+  summary: 'local models: get (from a hub), info, sample, generate, sft (supervised fine-tuning), export',
   help: `
+rl model get OWNER/NAME
 rl model info --model DIR [--json]
 rl model sample --model DIR --prompt TEXT | --chat TEXT
 rl model generate --model PATH --prompts FILE.jsonl --tokens 32

@@ -1,0 +1,51 @@
+import { join, resolve } from 'node:path'
+import { RlError } from '../../errors.ts'
+import { describeHubModel, fetchHubModel } from '../../models/hub.ts'
+import { CACHE } from '../../package.ts'
+import { type Command, parseCommandLine } from '../command.ts'
+
+export const command: Command = {
+  summary: 'a model folder from a hub',
+  help: `
+rl model get OWNER/NAME [--to DIR] [--revision main] [--dry-run]
+
+Fetches config, tokenizer and weights (safetensors, else a single GGUF file) into .cache/models/OWNER/NAME or DIR, says size and licence
+first, and checks every file's digest. Broken off, the same command goes on where it ended. HF_ENDPOINT names another hub or a mirror,
+HF_TOKEN a token for gated models.`,
+  async run(argv) {
+    const { values, positionals } = parseCommandLine(
+      {
+        allowPositionals: true,
+        options: {
+          to: { type: 'string' },
+          revision: { type: 'string', default: 'main' },
+          'dry-run': { type: 'boolean', default: false },
+        },
+      },
+      argv,
+    )
+    const [name, ...more] = positionals
+    if (name === undefined || more.length > 0)
+      throw new RlError('one name is needed', { code: 'cli.usage', hint: 'rl model get OWNER/NAME' })
+    const options = {
+      endpoint: process.env.HF_ENDPOINT || 'https://huggingface.co',
+      token: process.env.HF_TOKEN || null,
+      revision: values.revision,
+    }
+    const model = await describeHubModel(name, options)
+    const mb = (bytes: number) => `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`
+    process.stdout.write(
+      `${name} at ${model.commit.slice(0, 12)}: ${model.files.length} files, ${mb(model.bytes)}, licence ${model.licence ?? 'not told'}\n`,
+    )
+    if (values['dry-run']) return 0
+    const folder = resolve(values.to ?? join(CACHE, 'models', name))
+    let told = ''
+    await fetchHubModel(model, folder, options, ({ file, bytes, of }) => {
+      const line = `${file} ${Math.floor((10 * bytes) / Math.max(1, of)) * 10} %`
+      if (line !== told) process.stderr.write(`${line} of ${mb(of)}\n`)
+      told = line
+    })
+    process.stdout.write(`${folder}\n`)
+    return 0
+  },
+}

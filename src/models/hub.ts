@@ -1,0 +1,250 @@
+/**
+ * Fetching model folders from a hub with Hugging Face's routes: `/api/models/NAME/revision/REV?blobs=true` lists the files with
+ * sizes and digests, `/NAME/resolve/REV/FILE` gives them. What is broken off goes on where it ended; nothing counts as
+ * fetched before its digest is right.
+ */
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync } from 'node:fs'
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { explain, RlError } from '../errors.ts'
+
+export type HubOptions = {
+  /** e.g. `https://huggingface.co`. */
+  readonly endpoint: string
+  /** For gated models; null for none. It is sent to the endpoint alone, not to where it redirects. */
+  readonly token: string | null
+  readonly revision?: string
+  /** Of one request until its first byte, and between any two parts after it. */
+  readonly silenceMs?: number
+}
+
+export type HubFile = {
+  readonly path: string
+  readonly bytes: number
+  /** SHA-256 of large files; git's blob id (SHA-1) of the others. */
+  readonly digest: { readonly kind: 'sha256' | 'git'; readonly hex: string } | null
+}
+
+export type HubModel = {
+  readonly name: string
+  /** The commit that the revision stands for: all files are of it. */
+  readonly commit: string
+  readonly licence: string | null
+  /** The files that a model here is read from. */
+  readonly files: readonly HubFile[]
+  readonly bytes: number
+}
+
+export type Progress = { readonly file: string; readonly bytes: number; readonly of: number }
+
+const NAME = /^[\w-][\w.-]*\/[\w-][\w.-]*$/
+
+/** Whether a text is a name on a hub (`OWNER/NAME`) and no path that exists here. */
+export function isHubName(text: string): boolean {
+  return NAME.test(text) && !existsSync(text)
+}
+
+const listingSchema = z.looseObject({
+  sha: z.string().regex(/^[0-9a-f]{4,64}$/),
+  cardData: z.looseObject({ license: z.union([z.string(), z.array(z.string())]).nullish() }).nullish(),
+  siblings: z.array(
+    z.looseObject({
+      rfilename: z.string(),
+      size: z.int().nonnegative().nullish(),
+      blobId: z.string().nullish(),
+      lfs: z.looseObject({ sha256: z.string(), size: z.int().nonnegative() }).nullish(),
+    }),
+  ),
+})
+
+/** @throws RlError `model.hub` where the hub cannot be reached, knows no such model, or it has nothing that can be read here */
+export async function describeHubModel(name: string, options: HubOptions): Promise<HubModel> {
+  if (!NAME.test(name))
+    throw new RlError(`'${name}' is no name on a hub`, { code: 'model.hub', hint: 'use OWNER/NAME' })
+  const { revision = 'main' } = options
+  const path = `/api/models/${name}/revision/${encodeURIComponent(revision)}?blobs=true`
+  const response = await ask(name, path, options)
+  const parsed = listingSchema.safeParse(await response.json().catch(() => null))
+  if (!parsed.success)
+    throw new RlError(`${name}: the hub's list of files cannot be read: ${parsed.error.issues[0].message}`, {
+      code: 'model.hub',
+      hint: 'is HF_ENDPOINT a hub?',
+    })
+  const { sha, siblings, cardData } = parsed.data
+  const all = siblings.map(({ rfilename, size, lfs, blobId }): HubFile => {
+    const digest = lfs
+      ? { kind: 'sha256' as const, hex: lfs.sha256 }
+      : blobId
+        ? { kind: 'git' as const, hex: blobId }
+        : null
+    return { path: rfilename, bytes: lfs?.size ?? size ?? 0, digest }
+  })
+  const files = neededFiles(all)
+  if (files.length === 0)
+    throw new RlError(`${name} has neither safetensors nor a single GGUF file`, {
+      code: 'model.hub',
+      hint: 'other formats are not read here',
+    })
+  return {
+    name,
+    commit: sha,
+    licence: [cardData?.license ?? []].flat().join(', ') || null,
+    files,
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+  }
+}
+
+const SMALL =
+  /^(?:config|generation_config|tokenizer|tokenizer_config|special_tokens_map|adapter_config)\.json$|^chat_template\.jinja$|^LICENSE(?:\.\w+)?$|^README\.md$/
+const WEIGHTS = /^(?:adapter_)?model(?:-\d+-of-\d+)?\.safetensors(?:\.index\.json)?$/
+
+/** Plain names at the top alone: nothing can be written outside of the folder. */
+function neededFiles(all: readonly HubFile[]): HubFile[] {
+  const weights = all.filter(({ path }) => WEIGHTS.test(path))
+  const gguf = all.filter(({ path }) => /^[\w.-]+\.gguf$/.test(path))
+  if (weights.length === 0 && gguf.length !== 1) return []
+  const chosen = weights.length > 0 ? weights : gguf
+  return [...all.filter(({ path }) => SMALL.test(path)), ...chosen]
+}
+
+/**
+ * Brings all files of the model into a folder.
+ * @throws RlError `model.hub`; what has come by then is kept and used by the next call
+ */
+export async function fetchHubModel(
+  model: HubModel,
+  folder: string,
+  options: HubOptions,
+  onProgress: (progress: Progress) => void,
+): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  for (const file of model.files) {
+    const target = join(folder, file.path)
+    if ((await sizeOf(target)) === file.bytes && (await digestMatches(target, file))) continue
+    await fetchFile(model, file, target, options, onProgress)
+  }
+}
+
+async function fetchFile(
+  { name, commit }: HubModel,
+  file: HubFile,
+  target: string,
+  options: HubOptions,
+  onProgress: (progress: Progress) => void,
+): Promise<void> {
+  const part = join(dirname(target), `.${file.path}.part`)
+  let have = await sizeOf(part)
+  if (have > file.bytes) {
+    await rm(part)
+    have = 0
+  }
+  if (have < file.bytes || file.bytes === 0) {
+    const response = await ask(name, `/${name}/resolve/${commit}/${encodeURIComponent(file.path)}`, options, {
+      ...(have > 0 ? { range: `bytes=${have}-` } : {}),
+    })
+    // A server that knows no ranges sends the whole again.
+    if (response.status !== 206) have = 0
+    const out = await open(part, have > 0 ? 'a' : 'w')
+    try {
+      for await (const bytes of parts(response, options)) {
+        await out.write(bytes)
+        have += bytes.byteLength
+        if (have > file.bytes) break
+        onProgress({ file: file.path, bytes: have, of: file.bytes })
+      }
+      await out.sync()
+    } catch (cause) {
+      throw new RlError(
+        `${name}: ${file.path} broke off at ${have} of ${file.bytes} bytes: ${explain(cause)}`,
+        {
+          code: 'model.hub',
+          hint: 'the same command goes on from there',
+          cause,
+        },
+      )
+    } finally {
+      await out.close()
+    }
+  }
+  if (have !== file.bytes || !(await digestMatches(part, file))) {
+    await rm(part)
+    throw new RlError(`${name}: ${file.path} is not the file that the hub lists (size or digest differ)`, {
+      code: 'model.hub',
+      hint: 'fetch it again; if it stays so, the mirror is not to be trusted',
+    })
+  }
+  await rename(part, target)
+}
+
+/** The parts of a body, none of which may take longer than the limit. */
+async function* parts(
+  response: Response,
+  { silenceMs = SILENCE_MS }: HubOptions,
+): AsyncGenerator<Uint8Array> {
+  const reader = response.body?.getReader()
+  if (!reader) return
+  try {
+    for (;;) {
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`nothing came for ${silenceMs / 1000} s`)), silenceMs)
+      })
+      const { done, value } = await Promise.race([reader.read(), late]).finally(() => clearTimeout(timer))
+      if (done) return
+      yield value
+    }
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
+}
+
+const SILENCE_MS = 30_000
+
+async function ask(
+  name: string,
+  path: string,
+  { endpoint, token, silenceMs = SILENCE_MS }: HubOptions,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const url = `${endpoint.replace(/\/$/, '')}${path}`
+  const abort = new AbortController()
+  const timer = setTimeout(() => abort.abort(new Error(`no answer within ${silenceMs / 1000} s`)), silenceMs)
+  let response: Response
+  try {
+    const sent = new Headers(headers)
+    if (token !== null) sent.set('authorization', `Bearer ${token}`)
+    response = await fetch(url, { headers: sent, signal: abort.signal })
+  } catch (cause) {
+    throw new RlError(`${name}: ${endpoint} cannot be reached: ${explain(cause)}`, {
+      code: 'model.hub',
+      hint: 'without a network put config.json, tokenizer.json, tokenizer_config.json and model.safetensors (or one GGUF file) of it into a folder and name that; HF_ENDPOINT names a mirror',
+      cause,
+    })
+  } finally {
+    clearTimeout(timer)
+  }
+  if (response.ok) return response
+  await response.body?.cancel()
+  const gated = response.status === 401 || response.status === 403
+  throw new RlError(`${name}: ${endpoint} answers ${response.status}`, {
+    code: 'model.hub',
+    hint: gated
+      ? 'the model is gated or does not exist: accept its terms there and set HF_TOKEN'
+      : 'check the name and the revision',
+  })
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return existsSync(path) ? (await stat(path)).size : 0
+}
+
+async function digestMatches(path: string, { digest, bytes }: HubFile): Promise<boolean> {
+  if (!existsSync(path)) return false
+  if (!digest) return true
+  const hash = createHash(digest.kind === 'git' ? 'sha1' : 'sha256')
+  if (digest.kind === 'git') hash.update(`blob ${bytes}\0`)
+  for await (const part of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(part)
+  return hash.digest('hex') === digest.hex
+}

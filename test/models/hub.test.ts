@@ -1,0 +1,159 @@
+/** Fetching from a server on loopback with the hub's routes. */
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { RlError } from '../../src/errors.ts'
+import { describeHubModel, fetchHubModel, type HubOptions, isHubName } from '../../src/models/hub.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'hub-'))
+const WEIGHTS = Buffer.alloc(300_000, 'weights ')
+const FILES: Readonly<Record<string, Buffer>> = {
+  'config.json': Buffer.from('{"model_type": "qwen2"}'),
+  'tokenizer.json': Buffer.from('{}'),
+  'README.md': Buffer.from('about it'),
+  'model.safetensors': WEIGHTS,
+  'pytorch_model.bin': Buffer.from('never asked for'),
+  '../outside.json': Buffer.from('never written'),
+}
+const sha = (kind: 'sha1' | 'sha256', ...parts: (string | Buffer)[]) => {
+  const hash = createHash(kind)
+  for (const part of parts) hash.update(part)
+  return hash.digest('hex')
+}
+
+/** What the next file request gets in place of its answer. */
+let spoil: ((response: ServerResponse, body: Buffer) => boolean) | null = null
+let asked: IncomingMessage[] = []
+
+const server = createServer((request, response) => {
+  asked.push(request)
+  const url = new URL(request.url ?? '', 'http://hub')
+  if (url.pathname === '/api/models/own/small/revision/main') {
+    const siblings = Object.entries(FILES).map(([rfilename, body]) => ({
+      rfilename,
+      size: body.length,
+      blobId: sha('sha1', `blob ${body.length}\0`, body),
+      ...(body === WEIGHTS ? { lfs: { sha256: sha('sha256', body), size: body.length } } : {}),
+    }))
+    const listing = { sha: 'abcdef1234', cardData: { license: 'apache-2.0' }, siblings }
+    response.end(JSON.stringify(listing))
+    return
+  }
+  const [, file] = /^\/own\/small\/resolve\/abcdef1234\/(.+)$/.exec(url.pathname) ?? []
+  const body = file === undefined ? undefined : FILES[decodeURIComponent(file)]
+  if (!body) {
+    response.writeHead(404).end()
+    return
+  }
+  if (spoil?.(response, body)) return
+  const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0)
+  response.writeHead(from > 0 ? 206 : 200, { 'content-length': body.length - from })
+  response.end(body.subarray(from))
+})
+
+let options: HubOptions
+
+test.before(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  options = { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token: 'hub-word' }
+})
+test.before.each(() => {
+  spoil = null
+  asked = []
+})
+test.after(() => {
+  server.closeAllConnections()
+  server.close()
+  rmSync(root, { recursive: true })
+})
+
+const messageOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'none',
+    (error: unknown) => (error instanceof RlError ? `${error.code}: ${error.message}` : `not ours: ${error}`),
+  )
+
+test('a folder is fetched: what a model is read from, with digests checked, and nothing outside of it', async () => {
+  const model = await describeHubModel('own/small', options)
+  assert.is(model.licence, 'apache-2.0')
+  assert.equal(
+    model.files.map(({ path }) => path),
+    ['config.json', 'tokenizer.json', 'README.md', 'model.safetensors'],
+  )
+  const folder = join(root, 'whole')
+  let last = 0
+  await fetchHubModel(model, folder, options, ({ bytes }) => {
+    last = bytes
+  })
+  assert.is(last, WEIGHTS.length)
+  assert.equal(readdirSync(folder).sort(), [
+    'README.md',
+    'config.json',
+    'model.safetensors',
+    'tokenizer.json',
+  ])
+  assert.equal(readFileSync(join(folder, 'model.safetensors')), WEIGHTS)
+  assert.ok(asked.every(({ headers }) => headers.authorization === 'Bearer hub-word'))
+  const before = asked.length
+  await fetchHubModel(model, folder, options, () => {})
+  assert.is(asked.length, before, 'nothing is fetched twice')
+})
+
+test('what was broken off goes on where it ended', async () => {
+  const model = await describeHubModel('own/small', options)
+  const folder = join(root, 'resumed')
+  spoil = (response, body) => {
+    if (body !== WEIGHTS) return false
+    spoil = null
+    response.writeHead(200, { 'content-length': body.length })
+    response.write(body.subarray(0, 100_000), () => response.destroy())
+    return true
+  }
+  assert.match(await messageOf(fetchHubModel(model, folder, options, () => {})), /model\.hub.*broke off at/)
+  assert.not.ok(readdirSync(folder).includes('model.safetensors'))
+  await fetchHubModel(model, folder, options, () => {})
+  assert.match(asked.at(-1)!.headers.range ?? '', /^bytes=[1-9]\d*-$/)
+  assert.equal(readFileSync(join(folder, 'model.safetensors')), WEIGHTS)
+})
+
+test('other bytes than the listed ones are refused and not kept', async () => {
+  const model = await describeHubModel('own/small', options)
+  const folder = join(root, 'forged')
+  spoil = (response, body) => {
+    if (body !== WEIGHTS) return false
+    response.writeHead(200).end(Buffer.alloc(body.length, 'forged'))
+    return true
+  }
+  assert.match(await messageOf(fetchHubModel(model, folder, options, () => {})), /size or digest differ/)
+  assert.not.ok(readdirSync(folder).some((name) => name.includes('model.safetensors')))
+})
+
+test('a server that falls silent is not waited for', async () => {
+  const model = await describeHubModel('own/small', options)
+  spoil = (response, body) => {
+    response.writeHead(200, { 'content-length': body.length }).write(body.subarray(0, 1))
+    return true
+  }
+  const silent = fetchHubModel(model, join(root, 'silent'), { ...options, silenceMs: 50 }, () => {})
+  assert.match(await messageOf(silent), /nothing came for/)
+})
+
+test('an unknown name, no network and a strange name say what to do', async () => {
+  assert.match(
+    await messageOf(describeHubModel('own/other', options)),
+    /model\.hub: own\/other: .* answers 404/,
+  )
+  const nowhere = { endpoint: 'http://127.0.0.1:9', token: null }
+  assert.match(await messageOf(describeHubModel('own/small', nowhere)), /cannot be reached/)
+  assert.match(await messageOf(describeHubModel('../x', options)), /no name on a hub/)
+  assert.ok(isHubName('Qwen/Qwen2.5-0.5B-Instruct'))
+  for (const path of ['nano', './models/x', '/a/b', 'test/models', 'a/b/c'])
+    assert.not.ok(isHubName(path), path)
+})
+
+test.run()
