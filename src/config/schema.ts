@@ -208,7 +208,35 @@ const policy = section({
     .describe(
       'Generates one of the admissible commands under a trie; free text; or picks a numbered option in a box.',
     ),
-  contextTokens: positive.default(512).describe('Longest episode of a model that is trained from scratch.'),
+  contextTokens: positive
+    .default(512)
+    .describe(
+      'Longest episode in tokens where commands are chosen; the whole context of a model that is trained from scratch.',
+    ),
+  cacheMegabytes: positive
+    .default(256)
+    .describe(
+      'Of keys and values of a local model, all episodes together; no sequence is longer than what fits.',
+    ),
+  lora: section({
+    rank: positive
+      .nullable()
+      .default(null)
+      .describe(
+        'Of a low-rank adapter that alone is trained, on the folder that `model` names; null trains all weights.',
+      ),
+    alpha: z
+      .number()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe('Its scale times the rank; null is twice the rank.'),
+    targets: z
+      .array(z.string().min(1))
+      .min(1)
+      .default(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
+      .describe('Modules that have one.'),
+  }).describe('With a rank, version 0 is taught on the demonstrations of `coldStart`.'),
   temperature: z.number().nonnegative().default(1).describe('Of sampling in training rollouts.'),
   topP: share.default(1).describe('Nucleus of sampling in training rollouts.'),
   maxTokens: positive.default(24).describe('Most tokens of one action, reasoning included.'),

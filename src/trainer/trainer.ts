@@ -8,6 +8,7 @@ import {
   updatedEvents,
   updateFigures,
 } from '../actors/learner/checkpoints.ts'
+import { fittingSamples } from '../actors/learner/fitting-samples.ts'
 import { updateOptions } from '../actors/learner/update-options.ts'
 import { decodeBatch } from '../actors/policy/batch-file.ts'
 import type { Config } from '../config.ts'
@@ -54,9 +55,10 @@ export async function startTrainer({ log, config, baseFolder, report }: TrainerO
     if (model === null) model = await openLocalModel({ folder, backend: config.backend })
     else if (holds !== data.parent?.sha256) await model.load(folder)
     holds = null
-    const figures = updateFigures(
-      await model.update(samples, updateOptions(config.policy.training, data.seed)),
-    )
+    const { training } = config.policy
+    const most = Math.min(training.tokenBudget, model.describe().contextTokens)
+    const fitting = fittingSamples(samples, most)
+    const figures = updateFigures(await model.update(fitting.samples, updateOptions(training, data.seed)))
     const checkpoint = await saveCheckpoint(model, log.run, 'policy', version)
     holds = checkpoint.sha256
     const updated = updatedEvents('policy', {
@@ -66,7 +68,7 @@ export async function startTrainer({ log, config, baseFolder, report }: TrainerO
       checkpoint,
       trainedOn: [...data.trainedOn],
       samples: data.samples,
-      metrics: { ...data.metrics, ...figures.metrics },
+      metrics: { ...data.metrics, ...figures.metrics, ...fitting.counted },
       stopped: figures.stopped,
       timing: { durationMs: Math.round(performance.now() - startedMs) },
     })

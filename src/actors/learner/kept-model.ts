@@ -63,7 +63,9 @@ async function place(partial: string, folder: string): Promise<void> {
   }
 }
 
-const isWhole = (folder: string) => existsSync(join(folder, 'config.json'))
+/** A model, or an adapter on one. */
+const isWhole = (folder: string) =>
+  ['config.json', 'adapter_config.json'].some((name) => existsSync(join(folder, name)))
 
 function figuresIn(folder: string): Figures {
   const file = join(folder, FIGURES)

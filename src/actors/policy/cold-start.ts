@@ -2,10 +2,13 @@
  * The policy's first version: a new model taught on demonstrations of a noisy expert, so that it speaks well and decides
  * poorly, which is what RL then repairs. The same recipe is made once and kept under its digest.
  */
+import { resolve } from 'node:path'
 import type { Task } from '../../environments/port.ts'
 import { identityOf, type OpenSetting } from '../../environments/setting.ts'
 import type { BackendChoice } from '../../models/local/backend/backend.ts'
-import { openLocalModel } from '../../models/local/model.ts'
+import { readModelFolder, weightsDigest } from '../../models/local/checkpoint.ts'
+import type { LoraConfig } from '../../models/local/lora.ts'
+import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { type PresetName, presetConfig } from '../../models/local/presets.ts'
 import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
@@ -98,12 +101,53 @@ export async function coldStartPolicy(
   return { folder, cached, loss: figures.loss ?? null, expertSuccess: figures.expertSuccess ?? null }
 }
 
+/**
+ * The first version of a released model: a fresh adapter on its folder, taught on demonstrations worded as the chat in which it
+ * acts.
+ */
+export async function coldStartAdapter(
+  options: Omit<PolicyColdStart, 'preset'> & {
+    readonly base: string
+    readonly lora: LoraConfig
+    readonly cacheBytes: number
+  },
+  { opened, tasks, cache, backend, report = () => {} }: ColdStartResources,
+  codecFor: (model: LocalModelFace) => Codec,
+): Promise<PolicyStart> {
+  const base = resolve(options.base)
+  const weights = await weightsDigest(await readModelFolder(base))
+  const recipe = { VERSION, options: { ...options, base }, weights, tasks: tasks.map(({ id }) => id) }
+  const { updates, batch, learningRate, tokenBudget, seed, lora, cacheBytes } = options
+  const { folder, cached, figures } = await keptModel({
+    cache,
+    name: 'adapter',
+    identity: { ...recipe, ...identityOf(opened) },
+    open: () =>
+      openLocalModel({
+        ...{ folder: base, backend, cacheBytes, trains: true },
+        lora: { ...lora, seed: seed[0] },
+      }),
+    async teach(model): Promise<Figures> {
+      const demonstrations = demonstrationStream(opened, tasks, codecFor(model), options)
+      if (!demonstrations) return {}
+      const loss = await supervise(
+        model,
+        demonstrations.upTo,
+        { updates, batch, learningRate, tokenBudget, seed: seedOf(seed, 'supervise') },
+        (done, { loss }) => report(`cold start: update ${done} of ${updates}, loss ${loss.toFixed(3)}`),
+      )
+      return { loss, expertSuccess: demonstrations.success() }
+    },
+  })
+  return { folder, cached, loss: figures.loss ?? null, expertSuccess: figures.expertSuccess ?? null }
+}
+
 /** Null without an expert: then the model begins as it is drawn. Samples are made as they are needed: demonstrating goes on in this thread while the model learns in its own. */
 function demonstrationStream(
   opened: OpenSetting,
   tasks: readonly Task[],
   codec: Codec,
-  { expertNoise, maxSteps, contextTokens, seed }: PolicyColdStart,
+  { expertNoise, maxSteps, contextTokens, seed }: Omit<PolicyColdStart, 'preset'>,
 ) {
   const { setting, environment } = opened
   if (!setting.expert) return null

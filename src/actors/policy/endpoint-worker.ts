@@ -35,7 +35,7 @@ export function openEndpointPolicy(config: Config, { setting }: OpenSetting, log
   }
 
   async function actOne(request: ActRequest, signal: AbortSignal): Promise<ActReply> {
-    acting ??= actingOf(setting, policy)
+    acting ??= actingByPrompt(setting, policy)
     const turn = acting(request, samplingOf(config, request.evaluation))
     try {
       const [generation] = turn.request
@@ -87,8 +87,8 @@ export function openEndpointPolicy(config: Config, { setting }: OpenSetting, log
 }
 
 /** How the model is asked: for a program, the number of a command, or a command. */
-function actingOf(setting: Setting, { acting, historySteps }: Config['policy']): Acting {
-  const part = partOf(setting, 'acting', 'a policy behind an endpoint')
+export function actingByPrompt(setting: Setting, { acting, historySteps }: Config['policy']): Acting {
+  const part = partOf(setting, 'acting', 'a policy that reads prompts')
   if (part.kind === 'programs') return promptedPrograms(readPrompt(part.prompt))
   const form = acting === 'free' ? 'free' : 'numbered'
   return promptedActing(readPrompt((part.prompts ?? PROMPTS)[form]), { free, numbered }[form], historySteps)

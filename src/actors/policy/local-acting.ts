@@ -2,27 +2,42 @@
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
+import { isPreset } from '../../models/local/presets.ts'
 import { sampledPrograms } from '../coding/program-acting.ts'
 import { programCodec } from '../coding/program-packing.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
-import { codecOf, viewOf } from '../rollout/packing.ts'
+import { type Codec, chatCodec, codecOf, viewOf } from '../rollout/packing.ts'
 import { type Acting, choiceActing, type Sampling } from './acting.ts'
+import { actingByPrompt } from './endpoint-worker.ts'
 
 export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acting }
+
+/** Said to a model that chats before everything else. */
+const SYSTEM = 'You act by short commands, one a turn, until the task is done. Answer with the command alone.'
 
 /** @param folder a Hugging Face folder, e.g. a checkpoint of a run */
 export async function openLocalActor(
   folder: string,
-  { backend }: Pick<Config, 'backend'>,
+  { backend, policy }: Pick<Config, 'backend' | 'policy'>,
   opened: OpenSetting,
 ): Promise<LocalActor> {
-  const model = await openLocalModel({ folder, backend })
+  const model = await openLocalModel({ folder, backend, cacheBytes: policy.cacheMegabytes * 1e6 })
+  return { model, acting: actingOf(model, policy, opened) }
+}
+
+function actingOf(model: LocalModelFace, policy: Config['policy'], opened: OpenSetting): Acting {
   const { contextTokens } = model.describe()
-  const acting =
-    partOf(opened.setting, 'acting', 'a local policy').kind === 'programs'
-      ? sampledPrograms(programCodec(model), contextTokens)
-      : choiceActing(codecOf(model.encode, viewOf(opened)), contextTokens)
-  return { model, acting }
+  if (partOf(opened.setting, 'acting', 'a local policy').kind === 'programs')
+    return sampledPrograms(programCodec(model), contextTokens)
+  if (isPreset(policy.model)) return choiceActing(codecOf(model.encode, viewOf(opened)), contextTokens)
+  if (policy.acting === 'choices')
+    return choiceActing(releasedCodec(model), Math.min(contextTokens, policy.contextTokens))
+  return actingByPrompt(opened.setting, policy)
+}
+
+/** A model that others have trained is spoken to through its chat template; one trained here from scratch reads compact views. */
+export function releasedCodec(model: LocalModelFace): Codec {
+  return chatCodec(model.tokenizer, SYSTEM)
 }
 
 /** One reply a request, in their order. */

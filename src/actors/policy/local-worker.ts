@@ -16,6 +16,7 @@ import {
   updateFigures,
   weightsFolder,
 } from '../learner/checkpoints.ts'
+import { fittingSamples } from '../learner/fitting-samples.ts'
 import { withReference } from '../learner/kl-reference.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { updateOptions } from '../learner/update-options.ts'
@@ -24,9 +25,9 @@ import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
 import { policyBatch } from './batch.ts'
-import { coldStartPolicy } from './cold-start.ts'
+import { coldStartAdapter, coldStartPolicy } from './cold-start.ts'
 import { demonstrationTasks } from './demonstration-tasks.ts'
-import { actWith, openLocalActor } from './local-acting.ts'
+import { actWith, openLocalActor, releasedCodec } from './local-acting.ts'
 import { samplingOf } from './sampling.ts'
 
 export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
@@ -51,7 +52,9 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
     const startedMs = performance.now()
     const { demonstrations, expertNoise, updates, batch, learningRate } = policy.coldStart
     const preset = policy.model
-    if (!isPreset(preset)) return firstVersion(await adoptFolder(preset, log.run, 'policy', 0), { startedMs })
+    const { rank, alpha, targets } = policy.lora
+    if (!isPreset(preset) && rank === null)
+      return firstVersion(await adoptFolder(preset, log.run, 'policy', 0), { startedMs })
     const demonstrated = await demonstrationTasks(config, opened, demonstrations)
     const { contextTokens, training } = policy
     const { tokenBudget } = training
@@ -60,6 +63,24 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
       cache: join(CACHE, 'cold-start'),
       backend: config.backend,
       report: (message: string) => void process.stdout.write(`${message}\n`),
+    }
+    if (!isPreset(preset)) {
+      const { folder, loss, expertSuccess, cached } = await coldStartAdapter(
+        {
+          ...settings,
+          ...{ expertNoise, maxSteps: config.environment.maxSteps, base: preset },
+          lora: { rank: rank!, alpha: alpha ?? 2 * rank!, targets },
+          cacheBytes: policy.cacheMegabytes * 1e6,
+        },
+        { opened: demonstrated, tasks: demonstrated.tasks, ...resources },
+        releasedCodec,
+      )
+      const taught = {
+        ...(loss === null ? {} : { loss }),
+        ...(expertSuccess === null ? {} : { expertSuccess }),
+      }
+      const timing = { fromCache: cached ? 1 : 0, ...taught }
+      return firstVersion(await adoptFolder(folder, log.run, 'policy', 0), { startedMs, timing })
     }
     if (acting.kind === 'programs') {
       const { tasks } = demonstrated
@@ -146,8 +167,12 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
       job.parentVersion,
       job.version,
       async ({ model }) => {
-        const figures = updateFigures(await model.update(samples, updateOptions(policy.training, job.seed)))
+        const most = Math.min(policy.training.tokenBudget, model.describe().contextTokens)
+        const fitting = fittingSamples(samples, most)
+        const told = await model.update(fitting.samples, updateOptions(policy.training, job.seed))
         const updatedMs = performance.now()
+        const { metrics, stopped } = updateFigures(told)
+        const figures = { metrics: { ...metrics, ...fitting.counted }, stopped }
         return { figures, updatedMs, checkpoint: await saveCheckpoint(model, log.run, 'policy', job.version) }
       },
     )

@@ -3,6 +3,8 @@
  * continues it after each `>`; the prefix of every step is the whole of the step before, so it is computed once.
  */
 import type { CompactView, OpenSetting } from '../../environments/setting.ts'
+import { RlError } from '../../errors.ts'
+import type { Tokenizer } from '../../models/local/tokenizer.ts'
 
 /** What stands in the log of an episode. */
 export type EpisodeText = {
@@ -52,6 +54,56 @@ export function codecOf(encode: (text: string) => ArrayLike<number>, view: Compa
   }
   const last = (text: string) => remembered(text)[remembered(text).length - 1]
   return { view, encode: remembered, end: last(END), turn: last(TURN) }
+}
+
+/** Texts whose places in a rendered chat are looked for. */
+const [FIRST, ANSWER, NEXT] = ['first-words', 'an-answer', 'next-words'] as const
+
+/**
+ * The codec of a model with a chat template: an episode is one chat, its commands the assistant's turns, and the template is
+ * asked once what stands between them.
+ * @throws RlError `model.tokenizer` where the template's answers and turns do not end in tokens of their own
+ */
+export function chatCodec(
+  { encode, decode, renderChat, endToken }: Pick<Tokenizer, 'encode' | 'decode' | 'renderChat' | 'endToken'>,
+  system: string,
+): Codec {
+  const opening = (user: string) => [
+    { role: 'system' as const, content: system },
+    { role: 'user' as const, content: user },
+  ]
+  const intro = (user: string) => renderChat(opening(user))
+  const chat = [
+    ...opening(FIRST),
+    { role: 'assistant' as const, content: ANSWER },
+    { role: 'user' as const, content: NEXT },
+  ]
+  const [, behind = ''] = renderChat(chat).split(ANSWER)
+  const [between = '', tail = ''] = behind.split(NEXT)
+  const { encode: known } = codecOf((text) => encode(text))
+  const turn = known(tail).at(-1) ?? -1
+  const texts = { turn: decode([turn], { special: true }), end: decode([endToken ?? -1], { special: true }) }
+  const withoutTurn = (text: string) => text.slice(0, text.length - texts.turn.length)
+  const separable = [intro(FIRST), tail].every(
+    (text) => [...known(withoutTurn(text)), turn].join() === known(text).join(),
+  )
+  if (endToken === undefined || !separable || !between.startsWith(texts.end))
+    throw new RlError('the chat template does not end answers and turns in tokens of their own', {
+      code: 'model.tokenizer',
+      hint: 'let the model act by prompts: policy.acting numbered or free',
+    })
+  return {
+    encode: known,
+    end: endToken,
+    turn,
+    view: {
+      // Games tell their task with the first observation mostly.
+      intro: (goal, observation) =>
+        withoutTurn(intro(observation.includes(goal) ? observation : `${observation}\n${goal}`)),
+      observation: (text) => withoutTurn(`${between.slice(texts.end.length)}${text}${tail}`),
+      command: (text) => text,
+    },
+  }
 }
 
 /** What is generated for a command: its words and the end token. */

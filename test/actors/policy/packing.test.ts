@@ -1,10 +1,11 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { fittingSamples } from '../../../src/actors/learner/fitting-samples.ts'
 import { choiceActing } from '../../../src/actors/policy/acting.ts'
 import { demonstrationSample, segmentSample } from '../../../src/actors/policy/samples.ts'
 import type { ActRequest } from '../../../src/actors/rollout/act.ts'
 import { allowedColumns, choicePath } from '../../../src/actors/rollout/choices.ts'
-import { codecOf, commandTokens, promptTokens } from '../../../src/actors/rollout/packing.ts'
+import { chatCodec, codecOf, commandTokens, promptTokens } from '../../../src/actors/rollout/packing.ts'
 import {
   compactCommand,
   compactIntro,
@@ -185,6 +186,50 @@ test('a demonstration packs to what acting would see, cut to the context', () =>
     cut.mask.reduce((a, b) => a + b, 0),
     1,
   )
+})
+
+test('an episode as a chat has the tokens that the template gives the whole of it', () => {
+  const tokenizer = createTokenizer(words)
+  const chat = chatCodec(tokenizer, 'be brief')
+  const episode = {
+    goal: 'open the fridge',
+    observations: ['a room', 'the fridge', 'it is open'],
+    actions: ['look', 'open fridge'],
+  }
+  for (const steps of [0, 1, 2]) {
+    const observations = episode.observations.slice(0, steps + 1)
+    const actions = episode.actions.slice(0, steps)
+    const turns = actions.flatMap((action, i) => [
+      { role: 'assistant' as const, content: action },
+      { role: 'user' as const, content: observations[i + 1] },
+    ])
+    const messages = [
+      { role: 'system' as const, content: 'be brief' },
+      { role: 'user' as const, content: `${observations[0]}\n${episode.goal}` },
+      ...turns,
+    ]
+    assert.equal(promptTokens(chat, { ...episode, observations, actions }), [
+      ...tokenizer.encode(tokenizer.renderChat(messages)),
+    ])
+  }
+  assert.is(commandTokens(chat, 'look').at(-1), tokenizer.endToken)
+})
+
+test('samples longer than a pass are left out and counted', () => {
+  const sample = (length: number) => ({
+    id: `${length}`,
+    tokens: new Int32Array(length),
+    mask: new Uint8Array(length),
+    advantages: new Float32Array(length),
+    logprobs: new Float32Array(length),
+  })
+  const { samples, counted } = fittingSamples([sample(3), sample(9), sample(4)], 4)
+  assert.equal(
+    samples.map(({ id }) => id),
+    ['3', '4'],
+  )
+  assert.equal(counted, { droppedTooLong: 1 })
+  assert.equal(fittingSamples([sample(3)], 4).counted, {})
 })
 
 test.run()
