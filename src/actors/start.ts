@@ -20,6 +20,7 @@ import { type User, workerOf } from '../events/users.ts'
 import { loadUserParts } from '../user-parts.ts'
 import { deciderOf } from './deciders.ts'
 import { PARENT_PIPE } from './head/children.ts'
+import { lastAttempt } from './last-attempt.ts'
 import { readEvents } from './rollout/log-queries.ts'
 import { startActor } from './runtime/actor.ts'
 import type { OpenedWorker } from './runtime/worker.ts'
@@ -54,6 +55,7 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
       decider: further ? undefined : deciderOf(role, first),
       heartbeatMs: config.run.heartbeatSeconds * 1000,
       attempts: config.run.attempts,
+      giveUp: lastAttempt(config),
     })
     try {
       await Promise.race([actor.done, stopped])

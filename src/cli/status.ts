@@ -45,8 +45,14 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
     head.push(`${state.deadLetters} messages could not be taken: rl log ${state.run} dead`)
   if (state.stalls > 0)
     head.push(`${state.stalls} stalls so far: rl log ${state.run} tail --type StallDetected`)
-  if ('unreachable' in live) return [...head, `not live: ${live.unreachable}`]
+  if ('unreachable' in live) {
+    const goOn =
+      state.state === 'completed' ? [] : [`go on with: npm start -- --role head --run ${state.run}`]
+    return [...head, `not live: ${live.unreachable}`, ...goOn]
+  }
   if (live.pausedSince !== null) head.push(`paused for ${ago(live.pausedSince)}: the disk is nearly full`)
+  if (live.queueFailures > 0)
+    head.push(`${live.queueFailures} times a queue did not take work; each was tried again`)
   if (live.openWork > 0) head.push(`${live.openWork} rollouts are asked for and not over`)
   return [
     ...head,
@@ -58,8 +64,10 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
         `${actor.worker.padEnd(22)} ${silence}${kind}${at}  process ${actor.pid} on ${actor.host}, ${actor.rssMb} MB`,
         ...noteLine(state.notes[actor.worker]),
         ...counterLine(actor.counters),
-        ...actor.waits.slice(0, 8).map(waitLine),
-        ...(actor.waits.length > 8 ? [`    and ${actor.waits.length - 8} more`] : []),
+        ...actor.waits.map(waitLine),
+        ...(actor.waitsInAll > actor.waits.length
+          ? [`    and ${actor.waitsInAll - actor.waits.length} more`]
+          : []),
       ]
     }),
   ]

@@ -16,7 +16,7 @@ import {
   type ReadRequest,
   type WireError,
 } from './log-protocol.ts'
-import { pack, unpack } from './msgpack.ts'
+import { pack, unpackUntrusted } from './msgpack.ts'
 import { EPOCH_HEADER, subjectsOf } from './subjects.ts'
 import { type Author, isUser, type User } from './users.ts'
 
@@ -72,6 +72,8 @@ const TRANSIENT = new Set([
   'bus.no-responder',
   'bus.disconnected',
   'bus.failed',
+  'bus.bad-reply',
+  'blob.busy',
   'log.disk-full',
   'log.closing',
   'log.not-held',
@@ -103,7 +105,8 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
     for (let attempt = 0; ; attempt++) {
       if (closed) throw clientClosed()
       try {
-        return unpack(await bus.request(subject, body, { timeoutMs: requestTimeoutMs, hear })) as Reply
+        const answer = await bus.request(subject, body, { timeoutMs: requestTimeoutMs, hear })
+        return readReply<Reply>(subject, answer)
       } catch (error) {
         if (!isTransient(error)) throw error
         await pause(Math.min(500, 25 * 2 ** attempt))
@@ -253,6 +256,14 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
 function authorOf(user: User | null, actor: string): Author {
   const name = user ?? actor.split('/')[0]
   return isUser(name) && name !== 'tool' ? name : 'head'
+}
+
+function readReply<Reply>(subject: string, body: Uint8Array): Reply {
+  try {
+    return unpackUntrusted(body) as Reply
+  } catch (cause) {
+    throw new RlError(`the answer of ${subject} cannot be read`, { code: 'bus.bad-reply', cause })
+  }
 }
 
 function sizeOf(bodies: readonly Uint8Array[]): number {

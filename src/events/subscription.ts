@@ -2,12 +2,14 @@
  * Catch up from a position, then live, without a gap and in order. Live events carry their position: what was had is
  * dropped, and where one is missing the log is read.
  */
+import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import type { Bus, BusAddress, BusMessage } from './bus.ts'
 import type { EventType, LoggedEvent } from './catalogue.ts'
+import { unpackFast } from './fast-unpack.ts'
 import { connectLog, isTransient } from './log-client.ts'
 import type { RawEvent } from './log-reader.ts'
-import { unpack } from './msgpack.ts'
+import { unpackUntrusted } from './msgpack.ts'
 import { connectBus } from './nats/connect.ts'
 import { EPOCH_HEADER, POSITION_HEADER, subjectsOf } from './subjects.ts'
 
@@ -42,10 +44,18 @@ export type Subscription = {
   readonly stop: () => Promise<void>
 }
 
+type Live = RawEvent & { readonly type: string }
+
 /** Live events that wait for a slow handler: beyond these limits they are dropped and read from the log later. */
 const LIVE_EVENTS = 20_000
 const LIVE_BYTES = 64 * 1024 * 1024
 const PAGE = 1_000
+
+const headSays = z.object({
+  position: z.int().nonnegative(),
+  hash: z.string().max(64).optional(),
+  epoch: z.int().nonnegative().optional(),
+})
 
 /**
  * Calls the handler for one event after the other. A reader that stores `event.position` in the same transaction as what
@@ -92,7 +102,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
   let seen = options.seen ?? null
   let caughtUp = false
   let stopped = false
-  let live: (RawEvent & { readonly type: string })[] = []
+  let live: Live[] = []
   let liveBytes = 0
   let wake: () => void = () => {}
 
@@ -129,11 +139,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
 
   /** The head says now and then how far the log is; it says so after publishing, so whatever is not here by then was lost. */
   function hearHead(message: BusMessage): void {
-    const { position, hash, epoch } = unpack(message.body) as {
-      position: number
-      hash?: string
-      epoch?: number
-    }
+    const { position, hash, epoch } = headSays.parse(unpackUntrusted(message.body))
     if (hash && epoch === log.epoch() && position < next) seen = { position, hash }
     const reached = live.at(-1)?.position ?? next - 1
     if (position > reached) {
@@ -142,11 +148,34 @@ export async function subscribeBatches<T extends EventType = EventType>(
     }
   }
 
-  async function deliver(raw: readonly RawEvent[], upTo: number): Promise<void> {
-    const events: LoggedEvent<T>[] = []
-    for (const { position, body } of raw) events.push((await log.decode(position, body)) as LoggedEvent<T>)
+  async function deliver(events: readonly LoggedEvent<T>[], upTo: number): Promise<void> {
     if (events.length > 0) await handler(events, upTo)
     next = upTo + 1
+  }
+
+  /** A live event, or null where its bytes are not one of this type and run: then the log has the true one. */
+  async function decodeLive({ position, body, type }: Live): Promise<LoggedEvent<T> | null> {
+    try {
+      const event = await log.decode(position, body)
+      if (event.type === type && event.run === run) return event as LoggedEvent<T>
+      throw new RlError(`an event of ${event.run} came as ${type} of ${run}`, { code: 'event.malformed' })
+    } catch (error) {
+      if (isTransient(error)) throw error
+      bus.fault({ subject: subjects.evt(type), body, error })
+      return null
+    }
+  }
+
+  /** Whether the bytes of an event that is not wanted are one: else its position may not be believed. */
+  function isOneOf({ body, type }: Live): boolean {
+    try {
+      const envelope = unpackFast(body) as { readonly type?: unknown; readonly run?: unknown } | null
+      if (envelope?.type === type && envelope.run === run) return true
+      throw new RlError(`what came as ${type} is none`, { code: 'event.malformed' })
+    } catch (error) {
+      bus.fault({ subject: subjects.evt(type), body, error })
+      return false
+    }
   }
 
   async function catchUp(): Promise<void> {
@@ -157,10 +186,10 @@ export async function subscribeBatches<T extends EventType = EventType>(
       limit: PAGE,
       seen: seen ?? undefined,
     })
-    await deliver(
-      page.events.map(([position, body]) => ({ position, body })),
-      page.next - 1,
-    )
+    const events: LoggedEvent<T>[] = []
+    for (const [position, body] of page.events)
+      events.push((await log.decode(position, body)) as LoggedEvent<T>)
+    await deliver(events, page.next - 1)
     if (page.hash !== '') seen = { position: page.next - 1, hash: page.hash }
     if (page.next <= page.head) behind = true
     else if (!caughtUp) {
@@ -172,7 +201,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
   async function takeLive(): Promise<void> {
     const batch = live
     dropLive()
-    const ready: RawEvent[] = []
+    const ready: LoggedEvent<T>[] = []
     let expected = next
     for (const event of batch) {
       if (event.position < expected) continue
@@ -180,7 +209,17 @@ export async function subscribeBatches<T extends EventType = EventType>(
         behind = true
         break
       }
-      if (wanted === null || wanted.has(event.type)) ready.push(event)
+      if (wanted === null || wanted.has(event.type)) {
+        const decoded = await decodeLive(event)
+        if (decoded === null) {
+          behind = true
+          break
+        }
+        ready.push(decoded)
+      } else if (!isOneOf(event)) {
+        behind = true
+        break
+      }
       expected++
     }
     if (expected > next) await deliver(ready, expected - 1)

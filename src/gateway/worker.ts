@@ -12,6 +12,9 @@ import type { Offers } from './source.ts'
 
 type Request = EventData<'RolloutRequested'>
 
+/** How long a rollout waits for an agent, with the time that the agent has: agents may come tomorrow. */
+const OFFERED_MS = 24 * 3_600_000
+
 /** Rollouts that a gateway offers or has in agents' hands at a time. */
 const ROLLOUTS_AT_A_TIME = 512
 
@@ -75,7 +78,7 @@ export function gatewayWorker(
 
   return {
     perform: (job, context) => play(job.input as Request, context),
-    queues: [{ ...rolloutQueue(deadlineMs), concurrency: ROLLOUTS_AT_A_TIME }],
+    queues: [{ ...rolloutQueue(OFFERED_MS), concurrency: ROLLOUTS_AT_A_TIME }],
     counters,
   }
 }

@@ -1,7 +1,7 @@
 /** Small deciders and workers over the real events: iterations of a few rollouts, with nothing to learn. */
 import { type AnyStateMachine, setup } from 'xstate'
 import type { Decider, Output } from '../../src/actors/decider/decider.ts'
-import { askFor, emitEvent, fold } from '../../src/actors/decider/fold.ts'
+import { ask, askFor, emitEvent } from '../../src/actors/decider/fold.ts'
 import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
 import type { Worker } from '../../src/actors/runtime/worker.ts'
 import type { EventData, EventType, LoggedEvent, NewEvent } from '../../src/events/catalogue.ts'
@@ -24,8 +24,13 @@ export function toyDecider<Context extends object>(
     types.map((type) => [
       type,
       {
-        actions: fold(type, (context, data) =>
-          (rules[type] as (context: object, data: unknown) => readonly Output[] | undefined)(context, data),
+        actions: ask(
+          type,
+          (context, data) =>
+            (rules[type] as (context: object, data: unknown) => readonly Output[] | undefined)(
+              context,
+              data,
+            ) ?? [],
         ),
       },
     ]),
@@ -133,6 +138,7 @@ export function trajectory(request: EventData<'RolloutRequested'>): NewEvent {
 /** Plays a rollout in `play` (default: at once). */
 export function environmentWorker(
   play: (rollout: string, signal: AbortSignal) => Promise<void> = async () => {},
+  { deadlineMs = 30_000, concurrency = 4 }: { deadlineMs?: number; concurrency?: number } = {},
 ): Worker {
   return {
     async perform(job, { signal }) {
@@ -143,12 +149,12 @@ export function environmentWorker(
     queues: [
       {
         kind: ROLLOUT_WORK,
-        concurrency: 4,
+        concurrency,
         jobOf: (event) => ({
           kind: 'rollout',
           done: ROLLOUT_WORK.done(event),
           input: event.data,
-          deadlineMs: 30_000,
+          deadlineMs,
         }),
         exhausted(event, attempts, error) {
           const { rollout, iteration, purpose, slot, task } = event.data as EventData<'RolloutRequested'>

@@ -30,6 +30,9 @@ export type ChildrenOptions = {
 /** A process that lived for less counts as one that could not start. */
 const START_MS = 10_000
 const START_FAILURES = 4
+/** How often a role may end by a fault of its own within an hour: each time it pays again for what it had not finished. */
+const RESTARTS_AN_HOUR = 20
+const HOUR_MS = 3_600_000
 const STOP_MS = 8_000
 const MAIN = nodeWords(new URL('../../main.ts', import.meta.url))
 
@@ -47,7 +50,7 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
   })
   done.catch(() => {})
 
-  function start(spec: ChildSpec, failures: number): void {
+  function start(spec: ChildSpec, failures: number, faults: number[] = []): void {
     if (stopping) return
     const startedMs = performance.now()
     const name = spec.worker ? `${spec.role}-worker` : spec.role
@@ -73,6 +76,16 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
       if (stopping) return
       const reason = signal ? `ended by ${signal}` : `ended with status ${status}: ${lastLine}`
       onExit({ spec, pid: child.pid ?? 0, reason })
+      // A signal comes from outside; all else is the role's own fault.
+      if (signal === null) faults.push(performance.now())
+      while (faults.length > 0 && performance.now() - faults[0] > HOUR_MS) faults.shift()
+      if (faults.length > RESTARTS_AN_HOUR)
+        return fail(
+          new RlError(`${name} ended ${faults.length} times within an hour: ${lastLine}`, {
+            code: 'head.restarts-spent',
+            hint: `see ${join(logs, `${name}.log`)}`,
+          }),
+        )
       const early = performance.now() - startedMs < START_MS && signal !== 'SIGKILL'
       if (early && failures + 1 >= START_FAILURES)
         fail(
@@ -81,7 +94,7 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
             hint: `see ${join(logs, `${name}.log`)}`,
           }),
         )
-      else setTimeout(() => start(spec, early ? failures + 1 : 0), early ? 250 * 2 ** failures : 50)
+      else setTimeout(() => start(spec, early ? failures + 1 : 0, faults), early ? 250 * 2 ** failures : 50)
     })
   }
 

@@ -11,6 +11,7 @@ import type { Bus } from '../../events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../events/catalogue.ts'
 import { type CheckedEvent, encodeEnvelope } from '../../events/codec.ts'
 import { ROLES } from '../../events/envelope.ts'
+import { readFaultReport } from '../../events/faults.ts'
 import type { Appended, EventLog } from '../../events/log.ts'
 import {
   type HasReply,
@@ -253,6 +254,10 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     bus.serve(subjects.log('head'), null, serveHead, spoken),
     serveBlobs(bus, log, deadLetteringErrors, spoken),
     bus.onFault(({ subject, body, error }) => deadLetters.add(subject, body, error)),
+    bus.subscribe(subjects.tap('fault'), ({ body }) => {
+      const { subject, code, reason, body: message } = readFaultReport(body)
+      deadLetters.add(subject, message, new RlError(reason, { code }))
+    }),
     bus.onReconnect(() => void restore()),
   ]
   /** A broker's store may be wiped, a stream or a consumer deleted, while the run goes on. */

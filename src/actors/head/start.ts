@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { relative } from 'node:path'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
 import { type Config, configDigest, loggedConfig, openConfig, redact } from '../../config.ts'
-import { RlError } from '../../errors.ts'
+import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
@@ -31,10 +31,11 @@ import { runtimeLine } from './terminal/runtime-line.ts'
 import { isSimulated, summaryLines } from './terminal/summary.ts'
 import { awaitedBy } from './waits.ts'
 
-/** Why the head stops waiting: the run is over, it failed, or a person wants it to pause. */
+/** Why the head stops waiting: the run is over, it failed, it cannot go on without help, or a person wants it to pause. */
 type End =
   | { readonly kind: 'completed' }
   | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'paused'; readonly reason: string }
   | { readonly kind: 'interrupted' }
 
 export async function startHead(options: StartOptions): Promise<number> {
@@ -68,8 +69,8 @@ export async function startHead(options: StartOptions): Promise<number> {
   try {
     for (const line of elsewhereLines(options, folder, core)) display.say(line)
     if (resumed) for (const line of changeLines(core.log, config)) display.say(line)
-    core.service.append([firstEvent(config, resumed)])
-    const over = runOver()
+    const [begun] = core.service.append([firstEvent(config, resumed)])
+    const over = runOver(begun.position)
     const view = await subscribe({ bus: core.bus, run }, (event) => {
       display.see(event)
       over.see(event)
@@ -99,14 +100,14 @@ export async function startHead(options: StartOptions): Promise<number> {
       interrupted,
       fails(head.done),
       fails(view.done),
-      fails(children.done),
+      spent(children.done),
       core.fenced.then((error) => Promise.reject(error)),
     ])
     display.end()
-    if (end.kind === 'interrupted')
-      core.service.append([{ type: 'RunPaused', data: { reason: 'interrupted by a person' } }], {
-        urgent: true,
-      })
+    if (end.kind === 'interrupted' || end.kind === 'paused') {
+      const reason = end.kind === 'paused' ? end.reason : 'interrupted by a person'
+      core.service.append([{ type: 'RunPaused', data: { reason } }], { urgent: true })
+    }
     await children.stop()
     await head.stop()
     await view.stop()
@@ -227,7 +228,8 @@ function childSpecs({ run }: Config, { roles }: StartOptions): ChildSpec[] {
   })
 }
 
-function runOver(): { readonly see: (event: LoggedEvent) => void; readonly end: Promise<End> } {
+/** What was said before this head began does not end it: a resumed run tries again. */
+function runOver(begun: number): { readonly see: (event: LoggedEvent) => void; readonly end: Promise<End> } {
   let settle: (end: End) => void = () => {}
   const end = new Promise<End>((resolve) => {
     settle = resolve
@@ -236,6 +238,9 @@ function runOver(): { readonly see: (event: LoggedEvent) => void; readonly end: 
     end,
     see(event) {
       if (event.type === 'RunCompleted') settle({ kind: 'completed' })
+      if (event.position < begun) return
+      if (event.type === 'WorkFailed' && !event.data.goesOn)
+        settle({ kind: 'paused', reason: failureOf(event.data) })
       if (event.type === 'RunFailed') settle({ kind: 'failed', reason: event.data.reason })
     },
   }
@@ -253,6 +258,15 @@ function interrupt(): Promise<End> {
     process.on('SIGINT', stop)
     process.on('SIGTERM', stop)
   })
+}
+
+function failureOf({ role, job, done, attempts, error }: EventData<'WorkFailed'>): string {
+  return `${role}: ${job} (${done}) failed ${attempts} times, the last with: ${error}`
+}
+
+/** A role that ends again and again pauses the run. */
+function spent(children: Promise<never>): Promise<End> {
+  return children.catch((error: unknown) => ({ kind: 'paused', reason: explain(error) }))
 }
 
 /** Never resolves: only a failure counts as an end. */

@@ -6,20 +6,24 @@ import { hostname } from 'node:os'
 import { uuidv7 } from 'uuidv7'
 import { pause } from '../../clock.ts'
 import { explain, RlError } from '../../errors.ts'
-import type { BusAddress, Delivery, WorkResult } from '../../events/bus.ts'
-import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import type { BusAddress } from '../../events/bus.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
+import { tellFaults } from '../../events/faults.ts'
 import { connectLog } from '../../events/log-client.ts'
-import { pack, unpackUntrusted } from '../../events/msgpack.ts'
+import { pack } from '../../events/msgpack.ts'
 import { connectBus } from '../../events/nats/connect.ts'
-import { POSITION_HEADER, subjectsOf } from '../../events/subjects.ts'
+import { subjectsOf } from '../../events/subjects.ts'
 import type { Decider, Job } from '../decider/decider.ts'
 import { type DeciderHost, hostDecider, type OpenJob } from './decider-host.ts'
+import { type FailedWork, openDeliveries } from './deliveries.ts'
+import { openOwnJobs } from './own-jobs.ts'
+import { openPerformer } from './performing.ts'
 import { openQueuedWork, queueStall } from './queued-work.ts'
 import { redact } from './redact.ts'
 import { openWaits, type Wait } from './waits.ts'
 import { eventQueue, jobQueue } from './work.ts'
-import type { QueueWork, Worker } from './worker.ts'
+import type { Worker } from './worker.ts'
 
 export type ActorOptions = {
   readonly role: Role
@@ -35,6 +39,8 @@ export type ActorOptions = {
   readonly attempts?: number
   /** Stands in ActorStarted, e.g. the model and its backend. */
   readonly note?: string
+  /** What to append for a shared job that failed for good; null, as for kinds that it does not know, where the run cannot go on. */
+  readonly giveUp?: (job: Job, attempts: number, lastError: string) => readonly NewEvent[] | null
   /** What the decider waits for without any worker of this process having it in hand. */
   readonly waits?: (context: unknown) => readonly Wait[]
 }
@@ -52,8 +58,9 @@ export type ActorStatus = {
   /** Last position that the decider was fed; null without a decider. */
   readonly position: number | null
   readonly heartbeatMs: number
-  /** What it waits for or works on. */
+  /** What it waits for or works on: the first few, and how many there are. */
   readonly waits: readonly Wait[]
+  readonly waitsInAll: number
   readonly startedAt: number
   readonly rssMb: number
   /** What its worker counts, by name. */
@@ -75,6 +82,8 @@ export const HEARTBEAT_MS = 2_000
 const HEAD_GONE_MS = 60_000
 const ATTEMPTS = 5
 const STOP_MS = 5_000
+/** Waits in a heartbeat: a worker may hold hundreds of rollouts. */
+const WAITS_TOLD = 8
 
 /**
  * Starts an actor, which closes its worker at its end. Errors: those of the connection, and `actor.second-decider` where another
@@ -93,10 +102,6 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const waits = openWaits(name)
   const stopping = new AbortController()
   const startedAt = Date.now()
-  const inHand = new Map<string, AbortController>()
-  const waitingJobs: OpenJob[] = []
-  /** By the natural key of the job. */
-  const lastErrors = new Map<string, string>()
   const concurrency = worker.concurrency ?? 1
   let host: DeciderHost | null = null
   let leaving = false
@@ -110,6 +115,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   done.catch(() => {})
 
   function status(): ActorStatus {
+    const listed = [...decidersWaits(), ...waits.list()]
     return {
       role,
       worker: name,
@@ -119,7 +125,8 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       state: host ? (host.caughtUp() ? host.running.state() : 'catching up') : 'working',
       position: host?.position() ?? null,
       heartbeatMs,
-      waits: [...waits.list(), ...decidersWaits()],
+      waits: listed.slice(0, WAITS_TOLD),
+      waitsInAll: listed.length,
       startedAt,
       rssMb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
       counters: worker.counters?.() ?? {},
@@ -149,132 +156,64 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     return { type: 'ActorFailed', data: { role, worker: name, error: say(error), code, willRetry } }
   }
 
-  /** The events of a job once they are in the log. Throws what the worker threw. */
-  async function perform(job: Job, event: LoggedEvent | null, attempt: number): Promise<void> {
-    const abort = new AbortController()
-    const { signal } = abort
-    inHand.set(job.done, abort)
-    const endWait = waits.begin({
-      waitingFor: `${job.done} (${job.kind})`,
-      from: name,
-      deadlineMs: job.deadlineMs,
-    })
-    try {
-      const events = await worker.perform(job, {
-        bus,
-        log,
-        run,
-        actor: name,
-        signal,
-        attempt,
-        event,
-        beginWait: (waitingFor, from, deadlineMs) => waits.begin({ waitingFor, from, deadlineMs }),
-      })
-      if (signal.aborted) return
-      // The event that ends a job is its own, or follows from what it made (verdicts make a judged trajectory).
-      if (events.length === 0 && (await log.positionsOf([job.done]))[0] === null)
-        throw new RlError(`job ${job.kind} ended without any event for ${job.done}`, {
-          code: 'actor.no-result',
-        })
-      await log.append(events, { cause: event?.id ?? null })
-      lastErrors.delete(job.done)
-    } catch (error) {
-      if (!signal.aborted) throw error
-    } finally {
-      endWait()
-      inHand.delete(job.done)
-    }
+  const performer = openPerformer({ bus, log, actor: name, worker, waits })
+
+  async function onFailure(error: unknown, cause: string | null, willRetry = true): Promise<string> {
+    await tell(failure(error, willRetry), cause)
+    return say(error)
   }
 
-  /** Jobs of the decider that only this process may do, a few at a time, each tried some times. */
-  let running = 0
-  function runJobs(): void {
-    while (running < concurrency && waitingJobs.length > 0 && !stopping.signal.aborted) {
-      const open = waitingJobs.shift() as OpenJob
-      running++
-      void runJob(open).finally(() => {
-        running--
-        runJobs()
-      })
-    }
+  async function onGivenUp({ job, cause, attempts, error, goesOn }: FailedWork): Promise<void> {
+    const { kind, done } = job
+    const data = { role, worker: name, job: kind, done, attempts, error, goesOn }
+    await tell({ type: 'WorkFailed', data }, cause)
   }
 
-  async function runJob({ job, event }: OpenJob): Promise<void> {
-    for (let attempt = 1; !stopping.signal.aborted; attempt++) {
-      try {
-        return await perform(job, event, attempt)
-      } catch (error) {
-        if (stopping.signal.aborted) return
-        const willRetry = attempt < attempts
-        await tell(failure(error, willRetry), event.id)
-        if (!willRetry) return fail(error)
-        await pause(Math.min(5_000, 250 * 2 ** attempt), stopping.signal)
-      }
-    }
+  /** The head pauses the run; this process has nothing to do in it, and starts afresh when the run goes on. */
+  async function onOwnJobFailed(failed: FailedWork, error: unknown): Promise<void> {
+    await onGivenUp(failed)
+    fail(error)
   }
 
-  function onJob(open: OpenJob): void {
-    if (worker.shared?.has(open.job.kind)) share(open)
-    else {
-      waitingJobs.push(open)
-      runJobs()
-    }
-  }
-
+  const ownJobs = openOwnJobs({
+    performer,
+    concurrency,
+    attempts,
+    stopping: stopping.signal,
+    onFailure,
+    onGivenUp: onOwnJobFailed,
+  })
+  const deliveries = openDeliveries({
+    log,
+    performer,
+    attempts,
+    giveUp: options.giveUp ?? (() => null),
+    stopping: stopping.signal,
+    onFault: bus.fault,
+    onFailure,
+    onGivenUp,
+  })
   const sharedQueue = jobQueue(run, role)
-  const shared = openQueuedWork({
+  const sharedJobs = openQueuedWork({
     bus,
     queue: sharedQueue,
     onTrouble: (trouble) => void tell(queueStall(name, sharedQueue.name, trouble)),
   })
 
-  function share({ job, event }: OpenJob): void {
-    shared.open(job.done, () => ({
-      subject: sharedQueue.subject,
-      body: pack({ job, cause: event.id }),
-      id: `${job.done}#${event.id}`,
-    }))
+  function onJob(open: OpenJob): void {
+    const { job, event } = open
+    if (worker.shared?.has(job.kind))
+      sharedJobs.open(job.done, () => ({
+        subject: sharedQueue.subject,
+        body: pack({ job, cause: event.id }),
+        id: `${job.done}#${event.id}`,
+      }))
+    else ownJobs.add(open)
   }
 
-  function onSettled(key: string): void {
-    shared.close(key)
-    inHand.get(key)?.abort()
-    const index = waitingJobs.findIndex(({ job }) => job.done === key)
-    if (index >= 0) waitingJobs.splice(index, 1)
-  }
-
-  /** Work from a queue: skipped when its result is in the log, given up with an event after so many attempts. */
-  async function takeDelivery(
-    job: Job,
-    event: LoggedEvent | null,
-    { attempt }: Delivery,
-    exhausted: QueueWork['exhausted'] | null,
-  ): Promise<WorkResult> {
-    const [present] = await log.positionsOf([job.done])
-    if (present !== null || inHand.has(job.done)) return { done: true }
-    try {
-      if (attempt > attempts && exhausted && event)
-        await log.append(exhausted(event, attempts, lastErrors.get(job.done) ?? 'no worker finished it'), {
-          cause: event.id,
-        })
-      else await perform(job, event, attempt)
-      return stopping.signal.aborted ? { done: false, againMs: 1 } : { done: true }
-    } catch (error) {
-      if (stopping.signal.aborted) return { done: false, againMs: 1 }
-      lastErrors.set(job.done, say(error))
-      const willRetry = attempt < attempts || exhausted !== null
-      await tell(failure(error, willRetry), event?.id ?? null)
-      return { done: false, againMs: Math.min(5_000, 100 * 2 ** attempt) }
-    }
-  }
-  async function takeEvent(queue: QueueWork, delivery: Delivery): Promise<WorkResult> {
-    const event = await log.decode(Number(delivery.header(POSITION_HEADER)), delivery.body)
-    return takeDelivery(queue.jobOf(event), event, delivery, queue.exhausted)
-  }
-
-  async function takeShared(delivery: Delivery): Promise<WorkResult> {
-    const { job } = unpackUntrusted(delivery.body) as { job: Job }
-    return takeDelivery(job, null, delivery, null)
+  function onSettled(done: string): void {
+    sharedJobs.close(done)
+    ownJobs.settle(done)
   }
 
   function beat(): void {
@@ -327,9 +266,9 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     if (leaving) return done.catch(() => {})
     leaving = true
     stopping.abort()
-    for (const abort of inHand.values()) abort.abort()
+    performer.abortAll()
     clearInterval(timer)
-    shared.stop()
+    sharedJobs.stop()
     const over = Promise.all([host?.stop(), ...ends.map((end) => end())])
     await Promise.race([over, pause(STOP_MS)])
     log.close()
@@ -342,6 +281,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
 
   try {
     leave.push(
+      tellFaults(bus, run),
       bus.subscribe(subjects.tap('head'), () => {
         headSeenAt = performance.now()
       }),
@@ -353,13 +293,13 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     for (const [service, serve] of Object.entries(worker.services ?? {}))
       leave.push(bus.serve(subjects.call(service), service, serve))
     if (worker.shared) {
-      ends.push(bus.work({ ...sharedQueue, concurrency, ackWaitMs: 2 * heartbeatMs }, takeShared))
+      ends.push(bus.work({ ...sharedQueue, concurrency, ackWaitMs: 2 * heartbeatMs }, deliveries.takeShared))
     }
     for (const queue of worker.queues ?? []) {
       const { kind, concurrency } = queue
       ends.push(
         bus.work({ ...eventQueue(run, kind.type), concurrency, ackWaitMs: 2 * heartbeatMs }, (delivery) =>
-          takeEvent(queue, delivery),
+          deliveries.takeEvent(queue, delivery),
         ),
       )
     }

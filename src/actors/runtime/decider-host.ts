@@ -69,7 +69,7 @@ export async function hostDecider({
         if (caughtUp) onJob(open)
       }
     }
-    if (!caughtUp) noted.push(...events)
+    if (!caughtUp) for (const one of events) noted.push(one)
     else if (events.length > 0) outbox.push(events)
   }
 
@@ -96,11 +96,8 @@ export async function hostDecider({
       })
   }
 
-  /** Drops what the log holds already, from before the restart. Outputs without a key have the same id as then. */
-  async function carryOn(): Promise<void> {
-    const keys = [...new Set([...noted.map(({ event }) => keyOf(event)), ...jobs.keys()])].filter(
-      (key) => key !== null,
-    )
+  /** Which of these natural keys the log holds. */
+  async function presentOf(keys: readonly string[]): Promise<ReadonlySet<string>> {
     const present = new Set<string>()
     for (let at = 0; at < keys.length; at += KEYS_A_REQUEST) {
       const part = keys.slice(at, at + KEYS_A_REQUEST)
@@ -109,11 +106,21 @@ export async function hostDecider({
         if (positions[index] !== null) present.add(key)
       })
     }
-    for (const output of noted) {
-      const key = keyOf(output.event)
-      if (key === null || !present.has(key)) outbox.push([output])
-    }
+    return present
+  }
+
+  /** Drops outputs that the log holds already, from before the restart. Those without a key have the same id as then. */
+  async function dropPresent(): Promise<void> {
+    const keys = noted.map(({ event }) => keyOf(event))
+    const present = await presentOf([...new Set(keys.filter((key) => key !== null))])
+    noted = noted.filter((_, index) => !present.has(keys[index] ?? ''))
+  }
+
+  async function carryOn(): Promise<void> {
+    await dropPresent()
+    for (const output of noted) outbox.push([output])
     noted = []
+    const present = await presentOf([...jobs.keys()])
     for (const [key, open] of jobs) {
       if (present.has(key)) jobs.delete(key)
       else onJob(open)
@@ -124,9 +131,10 @@ export async function hostDecider({
 
   const subscription = await subscribeBatches(
     { bus: log.bus, run: log.run, types: [...decider.interests], onCaughtUp: carryOn },
-    (events) => {
+    async (events) => {
       for (const event of events) feed(event)
       if (caughtUp) send()
+      else if (noted.length >= KEYS_A_REQUEST) await dropPresent()
     },
   )
 

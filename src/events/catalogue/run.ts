@@ -82,6 +82,27 @@ export const runEvents = {
     key: () => null,
     reproducible: false,
   }),
+  WorkFailed: define({
+    v: 1,
+    summary:
+      'Work was tried as often as it may be and failed for good; where the run cannot go on without it, it pauses.',
+    schema: z.strictObject({
+      role,
+      worker: name,
+      /** Kind of the job, e.g. `judge`. */
+      job: name,
+      /** Natural key of the event that would have ended it. */
+      done: z.string().min(1).max(512),
+      attempts: count,
+      /** Of the last try. */
+      error: z.string(),
+      /** Whether the run goes on without it. */
+      goesOn: z.boolean(),
+    }),
+    key: () => null,
+    reproducible: false,
+    by: AUTHORS,
+  }),
   ActorStarted: define({
     v: 2,
     by: AUTHORS,

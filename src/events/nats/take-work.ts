@@ -1,5 +1,5 @@
 /**
- * Takes work from a queue: one pull asks for all free slots and waits long, so an idle worker asks twice a minute. A pull
+ * Takes work from a queue: one pull asks for all free slots and waits long, so an idle worker asks every few seconds. A pull
  * that nobody answers (the consumer is gone, the broker was wiped) is asked again; the head makes the queue anew.
  */
 import { createInbox, type Msg, type NatsConnection, nanos } from '@nats-io/transport-node'
@@ -7,7 +7,7 @@ import type { Delivery, WorkOptions, WorkResult } from '../bus.ts'
 import { toMessage } from './bus.ts'
 import { CONSUMER } from './queues.ts'
 
-const PULL_MS = 30_000
+const PULL_MS = 4_000
 /** Pulls under way at a time: the server keeps 512 of all workers. */
 const PULLS = 2
 const AGAIN_MS = 250

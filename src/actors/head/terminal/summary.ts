@@ -11,7 +11,7 @@ import { checkpointFolder } from '../../learner/checkpoints.ts'
 export type Ended = {
   readonly folder: RunFolder
   readonly config: Config
-  readonly end: { readonly kind: 'completed' | 'failed' | 'interrupted'; readonly reason?: string }
+  readonly end: { readonly kind: 'completed' | 'failed' | 'paused' | 'interrupted'; readonly reason?: string }
 }
 
 type PolicyCheckpoint = { readonly version: number; readonly folder: string }
@@ -88,7 +88,8 @@ export function isSimulated({ environment, policy, rewardModel }: Config): boole
 function headline(end: Ended['end'], run: string, done: number, wanted: number): string {
   if (end.kind === 'completed') return `run ${run} is complete: ${done} iterations`
   if (end.kind === 'failed') return `run ${run} failed after ${done} of ${wanted} iterations: ${end.reason}`
-  return `run ${run} paused after ${done} of ${wanted} iterations`
+  const why = end.reason === undefined ? '' : `: ${end.reason}`
+  return `run ${run} paused after ${done} of ${wanted} iterations${why}`
 }
 
 /** From the first evaluation of a split to the last, with intervals. */

@@ -1,0 +1,45 @@
+/** What becomes of shared work that failed for good: a judgement is invalid, a rewrite is refused, and the run goes on. */
+import type { Config } from '../config.ts'
+import type { NewEvent } from '../events/catalogue.ts'
+import type { Job } from './decider/decider.ts'
+import type { Judge, RewriteTask } from './decider/jobs.ts'
+
+/** Null for work that the run cannot go on without. */
+export function lastAttempt(config: Config) {
+  return function settleWithout(job: Job, attempts: number, lastError: string): readonly NewEvent[] | null {
+    const reason = `given up after ${attempts} tries: ${lastError}`.slice(0, 2_000)
+    if (job.kind === 'judge') return invalidVerdicts(job.input as Judge, reason)
+    if (job.kind === 'rewrite') return [refusal(job.input as RewriteTask, config, reason)]
+    return null
+  }
+}
+
+/** One unreadable judgement a step: it counts 0 in the mean verdict. */
+function invalidVerdicts(
+  { rollouts, iteration, task, rewardModelVersion }: Judge,
+  critique: string,
+): NewEvent[] {
+  const invalid = { critique, score: 0, tokensI32: NOTHING, logprobsF32: NOTHING } as const
+  return rollouts.flatMap(({ rollout, steps }) =>
+    Array.from({ length: steps }, (_, step): NewEvent => {
+      const judgements = [invalid]
+      const place = { rollout, iteration, step, task, rewardModelVersion }
+      return { type: 'StepScored', data: { ...place, judgements, probability: null, progress: null } }
+    }),
+  )
+}
+
+function refusal(
+  { iteration, slot, parent, direction, parentAccuracy }: RewriteTask,
+  { adaptation }: Config,
+  reason: string,
+): NewEvent {
+  const { low, high } = adaptation
+  const nobody = { task: null, accuracy: { successes: 0, n: 0 }, thresholds: { low, high } }
+  return {
+    type: 'TaskRejected',
+    data: { iteration, slot, parent, direction, parentAccuracy, ...nobody, reason },
+  }
+}
+
+const NOTHING = new Uint8Array()

@@ -1,0 +1,161 @@
+/**
+ * Work from queues. A delivery says where to look: what the work is, and whether it is done, the log tells. It is
+ * acknowledged when the log holds its result, given back where it failed, and given up with an event after its last try.
+ */
+import { z } from 'zod'
+import { RlError } from '../../errors.ts'
+import type { Delivery, Fault, WorkResult } from '../../events/bus.ts'
+import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import { isTransient, type LogClient } from '../../events/log-client.ts'
+import { unpackUntrusted } from '../../events/msgpack.ts'
+import { POSITION_HEADER } from '../../events/subjects.ts'
+import type { Job } from '../decider/decider.ts'
+import { LateError, type Performer } from './performing.ts'
+import type { QueueWork } from './worker.ts'
+
+export type Deliveries = {
+  readonly takeEvent: (queue: QueueWork, delivery: Delivery) => Promise<WorkResult>
+  readonly takeShared: (delivery: Delivery) => Promise<WorkResult>
+}
+
+export type DeliveriesOptions = {
+  readonly log: LogClient
+  readonly performer: Performer
+  readonly attempts: number
+  /** What to append for a shared job that failed for good; null where the run cannot go on without it. */
+  readonly giveUp: (job: Job, attempts: number, lastError: string) => readonly NewEvent[] | null
+  readonly stopping: AbortSignal
+  readonly onFault: (fault: Fault) => void
+  /** Tells of a try that failed. Returns its text. */
+  readonly onFailure: (error: unknown, cause: string | null) => Promise<string>
+  /** Tells of work that failed for good. */
+  readonly onGivenUp: (failed: FailedWork) => Promise<void>
+}
+
+export type FailedWork = {
+  readonly job: Job
+  readonly cause: string | null
+  readonly attempts: number
+  readonly error: string
+  /** Whether the run goes on without it. */
+  readonly goesOn: boolean
+}
+
+type Work = {
+  readonly job: Job
+  readonly event: LoggedEvent | null
+  readonly cause: string | null
+  readonly giveUp: (lastError: string) => readonly NewEvent[] | null
+}
+
+/** A role's decider puts its jobs in here for others of the role. */
+const sharedJob = z.object({
+  job: z.object({
+    kind: z.string().max(64),
+    done: z.string().max(512),
+    input: z.unknown(),
+    deadlineMs: z.number().positive(),
+  }),
+  cause: z.string().max(64).nullable(),
+})
+
+const DONE: WorkResult = { done: true }
+const MESSAGE_BYTES = 1_048_576
+
+export function openDeliveries(options: DeliveriesOptions): Deliveries {
+  const { log, performer, attempts, giveUp, stopping, onFault, onFailure, onGivenUp } = options
+  /** By the natural key of the job. */
+  const lastErrors = new Map<string, string>()
+  const underWay = new Map<string, Promise<WorkResult>>()
+
+  /** Bytes that say nothing are told, and never come again. */
+  function unreadable({ subject, body }: Delivery, error: unknown): WorkResult {
+    onFault({ subject, body, error })
+    return DONE
+  }
+
+  /** The event of this queue at the position that the delivery names, from the log; null where there is none. */
+  async function askingEvent({ kind }: QueueWork, delivery: Delivery): Promise<LoggedEvent | null> {
+    const position = Number(delivery.header(POSITION_HEADER))
+    if (!Number.isSafeInteger(position) || position < 1) return null
+    try {
+      const { events } = await log.read({ from: position, until: position })
+      if (events.length === 0) return null
+      const event = await log.decode(...events[0])
+      return event.type === kind.type ? event : null
+    } catch (error) {
+      if (isTransient(error)) throw error
+      return null
+    }
+  }
+
+  async function takeEvent(queue: QueueWork, delivery: Delivery): Promise<WorkResult> {
+    const event = await askingEvent(queue, delivery)
+    if (event === null)
+      return unreadable(
+        delivery,
+        new RlError(`the log has no ${queue.kind.type} where this message says`, { code: 'queue.no-event' }),
+      )
+    return take(delivery, {
+      job: queue.jobOf(event),
+      event,
+      cause: event.id,
+      giveUp: (lastError) => queue.exhausted(event, attempts, lastError),
+    })
+  }
+
+  async function takeShared(delivery: Delivery): Promise<WorkResult> {
+    const { body } = delivery
+    let shared: z.infer<typeof sharedJob>
+    try {
+      if (body.byteLength > MESSAGE_BYTES)
+        throw new RlError(`a job of ${body.byteLength} bytes`, { code: 'event.oversized' })
+      shared = sharedJob.parse(unpackUntrusted(body))
+    } catch (error) {
+      return unreadable(delivery, error)
+    }
+    const { job, cause } = shared
+    return take(delivery, {
+      job,
+      event: null,
+      cause,
+      giveUp: (lastError) => giveUp(job, attempts, lastError),
+    })
+  }
+
+  /** Work that comes again while it is in hand here gets the answer of the first: acknowledged now it would be nowhere else. */
+  async function take(delivery: Delivery, work: Work): Promise<WorkResult> {
+    const { done } = work.job
+    const [present] = await log.positionsOf([done])
+    if (present !== null) return DONE
+    const before = underWay.get(done)
+    if (before) return before
+    const result = tryOrGiveUp(delivery.attempt, work).finally(() => underWay.delete(done))
+    underWay.set(done, result)
+    return result
+  }
+
+  async function tryOrGiveUp(attempt: number, { job, event, cause, giveUp }: Work): Promise<WorkResult> {
+    try {
+      if (attempt > attempts) await settleWithout({ job, event, cause, giveUp })
+      else await performer.perform({ job, event, cause, attempt, limitMs: job.deadlineMs })
+      if (stopping.aborted) return { done: false, againMs: 1 }
+      lastErrors.delete(job.done)
+      return DONE
+    } catch (error) {
+      if (stopping.aborted) return { done: false, againMs: 1 }
+      lastErrors.set(job.done, await onFailure(error, cause))
+      const againMs = Math.min(5_000, 100 * 2 ** attempt)
+      return { done: false, againMs, ...(error instanceof LateError ? { busy: error.work } : {}) }
+    }
+  }
+
+  async function settleWithout({ job, cause, giveUp }: Work): Promise<void> {
+    const error = lastErrors.get(job.done) ?? 'no worker finished it'
+    const events = giveUp(error)
+    if (events) await log.append(events, { cause })
+    await onGivenUp({ job, cause, attempts, error, goesOn: events !== null })
+  }
+
+  return { takeEvent, takeShared }
+}

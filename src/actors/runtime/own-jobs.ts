@@ -1,0 +1,68 @@
+/** Jobs of the decider that only its own process may do, a few at a time, each tried some times. */
+import { pause } from '../../clock.ts'
+import type { OpenJob } from './decider-host.ts'
+import type { FailedWork } from './deliveries.ts'
+import type { Performer } from './performing.ts'
+
+export type OwnJobs = {
+  readonly add: (open: OpenJob) => void
+  /** The log holds the result. */
+  readonly settle: (done: string) => void
+}
+
+export type OwnJobsOptions = {
+  readonly performer: Performer
+  readonly concurrency: number
+  readonly attempts: number
+  readonly stopping: AbortSignal
+  readonly onFailure: (error: unknown, cause: string, willRetry: boolean) => Promise<string>
+  /** The last try failed: the run cannot go on without this job. */
+  readonly onGivenUp: (failed: FailedWork, error: unknown) => Promise<void>
+}
+
+/** A stall is told at the deadline; so much later the job is aborted. A trainer outside may answer up to the deadline. */
+const LIMIT = 2
+
+export function openOwnJobs(options: OwnJobsOptions): OwnJobs {
+  const { performer, concurrency, attempts, stopping, onFailure, onGivenUp } = options
+  const waiting: OpenJob[] = []
+  let running = 0
+
+  function runNext(): void {
+    while (running < concurrency && waiting.length > 0 && !stopping.aborted) {
+      const open = waiting.shift() as OpenJob
+      running++
+      void runJob(open).finally(() => {
+        running--
+        runNext()
+      })
+    }
+  }
+
+  async function runJob({ job, event }: OpenJob): Promise<void> {
+    const cause = event.id
+    for (let attempt = 1; !stopping.aborted; attempt++) {
+      try {
+        return await performer.perform({ job, event, cause, attempt, limitMs: LIMIT * job.deadlineMs })
+      } catch (failure) {
+        if (stopping.aborted) return
+        const willRetry = attempt < attempts
+        const error = await onFailure(failure, cause, willRetry)
+        if (!willRetry) return onGivenUp({ job, cause, attempts, error, goesOn: false }, failure)
+        await pause(Math.min(5_000, 250 * 2 ** attempt), stopping)
+      }
+    }
+  }
+
+  return {
+    add(open) {
+      waiting.push(open)
+      runNext()
+    },
+    settle(done) {
+      performer.abort(done)
+      const index = waiting.findIndex(({ job }) => job.done === done)
+      if (index >= 0) waiting.splice(index, 1)
+    },
+  }
+}

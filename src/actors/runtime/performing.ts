@@ -1,0 +1,109 @@
+/** Does a job with the worker, within its deadline: what is late is aborted, and what it still brings is let fall. */
+import { type Clock, systemClock } from '../../clock.ts'
+import { RlError } from '../../errors.ts'
+import type { Bus } from '../../events/bus.ts'
+import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import type { Job } from '../decider/decider.ts'
+import type { OpenWaits } from './waits.ts'
+import type { Worker } from './worker.ts'
+
+/** A job that was not done by its deadline; `work` settles when the worker lets go of it. */
+export class LateError extends RlError {
+  override readonly name = 'LateError'
+  readonly work: Promise<unknown>
+
+  constructor({ kind, done }: Job, limitMs: number, work: Promise<unknown>) {
+    super(`${done} (${kind}) was not done within ${Math.round(limitMs / 1000)} s and was aborted`, {
+      code: 'actor.deadline',
+      hint: 'run.deadlines in the config; rl status tells who has what in hand',
+    })
+    this.work = work
+  }
+}
+
+export type Try = {
+  readonly job: Job
+  /** The event that asked for it, where this process knows it, and its id. */
+  readonly event: LoggedEvent | null
+  readonly cause: string | null
+  readonly attempt: number
+  readonly limitMs: number
+}
+
+export type Performer = {
+  /** Resolves when the job's events are in the log, or somebody else's are. Throws what the worker threw, or a `LateError`. */
+  readonly perform: (one: Try) => Promise<void>
+  /** The log has the result: nobody needs this one. */
+  readonly abort: (done: string) => void
+  readonly abortAll: () => void
+}
+
+export type PerformerOptions = {
+  readonly bus: Bus
+  readonly log: LogClient
+  readonly actor: string
+  readonly worker: Worker
+  readonly waits: OpenWaits
+  readonly clock?: Clock
+}
+
+export function openPerformer(options: PerformerOptions): Performer {
+  const { bus, log, actor, worker, waits, clock = systemClock } = options
+  const inHand = new Map<string, AbortController>()
+
+  function begin({ job, event, attempt }: Try, signal: AbortSignal): Promise<readonly NewEvent[]> {
+    return worker.perform(job, {
+      bus,
+      log,
+      run: log.run,
+      actor,
+      signal,
+      attempt,
+      event,
+      beginWait: (waitingFor, from, deadlineMs) => waits.begin({ waitingFor, from, deadlineMs }),
+    })
+  }
+
+  function withinLimit(one: Try, abort: AbortController): Promise<readonly NewEvent[]> {
+    return new Promise((resolve, reject) => {
+      const work = begin(one, abort.signal)
+      const endTimer = clock.after(one.limitMs, () => {
+        abort.abort()
+        reject(new LateError(one.job, one.limitMs, work))
+      })
+      work.then(resolve, reject).finally(endTimer)
+    })
+  }
+
+  async function perform(one: Try): Promise<void> {
+    const { job, cause } = one
+    const abort = new AbortController()
+    inHand.set(job.done, abort)
+    const waitingFor = `${job.done} (${job.kind})`
+    const endWait = waits.begin({ waitingFor, from: actor, deadlineMs: job.deadlineMs })
+    try {
+      const events = await withinLimit(one, abort)
+      if (abort.signal.aborted) return
+      // The event that ends a job is its own, or follows from what it made (verdicts make a judged trajectory).
+      if (events.length === 0 && (await log.positionsOf([job.done]))[0] === null)
+        throw new RlError(`job ${job.kind} ended without any event for ${job.done}`, {
+          code: 'actor.no-result',
+        })
+      await log.append(events, { cause })
+    } catch (error) {
+      if (error instanceof LateError || !abort.signal.aborted) throw error
+    } finally {
+      endWait()
+      if (inHand.get(job.done) === abort) inHand.delete(job.done)
+    }
+  }
+
+  return {
+    perform,
+    abort: (done) => inHand.get(done)?.abort(),
+    abortAll() {
+      for (const abort of inHand.values()) abort.abort()
+    },
+  }
+}

@@ -1,0 +1,48 @@
+/** Messages that a process could not take are told to the head, which keeps them as dead letters. */
+import { z } from 'zod'
+import { type Clock, systemClock } from '../clock.ts'
+import { RlError } from '../errors.ts'
+import type { Bus, Fault } from './bus.ts'
+import { pack, unpackUntrusted } from './msgpack.ts'
+import { subjectsOf } from './subjects.ts'
+
+const report = z.strictObject({
+  subject: z.string().max(512),
+  code: z.string().max(128),
+  reason: z.string().max(2_000),
+  bytes: z.int().nonnegative(),
+  body: z.instanceof(Uint8Array),
+})
+export type FaultReport = z.infer<typeof report>
+
+/** Bytes of a message that are told, and faults a second: who is flooded must not flood the head. */
+const TOLD_BYTES = 4_096
+const TOLD_A_SECOND = 20
+
+/** Tells the head of every fault of this connection, until it is ended. */
+export function tellFaults(bus: Bus, run: string, clock: Clock = systemClock): () => void {
+  const subject = subjectsOf(run).tap('fault')
+  let second = 0
+  let told = 0
+  return bus.onFault((fault) => {
+    const now = Math.floor(clock.monotonic() / 1000)
+    if (now !== second) told = 0
+    second = now
+    if (told++ < TOLD_A_SECOND && bus.connected()) bus.publish(subject, pack(reportOf(fault)))
+  })
+}
+
+function reportOf({ subject, body, error }: Fault): FaultReport {
+  return {
+    subject: subject.slice(0, 512),
+    code: error instanceof RlError ? error.code : 'bus.fault',
+    reason: String(error instanceof Error ? error.message : error).slice(0, 2_000),
+    bytes: body.byteLength,
+    body: body.slice(0, TOLD_BYTES),
+  }
+}
+
+/** Errors: what is wrong with a report that cannot be read. */
+export function readFaultReport(body: Uint8Array): FaultReport {
+  return report.parse(unpackUntrusted(body))
+}
