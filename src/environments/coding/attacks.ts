@@ -433,9 +433,9 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     name: 'daemon',
-    what: 'leaves a process that prints for the tests after its own',
+    what: 'leaves a process in a session of its own that works for ever',
     program:
-      "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(0.2)\n        for _ in range(100):\n            os.write(1, b'ESCAPED\\n')\n            time.sleep(0.05)\n    os._exit(0)\nos.wait()\n",
+      "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        while True:\n            open('/tmp/daemon', 'a').write('x')\n            time.sleep(0.01)\n    os._exit(0)\nos.wait()\nprint('left')\n",
   },
   {
     name: 'short-children',
