@@ -94,7 +94,7 @@ test('a sample of the public reference solutions passes', async () => {
     return
   }
   if (!(await isBwrapHere())) return
-  const { output } = await rl('check', '--data', data, '--max-tests', '2')
+  const { output } = await rl('check', '--data', data, '--tests', '2')
   assert.match(output, /problems=150 tests=\d+ failed=0\n$/)
 })
 

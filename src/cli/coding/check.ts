@@ -9,7 +9,7 @@ import { printJson } from '../command.ts'
 /** How many programs are handed to the executor at a time: enough to keep it busy, few enough to hold their outputs. */
 const CHUNK = 64
 
-/** Runs every reference solution against its tests; 1 where one fails. */
+/** Runs every reference solution against its tests; 1 where one fails, or nothing could be read. */
 export async function check(executor: Executor, loaded: LoadedProblems, json: boolean): Promise<number> {
   const { problems } = loaded
   const solved = problems.filter(({ solutions }) => solutions.length > 0)
@@ -38,7 +38,7 @@ export async function check(executor: Executor, loaded: LoadedProblems, json: bo
       process.stdout.write(`${unsolved} problems have no reference solution; their files are in order\n`)
     process.stdout.write(`problems=${problems.length} tests=${tests} failed=${failed}\n`)
   }
-  return failed > 0 ? 1 : 0
+  return failed > 0 || problems.length === 0 ? 1 : 0
 }
 
 export function printFailure(problem: CodingProblem, test: number, { result }: Grade, json: boolean): void {
