@@ -61,7 +61,10 @@ async function load(name: string, file: string, key: string): Promise<UserModule
   } catch (cause) {
     throw new RlError(`${key}: ${file} cannot be loaded: ${explain(cause)}`, {
       code: 'module.broken',
-      hint: `try it alone, from ${dirname(file)}`,
+      hint:
+        (cause as NodeJS.ErrnoException).code === 'ERR_UNKNOWN_FILE_EXTENSION'
+          ? 'Node 22.18 and newer read TypeScript; for an older one write JavaScript'
+          : `try it alone, from ${dirname(file)}`,
       cause,
     })
   }
