@@ -48,6 +48,16 @@ for (const [layer, known] of Object.entries(MAY_KNOW))
     assert.equal(wrong, [])
   })
 
+test('outside of environments and config nothing asks what a setting is called', () => {
+  const naming = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
+    (file) =>
+      file.endsWith('.ts') &&
+      !['environments', 'config'].includes(layerOf(file)) &&
+      /environment\.name|'alfworld'|'coding'/.test(readFileSync(join('src', file), 'utf8')),
+  )
+  assert.equal(naming, [])
+})
+
 test('NATS is spoken by one folder', () => {
   const speakers = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
     (file) => file.endsWith('.ts') && /from '@nats-io\//.test(readFileSync(join('src', file), 'utf8')),

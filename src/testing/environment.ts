@@ -79,7 +79,7 @@ function configFor(
   set: readonly string[],
   section: Readonly<Record<string, unknown>>,
 ): Config {
-  if (isOurs(setting)) return loadConfig({ set: [`environment.name=${setting.name}`, ...set] })
+  if (isOurs(setting)) return loadConfig({ set: [`environment={name: ${setting.name}}`, ...set] })
   const config = loadConfig({ set })
   const own = setting.config ? z.strictObject(setting.config(z)).parse(section) : section
   const environment = { ...config.environment, name: setting.name, [setting.name]: own }
