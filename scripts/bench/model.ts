@@ -133,12 +133,17 @@ function localEngine(name: BackendName, model: LocalModel): Engine {
   }
 }
 
-/** Null where python3 has no torch. */
+/** Null where the Python that BENCH_PYTHON names (`python3` otherwise) has no torch. Its threads wait passively: idle ones cost nothing. */
 async function torchEngine(config: ModelConfig, threads: number): Promise<Engine | null> {
-  const python = '/usr/bin/python3'
+  const python = process.env.BENCH_PYTHON || 'python3'
   if (spawnSync(python, ['-c', 'import torch']).status !== 0) return null
   const script = new URL('torch_model.py', import.meta.url).pathname
-  const env = { ...process.env, OMP_NUM_THREADS: String(threads), OPENBLAS_NUM_THREADS: String(threads) }
+  const env = {
+    ...process.env,
+    OMP_NUM_THREADS: String(threads),
+    OPENBLAS_NUM_THREADS: String(threads),
+    OMP_WAIT_POLICY: 'passive',
+  }
   const child: ChildProcess = spawn(python, [script], { env, stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
   const ask = async (request: object) => {

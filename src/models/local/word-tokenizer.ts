@@ -99,6 +99,9 @@ export function trainWordTokenizer({
     },
     config: {
       tokenizer_class: 'PreTrainedTokenizerFast',
+      // transformers 5 would build Qwen2's own byte-level tokenizer for any model of that type, and give other ids; a class that
+      // is named, and that it does not load, leaves it at the one above.
+      auto_map: { AutoTokenizer: [null, 'PreTrainedTokenizerFast'] },
       bos_token: null,
       eos_token: CHAT_END,
       pad_token: PAD,
