@@ -12,13 +12,15 @@ import {
 } from './catalogue.ts'
 import { type Envelope, envelopeSchema } from './envelope.ts'
 import { unpackFast } from './fast-unpack.ts'
-import { pack, unpackUntrusted } from './msgpack.ts'
+import { MAX_VALUES, pack, unpackUntrusted } from './msgpack.ts'
 import { upcast } from './upcasters.ts'
 
 /** Data above this many encoded bytes rests in a blob; the event carries `{$blob: {sha256, bytes}}` in its place. */
 export const INLINE_DATA_LIMIT = 256 * 1024
 /** Most bytes of one event as it travels: the inline limit and room for the envelope. */
 export const EVENT_LIMIT = INLINE_DATA_LIMIT + 4096
+/** Most values in a blob's data. */
+const MAX_BLOB_VALUES = 1_000_000
 /** Most bytes of the data of one event, blobs included. */
 export const DATA_LIMIT = 256 * 1024 * 1024
 
@@ -51,7 +53,7 @@ export function checkEvent(body: Uint8Array, run: string, loadBlob?: LoadBlob): 
       code: 'event.oversized',
       hint: `put data of more than ${INLINE_DATA_LIMIT} bytes into a blob`,
     })
-  const envelope = checkEnvelope(unpackUntrusted(body))
+  const envelope = checkEnvelope(unpackUntrusted(body, MAX_VALUES))
   if (envelope.run !== run)
     throw new RlError(`an event of run '${envelope.run}' was sent to run '${run}'`, {
       code: 'event.wrong-run',
@@ -115,7 +117,7 @@ function resolveData(data: unknown, loadBlob: LoadBlob | undefined): unknown {
     throw new RlError(`the data of this event rests in blob ${ref.sha256}, and no blob store was given`, {
       code: 'event.no-blob-store',
     })
-  return unpackUntrusted(loadBlob(ref))
+  return unpackUntrusted(loadBlob(ref), MAX_BLOB_VALUES)
 }
 
 /** An event as the log gives it back. Nothing is checked again but that the version is known: the log holds checked events. */

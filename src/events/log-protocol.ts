@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { type EventType, isEventType } from './catalogue.ts'
-import { unpackUntrusted } from './msgpack.ts'
+import { MAX_VALUES, unpackUntrusted } from './msgpack.ts'
 
 const bytes = z.instanceof(Uint8Array)
 const position = z.int().positive()
@@ -65,7 +65,7 @@ export const BLOB_CHUNK = 512 * 1024
 
 /** A request decoded and checked, or an error with code `bus.bad-request`. */
 export function parseRequest<Schema extends z.ZodType>(schema: Schema, body: Uint8Array): z.output<Schema> {
-  const parsed = schema.safeParse(unpackUntrusted(body))
+  const parsed = schema.safeParse(unpackUntrusted(body, MAX_VALUES))
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
   throw new RlError(`bad request: ${issue.path.map(String).join('.')} ${issue.message}`.slice(0, 500), {

@@ -156,8 +156,8 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     const last = Math.min(until, head().position)
     const range = [from, last, limit]
     const rows = (
-      types ? statementForTypes(types.length).all(...types, ...range) : selectPage.all(...range)
-    ) as [number, Buffer][]
+      types ? statementForTypes(types.length).iterate(...types, ...range) : selectPage.iterate(...range)
+    ) as IterableIterator<[number, Buffer]>
     const events: RawEvent[] = []
     let bytes = 0
     for (const [position, body] of rows) {
@@ -165,7 +165,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
       if (bytes > maxBytes && events.length > 0) return { events, next: position }
       events.push({ position, body })
     }
-    const complete = rows.length < limit
+    const complete = events.length < limit
     return { events, next: complete ? Math.max(from, last + 1) : events[events.length - 1].position + 1 }
   }
 

@@ -12,6 +12,9 @@ const decoder = new Decoder()
 /** Deepest nesting of maps and arrays in any message. */
 export const MAX_DEPTH = 24
 
+/** Most values, elements of arrays and maps included, of one message: a schema makes an issue for each wrong one. */
+export const MAX_VALUES = 65_536
+
 export function pack(value: unknown): Uint8Array<ArrayBuffer> {
   return encoder.encode(value)
 }
@@ -26,9 +29,9 @@ export function unpack(bytes: Uint8Array): unknown {
   return decoder.decode(bytes)
 }
 
-/** Decodes bytes from anywhere: first checks that no header claims more than there is. */
-export function unpackUntrusted(bytes: Uint8Array): unknown {
-  const fault = findFault(bytes)
+/** Decodes bytes from anywhere: first checks that no header claims more than there is, and that there are no more values than may be. */
+export function unpackUntrusted(bytes: Uint8Array, maxValues = Infinity): unknown {
+  const fault = findFault(bytes, maxValues)
   if (fault !== null) throw malformed(fault)
   try {
     return decoder.decode(bytes)
@@ -49,11 +52,12 @@ function malformed(reason: string, cause?: unknown): RlError {
  * What is wrong with the bytes, or null. A five-byte array header can claim four billion elements, for which a decoder
  * would allocate at once: so sizes are compared with the bytes that are left, and nesting is bounded.
  */
-function findFault(bytes: Uint8Array): string | null {
+function findFault(bytes: Uint8Array, maxValues: number): string | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const end = bytes.byteLength
   const open: number[] = [1]
   let at = 0
+  let values = 0
   while (open.length > 0) {
     if (open[open.length - 1] === 0) {
       open.pop()
@@ -61,6 +65,7 @@ function findFault(bytes: Uint8Array): string | null {
     }
     open[open.length - 1]--
     if (at >= end) return 'it ends too early'
+    if (++values > maxValues) return `it has more than ${maxValues} values`
     const head = bytes[at++]
     let skip = 0
     let children = -1

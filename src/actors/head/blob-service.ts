@@ -17,8 +17,9 @@ import { subjectsOf } from '../../events/subjects.ts'
 
 type Handler = (body: Uint8Array, subject: string) => Uint8Array
 
-/** Uploads under way at a time; the oldest gives way and is begun again by its sender. */
+/** Uploads under way at a time; others wait, unless one was given up by its sender. */
 const UPLOADS = 64
+const ABANDONED_MS = 30_000
 
 /** Serves the blobs of a log's run. Returns the end of it. */
 export function serveBlobs(
@@ -29,6 +30,8 @@ export function serveBlobs(
 ): () => void {
   const subjects = subjectsOf(log.run)
   const uploads = new Map<string, BlobWriter>()
+  /** When the last chunk of each came. */
+  const touched = new Map<string, number>()
 
   function get(body: Uint8Array): Uint8Array {
     const { sha256, bytes, offset } = parseRequest(blobGetRequest, body)
@@ -55,8 +58,10 @@ export function serveBlobs(
         hint: 'begin again at offset 0',
       })
     upload.write(chunk)
+    touched.set(sha256, performance.now())
     if (upload.written() < bytes) return reply(false)
     uploads.delete(sha256)
+    touched.delete(sha256)
     upload.seal()
     return reply(true)
   }
@@ -64,14 +69,20 @@ export function serveBlobs(
   function begin(ref: { sha256: string; bytes: number }): void {
     log.checkSpace(ref.bytes)
     drop(ref.sha256)
-    const [oldest] = uploads.keys()
-    if (uploads.size >= UPLOADS) drop(oldest)
+    for (const [sha256, at] of touched) if (performance.now() - at > ABANDONED_MS) drop(sha256)
+    if (uploads.size >= UPLOADS)
+      throw new RlError(`${UPLOADS} blobs are being taken already`, {
+        code: 'blob.busy',
+        hint: 'begin again a little later',
+      })
     uploads.set(ref.sha256, log.blobs.begin(ref))
+    touched.set(ref.sha256, performance.now())
   }
 
   function drop(sha256: string): void {
     uploads.get(sha256)?.discard()
     uploads.delete(sha256)
+    touched.delete(sha256)
   }
 
   const leave = [
