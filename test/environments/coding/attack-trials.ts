@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { attackGround } from '../../../src/environments/coding/attacks.ts'
+import { createExecutor } from '../../../src/environments/coding/executor.ts'
+import { isClean, tryProgram } from '../../../src/environments/coding/trial.ts'
+import { openProvider } from './sandboxes.ts'
+
+/** What must be as before when the provider is closed: the children of this process, and its control groups. */
+const traces = () => ({
+  children: readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === process.pid)
+    .length,
+  groups: ['memory', 'pids', ''].flatMap((controller) =>
+    list(`/sys/fs/cgroup/${controller}`).filter((name) => name.includes(`rl-coding-${process.pid}-`)),
+  ),
+})
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  } catch {
+    return []
+  }
+}
+
+function parentOf(pid: string): number {
+  try {
+    const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+    return Number(fields.split(' ')[1])
+  } catch {
+    return 0
+  }
+}
+
+/** One of some parts of all attacks, so that a slow provider's fit the time of a test file. */
+export function contains(name: 'bwrap' | 'pyodide', part = 0, parts = 1): void {
+  test(`${name} contains every attack of part ${part + 1} of ${parts}, rewards none, and leaves nothing behind`, async () => {
+    const before = traces()
+    const provider = await openProvider(name)
+    if (!provider) return
+    const executor = createExecutor({ provider })
+    const ground = await attackGround()
+    const escaped: string[] = []
+    for (const { name: attack, what, program } of ground.attacks.filter((_, i) => i % parts === part)) {
+      const trial = await tryProgram(executor, program)
+      const contained = !trial.passed && trial.canariesFailed === 0 && isClean(trial.leftBehind)
+      process.stdout.write(
+        `${name} ${contained ? 'contained' : 'ESCAPED'} ${attack} (${trial.verdicts}): ${what}\n`,
+      )
+      if (!contained) escaped.push(`${attack}: ${JSON.stringify(trial)}`)
+    }
+    assert.is(ground.reached(), 0)
+    await ground.close()
+    await executor.close()
+    assert.equal(escaped, [])
+    assert.equal(traces(), before)
+  })
+}
