@@ -1,5 +1,6 @@
 /** docs/machines/<role>.md: a diagram and tables from each decider's machine. */
 import type { AnyStateNode, AnyTransitionDefinition } from 'xstate'
+import { actionsOf, statesOf, transitionsOf } from '../../src/actors/decider/chart.ts'
 import type { Decider } from '../../src/actors/decider/decider.ts'
 import { decidersOf } from '../../src/actors/deciders.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -14,7 +15,7 @@ export function machineDocs(): GeneratedDoc[] {
 
 function page({ role, machine, version }: Decider): string {
   const { root } = machine
-  const nodes = descendants(root)
+  const nodes = statesOf(machine)
   const states = nodes.filter(({ description }) => description !== undefined)
   const reactions = nodes.flatMap((node) =>
     transitionsOf(node)
@@ -101,7 +102,7 @@ function within(node: AnyStateNode, box: AnyStateNode): boolean {
 
 function label({ transition }: Arrow): string {
   const condition = conditionOf(transition)
-  const actions = actionsOf(transition)
+  const actions = actionsOf(transition).join(', ')
   const parts = [
     transition.eventType,
     condition === '' ? '' : `[${condition}]`,
@@ -112,28 +113,11 @@ function label({ transition }: Arrow): string {
 
 function row(transition: AnyTransitionDefinition): string {
   const { description } = transition
-  return `${conditionOf(transition)} | ${actionsOf(transition)}${description ? ` (${description})` : ''}`
+  return `${conditionOf(transition)} | ${actionsOf(transition).join(', ')}${description ? ` (${description})` : ''}`
 }
 
 function conditionOf({ guard }: AnyTransitionDefinition): string {
   return typeof guard === 'string' ? guard : ''
-}
-
-function actionsOf({ actions }: AnyTransitionDefinition): string {
-  return actions
-    .map((action) => (typeof action === 'string' ? action : 'type' in action ? action.type : ''))
-    .join(', ')
-}
-
-function transitionsOf(node: AnyStateNode): AnyTransitionDefinition[] {
-  return [...[...node.transitions.values()].flat(), ...(node.always ?? [])]
-}
-
-function descendants(node: AnyStateNode): AnyStateNode[] {
-  return Object.values(node.states as Record<string, AnyStateNode>).flatMap((child) => [
-    child,
-    ...descendants(child),
-  ])
 }
 
 function shortName(node: AnyStateNode): string {

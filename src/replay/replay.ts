@@ -3,7 +3,13 @@
  * are taken as they are; what of them follows from the log alone (the rewards behind an update) is computed again.
  */
 import { createHash } from 'node:crypto'
-import { type Job, type Output, type RunningDecider, startDecider } from '../actors/decider/decider.ts'
+import {
+  decidingAction,
+  type Job,
+  type Output,
+  type RunningDecider,
+  startDecider,
+} from '../actors/decider/decider.ts'
 import type { Train } from '../actors/decider/jobs.ts'
 import { decidersOf } from '../actors/deciders.ts'
 import { type Config, loggedConfig } from '../config.ts'
@@ -68,22 +74,6 @@ type Expected = {
   readonly state: string
 }
 
-/** Who alone may bring an event of a type about. Of the others anything may come from workers and people. */
-const DECIDED: { readonly [T in EventType]?: Role } = {
-  IterationStarted: 'head',
-  IterationCompleted: 'head',
-  RunCompleted: 'head',
-  IterationPlanned: 'environment',
-  RolloutRequested: 'environment',
-  EvaluationCompleted: 'environment',
-  TaskAccepted: 'environment',
-  TaskRejected: 'environment',
-  TaskProposed: 'adapter',
-  TrajectoryJudged: 'reward-model',
-  RewardModelUpdated: 'reward-model',
-  PolicyUpdated: 'policy',
-}
-
 export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
   const { from = 1, until = Infinity, batch = 1_000, onBatch } = options
   let config: Config = loggedConfig(startsOf(log).first.data.config)
@@ -113,7 +103,7 @@ export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
 
   function compare(event: LoggedEvent): void {
     if (event.type === 'TaskAdded') expected.delete(keyOf(event) ?? '')
-    const role = deciderOf(event)
+    const role = deciding(deciders, event)
     const key = role && keyOf(event)
     if (!role || !key) return
     const by = expected.get(key) ?? null
@@ -216,7 +206,8 @@ function byType(deciders: readonly RunningDecider[]): Map<EventType, RunningDeci
   return map
 }
 
-function deciderOf(event: LoggedEvent): Role | null {
-  if (event.type === 'RunFailed') return event.data.iteration === undefined ? null : 'head'
-  return DECIDED[event.type] ?? null
+/** The decider whose decision an event is, or whose work it answers; of the others anything may come from workers and people. */
+function deciding(deciders: readonly RunningDecider[], event: LoggedEvent): Role | null {
+  const found = deciders.find(({ decider }) => decidingAction(decider, event) !== null)
+  return found?.decider.role ?? null
 }

@@ -1,8 +1,9 @@
-/** By which rule of its machine a decider came to a decision: the transitions that one event led to. */
-import type { AnyTransitionDefinition } from 'xstate'
-import { startDecider } from '../actors/decider/decider.ts'
-import { decidersOf } from '../actors/deciders.ts'
-import { loggedConfig } from '../config.ts'
+/** By which rule of its machine a decider came to a decision: guards and transitions by name. */
+import { actionsOf, describe, statesOf, transitionsOf } from '../actors/decider/chart.ts'
+import { type Decider, decidingAction, startDecider } from '../actors/decider/decider.ts'
+import { deciderOf, decidersOf } from '../actors/deciders.ts'
+import { loggedConfig, parseConfig } from '../config.ts'
+import type { LoggedEvent } from '../events/catalogue.ts'
 import type { Role } from '../events/envelope.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
@@ -10,7 +11,7 @@ import { startsOf } from '../events/starts.ts'
 export type Ruling = {
   readonly before: string
   readonly after: string
-  /** Transitions taken, in order, e.g. `serving.collecting -> training [readyToTrain] / train`. */
+  /** Transitions taken, in order, e.g. `serving.choosing: always -> training / train`. */
   readonly rules: readonly string[]
   /** The decider's context after the event. */
   readonly context: unknown
@@ -18,8 +19,7 @@ export type Ruling = {
 
 /** Feeds one decider up to a position and tells what the event there did to it. */
 export function rulingAt(log: LogReader, role: Role, position: number): Ruling {
-  const config = loggedConfig(startsOf(log).first.data.config)
-  const running = startDecider(decidersOf(config).filter((decider) => decider.role === role)[0])
+  const running = startDecider(deciderOf(role, loggedConfig(startsOf(log).first.data.config)))
   const { interests } = running.decider
   for (const event of log.events({ until: position - 1, types: [...interests] })) running.handle(event)
   const before = running.state()
@@ -32,15 +32,29 @@ export function rulingAt(log: LogReader, role: Role, position: number): Ruling {
   return { before, after: running.state(), rules, context: running.context() }
 }
 
-function describe({ eventType, source, target, guard, actions }: AnyTransitionDefinition): string {
-  const on = eventType === '' ? 'always' : `on ${eventType}`
-  const goal = target?.map(({ key }) => key).join(', ')
-  const condition = guard ? ` [${nameOf(guard)}]` : ''
-  const does = actions.length > 0 ? ` / ${actions.map(nameOf).join(', ')}` : ''
-  return `${source.path.join('.') || source.key}: ${on}${goal ? ` -> ${goal}` : ''}${condition}${does}`
+/**
+ * The transition that decided an event, or that asked for the work whose result it is; null where no decider had a say.
+ * From the charts alone, so it takes no time on a log of any length.
+ */
+export function ruleOf(event: LoggedEvent): string | null {
+  for (const decider of charts()) {
+    const action = decidingAction(decider, event)
+    if (action !== null) return transitionsWith(decider, action).join(' or ')
+  }
+  return null
 }
 
-function nameOf(part: unknown): string {
-  if (typeof part === 'string') return part
-  return typeof part === 'object' && part !== null && 'type' in part ? String(part.type) : 'unnamed'
+function transitionsWith({ machine }: Decider, action: string): string[] {
+  const taken = statesOf(machine)
+    .flatMap(transitionsOf)
+    .filter((transition) => actionsOf(transition).includes(action))
+  return [...new Set(taken.map(describe))]
+}
+
+let known: readonly Decider[] | null = null
+
+/** Charts are the same under every config. */
+function charts(): readonly Decider[] {
+  known ??= decidersOf(parseConfig({}))
+  return known
 }

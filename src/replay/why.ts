@@ -10,6 +10,7 @@ import type { LogReader } from '../events/log-reader.ts'
 import { accuracyOf, type Tally } from '../learning/filters.ts'
 import { wilson } from '../learning/interval.ts'
 import { causeOf } from './causes.ts'
+import { ruleOf } from './rule.ts'
 import { type Node, node } from './tree.ts'
 
 type Origin = LoggedEvent<'TaskAdded'> | LoggedEvent<'TaskProposed'>
@@ -183,13 +184,17 @@ export function groupOf(log: LogReader, iteration: number, slot: string): string
   return Array.from({ length: plan.data.rolloutsPerTask }, (_, index) => rolloutName(iteration, slot, index))
 }
 
-/** Where an event stands, who brought it about, and after which event; with the log also where older events do not say so. */
+/**
+ * Where an event stands, who brought it about, after which event, and by which guard and transition; with the log also where
+ * older events do not say the event before.
+ */
 export function placed(event: LoggedEvent, log?: LogReader): Node['facts'] {
   return {
     position: event.position,
     by: event.actor,
     at: new Date(event.time).toISOString(),
     cause: log === undefined ? event.cause : (causeOf(log, event)?.id ?? null),
+    rule: ruleOf(event),
   }
 }
 

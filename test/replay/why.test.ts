@@ -42,6 +42,9 @@ test('every task of a run has its whole lineage: proposal, evidence, decision, a
       nodes.some(({ facts }) => facts.thresholds !== undefined),
       status !== 'candidate' || nodes.length > 4,
     )
+    const rules = nodes.map(({ facts }) => facts.rule).join('\n')
+    if (status === 'accepted') assert.match(rules, /settling: .*\[candidateProven\] \/ acceptCandidate/)
+    if (status === 'rejected') assert.match(rules, /settling: .*\[candidateRefuted\] \/ rejectCandidate/)
     assert.match(nodes.at(-1)?.title ?? '', /of the first set$/)
   }
   for (const { data } of ofType(log, 'TaskAdded')) {
@@ -84,9 +87,10 @@ test('a version tells what it was trained on and how it did; what is unknown is 
   assert.ok(titles.some((title) => title.startsWith('trained on 2/')))
   assert.ok(titles.includes('evaluated on in-domain'))
   assert.is(whyVersion(log, 'reward-model', 0).facts['made from'], 'the cold start')
+  assert.is(answer.facts.rule, 'serving.choosing: always -> training / train')
   assert.match(treeLines(answer).join('\n'), /└── /)
   const dot = dotLines(answer)
-  assert.is(dot.filter((line) => line.includes('->')).length, all(answer).length - 1)
+  assert.is(dot.filter((line) => /^ *n\d+ -> /.test(line)).length, all(answer).length - 1)
   for (const ask of [
     () => whyTask(log, 'nothing'),
     () => whyStep(log, '9/x/0', 0),

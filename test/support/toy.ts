@@ -42,7 +42,7 @@ export function toyDecider<Context extends object>(
     initial: 'working',
     states: { working: { on } },
   } as never) as unknown as AnyStateMachine
-  return { role, machine, interests: new Set(types), version: 1 }
+  return { role, machine, interests: new Set(types), decides: {}, version: 1 }
 }
 
 export function toyHead({ iterations, rollouts }: ToyPlan): Decider {

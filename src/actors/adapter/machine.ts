@@ -203,7 +203,15 @@ export function adapterDecider(config: Config): Decider {
       'IterationCompleted',
       'RunCompleted',
     ] as const),
+    decides: {
+      TaskProposed: ({ direction }) => askForA(direction),
+      TaskRejected: ({ task, direction }) => (task === null ? askForA(direction) : null),
+    },
     version: 2,
     withConfig: adapterDecider,
   }
+}
+
+function askForA(direction: Direction): 'askForHarder' | 'askForEasier' {
+  return direction === 'harder' ? 'askForHarder' : 'askForEasier'
 }

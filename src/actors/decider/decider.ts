@@ -38,10 +38,21 @@ export type Decider = {
    * transition that it stands for is in the machine too, and a test holds both to the same result.
    */
   readonly absorb?: (context: unknown, event: LoggedEvent) => boolean
+  /** By type: the action that decides such an event, or asks for the work whose result it is. */
+  readonly decides: Decides
   /** Raised when the machine's context or rules change: snapshots of another version are discarded. */
   readonly version: number
   /** The same decider under another config: a log tells by RunStarted which one holds from there on. */
   readonly withConfig?: (config: Config) => Decider
+}
+
+/** Null where an event of the type was no decision, e.g. a RunFailed that a person sent. */
+export type Decides = { readonly [T in EventType]?: (data: EventData<T>) => string | null }
+
+/** The action of a decider that led to an event; null where it had no say. */
+export function decidingAction<T extends EventType>({ decides }: Decider, event: NewEvent<T>): string | null {
+  const actionOf = decides[event.type as T] as ((data: EventData<T>) => string | null) | undefined
+  return actionOf?.(event.data as EventData<T>) ?? null
 }
 
 export type RunningDecider = {

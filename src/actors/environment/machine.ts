@@ -272,6 +272,18 @@ export function environmentDecider(config: Config): Decider {
       'PolicyUpdated',
       'RunCompleted',
     ] as const),
+    decides: {
+      IterationPlanned: () => 'playIteration',
+      RolloutRequested: ({ purpose, iteration }) =>
+        purpose !== 'evaluation'
+          ? 'playIteration'
+          : iteration === 0
+            ? 'evaluateColdStart'
+            : 'evaluateVersion',
+      EvaluationCompleted: () => 'completeEvaluation',
+      TaskAccepted: () => 'acceptCandidate',
+      TaskRejected: ({ task }) => (task === null ? null : 'rejectCandidate'),
+    },
     version: 2,
     withConfig: environmentDecider,
   }

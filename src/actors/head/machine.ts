@@ -104,9 +104,7 @@ export function headDecider(config: Config): Decider {
         return [emitEvent('IterationCompleted', result)]
       }),
       completeRun: decide(() => [emitEvent('RunCompleted', { iterations: lastIteration, metrics: {} })]),
-      giveUpWithoutTasks: giveUp(
-        (iteration) => `iteration ${iteration} has no task to play: all are set aside`,
-      ),
+      giveUpWithoutTasks: giveUp(noTasksIn),
       giveUpWithoutOutcomes: giveUp(
         (iteration, expected) => `none of the ${expected} rollouts of iteration ${iteration} has an outcome`,
       ),
@@ -198,7 +196,20 @@ export function headDecider(config: Config): Decider {
       'RewardModelUpdated',
       'EvaluationCompleted',
     ] as const),
+    decides: {
+      IterationStarted: () => 'beginIteration',
+      IterationCompleted: () => 'completeIteration',
+      RunCompleted: () => 'completeRun',
+      RunFailed: ({ iteration, reason }) => {
+        if (iteration === undefined) return null
+        return reason === noTasksIn(iteration) ? 'giveUpWithoutTasks' : 'giveUpWithoutOutcomes'
+      },
+    },
     version: 2,
     withConfig: headDecider,
   }
+}
+
+function noTasksIn(iteration: number): string {
+  return `iteration ${iteration} has no task to play: all are set aside`
 }

@@ -24,6 +24,10 @@ export type PolicyContext = {
 
 type Context = PolicyContext
 
+/** Why a version keeps the weights of the one before. */
+const OFF = 'training is off'
+const NO_GROUP = 'no group is whole enough to learn from'
+
 export function policyDecider(config: Config): Decider {
   const judging = config.rewardModel.mode !== 'off'
   const seed = config.run.seed
@@ -63,8 +67,8 @@ export function policyDecider(config: Config): Decider {
         context.version = version
         context.books.delete(version)
       }),
-      keepAsTrainingIsOff: keepBecause('training is off'),
-      keepAsNoGroupIsWhole: keepBecause('no group is whole enough to learn from'),
+      keepAsTrainingIsOff: keepBecause(OFF),
+      keepAsNoGroupIsWhole: keepBecause(NO_GROUP),
       train: decide((context: Context) => {
         const version = context.version + 1
         return [
@@ -138,6 +142,13 @@ export function policyDecider(config: Config): Decider {
     role: 'policy',
     machine,
     interests: new Set([...BOOK_EVENTS, 'RunStarted', 'PolicyUpdated', 'RunCompleted'] as const),
+    decides: {
+      PolicyUpdated: ({ version, stopped }) => {
+        if (version === 0) return 'askForColdStart'
+        if (stopped === OFF) return 'keepAsTrainingIsOff'
+        return stopped === NO_GROUP ? 'keepAsNoGroupIsWhole' : 'train'
+      },
+    },
     version: 2,
     withConfig: policyDecider,
   }

@@ -48,6 +48,10 @@ type Ended = EventData<'TrajectoryCompleted'> | EventData<'RolloutFailed'>
 
 const ENDS = ['TrajectoryCompleted', 'RolloutFailed'] as const
 
+/** Why a version keeps the weights of the one before. */
+const NOT_TRAINED = 'the reward model is'
+const NO_TASK = 'no task has an accuracy in'
+
 /** A rollout has ended: the last one of its batch lets the judge begin. */
 const END_OF_ROLLOUT = [
   { guard: 'isNotJudged', actions: 'enterRollout' },
@@ -154,7 +158,7 @@ export function rewardModelDecider(config: Config): Decider {
     actions: {
       ...bookkeeping<Context>(),
       announceNone: decide(() => [
-        emitEvent('RewardModelUpdated', unchangedVersion(0, 'the reward model is off')),
+        emitEvent('RewardModelUpdated', unchangedVersion(0, `${NOT_TRAINED} off`)),
       ]),
       askForColdStart: decide(() => [
         askFor<ColdStart>(
@@ -185,8 +189,8 @@ export function rewardModelDecider(config: Config): Decider {
       concludeBatch: ask('StepScored', (context: Context, { rollout }) =>
         conclude(context, context.batches.byRollout.get(rollout)!.batch),
       ),
-      keepAsNotTrained: keepBecause(`the reward model is ${mode}`),
-      keepAsNoTaskIsInRange: keepBecause(`no task has an accuracy in [${low}, ${high}]`),
+      keepAsNotTrained: keepBecause(`${NOT_TRAINED} ${mode}`),
+      keepAsNoTaskIsInRange: keepBecause(`${NO_TASK} [${low}, ${high}]`),
       train: decide((context: Context) => {
         const version = context.version + 1
         return [
@@ -294,6 +298,15 @@ export function rewardModelDecider(config: Config): Decider {
       if (isLastInBatch(batches, event.data)) return false
       enterStep(batches, event.data)
       return true
+    },
+    decides: {
+      TrajectoryJudged: ({ steps }) =>
+        steps.good + steps.bad + steps.undecided === 0 ? 'judgeBatch' : 'concludeBatch',
+      RewardModelUpdated: ({ version, stopped }) => {
+        if (version === 0) return stopped === `${NOT_TRAINED} off` ? 'announceNone' : 'askForColdStart'
+        if (stopped?.startsWith(NOT_TRAINED)) return 'keepAsNotTrained'
+        return stopped?.startsWith(NO_TASK) ? 'keepAsNoTaskIsInRange' : 'train'
+      },
     },
     version: 2,
     withConfig: rewardModelDecider,
