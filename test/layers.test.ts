@@ -48,15 +48,66 @@ for (const [layer, known] of Object.entries(MAY_KNOW))
     assert.equal(wrong, [])
   })
 
+const ALL = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+const ROLES = new Set(['head', 'policy', 'reward-model', 'environment', 'adapter'])
+
+/** What a file of src imports, types included, as paths from src. */
+const IMPORTS = new Map(ALL.map((file) => [file, imports(join('src', file))]))
+
+test('no file imports itself by way of others, not even for a type', () => {
+  const done = new Set<string>()
+  const circles: string[] = []
+  const follow = (file: string, way: readonly string[]): void => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(' -> '))
+    if (done.has(file) || way.includes(file)) return
+    for (const path of IMPORTS.get(file) ?? []) follow(path, [...way, file])
+    done.add(file)
+  }
+  for (const file of ALL) follow(file, [])
+  assert.equal(circles, [])
+})
+
+test('what deciders are made of does no I/O: it knows events, rules and the config, and of packages xstate', () => {
+  const known = ['config', 'random', 'learning', 'events/catalogue', 'events/envelope', 'environments/port']
+  const folder = join('actors', 'decider')
+  const wrong = ALL.filter((file) => dirname(file) === folder).flatMap((file) => [
+    ...(IMPORTS.get(file) ?? []).filter((path) => dirname(path) !== folder && !isKnown(path, known)),
+    ...packagesOf(file).filter((name) => name !== 'xstate'),
+  ])
+  assert.equal(wrong, [])
+})
+
+test('of packages and modules of Node a machine imports xstate alone', () => {
+  const wrong = ALL.filter((file) => /^actors\/[\w-]+\/machine\.ts$/.test(file)).flatMap((file) =>
+    packagesOf(file).filter((name) => name !== 'xstate'),
+  )
+  assert.equal(wrong, [])
+})
+
+test('a role imports no other role', () => {
+  const roleOf = (path: string) => /^actors\/([\w-]+)\//.exec(path)?.[1] ?? ''
+  const wrong = ALL.filter((file) => ROLES.has(roleOf(file))).flatMap((file) =>
+    (IMPORTS.get(file) ?? [])
+      .filter((path) => ROLES.has(roleOf(path)) && roleOf(path) !== roleOf(file))
+      .map((path) => `${file} imports ${path}`),
+  )
+  assert.equal(wrong, [])
+})
+
 test('outside of environments and config nothing asks what a setting is called', () => {
-  const naming = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
+  const naming = ALL.filter(
     (file) =>
-      file.endsWith('.ts') &&
       !['environments', 'config'].includes(layerOf(file)) &&
       /environment\.name|'alfworld'|'coding'/.test(readFileSync(join('src', file), 'utf8')),
   )
   assert.equal(naming, [])
 })
+
+/** Packages and modules of Node that a file imports by name. */
+function packagesOf(file: string): string[] {
+  const source = readFileSync(join('src', file), 'utf8')
+  return [...source.matchAll(/(?:from |import\()'([^.'\n][^'\n]*)'/g)].map(([, name]) => name)
+}
 
 test('NATS is spoken by one folder', () => {
   const speakers = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(

@@ -4,8 +4,9 @@
  */
 import type { Direction } from '../environments/port.ts'
 import { betaCdf } from './beta.ts'
-import { accuracyOf, type Tally } from './filters.ts'
+import { accuracyOf } from './filters.ts'
 import type { AcceptanceRule } from './rules.ts'
+import type { AcceptanceOptions, Candidate, Tally } from './terms.ts'
 
 export type AdaptationOptions = {
   /** Ask for a harder task from this accuracy on. */
@@ -20,30 +21,6 @@ export function adaptationNeed(tally: Tally, { harderAt, easierAt }: AdaptationO
   const accuracy = accuracyOf(tally)
   if (accuracy >= harderAt) return 'harder'
   return accuracy <= easierAt ? 'easier' : null
-}
-
-export type AcceptanceOptions = {
-  /** A harder candidate must stay above this accuracy. */
-  readonly low: number
-  /** An easier candidate must stay below this accuracy. */
-  readonly high: number
-  /** Whether the bounds themselves are excluded (the blog's form) or allowed (the released code's). */
-  readonly strict: boolean
-  /** `point`: compare measured accuracies. `bayes`: the probability of the same comparison under Beta posteriors. */
-  readonly evidence: 'point' | 'bayes'
-  /** Least probability with which `bayes` accepts. */
-  readonly confidence: number
-  /** Pseudo-counts [successes, failures] of the Beta prior of either accuracy. */
-  readonly prior: readonly [successes: number, failures: number]
-}
-
-export type Candidate = {
-  readonly direction: Direction
-  readonly accuracy: Tally
-  /** Of the parent, one iteration earlier. */
-  readonly parentAccuracy: Tally
-  /** The candidate asks for the same as its parent. */
-  readonly equalsParent: boolean
 }
 
 export type AcceptanceReason =

@@ -8,28 +8,8 @@
 
 import { RlError } from '../errors.ts'
 import { type Moments, moments, stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
-import type { Outcome } from './reward.ts'
-import type { AdvantageRule, RewardWeights } from './rules.ts'
-
-export type GroupOptions = {
-  /** R = outcome weight x outcome + step weight x score: 1 and lambda for an integrated reward. */
-  readonly weights: RewardWeights
-  /** What a group of one gets: 0, or the raw reward as in the released code. */
-  readonly single: 'zero' | 'raw'
-  /** Least standard deviation that a group is divided by; 0 for none. */
-  readonly stdFloor: number
-}
-
-export type RewardedRollout = {
-  readonly id: string
-  /** Version of the task: rollouts with the same one are a group. */
-  readonly task: string
-  readonly outcome: Outcome
-  /** What the outcome is worth in [-1, 1] where it is graded (the share of tests passed); its sign where absent. */
-  readonly graded?: number
-  /** [steps] mean judge score of each step, in [-1, 1]. */
-  readonly scores: readonly number[]
-}
+import type { AdvantageRule, GroupOptions, RewardWeights } from './rules.ts'
+import type { GroupCounts, Outcome, RewardedRollout } from './terms.ts'
 
 export type Advantages = {
   /** By rollout id, [steps]; exactly 0 for a step that is not to be trained on. */
@@ -49,9 +29,6 @@ export type Advantages = {
   /** Advantage that a step gains by coming one turn later, at equal task and outcome: see `lengthBonus`. */
   readonly lengthBonus: number | null
 }
-
-/** What a rule standardised apart, and how much of it told nothing. */
-export type GroupCounts = { groups: number; flat: number; single: number }
 
 /** @throws RlError `rule.result` where the rule does not return a finite number for every step */
 export function advantages(

@@ -1,10 +1,7 @@
 /** Which tasks of an iteration are trained on, and why others are not. */
 import { groupByTask } from './advantage.ts'
-import type { Outcome } from './reward.ts'
 import type { FilterOptions, GroupFilter } from './rules.ts'
-
-/** Successes among n scored rollouts; rollouts lost to faults are in neither. */
-export type Tally = { readonly successes: number; readonly n: number }
+import type { Outcome, Tally } from './terms.ts'
 
 /** Every task that lies in the range, with successes and failures both where that is asked for. */
 export const GROUP_FILTERS: readonly GroupFilter[] = [

@@ -1,24 +1,14 @@
 /** `import { advantages } from 'rlanything/learning'`: the rules of the loop as pure functions, without events and tensors. */
+
 export {
   type AcceptanceDecision,
-  type AcceptanceOptions,
   type AcceptanceReason,
   type AdaptationOptions,
   adaptationNeed,
-  type Candidate,
   decideAcceptance,
 } from './acceptance.ts'
-export {
-  ADVANTAGES,
-  type Advantages,
-  advantages,
-  type GroupCounts,
-  type GroupOptions,
-  groupByTask,
-  lengthBonus,
-  type RewardedRollout,
-} from './advantage.ts'
-export { accuracyOf, type Filtered, filterByTask, type Tally, tallyOf } from './filters.ts'
+export { ADVANTAGES, type Advantages, advantages, groupByTask, lengthBonus } from './advantage.ts'
+export { accuracyOf, type Filtered, filterByTask, tallyOf } from './filters.ts'
 export {
   correlation,
   type Estimate,
@@ -37,23 +27,27 @@ export {
 } from './judge-advantage.ts'
 export { type JudgeQuality, judgeQuality, type LabelledStep } from './judge-quality.ts'
 export { averageAtK, majorityAtK, passAtK } from './pass-at-k.ts'
-export {
-  type Outcome,
-  outcomeOf,
-  type Score,
-  type ScoreKind,
-  type StepJudgement,
-  stepReward,
-  stepScore,
-} from './reward.ts'
+export { outcomeOf, stepReward, stepScore } from './reward.ts'
 export type {
   AcceptanceRule,
   AdvantageRule,
   FilterOptions,
   GroupFilter,
+  GroupOptions,
   OpenSlot,
   PlayedRollout,
   RewardWeights,
   StepRewardRule,
   TaskSampler,
 } from './rules.ts'
+export type {
+  AcceptanceOptions,
+  Candidate,
+  GroupCounts,
+  Outcome,
+  RewardedRollout,
+  Score,
+  ScoreKind,
+  StepJudgement,
+  Tally,
+} from './terms.ts'

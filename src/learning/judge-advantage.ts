@@ -6,8 +6,8 @@
  * differ is the outcome. So the judge then learns to foretell outcomes. Standardised within the task, R's size counts.
  */
 import { moments, stableSum, ZERO_DEVIATION } from './moments.ts'
-import type { Outcome, Score } from './reward.ts'
 import { stepReward } from './reward.ts'
+import type { Outcome, Score } from './terms.ts'
 
 export type JudgeNormalisation = 'within-task' | 'within-step' | 'none'
 

@@ -4,7 +4,7 @@
  * same, so the balanced accuracy and the mean verdict stand beside it. The unit is the step.
  */
 import { stableMean } from './moments.ts'
-import type { Score } from './reward.ts'
+import type { Score } from './terms.ts'
 
 export type Label = -1 | 1
 

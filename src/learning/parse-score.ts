@@ -1,4 +1,4 @@
-import type { Score } from './reward.ts'
+import type { Score } from './terms.ts'
 
 /**
  * The verdict in a judge's text: the content of its last `\boxed{...}` with balanced braces. `1`, `+1` and `-1` (also with

@@ -1,22 +1,7 @@
 /** The integrated step reward of RLAnything (paper section 2.2): the outcome of the whole plus the judge's view of the step. */
 import { stableMean } from './moments.ts'
 import type { StepRewardRule } from './rules.ts'
-
-/** The outcome O of a trajectory as a sign: +1 success, -1 failure. */
-export type Outcome = -1 | 1
-
-/** One verdict of the judge on one step: +1 good, -1 bad, 0 unreadable. */
-export type Score = -1 | 0 | 1
-
-export type StepJudgement = {
-  /** [m] */
-  readonly scores: readonly Score[]
-  /** The judge's exact probability of a good verdict, where it tells; null where only samples are known. */
-  readonly probability: number | null
-}
-
-/** `sampled`: mean of the m verdicts. `expected`: p(+) - p(-) where the judge tells its probability, else the mean. */
-export type ScoreKind = 'sampled' | 'expected'
+import type { Outcome, ScoreKind, StepJudgement } from './terms.ts'
 
 /** Success is a full outcome (1); partial credit below it counts as failure, as in ALFWorld. */
 export function outcomeOf(value: number): Outcome {

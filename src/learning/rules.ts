@@ -4,10 +4,15 @@
  * that a replay, `rl rescore` and `rl bisect` can ask again. Everything random in it comes from the seed that it is given.
  */
 import type { Seed } from '../random.ts'
-import type { AcceptanceOptions, Candidate } from './acceptance.ts'
-import type { GroupCounts, GroupOptions, RewardedRollout } from './advantage.ts'
-import type { Tally } from './filters.ts'
-import type { ScoreKind, StepJudgement } from './reward.ts'
+import type {
+  AcceptanceOptions,
+  Candidate,
+  GroupCounts,
+  RewardedRollout,
+  ScoreKind,
+  StepJudgement,
+  Tally,
+} from './terms.ts'
 
 type Named = {
   /** As the config names it, unique among the rules of its kind. */
@@ -42,6 +47,15 @@ export type StepRewardRule = Named & {
 }
 
 export type RewardWeights = { readonly outcome: number; readonly step: number }
+
+export type GroupOptions = {
+  /** R = outcome weight x outcome + step weight x score: 1 and lambda for an integrated reward. */
+  readonly weights: RewardWeights
+  /** What a group of one gets: 0, or the raw reward as in the released code. */
+  readonly single: 'zero' | 'raw'
+  /** Least standard deviation that a group is divided by; 0 for none. */
+  readonly stdFloor: number
+}
 
 /** From the step rewards of one task's rollouts to advantages, [rollouts][steps]; exactly 0 for a step that is not trained. */
 export type AdvantageRule = Named & {

@@ -18,14 +18,14 @@ type Scored = EventData<'StepScored'>
 
 /** What the m verdicts on a step come to: their majority; `undecided` where good and bad are as many. */
 export const VERDICTS = ['bad', 'undecided', 'good'] as const
-export type Verdict = (typeof VERDICTS)[number]
+export type Vote = (typeof VERDICTS)[number]
 
 export type FlippedStep = {
   readonly rollout: string
   readonly step: number
   readonly action: string
-  readonly a: Verdict
-  readonly b: Verdict
+  readonly a: Vote
+  readonly b: Vote
   /** True progress of the step where the environment tells, else null. */
   readonly progress: number | null
   /** The first cause that each version named. */
@@ -216,17 +216,17 @@ function outcomeOf(log: LogReader, rollout: string): LabelledStep['label'] {
   return outcome?.kind === 'scored' ? (outcome.success ? 1 : -1) : null
 }
 
-function verdictOf({ judgements }: Scored): Verdict {
+function verdictOf({ judgements }: Scored): Vote {
   const sum = judgements.reduce((total, { score }) => total + score, 0)
   return VERDICTS[1 + Math.sign(sum)]
 }
 
 /** A tie agrees with nothing. */
-function agrees(verdict: Verdict, progress: number): boolean {
+function agrees(verdict: Vote, progress: number): boolean {
   return verdict === (progressLabel(progress) > 0 ? 'good' : 'bad')
 }
 
 /** What was said by the first judgement that voted as the majority did. */
-function firstCause({ judgements }: Scored, verdict: Verdict): string {
+function firstCause({ judgements }: Scored, verdict: Vote): string {
   return judgements.find(({ score }) => VERDICTS[1 + score] === verdict)?.critique ?? ''
 }

@@ -1,5 +1,5 @@
 /** A run for other tools: its trajectories with rewards and advantages, and its figures, as plain rows. */
-import { policyAdvantages, type Scored } from '../actors/policy/batch.ts'
+import { type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
 import { type Config, loggedConfig } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../events/columns.ts'
@@ -41,7 +41,7 @@ export type TrajectoryRow = {
 type Open = {
   readonly plan: EventData<'IterationPlanned'>
   readonly trajectories: Trajectory[]
-  readonly scored: Scored[]
+  readonly scored: JudgedStep[]
   readonly rejected: Set<string>
 }
 

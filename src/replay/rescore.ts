@@ -1,6 +1,6 @@
 /** Rewards, advantages, filters and acceptance of a whole run under other rules, from its stored votes: no model is asked. */
 import { decisionOn } from '../actors/environment/slots.ts'
-import { policyAdvantages, type Scored } from '../actors/policy/batch.ts'
+import { type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
 import { type Config, changeConfig, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
@@ -56,7 +56,7 @@ type Played = Pick<EventData<'TrajectoryCompleted'>, 'rollout' | 'index' | 'outc
 
 type Iteration = {
   readonly groups: Map<string, Group>
-  readonly scored: Scored[]
+  readonly scored: JudgedStep[]
   readonly asked: number
   /** Of candidates, by slot: what became of them, before and after. */
   readonly accepted: Map<string, { before: boolean; after: boolean }>

@@ -1,5 +1,5 @@
 /** Why a step was rewarded as it was: outcome, votes, the group it was compared with, and the update that used it. */
-import { policyAdvantages, type Scored } from '../actors/policy/batch.ts'
+import { type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
 import type { LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { configAt } from './config-at.ts'
@@ -63,7 +63,7 @@ function advantageNodes(
   const scored = played.flatMap(({ rollout }) =>
     log
       .byStream(`rollout/${rollout}`)
-      .flatMap((event): Scored[] => (event.type === 'StepScored' ? [event.data] : [])),
+      .flatMap((event): JudgedStep[] => (event.type === 'StepScored' ? [event.data] : [])),
   )
   const { rewarded, kept, trained } = policyAdvantages(
     [{ task: data.task, rollouts }],

@@ -1,14 +1,9 @@
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  type AcceptanceOptions,
-  adaptationNeed,
-  type Candidate,
-  decideAcceptance,
-  ruleProbability,
-} from '../../src/learning/acceptance.ts'
+import { adaptationNeed, decideAcceptance, ruleProbability } from '../../src/learning/acceptance.ts'
 import { betaCdf, betaQuantile } from '../../src/learning/beta.ts'
+import type { AcceptanceOptions, Candidate } from '../../src/learning/terms.ts'
 import { rng } from '../../src/random.ts'
 
 const strict: AcceptanceOptions = {

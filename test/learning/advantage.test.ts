@@ -1,13 +1,10 @@
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  ADVANTAGES,
-  advantages as advantagesBy,
-  type GroupOptions,
-  type RewardedRollout,
-} from '../../src/learning/advantage.ts'
+import { ADVANTAGES, advantages as advantagesBy } from '../../src/learning/advantage.ts'
 import { stepReward } from '../../src/learning/reward.ts'
+import type { GroupOptions } from '../../src/learning/rules.ts'
+import type { RewardedRollout } from '../../src/learning/terms.ts'
 
 const KINDS = ['step-index', 'task', 'leave-one-out', 'separate'] as const
 type Kind = (typeof KINDS)[number]

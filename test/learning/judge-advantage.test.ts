@@ -6,7 +6,8 @@ import {
   type JudgedRollout,
   judgeAdvantages,
 } from '../../src/learning/judge-advantage.ts'
-import { type Outcome, type Score, stepScore } from '../../src/learning/reward.ts'
+import { stepScore } from '../../src/learning/reward.ts'
+import type { Outcome, Score } from '../../src/learning/terms.ts'
 
 const published: JudgeAdvantageOptions = {
   lambda: 1,

@@ -3,7 +3,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { overlongPenalty } from '../../src/learning/overlong.ts'
 import { parseScore } from '../../src/learning/parse-score.ts'
-import { outcomeOf, type Score, stepReward, stepScore } from '../../src/learning/reward.ts'
+import { outcomeOf, stepReward, stepScore } from '../../src/learning/reward.ts'
+import type { Score } from '../../src/learning/terms.ts'
 
 const sampled = (...scores: Score[]) => stepScore({ scores, probability: null })
 

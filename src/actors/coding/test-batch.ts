@@ -12,7 +12,7 @@ import {
 import type { LearnableGroup } from '../decider/jobs.ts'
 
 type Trajectory = Pick<EventData<'TrajectoryCompleted'>, 'rollout' | 'outcome'>
-type Scored = Pick<EventData<'StepScored'>, 'rollout'> & {
+type JudgedStep = Pick<EventData<'StepScored'>, 'rollout'> & {
   readonly judgements: readonly { readonly score: -1 | 0 | 1 }[]
 }
 type Rules = Pick<Config, 'rewardModel'>
@@ -27,7 +27,7 @@ export type TestAdvantages = {
 export function testAdvantages(
   groups: readonly LearnableGroup[],
   trajectories: readonly Trajectory[],
-  scored: readonly Scored[],
+  scored: readonly JudgedStep[],
   { rewardModel }: Rules,
 ): TestAdvantages {
   const [least, most] = rewardModel.accuracyRange
@@ -70,7 +70,7 @@ export function testFigures(tasks: readonly TestedTask[]): Record<string, number
 function testedTask(
   rollouts: readonly string[],
   success: ReadonlyMap<string, boolean>,
-  votes: ReadonlyMap<string, Scored['judgements']>,
+  votes: ReadonlyMap<string, JudgedStep['judgements']>,
 ): TestedTask {
   const judged = rollouts.filter((rollout) => votes.has(rollout) && success.has(rollout))
   const [first] = judged

@@ -1,6 +1,6 @@
 /** What the deciders ask their workers for. An input names things; the worker reads them from the log. */
 import type { Direction } from '../../environments/port.ts'
-import type { Tally } from '../../learning/filters.ts'
+import type { Tally } from '../../learning/terms.ts'
 import type { Seed } from '../../random.ts'
 
 /**

@@ -35,7 +35,7 @@ export type WatchedActor = ActorStatus & {
 type Entry = { status: ActorStatus; heardAt: number; stalled: boolean }
 type Holder = EventData<'ActorStarted'> & { readonly since: number }
 
-/** An actor that is silent for so many of its heartbeats is stalled: with the interval of looking it is told within two. */
+/** An actor is stalled when so many of its heartbeats did not come. The watch looks often enough to tell within two. */
 const SILENT_BEATS = 1.6
 /** How long a process that the log names keeps its role without being heard of. */
 const HOLD_BEATS = 2

@@ -1,4 +1,4 @@
-/** One local model that holds the weights of one version at a time, used by many and changed by one. */
+/** A local model in memory. It has the weights of one version at a time; many may use it, and one of them changes it. */
 import type { TrainableModel } from '../../models/port.ts'
 
 /** A model with what its role made around it. */

@@ -2,21 +2,21 @@
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
-import { type Advantages, advantages, type RewardedRollout } from '../../learning/advantage.ts'
+import { type Advantages, advantages } from '../../learning/advantage.ts'
 import { filterByTask } from '../../learning/filters.ts'
 import { policyHealth } from '../../learning/health.ts'
 import { type Rules as ChosenRules, rulesOf } from '../../learning/registry.ts'
-import { outcomeOf, type ScoreKind } from '../../learning/reward.ts'
+import { outcomeOf } from '../../learning/reward.ts'
+import type { RewardedRollout, ScoreKind } from '../../learning/terms.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import type { LearnableGroup } from '../decider/jobs.ts'
 import { segmentSample } from './samples.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'actions'>
-type Verdict = { readonly score: -1 | 0 | 1 }
-/** Of a judged step what enters its reward. */
-export type Scored = Pick<EventData<'StepScored'>, 'rollout' | 'step' | 'probability' | 'progress'> & {
-  readonly judgements: readonly Verdict[]
+/** What of a judged step enters its reward. */
+export type JudgedStep = Pick<EventData<'StepScored'>, 'rollout' | 'step' | 'probability' | 'progress'> & {
+  readonly judgements: readonly { readonly score: -1 | 0 | 1 }[]
 }
 type Settings = Pick<Config, 'learning' | 'rewardModel' | 'environment' | 'adaptation'>
 
@@ -45,7 +45,7 @@ export type PolicyBatch = {
 export function policyBatch(
   groups: readonly LearnableGroup[],
   trajectories: readonly Trajectory[],
-  scored: readonly Scored[],
+  scored: readonly JudgedStep[],
   settings: Settings,
 ): PolicyBatch {
   const byId = new Map(trajectories.map((trajectory) => [trajectory.rollout, trajectory]))
@@ -69,7 +69,7 @@ export function policyBatch(
 export function policyAdvantages(
   groups: readonly Pick<LearnableGroup, 'task' | 'rollouts'>[],
   trajectories: readonly Outcome[],
-  scored: readonly Scored[],
+  scored: readonly JudgedStep[],
   settings: Settings,
 ): PolicyAdvantages {
   const byId = new Map(trajectories.map((trajectory) => [trajectory.rollout, trajectory]))
@@ -111,8 +111,8 @@ export function policyAdvantages(
 }
 
 /** [steps] by rollout; a step that nobody judged is missing. */
-function byStep(scored: readonly Scored[]): Map<string, Scored[]> {
-  const byRollout = new Map<string, Scored[]>()
+function byStep(scored: readonly JudgedStep[]): Map<string, JudgedStep[]> {
+  const byRollout = new Map<string, JudgedStep[]>()
   for (const one of scored) {
     const row = byRollout.get(one.rollout) ?? []
     row[one.step] = one
@@ -124,13 +124,13 @@ function byStep(scored: readonly Scored[]): Map<string, Scored[]> {
 function rewardedRollout(
   trajectory: Outcome | undefined,
   task: string,
-  judged: readonly Scored[] = [],
+  judged: readonly JudgedStep[] = [],
   score: ScoreKind,
   { stepReward }: ChosenRules,
 ): RewardedRollout[] {
   if (trajectory?.outcome.kind !== 'scored') return []
   const { rollout: id, outcome, steps: length, actions } = trajectory
-  const each = Array.from({ length }, (_, step) => judged[step] as Scored | undefined)
+  const each = Array.from({ length }, (_, step) => judged[step] as JudgedStep | undefined)
   const parts = stepReward.parts(
     {
       id,

@@ -1,6 +1,6 @@
 /** What is judged together: one trajectory, or all of a task's in an iteration. */
 import type { EventData } from '../../events/catalogue.ts'
-import type { ScoreKind } from '../../learning/reward.ts'
+import type { ScoreKind } from '../../learning/terms.ts'
 import { allJudged, awaitVerdicts, enterVerdict, type Verdicts } from './verdicts.ts'
 
 export type Batch = {

@@ -2,7 +2,7 @@
 import type { LocalModelFace } from '../../models/local/model.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import { type EpisodeText, introTokens } from '../rollout/packing.ts'
-import { type JudgeCodec, readVerdict, stepTokens, type Verdict } from './judging.ts'
+import { type JudgeCodec, type Judgement, readVerdict, stepTokens } from './judging.ts'
 
 export type JudgedEpisode = EpisodeText & {
   readonly id: string
@@ -19,13 +19,13 @@ export type JudgeSettings = {
 }
 
 /** [steps][m]; a step beyond the context has no judgements, an unreadable one is null. */
-export type Judgements = readonly (readonly (Verdict | null)[])[]
+export type Judgements = readonly (readonly (Judgement | null)[])[]
 
 type Chain = {
   readonly episode: JudgedEpisode
   readonly index: number
   readonly tokens: number[]
-  readonly verdicts: (Verdict | null)[]
+  readonly verdicts: (Judgement | null)[]
 }
 
 /**

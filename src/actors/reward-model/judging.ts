@@ -6,7 +6,7 @@
  */
 import { ASK, type Causes, causeWords, VERDICT_WORDS, verdictBehind } from '../../environments/causes.ts'
 import { stableSum } from '../../learning/moments.ts'
-import type { Score } from '../../learning/reward.ts'
+import type { Score } from '../../learning/terms.ts'
 import type { LocalGeneration } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { allowedColumns } from '../rollout/choices.ts'
@@ -51,7 +51,7 @@ export function judgeCodecOf(codec: Codec, vocabulary: Causes): JudgeCodec {
 }
 
 /** One generated judgement of a step. */
-export type Verdict = {
+export type Judgement = {
   /** One of the vocabulary's words. */
   readonly cause: string
   readonly score: Score
@@ -80,7 +80,7 @@ export function stepTokens({ codec, ask }: JudgeCodec, episode: EpisodeText, ste
 export function readVerdict(
   { vocabulary, words, causes, good, bad }: JudgeCodec,
   { tokens, logprobs, top }: Pick<LocalGeneration, 'tokens' | 'logprobs' | 'top'>,
-): Verdict | null {
+): Judgement | null {
   const cause = words[causes.indexOf(tokens[0])]
   if (tokens.length !== 2 || cause === undefined) return null
   const score = verdictBehind(vocabulary, cause)

@@ -1,6 +1,6 @@
 /** Judging by prompt: one question a step and judgement, the verdict in a box at the end of what is said. */
 import { lastBox, parseScore } from '../../learning/parse-score.ts'
-import type { Score } from '../../learning/reward.ts'
+import type { Score } from '../../learning/terms.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import { episodeText, type PromptFile } from '../learner/prompts.ts'

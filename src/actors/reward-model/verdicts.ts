@@ -1,6 +1,7 @@
 /** Verdicts on a trajectory's steps as they come in, until each step has one. */
 import type { EventData } from '../../events/catalogue.ts'
-import { type ScoreKind, stepScore } from '../../learning/reward.ts'
+import { stepScore } from '../../learning/reward.ts'
+import type { ScoreKind } from '../../learning/terms.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 type Judged = EventData<'TrajectoryJudged'>

@@ -2,27 +2,9 @@
 import { createHash } from 'node:crypto'
 import { RlError } from '../../errors.ts'
 import { createResultCache, type ResultCache } from './result-cache.ts'
+import type { RunResult } from './run-result.ts'
 
-/**
- * What became of one run.
- * - `ok`: ended by itself with exit code 0.
- * - `runtime_error`: ended by an exception, another exit code or a signal, or ended its sandbox again and again.
- * - `timeout`: reached its CPU limit (all its processes together), or the wall limit that stands behind it.
- * - `memory`: reached its memory limit.
- * - `output_limit`: wrote more than it may; what it wrote is cut.
- * - `compile_error`: the text is not a program; nothing was run.
- * - `invalid`: not run because there is nothing to run (an empty or oversized program, a test without input or output).
- * - `sandbox_error`: the sandbox failed, and a known-good program with it. Tried again; never a reward.
- */
-export type Verdict =
-  | 'ok'
-  | 'runtime_error'
-  | 'timeout'
-  | 'memory'
-  | 'output_limit'
-  | 'compile_error'
-  | 'invalid'
-  | 'sandbox_error'
+export type { RunResult, Verdict } from './run-result.ts'
 
 export type Limits = {
   /** CPU time of all processes of a run together: the first limit, so that a busy machine changes no verdict. */
@@ -54,21 +36,6 @@ export type ProgramRun = {
   readonly program: string
   readonly stdins: readonly string[]
   readonly limits: Limits
-}
-
-export type RunResult = {
-  readonly verdict: Verdict
-  /** At most `outputBytes` of standard output, decoded as UTF-8. */
-  readonly stdout: string
-  /** The last 4 kB of standard error; for `sandbox_error` and `invalid`, the reason. */
-  readonly stderrTail: string
-  /** Null where a signal or a limit ended it. */
-  readonly exitCode: number | null
-  readonly signal: number | null
-  readonly cpuMs: number
-  readonly wallMs: number
-  readonly peakKB: number
-  readonly truncated: boolean
 }
 
 /** A result with the places of its program and test in the batch. */

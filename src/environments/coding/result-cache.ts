@@ -1,7 +1,7 @@
 /** Results by content: the most recently used ones in memory, and all of them in a folder where one is given. */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { RunResult } from './executor.ts'
+import type { RunResult } from './run-result.ts'
 
 export type ResultCache = {
   readonly get: (key: string) => Promise<RunResult | undefined>

@@ -1,9 +1,10 @@
 /** The bus over a connection of the NATS client. Only the files of this folder speak NATS. */
 import { type Msg, type MsgHdrs, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
-import type { Bus, BusMessage, Fault, Headers } from '../bus.ts'
+import type { Bus, Fault, Headers } from '../bus.ts'
 import { inboxPrefixOf, isInbox, type User } from '../users.ts'
 import { disconnected, errorBody, errorOfBody, toRlError } from './errors.ts'
+import { toMessage } from './message.ts'
 import { natsQueues } from './queues.ts'
 import { takeWork } from './take-work.ts'
 
@@ -180,14 +181,6 @@ function withHeaders(fields: Headers | undefined): MsgHdrs | undefined {
   const made = newHeaders()
   for (const [name, value] of Object.entries(fields)) made.set(name, value)
   return made
-}
-
-export function toMessage(message: Pick<Msg, 'subject' | 'data' | 'headers'>): BusMessage {
-  return {
-    subject: message.subject,
-    body: message.data,
-    header: (name) => message.headers?.get(name) || undefined,
-  }
 }
 
 function readReply(message: Msg): Uint8Array {

@@ -4,7 +4,7 @@
  */
 import { createInbox, type Msg, type NatsConnection, nanos } from '@nats-io/transport-node'
 import type { Delivery, WorkOptions, WorkResult } from '../bus.ts'
-import { toMessage } from './bus.ts'
+import { toMessage } from './message.ts'
 import { CONSUMER } from './queues.ts'
 
 const PULL_MS = 4_000

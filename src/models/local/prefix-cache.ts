@@ -1,4 +1,5 @@
-import { type Decoder, PAGE_TOKENS, type Sequence } from './decoder/decoder.ts'
+import { PAGE_TOKENS } from './decoder/cache.ts'
+import type { Decoder, Sequence } from './decoder/decoder.ts'
 
 /** A sequence in the decoder with the tokens that it holds. */
 export type CachedTokens = {

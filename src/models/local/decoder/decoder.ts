@@ -19,6 +19,7 @@ import { RlError } from '../../../errors.ts'
 import { activeHeap } from '../backend/wasm.ts'
 import type { LocalModel } from '../params.ts'
 import { checkTokens } from '../transformer.ts'
+import { type CachedSequence, PAGE_TOKENS } from './cache.ts'
 import { createPagedCache } from './paged.ts'
 import { createTensorCache } from './tensors.ts'
 
@@ -39,25 +40,6 @@ export type Decoder = {
   close(sequence: Sequence): void
   shortfall(batch: readonly StepEntry[]): number
   step(batch: readonly StepEntry[]): Promise<Float32Array[]>
-  refresh(): void
-  dispose(): void
-}
-
-export const PAGE_TOKENS = 32
-
-/** A sequence as the caches see it. */
-export type CachedSequence = { length: number; open: boolean; readonly id: number }
-
-/** Where keys and values live: pages on the WebAssembly heap, or tensors of any other backend. */
-export type Cache = {
-  /** Appends the tokens, which fit, and computes the logits after the last of each entry; `length` is already the new one. */
-  step(
-    batch: readonly { readonly sequence: CachedSequence; readonly tokens: ArrayLike<number> }[],
-  ): Promise<Float32Array[]>
-  copy(from: CachedSequence, to: CachedSequence): void
-  /** Keeps the first `length` tokens. */
-  truncate(sequence: CachedSequence, length: number): void
-  /** The weights have changed. */
   refresh(): void
   dispose(): void
 }

@@ -2,7 +2,7 @@ import * as tf from '../../../tensorflow/tensorflow.ts'
 import type { Heap } from '../kernels/heap.ts'
 import { type LocalModel, weight } from '../params.ts'
 import { headName, rotaryAngles } from '../transformer.ts'
-import { type Cache, type CachedSequence, PAGE_TOKENS } from './decoder.ts'
+import { type Cache, type CachedSequence, PAGE_TOKENS } from './cache.ts'
 import { type RowIndependent, rowIndependentProduct } from './rows.ts'
 
 /** Most rows of one pass; longer batches are cut. */

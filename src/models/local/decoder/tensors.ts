@@ -2,7 +2,7 @@ import * as tf from '../../../tensorflow/tensorflow.ts'
 import { embedding, linear, rmsNorm, rotary, swiglu } from '../ops.ts'
 import { type LocalModel, weight } from '../params.ts'
 import { headWeight, project, rotaryAngles } from '../transformer.ts'
-import type { Cache, CachedSequence } from './decoder.ts'
+import type { Cache, CachedSequence } from './cache.ts'
 
 type Layer = { readonly k: tf.Tensor3D; readonly v: tf.Tensor3D }
 
