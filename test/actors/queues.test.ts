@@ -184,7 +184,10 @@ test('a job of the decider that fails for good says so before its process ends',
   head.service.append([completed])
   await actor.done.catch(() => {})
   const [failed] = [...head.log.events({ types: ['WorkFailed'] })]
-  assert.is(failed?.type === 'WorkFailed' && failed.data.goesOn, false)
+  assert.equal(failed?.type === 'WorkFailed' && [failed.data.done, failed.data.goesOn], [
+    'PolicyUpdated/1',
+    false,
+  ])
   const again = await policy(head, { worker: policyWorker, decider: toyPolicy() })
   await until('done by the next process', () => head.log.byKey('PolicyUpdated/1') !== null)
   await again.stop()
