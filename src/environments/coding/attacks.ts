@@ -310,7 +310,7 @@ export const ATTACKS: readonly Attack[] = [
     name: 'read-usr',
     what: 'reads what others keep under /usr',
     program: attempt(
-      "import os\nassert any(os.path.isdir(path) and os.listdir(path) for path in ('/usr/src', '/usr/local', '/usr/share/doc', '/usr/include', '/usr/sbin', '/etc', '/var', '/home', '/root', '/opt', '/mnt', '/srv', '/sys'))",
+      "import os, sys\nassert sys.platform != 'emscripten' and any(os.path.isdir(path) and os.listdir(path) for path in ('/usr/src', '/usr/local', '/usr/share/doc', '/usr/include', '/usr/sbin', '/etc', '/var', '/home', '/root', '/opt', '/mnt', '/srv', '/sys'))",
     ),
   },
   {

@@ -32,16 +32,24 @@ function parentOf(pid: string): number {
   }
 }
 
-/** One of some parts of all attacks, so that a slow provider's fit the time of a test file. */
-export function contains(name: 'bwrap' | 'pyodide', part = 0, parts = 1): void {
-  test(`${name} contains every attack of part ${part + 1} of ${parts}, rewards none, and leaves nothing behind`, async () => {
+/**
+ * Every attack, or every `every`th where a provider is slow: `RL_ALL_ATTACKS=1` runs all of them, and so does
+ * `rl coding attack --provider NAME`.
+ */
+export function contains(name: 'bwrap' | 'pyodide', every = 1): void {
+  const step = process.env.RL_ALL_ATTACKS === '1' ? 1 : every
+  test(`${name} contains every attack, rewards none, and leaves nothing behind`, async () => {
+    if (step > 1)
+      process.stdout.write(
+        `SKIP all but every ${step}th attack in ${name}: RL_ALL_ATTACKS=1 runs the others\n`,
+      )
     const before = traces()
     const provider = await openProvider(name)
     if (!provider) return
     const executor = createExecutor({ provider })
     const ground = await attackGround()
     const escaped: string[] = []
-    for (const { name: attack, what, program } of ground.attacks.filter((_, i) => i % parts === part)) {
+    for (const { name: attack, what, program } of ground.attacks.filter((_, i) => i % step === 0)) {
       const trial = await tryProgram(executor, program)
       const contained = !trial.passed && trial.canariesFailed === 0 && isClean(trial.leftBehind)
       process.stdout.write(

@@ -213,6 +213,16 @@ function heldBytes(but) {
 
 const standardStreams = FS.streams.slice(0, 3)
 const files = listFiles()
+/** Mode and times of every node, by which a test could leave a note for the next. */
+const attributes = new Map(
+  [...files.keys(), '/tmp', '/dev', '/dev/shm'].filter(exists).map((path) => {
+    const { node } = FS.lookupPath(path)
+    const { mode, atime, mtime, ctime } = node
+    return [node, { mode, atime, mtime, ctime }]
+  }),
+)
+/** Names below /dev, whose nodes are devices and not compared. */
+const devices = new Set(pathsBelow('/dev'))
 const sbrkPointer = wasm._emscripten_get_sbrk_ptr() >>> 2
 const memory = wasm.HEAPU8.slice(0, wasm.HEAPU32[sbrkPointer])
 
@@ -226,8 +236,22 @@ function restore() {
   for (const [fd, stream] of standardStreams.entries()) FS.streams[fd] = Object.assign(stream, { fd })
   FS.chdir('/tmp')
   for (const name of FS.readdir('/tmp')) if (name !== '.' && name !== '..') removeTree(`/tmp/${name}`)
+  for (const path of pathsBelow('/dev')) if (!devices.has(path) && exists(path)) removeTree(path)
+  for (const [node, saved] of attributes) Object.assign(node, saved)
   const now = listFiles()
   return now.size === files.size && [...now].every(([path, node]) => isSame(files.get(path), node))
+}
+
+function exists(path) {
+  return FS.analyzePath(path, true).exists
+}
+
+/** Paths of all that is below a folder, folders before what they hold. */
+function pathsBelow(folder) {
+  return FS.readdir(folder)
+    .filter((name) => name !== '.' && name !== '..')
+    .map((name) => `${folder}/${name}`)
+    .flatMap((path) => (FS.isDir(FS.lstat(path).mode) ? [path, ...pathsBelow(path)] : [path]))
 }
 
 function removeTree(path) {
