@@ -4,7 +4,6 @@ import * as rl from 'rlanything/environments'
 const LINES = ['012', '345', '678', '036', '147', '258', '048', '246']
 const CELLS = [0, 1, 2, 3, 4, 5, 6, 7, 8]
 type Recipe = { readonly x: number; readonly o: number; readonly level: number }
-
 /** A board is nine characters, `x`, `o` or `.`, row by row; an agent reads its marks: `x5 o1`. */
 const put = (board: string, cell: number, mark: string) => board.slice(0, cell) + mark + board.slice(cell + 1)
 const free = (board: string) => CELLS.filter((cell) => board[cell] === '.')
@@ -15,6 +14,7 @@ const cellOf = (action: string) => Number(action.split(' ')[1]) - 1
 const wins = (board: string, mark: string) =>
   LINES.some((line) => [...line].every((cell) => board[Number(cell)] === mark))
 
+const best = (marks: string) => `take ${bestMove(boardOf(marks), 'x').cell + 1}`
 /** What `mark` comes to by moving there if nobody errs from then on: 1, 0 for a draw, or -1. */
 function value(board: string, cell: number, mark: string): number {
   const next = put(board, cell, mark)
@@ -29,7 +29,6 @@ function bestMove(board: string, mark: string) {
   known.set(board, best)
   return best
 }
-
 /** @param recipe.level in so many of its ten moves the opponent does not err */
 const taskOf = (recipe: Recipe): rl.Task => {
   const id = `x${recipe.x + 1}-o${recipe.o + 1}-level${recipe.level}`
@@ -40,15 +39,11 @@ function episode(task: rl.Task, board: string, seed: rl.Seed, steps: number): rl
   const [won, lost] = [wins(board, 'x'), wins(board, 'o')]
   const done = won || lost || free(board).length === 0
   const admissible = done ? [] : free(board).map((cell) => `take ${cell + 1}`)
+  const ended = won ? 'goal' : done ? 'gave-up' : null
   return {
     task,
     steps,
-    turn: {
-      observation: marks(board).join(' '),
-      admissible,
-      done,
-      ended: done ? (won ? 'goal' : 'gave-up') : null,
-    },
+    turn: { observation: marks(board).join(' '), admissible, done, ended },
     step(action) {
       let next = put(board, cellOf(action), 'x')
       const draw = rl.rng(rl.seedOf(seed, 'opponent', steps))
@@ -60,9 +55,7 @@ function episode(task: rl.Task, board: string, seed: rl.Seed, steps: number): rl
     outcome: () => (won ? 1 : lost ? 0 : 0.5),
   }
 }
-
 const openings = CELLS.flatMap((x) => CELLS.filter((o) => o !== x).map((o) => ({ x, o, level: (x + o) % 6 })))
-
 export const setting = rl.defineSetting({
   name: 'tic-tac-toe',
   summary: 'tic-tac-toe against an opponent',
@@ -77,15 +70,12 @@ export const setting = rl.defineSetting({
     async rewrite(_, { task, direction, taken }) {
       const { x, o, level } = task.recipe as Recipe
       const changed = taskOf({ x, o, level: level + (direction === 'harder' ? 2 : -2) })
-      const refused = Number(changed.recipe.level) < 0 || Number(changed.recipe.level) > 9
-      return refused || taken.includes(changed.id) ? { refused: 'no such level is left' } : { task: changed }
+      const exists = /level\d$/.test(changed.id)
+      return !exists || taken.includes(changed.id) ? { refused: 'no such level is left' } : { task: changed }
     },
     validate: async () => ({ ok: true }),
   },
-  expert: () => ({
-    advise: ({ observation }) => `take ${bestMove(boardOf(observation), 'x').cell + 1}`,
-    observe() {},
-  }),
+  expert: () => ({ advise: ({ observation }) => best(observation), observe() {} }),
   /** 1 for a move after which as much can be reached as before, else 0. */
   async progress(environment, task, seed, actions) {
     const episodes = [await environment.reset(task, { seed, maxSteps: actions.length })]

@@ -198,7 +198,8 @@ test('without user namespaces programs run in Pyodide, and the doctor says why',
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line))
   const sandbox = findings.find(({ check }) => check === 'sandbox')
-  assert.match(sandbox?.detail ?? output, /^pyodide, passed its self-test .*no bwrap: /)
+  const detail = String(sandbox?.detail ?? output)
+  assert.match(detail, /^pyodide, passed its self-test .*no bwrap: /, detail)
   assert.is(status, 0, output)
 })
 

@@ -2,10 +2,12 @@
  * The head's eye on the actors: who lives, what each waits for, who went silent. Also the lease of each decider: the
  * log holds who took the role (ActorStarted), and while that process is heard of nobody else gets it.
  */
+import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
 import { CATALOGUE, type EventData, type EventType, type NewEvent } from '../../events/catalogue.ts'
 import type { CheckedEvent } from '../../events/codec.ts'
+import { ROLES } from '../../events/envelope.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { unpackUntrusted } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
@@ -34,6 +36,37 @@ export type WatchedActor = ActorStatus & {
 
 type Entry = { status: ActorStatus; heardAt: number; stalled: boolean }
 type Holder = EventData<'ActorStarted'> & { readonly since: number }
+
+/** Anybody who may publish a heartbeat may publish nonsense: what is none is not heard. */
+const HEARTBEAT = z.object({
+  role: z.enum(ROLES),
+  worker: z.string().min(1).max(200),
+  host: z.string().max(300),
+  pid: z.int(),
+  decider: z.boolean(),
+  state: z.string().max(200),
+  position: z.number().nullable(),
+  heartbeatMs: z.number().positive().max(3_600_000),
+  waits: z
+    .array(
+      z.object({
+        owner: z.string().max(300),
+        waitingFor: z.string().max(1000),
+        from: z.string().max(300),
+        since: z.number(),
+        deadline: z.number(),
+      }),
+    )
+    .max(64),
+  waitsInAll: z.number(),
+  startedAt: z.number(),
+  rssMb: z.number(),
+  counters: z.record(z.string().max(200), z.number()),
+  leaving: z.boolean(),
+}) satisfies z.ZodType<ActorStatus>
+
+/** Actors heard of at a time; more are not heard, so that invented names take no memory. */
+const MOST_ACTORS = 4096
 
 /** An actor is stalled when so many of its heartbeats did not come. The watch looks often enough to tell within two. */
 const SILENT_BEATS = 1.6
@@ -103,12 +136,13 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
   }
 
   function hear(body: Uint8Array): void {
-    const status = unpackUntrusted(body) as ActorStatus
-    if (typeof status?.worker !== 'string') return
+    const { success, data: status } = HEARTBEAT.safeParse(unpackUntrusted(body))
+    if (!success) return
     if (status.leaving) {
       entries.delete(status.worker)
       release(status.worker)
-    } else entries.set(status.worker, { status, heardAt: performance.now(), stalled: false })
+    } else if (entries.has(status.worker) || entries.size < MOST_ACTORS)
+      entries.set(status.worker, { status, heardAt: performance.now(), stalled: false })
   }
 
   function release(worker: string): void {

@@ -18,7 +18,7 @@ const RUNNER_FOLDER = fileURLToPath(new URL('../runner/', import.meta.url))
 const SEMANTICS = 'pyodide-2'
 /** WebAssembly is slower than the machine (2.8 times, measured): the CPU limit is stretched, so that verdicts agree with bwrap's. */
 const CPU_STRETCH = 3
-const START_MS = 60_000
+const START_MS = 180_000
 const GRACE_MS = 60_000
 
 type HostMessage =
