@@ -8,8 +8,8 @@
 
 import { RlError } from '../errors.ts'
 import { type Moments, moments, stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
-import type { AdvantageRule, GroupOptions, RewardWeights } from './rules.ts'
-import type { GroupCounts, Outcome, RewardedRollout } from './terms.ts'
+import type { AdvantageRule, GroupOptions } from './rules.ts'
+import type { GroupCounts, RewardedRollout } from './terms.ts'
 
 export type Advantages = {
   /** By rollout id, [steps]; exactly 0 for a step that is not to be trained on. */
