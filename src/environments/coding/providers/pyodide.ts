@@ -14,6 +14,8 @@ import {
 import { isMemoryError } from './runner-protocol.ts'
 
 const HOST = fileURLToPath(new URL('../runner/pyodide_host.mjs', import.meta.url))
+/** Told to the host, which may read nothing on the way to it: the folder of modules can be a link. */
+const PYODIDE = new URL('.', import.meta.resolve('pyodide'))
 const RUNNER_FOLDER = fileURLToPath(new URL('../runner/', import.meta.url))
 const SEMANTICS = 'pyodide-2'
 /** WebAssembly is slower than the machine (2.8 times, measured): the CPU limit is stretched, so that verdicts agree with bwrap's. */
@@ -69,7 +71,7 @@ export function createPyodideProvider({
   }
 
   async function start(): Promise<ChildProcess> {
-    const child = fork(HOST, [], {
+    const child = fork(HOST, [PYODIDE.href], {
       env: {},
       execArgv: hostFlags(),
       serialization: 'advanced',
@@ -115,14 +117,13 @@ function hostFlags(): string[] {
   const permission = process.allowedNodeEnvironmentFlags.has('--permission')
     ? '--permission'
     : '--experimental-permission'
-  const pyodide = fileURLToPath(new URL('.', import.meta.resolve('pyodide')))
   return [
     '--no-warnings',
     '--disallow-code-generation-from-strings',
     permission,
     '--allow-worker',
     `--allow-fs-read=${RUNNER_FOLDER}`,
-    `--allow-fs-read=${pyodide}`,
+    `--allow-fs-read=${fileURLToPath(PYODIDE)}`,
   ]
 }
 

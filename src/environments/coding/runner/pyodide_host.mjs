@@ -15,10 +15,10 @@ const INTERRUPT = 2
 /** What may be used beside a program's own memory: its files, its texts, garbage. */
 const SPARE_BYTES = 384 << 20
 
+/** Folder of pyodide, as its parent found it. */
+const PYODIDE = process.argv[2]
 /** Compiled once for all workers. */
-const compiled = await WebAssembly.compile(
-  await readFile(new URL(import.meta.resolve('pyodide/pyodide.asm.wasm'))),
-)
+const compiled = await WebAssembly.compile(await readFile(new URL('pyodide.asm.wasm', PYODIDE)))
 const snapshot = await makeSnapshot()
 let worker = startWorker(snapshot)
 let program = null
@@ -33,7 +33,7 @@ async function makeSnapshot() {
 function startWorker(snapshot) {
   const interrupt = new Uint8Array(new SharedArrayBuffer(1))
   const thread = new Worker(new URL('./pyodide_worker.mjs', import.meta.url), {
-    workerData: { interrupt, compiled, snapshot },
+    workerData: { interrupt, compiled, snapshot, pyodide: new URL('pyodide.mjs', PYODIDE).href },
     env: {},
     stdin: false,
     stdout: true,

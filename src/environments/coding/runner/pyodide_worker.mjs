@@ -11,7 +11,8 @@ import fs from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import { loadPyodide } from 'pyodide'
+
+const { loadPyodide } = await import(workerData.pyodide)
 
 const PAGE = 65_536
 const STDERR_TAIL = 4096
