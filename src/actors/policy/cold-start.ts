@@ -64,7 +64,7 @@ export async function coldStartPolicy(
   { opened, tasks, cache, backend, blasThreads, report = () => {} }: ColdStartResources,
 ): Promise<PolicyStart> {
   const vocabulary = await vocabularyOf(opened, tasks, options)
-  const { preset, contextTokens, updates, batch, learningRate, tokenBudget, seed } = options
+  const { preset, contextTokens, seed } = options
   const { folder, cached, figures } = await keptModel({
     cache,
     name: 'policy',
@@ -81,22 +81,7 @@ export async function coldStartPolicy(
         blasThreads,
       })
     },
-    async teach(model): Promise<Figures> {
-      const demonstrations = demonstrationStream(
-        opened,
-        tasks,
-        codecOf(model.encode, viewOf(opened)),
-        options,
-      )
-      if (!demonstrations) return {}
-      const loss = await supervise(
-        model,
-        demonstrations.upTo,
-        { updates, batch, learningRate, tokenBudget, seed: seedOf(seed, 'supervise') },
-        (done, { loss }) => report(`cold start: update ${done} of ${updates}, loss ${loss.toFixed(3)}`),
-      )
-      return { loss, expertSuccess: demonstrations.success() }
-    },
+    teach: (model) => teach(model, codecOf(model.encode, viewOf(opened)), options, { opened, tasks, report }),
   })
   return { folder, cached, loss: figures.loss ?? null, expertSuccess: figures.expertSuccess ?? null }
 }
@@ -117,7 +102,7 @@ export async function coldStartAdapter(
   const base = resolve(options.base)
   const weights = await weightsDigest(await readModelFolder(base))
   const recipe = { VERSION, options: { ...options, base }, weights, tasks: tasks.map(({ id }) => id) }
-  const { updates, batch, learningRate, tokenBudget, seed, lora, cacheBytes } = options
+  const { seed, lora, cacheBytes } = options
   const { folder, cached, figures } = await keptModel({
     cache,
     name: 'adapter',
@@ -127,19 +112,32 @@ export async function coldStartAdapter(
         ...{ folder: base, backend, cacheBytes, trains: true },
         lora: { ...lora, seed: seed[0] },
       }),
-    async teach(model): Promise<Figures> {
-      const demonstrations = demonstrationStream(opened, tasks, codecFor(model), options)
-      if (!demonstrations) return {}
-      const loss = await supervise(
-        model,
-        demonstrations.upTo,
-        { updates, batch, learningRate, tokenBudget, seed: seedOf(seed, 'supervise') },
-        (done, { loss }) => report(`cold start: update ${done} of ${updates}, loss ${loss.toFixed(3)}`),
-      )
-      return { loss, expertSuccess: demonstrations.success() }
-    },
+    teach: (model) => teach(model, codecFor(model), options, { opened, tasks, report }),
   })
   return { folder, cached, loss: figures.loss ?? null, expertSuccess: figures.expertSuccess ?? null }
+}
+
+/** A supervised start on demonstrations; no figures without an expert. */
+async function teach(
+  model: LocalModelFace,
+  codec: Codec,
+  options: Omit<PolicyColdStart, 'preset'>,
+  {
+    opened,
+    tasks,
+    report,
+  }: Pick<ColdStartResources, 'opened' | 'tasks'> & { report: (message: string) => void },
+): Promise<Figures> {
+  const { updates, batch, learningRate, tokenBudget, seed } = options
+  const demonstrations = demonstrationStream(opened, tasks, codec, options)
+  if (!demonstrations) return {}
+  const loss = await supervise(
+    model,
+    demonstrations.upTo,
+    { updates, batch, learningRate, tokenBudget, seed: seedOf(seed, 'supervise') },
+    (done, { loss }) => report(`cold start: update ${done} of ${updates}, loss ${loss.toFixed(3)}`),
+  )
+  return { loss, expertSuccess: demonstrations.success() }
 }
 
 /** Null without an expert: then the model begins as it is drawn. Samples are made as they are needed: demonstrating goes on in this thread while the model learns in its own. */

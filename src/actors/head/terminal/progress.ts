@@ -40,26 +40,12 @@ export function startProgress(iterations: number): Progress {
     iterations,
     iteration: -1,
     policyVersion: 0,
-    requested: 0,
-    ended: 0,
-    failed: 0,
-    failedInTraining: 0,
-    judged: 0,
-    successes: 0,
-    scored: 0,
-    accepted: 0,
-    rejected: 0,
     acceptedInAll: 0,
-    process: { right: 0, n: 0 },
-    outcome: { right: 0, n: 0 },
-    success: new Map(),
     unitTests: unitTestProgress(),
-    generatedTokens: 0,
-    trainedTokens: 0,
     staleness: 0,
     iterationStartedMs: 0,
     firstIterationMs: 0,
-    health: [],
+    ...startIteration(),
   }
 }
 
@@ -139,7 +125,8 @@ function beginIteration(progress: Progress, { data, time }: LoggedEvent<'Iterati
   })
 }
 
-function startIteration(): Partial<Progress> {
+/** What is counted anew in each iteration. */
+function startIteration() {
   return {
     requested: 0,
     ended: 0,
@@ -152,11 +139,11 @@ function startIteration(): Partial<Progress> {
     rejected: 0,
     process: { right: 0, n: 0 },
     outcome: { right: 0, n: 0 },
-    success: new Map(),
+    success: new Map<string, boolean>(),
     generatedTokens: 0,
     trainedTokens: 0,
     health: [],
-  }
+  } satisfies Partial<Progress>
 }
 
 function rolloutEnded(progress: Progress, { data }: LoggedEvent<'TrajectoryCompleted'>): void {
