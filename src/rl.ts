@@ -9,9 +9,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   status: () => import('./cli/status.ts'),
   log: () => import('./cli/log.ts'),
   doctor: () => import('./cli/doctor.ts'),
-  coding: () => import('./cli/coding.ts'),
   projections: () => import('./cli/projections.ts'),
-  alfworld: () => import('./cli/alfworld.ts'),
   model: () => import('./cli/model.ts'),
   serve: () => import('./cli/serve.ts'),
   gateway: () => import('./cli/gateway.ts'),
@@ -37,10 +35,11 @@ const FORMER: Readonly<Record<string, string>> = { rm: 'compare-judges' }
 async function main([called, ...argv]: readonly string[]): Promise<number> {
   if (called === undefined || called === 'help' || called === '--help' || called === '-h') return printHelp()
   const name = Object.hasOwn(FORMER, called) ? FORMER[called] : called
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (!load)
+  const command = Object.hasOwn(COMMANDS, name)
+    ? (await COMMANDS[name]()).command
+    : await (await import('./cli/setting.ts')).commandOfSetting(name)
+  if (!command)
     throw new RlError(`there is no command '${name}'`, { code: 'cli.usage', hint: 'rl --help lists them' })
-  const { command } = await load()
   const words = command.actionsHaveHelp ? argv.slice(0, 1) : argv
   if (words.includes('--help') || words.includes('-h')) {
     process.stdout.write(`${command.help.trim()}\n`)
@@ -52,10 +51,15 @@ async function main([called, ...argv]: readonly string[]): Promise<number> {
 async function printHelp(): Promise<number> {
   const names = Object.keys(COMMANDS)
   const width = Math.max(0, ...names.map((name) => name.length))
+  const line = (name: string, summary: string) => `  ${name.padEnd(width)}  ${summary}`
   const lines = ['rl <command> [options]', '']
-  for (const name of names) {
-    const { command } = await COMMANDS[name]()
-    lines.push(`  ${name.padEnd(width)}  ${command.summary}`)
+  for (const name of names) lines.push(line(name, (await COMMANDS[name]()).command.summary))
+  lines.push('', 'Of settings (yours: rl <its name>, where config.yaml names it, or rl ./its-file.ts):')
+  const { commandOfSetting } = await import('./cli/setting.ts')
+  const { OUR_SETTINGS } = await import('./environments/settings.ts')
+  for (const { name } of OUR_SETTINGS) {
+    const command = await commandOfSetting(name)
+    if (command) lines.push(line(name, command.summary))
   }
   lines.push('', 'rl <command> --help tells more.')
   process.stdout.write(`${lines.join('\n')}\n`)

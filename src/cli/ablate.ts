@@ -18,10 +18,11 @@ import { plannedRuns, playAll } from '../ablation/schedule.ts'
 import { CHOICE_NAMES, PART_NAMES, type Setting, settingsOf } from '../ablation/settings.ts'
 import { duration } from '../actors/head/terminal/progress.ts'
 import { runsFolder } from '../broker/connection.ts'
+import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
 import { loadConfig, redact } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { wilson } from '../learning/interval.ts'
-import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import type { Command } from './command.ts'
 
 const CONFIG = 'config/ablation.yaml'
 

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
+import { parseCommandLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { attest } from '../replay/attest.ts'
-import { type Command, parseCommandLine } from './command.ts'
+import type { Command } from './command.ts'
 import { openRun } from './open-run.ts'
 
 export const command: Command = {

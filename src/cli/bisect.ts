@@ -1,6 +1,7 @@
+import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { type Bisect, bisect } from '../replay/bisect.ts'
-import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import type { Command } from './command.ts'
 import { openRun } from './open-run.ts'
 
 export const command: Command = {

@@ -1,7 +1,8 @@
+import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import type { Estimate } from '../learning/interval.ts'
 import { compareJudges, type JudgeComparison, VERDICTS } from '../replay/compare-judges.ts'
-import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import type { Command } from './command.ts'
 import { openRun } from './open-run.ts'
 
 export const command: Command = {

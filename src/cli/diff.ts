@@ -1,7 +1,8 @@
+import { parseCommandLine, printJson } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import type { Estimate } from '../learning/interval.ts'
 import { diffRuns, type RunDiff } from '../replay/diff.ts'
-import { type Command, parseCommandLine, printJson } from './command.ts'
+import type { Command } from './command.ts'
 import { openRun } from './open-run.ts'
 
 export const command: Command = {

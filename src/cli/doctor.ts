@@ -3,40 +3,54 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runsFolder } from '../broker/connection.ts'
 import { lookForNatsServer } from '../broker/find.ts'
+import { parseCommandLine, printJson } from '../command-line.ts'
+import type { Finding } from '../environments/setting.ts'
+import { OUR_SETTINGS } from '../environments/settings.ts'
 import { explain } from '../errors.ts'
 import { freeBytesOf, MIN_FREE_BYTES } from '../events/log.ts'
 import { findGpu, gpuAdvice } from '../platform/gpu.ts'
-import { installHint, isProgram, programFolders } from '../platform/programs.ts'
-import { type Command, parseCommandLine, printJson } from './command.ts'
-
-type Finding = {
-  readonly check: string
-  /** `warn`: works, but less well. */
-  readonly result: 'ok' | 'warn' | 'fail'
-  readonly detail: string
-  /** What to do. */
-  readonly advice: string | null
-}
+import { installHint } from '../platform/programs.ts'
+import type { Command } from './command.ts'
+import { settingHere } from './setting.ts'
 
 export const command: Command = {
   summary: 'checks what this machine has and says what to do about the rest',
   help: `
 rl doctor [--json]
 
-node, nats-server, SQLite, tensor backends, sandbox, free disk: a line each. Ends with status 1 where something is
+node, nats-server, SQLite, tensor backends, what the settings need (a sandbox), free disk: a line each. Ends with status 1 where something is
 missing without which nothing runs. --json prints one object a line.
 `,
   async run(argv) {
     const { values } = parseCommandLine({ options: { json: { type: 'boolean', default: false } } }, argv)
     let failed = false
-    for (const check of [node, natsServer, sqlite, tensors, sandbox, disk]) {
-      const finding = await check()
+    for await (const finding of findings()) {
       failed ||= finding.result === 'fail'
       if (values.json) printJson(finding)
       else process.stdout.write(`${line(finding)}\n`)
     }
     return failed ? 1 : 0
   },
+}
+
+async function* findings(): AsyncGenerator<Finding> {
+  yield node()
+  yield natsServer()
+  yield await sqlite()
+  yield await tensors()
+  for (const { doctor } of OUR_SETTINGS) if (doctor) yield await doctor()
+  yield* await ownSetting()
+  yield disk()
+}
+
+/** Of the setting that this folder's config names. */
+async function ownSetting(): Promise<Finding[]> {
+  try {
+    const doctor = (await settingHere())?.doctor
+    return doctor ? [await doctor()] : []
+  } catch (error) {
+    return [{ check: 'setting', result: 'fail', detail: explain(error), advice: null }]
+  }
 }
 
 function line({ check, result, detail, advice }: Finding): string {
@@ -102,36 +116,6 @@ async function tensors(): Promise<Finding> {
       advice: 'local models cannot be used; choose an OpenAI-compatible endpoint in the config',
     }
   }
-}
-
-async function sandbox(): Promise<Finding> {
-  try {
-    const { chooseExecutor } = await import('../environments/coding/choose.ts')
-    const { executor, name, reason, passedOver } = await chooseExecutor({ warn: () => {} })
-    await executor.close()
-    const others = passedOver.map(({ name, reason }) => `no ${name}: ${reason}`).join('; ')
-    return {
-      check: 'sandbox',
-      result: name === 'bwrap' ? 'ok' : 'warn',
-      detail: `${name}, ${reason}${others ? `; ${others}` : ''}`,
-      advice:
-        name === 'bwrap'
-          ? null
-          : `coding tasks run slower; ${hasBwrap() ? 'bubblewrap needs user namespaces, or root' : installHint('bubblewrap')}`,
-    }
-  } catch (error) {
-    return {
-      check: 'sandbox',
-      result: 'warn',
-      detail: explain(error),
-      advice: `coding tasks cannot be run; ${installHint('bubblewrap')}`,
-    }
-  }
-}
-
-/** It may be installed and not be allowed to work. */
-function hasBwrap(): boolean {
-  return programFolders().some((folder) => isProgram(join(folder, 'bwrap')))
 }
 
 function disk(): Finding {

@@ -1,5 +1,6 @@
 import { relative } from 'node:path'
 import { duration } from '../actors/head/terminal/progress.ts'
+import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
 import { type Config, changeConfig, loadConfig, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { policyFolder, type Remeasured, remeasure, sumsOf } from '../evaluation/acceptances.ts'
@@ -7,7 +8,7 @@ import { evaluate } from '../evaluation/evaluate.ts'
 import type { EvaluationFigures } from '../evaluation/figures.ts'
 import { startsOf } from '../events/starts.ts'
 import { wilson } from '../learning/interval.ts'
-import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import type { Command } from './command.ts'
 import { openRun } from './open-run.ts'
 
 export const command: Command = {

@@ -1,6 +1,7 @@
+import { parseCommandLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { EXPORTERS, exportersWith } from '../replay/exporters.ts'
-import { type Command, parseCommandLine } from './command.ts'
+import type { Command } from './command.ts'
 import { openRun } from './open-run.ts'
 
 const FORMATS = EXPORTERS.map(({ name, summary }) => `  ${name.padEnd(11)}  ${summary}`).join('\n')

@@ -1,8 +1,9 @@
 import { runFolder } from '../broker/connection.ts'
+import { parseCommandLine, printJson } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import { forkRun } from '../replay/fork.ts'
-import { type Command, parseCommandLine, printJson } from './command.ts'
+import type { Command } from './command.ts'
 
 export const command: Command = {
   summary: 'a new run that goes on from any position of another, with some config changed',

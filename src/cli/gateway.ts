@@ -1,5 +1,6 @@
+import { parseCommandLine, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
-import { type Command, parseCommandLine, wholeNumber } from './command.ts'
+import type { Command } from './command.ts'
 import { numberFlag, required } from './model-flags.ts'
 
 export const command: Command = {

@@ -1,8 +1,9 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
+import { parseCommandLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { PACKAGE_ROOT, SOURCES } from '../package.ts'
-import { type Command, parseCommandLine } from './command.ts'
+import type { Command } from './command.ts'
 
 /** What is written: a project that trains and passes its test as it is. npm packs no file of the name .gitignore. */
 const TEMPLATE = join(PACKAGE_ROOT, 'data', 'project')

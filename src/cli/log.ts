@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { runFolder } from '../broker/connection.ts'
+import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { type EventType, isEventType, type LoggedEvent } from '../events/catalogue.ts'
 import { type LogReader, openLogReader, type ReadOptions } from '../events/log-reader.ts'
 import { verifyLog } from '../events/verify.ts'
-import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import type { Command } from './command.ts'
 import { eventLine, toPlain } from './plain-event.ts'
 
 const OPTIONS = {

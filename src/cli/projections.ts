@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { runFolder } from '../broker/connection.ts'
+import { parseCommandLine, printJson } from '../command-line.ts'
 import { loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -20,7 +21,7 @@ import {
   throughputRows,
   unitTestRows,
 } from '../projections/views.ts'
-import { type Command, parseCommandLine, printJson } from './command.ts'
+import type { Command } from './command.ts'
 import { openRun } from './open-run.ts'
 
 const VIEWS = {

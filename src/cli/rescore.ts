@@ -1,9 +1,10 @@
+import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
 import { changeConfig, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { startsOf } from '../events/starts.ts'
 import { loadRules } from '../learning/registry.ts'
 import { type Rescore, rescore } from '../replay/rescore.ts'
-import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import type { Command } from './command.ts'
 import { openRun } from './open-run.ts'
 
 export const command: Command = {

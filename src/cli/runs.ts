@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { runFolder, runsFolder } from '../broker/connection.ts'
+import { parseCommandLine, printJson } from '../command-line.ts'
 import { explain } from '../errors.ts'
 import { RUN_ID } from '../events/envelope.ts'
 import { openLogReader } from '../events/log-reader.ts'
-import { type Command, parseCommandLine, printJson } from './command.ts'
+import type { Command } from './command.ts'
 import { type RunState, runStateOf } from './run-state.ts'
 
 export const command: Command = {

@@ -1,8 +1,9 @@
 import { basename, resolve } from 'node:path'
+import { parseCommandLine, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLocalModel } from '../models/local/model.ts'
 import { startModelServer } from '../models/local/server.ts'
-import { type Command, parseCommandLine, wholeNumber } from './command.ts'
+import type { Command } from './command.ts'
 import { backendFlag, required } from './model-flags.ts'
 
 /** Models beside its own that a server may be told to load. */

@@ -1,9 +1,10 @@
 import { askHead, type LiveRun } from '../actors/head/liveness.ts'
 import type { Wait } from '../actors/runtime/waits.ts'
 import { runFolder } from '../broker/connection.ts'
+import { parseCommandLine, printJson } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
-import { type Command, parseCommandLine, printJson } from './command.ts'
+import type { Command } from './command.ts'
 import { type RunState, runStateOf } from './run-state.ts'
 
 export const command: Command = {

@@ -1,8 +1,9 @@
 import { addressOf, configsOf } from '../actors/start.ts'
+import { parseCommandLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { connectLog } from '../events/log-client.ts'
 import { connectBus } from '../events/nats/connect.ts'
-import { type Command, parseCommandLine } from './command.ts'
+import type { Command } from './command.ts'
 import { required } from './model-flags.ts'
 
 export const command: Command = {

@@ -1,7 +1,8 @@
+import { parseCommandLine, printJson } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import { confirm, confirmAlone, readAttestation } from '../replay/attest.ts'
-import { type Command, parseCommandLine, printJson } from './command.ts'
+import type { Command } from './command.ts'
 
 export const command: Command = {
   summary: 'confirms what rl attest wrote',

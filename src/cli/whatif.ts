@@ -1,4 +1,5 @@
 import { runFolder } from '../broker/connection.ts'
+import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import type { Estimate } from '../learning/interval.ts'
@@ -12,7 +13,7 @@ import {
   type WhatIfOptions,
 } from '../replay/whatif.ts'
 import { ofType } from '../replay/why.ts'
-import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import type { Command } from './command.ts'
 import { openRun } from './open-run.ts'
 
 export const command: Command = {

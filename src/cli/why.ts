@@ -1,9 +1,10 @@
+import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { dotLines, type Node, treeLines } from '../replay/tree.ts'
 import { whyTask, whyVersion } from '../replay/why.ts'
 import { whyStep } from '../replay/why-step.ts'
-import { type Command, parseCommandLine, printJson, wholeNumber } from './command.ts'
+import type { Command } from './command.ts'
 import { openRun } from './open-run.ts'
 
 export const command: Command = {

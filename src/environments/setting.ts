@@ -9,6 +9,7 @@ import type { Seed } from '../random.ts'
 import type { Causes } from './causes.ts'
 import type { Evidence } from './coding/briefing.ts'
 import type { CodingEnvironment } from './coding/environment.ts'
+import type { SettingCommand } from './command.ts'
 import type { Environment, Episode, Rewrite, RewriteRequest, Task, Turn, Validation } from './port.ts'
 
 /** Told of a key whose value does not fit; never returns. */
@@ -38,10 +39,25 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   expert?(environment: E, first: Turn): Expert
   /** True progress of each step of an episode (the setting's definition), in order of the actions; null where it cannot tell. */
   progress?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
+  /** `rl <name> <command>`, by the command's name: its data sets, its checks. */
+  readonly commands?: Readonly<Record<string, SettingCommand>>
+  /** What it needs of this machine, for `rl doctor`. */
+  doctor?(): Promise<Finding>
   /** Rollouts, verdicts and rewrites are made by formulas (src/actors/simulated): no figure of it is a measurement. */
   readonly simulated?: true
   /** SHA-256 of the file of a setting that is not ours: what was made by another version of it is made anew. */
   readonly digest?: string
+}
+
+/** What `rl doctor` found. */
+export type Finding = {
+  /** What was looked at, one word. */
+  readonly check: string
+  /** `warn`: works, but less well; `fail`: nothing runs. */
+  readonly result: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+  /** What to do. */
+  readonly advice: string | null
 }
 
 /** An action is one of the admissible commands. */

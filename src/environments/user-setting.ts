@@ -9,9 +9,12 @@ import type { Setting } from './setting.ts'
 
 const fn = z.custom((value) => typeof value === 'function', 'expected a function')
 
+const NAME = /^[a-z][a-z0-9-]*$/
+const NAME_HINT = 'expected small letters, digits and -'
+
 /** What can be seen of a setting without calling it. */
 const settingSchema = z.strictObject({
-  name: z.string().regex(/^[a-z][a-z0-9-]*$/, 'expected small letters, digits and -'),
+  name: z.string().regex(NAME, NAME_HINT),
   summary: z.string(),
   config: fn.optional(),
   check: fn.optional(),
@@ -50,6 +53,19 @@ const settingSchema = z.strictObject({
     .optional(),
   expert: fn.optional(),
   progress: fn.optional(),
+  runtime: fn.optional(),
+  doctor: fn.optional(),
+  commands: z
+    .record(
+      z.string().regex(NAME, NAME_HINT),
+      z.strictObject({
+        help: z.string(),
+        options: z.record(z.string(), z.looseObject({ type: z.enum(['string', 'boolean']) })).optional(),
+        positionals: z.literal(true).optional(),
+        run: fn,
+      }),
+    )
+    .optional(),
 })
 
 const environmentSchema = z.looseObject({

@@ -71,7 +71,7 @@ test('wrong calls and damaged files are told in one line', async () => {
   write({ ...problem('a', ''), test_output: ['1'] })
   for (const [words, status, message] of [
     [['check'], 2, /--data|action/],
-    [['bogus'], 2, /no action 'bogus'/],
+    [['bogus'], 2, /no command 'coding bogus'/],
     [['check', '--data', file, '--provider', 'magic'], 2, /magic/],
     [['check', '--data', file, '--provider', 'process'], 1, /--allow-unsafe/],
     [

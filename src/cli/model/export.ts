@@ -1,6 +1,7 @@
+import { parseCommandLine } from '../../command-line.ts'
 import { RlError } from '../../errors.ts'
 import type { WeightDtype } from '../../models/local/safetensors.ts'
-import { type Command, parseCommandLine } from '../command.ts'
+import type { Command } from '../command.ts'
 import { required } from '../model-flags.ts'
 
 const DTYPES: readonly WeightDtype[] = ['F32', 'F16', 'BF16']

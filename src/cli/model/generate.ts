@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { parseCommandLine, printJson, wholeNumber } from '../../command-line.ts'
 import { RlError } from '../../errors.ts'
 import { openLocalModel } from '../../models/local/model.ts'
-import { type Command, parseCommandLine, printJson, wholeNumber } from '../command.ts'
+import type { Command } from '../command.ts'
 import { backendFlag, required } from '../model-flags.ts'
 
 const promptSchema = z.object({ prompt: z.string().min(1), chat: z.boolean().default(false) })

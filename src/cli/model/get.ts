@@ -1,8 +1,9 @@
 import { join, resolve } from 'node:path'
+import { parseCommandLine } from '../../command-line.ts'
 import { RlError } from '../../errors.ts'
 import { describeHubModel, fetchHubModel } from '../../models/hub.ts'
 import { CACHE } from '../../package.ts'
-import { type Command, parseCommandLine } from '../command.ts'
+import type { Command } from '../command.ts'
 
 export const command: Command = {
   summary: 'a model folder from a hub',

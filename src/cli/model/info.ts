@@ -1,4 +1,5 @@
-import { type Command, parseCommandLine, printJson } from '../command.ts'
+import { parseCommandLine, printJson } from '../../command-line.ts'
+import type { Command } from '../command.ts'
 import { required } from '../model-flags.ts'
 
 export const command: Command = {

@@ -1,8 +1,9 @@
+import { parseCommandLine, printJson, wholeNumber } from '../../command-line.ts'
 import { RlError } from '../../errors.ts'
 import { openLocalModel } from '../../models/local/model.ts'
 import { createTextStream } from '../../models/local/server/text-stream.ts'
 import { seedOf } from '../../random.ts'
-import { type Command, parseCommandLine, printJson, wholeNumber } from '../command.ts'
+import type { Command } from '../command.ts'
 import { backendFlag, numberFlag, required } from '../model-flags.ts'
 
 export const command: Command = {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { parseCommandLine, printJson, wholeNumber } from '../../command-line.ts'
 import { RlError } from '../../errors.ts'
 import {
   type FineTuneRecord,
@@ -12,7 +13,7 @@ import { isPreset, PRESET_NAMES, presetConfig } from '../../models/local/presets
 import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
 import { seedOf } from '../../random.ts'
-import { type Command, parseCommandLine, printJson, wholeNumber } from '../command.ts'
+import type { Command } from '../command.ts'
 import { backendFlag, numberFlag, required } from '../model-flags.ts'
 
 export const command: Command = {

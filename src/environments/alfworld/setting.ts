@@ -2,6 +2,7 @@
 import { defineSetting } from '../setting.ts'
 import { folderCounts, generatedCounts } from '../source.ts'
 import { CAUSES } from './causes.ts'
+import { commands } from './commands.ts'
 import type { AlfworldEnvironment } from './environment.ts'
 
 /** Games kept ready: some 100 kB each. */
@@ -39,4 +40,5 @@ export const setting = defineSetting<AlfworldEnvironment>({
   },
   expert: (environment, first) => environment.expert(first),
   progress: (environment, task, seed, actions) => environment.progress(task, seed, actions),
+  commands,
 })

@@ -1,6 +1,7 @@
 /** Programs against tests as a setting. What runs them is loaded by who opens it. */
 import { defineSetting } from '../setting.ts'
 import { generatedCounts } from '../source.ts'
+import { commands } from './commands.ts'
 import type { CodingEnvironment, CodingEpisode } from './environment.ts'
 import { chooseOptions, codingKeys, limitsIn } from './sandbox-config.ts'
 
@@ -36,6 +37,8 @@ export const setting = defineSetting<CodingEnvironment, ReturnType<typeof coding
     })
   },
   runtime: (environment) => environment.runtime(),
+  commands,
+  doctor: async () => (await import('./doctor.ts')).sandboxFinding(),
   acting: {
     kind: 'programs',
     prompt: 'coding-policy',

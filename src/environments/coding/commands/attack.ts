@@ -1,12 +1,21 @@
 import { readFile } from 'node:fs/promises'
-import { attackGround } from '../../environments/coding/attacks.ts'
-import type { Executor } from '../../environments/coding/executor.ts'
-import { isClean, tryProgram } from '../../environments/coding/trial.ts'
-import { RlError } from '../../errors.ts'
-import { printJson } from '../command.ts'
+import { printJson } from '../../../command-line.ts'
+import { RlError } from '../../../errors.ts'
+import { attackGround } from '../attacks.ts'
+import type { Executor } from '../executor.ts'
+import { isClean, tryProgram } from '../trial.ts'
+import { type SandboxValues, withExecutor } from './executor.ts'
 
 /** Tries hostile programs, those of the files or our own: a JSON line each, and the sums last. 1 where anything got through. */
-export async function attack(executor: Executor, files: readonly string[]): Promise<number> {
+export function attack(
+  values: SandboxValues & { readonly program?: readonly string[] },
+  files: readonly string[],
+): Promise<number> {
+  const programs = [...(values.program ?? []), ...files]
+  return withExecutor(values, ({ executor }) => tryPrograms(executor, programs))
+}
+
+async function tryPrograms(executor: Executor, files: readonly string[]): Promise<number> {
   const ground = files.length > 0 ? null : await attackGround()
   const programs = ground ? ground.attacks : await Promise.all(files.map(readProgram))
   const sums = { attacks: 0, passed: 0, canariesFailed: 0, leftBehind: 0 }

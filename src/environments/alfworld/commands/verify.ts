@@ -1,64 +1,43 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { type Dataset, openDataset, readGameText } from '../../environments/alfworld/dataset.ts'
-import { type Game, loadGame } from '../../environments/alfworld/game.ts'
-import {
-  type Mismatch,
-  parseTranscript,
-  type Transcript,
-  verifyTranscript,
-} from '../../environments/alfworld/transcript.ts'
-import { explain, RlError } from '../../errors.ts'
-import { type Command, parseCommandLine, wholeNumber } from '../command.ts'
+import { wholeNumber } from '../../../command-line.ts'
+import { explain, RlError } from '../../../errors.ts'
+import { type Dataset, openDataset, readGameText } from '../dataset.ts'
+import { type Game, loadGame } from '../game.ts'
+import { type Mismatch, parseTranscript, type Transcript, verifyTranscript } from '../transcript.ts'
 
-export const command: Command = {
-  summary: 'compare recorded episodes with the engine',
-  help: `
-rl alfworld verify --data DIR TRANSCRIPT... [--show N]
-
-Replays recorded episodes (.jsonl or .jsonl.gz, one episode a line) and compares observation, admissible commands, won, score
-and done at every step. The last line is  episodes=N steps=M mismatches=K ; the exit status is 1 where K > 0. A step
-that differs anywhere counts once; an episode whose game is missing or does not load counts once.
-
-  --data DIR   where the episodes' games lie: a folder or archive of ALFWorld data; games beside the transcript are found too
-  --show N     differences to print (5)`,
-  async run(argv) {
-    const { values, positionals } = parseCommandLine(
-      {
-        options: { data: { type: 'string' }, show: { type: 'string', default: '5' } },
-        allowPositionals: true,
-      },
-      argv,
-    )
-    if (values.data === undefined || positionals.length === 0)
-      throw new RlError('--data and at least one transcript are needed', {
-        code: 'cli.usage',
-        hint: 'see --help',
-      })
-    const show = wholeNumber('--show', values.show)
-    const dataset = await openDataset(values.data)
-    const counts = { episodes: 0, steps: 0, mismatches: 0 }
-    const report = (mismatch: Mismatch, transcript: Transcript) => {
-      if (counts.mismatches++ < show) process.stdout.write(`${formatMismatch(mismatch, transcript)}\n`)
-    }
-    for (const path of positionals) {
-      const gameOf = rememberLast((game) => findGame(game, path, dataset))
-      for (const transcript of await readTranscripts(path)) {
-        counts.episodes++
-        counts.steps += transcript.steps.length
-        try {
-          for (const mismatch of verifyTranscript(await gameOf(transcript.game), transcript))
-            report(mismatch, transcript)
-        } catch (error) {
-          report({ step: 0, field: 'game', expected: 'a game', got: explain(error) }, transcript)
-        }
+export async function verify(
+  values: { readonly data?: string; readonly show: string },
+  transcripts: readonly string[],
+): Promise<number> {
+  if (values.data === undefined || transcripts.length === 0)
+    throw new RlError('--data and at least one transcript are needed', {
+      code: 'cli.usage',
+      hint: 'see --help',
+    })
+  const show = wholeNumber('--show', values.show)
+  const dataset = await openDataset(values.data)
+  const counts = { episodes: 0, steps: 0, mismatches: 0 }
+  const report = (mismatch: Mismatch, transcript: Transcript) => {
+    if (counts.mismatches++ < show) process.stdout.write(`${formatMismatch(mismatch, transcript)}\n`)
+  }
+  for (const path of transcripts) {
+    const gameOf = rememberLast((game) => findGame(game, path, dataset))
+    for (const transcript of await readTranscripts(path)) {
+      counts.episodes++
+      counts.steps += transcript.steps.length
+      try {
+        for (const mismatch of verifyTranscript(await gameOf(transcript.game), transcript))
+          report(mismatch, transcript)
+      } catch (error) {
+        report({ step: 0, field: 'game', expected: 'a game', got: explain(error) }, transcript)
       }
     }
-    const { episodes, steps, mismatches } = counts
-    process.stdout.write(`episodes=${episodes} steps=${steps} mismatches=${mismatches}\n`)
-    return mismatches > 0 ? 1 : 0
-  },
+  }
+  const { episodes, steps, mismatches } = counts
+  process.stdout.write(`episodes=${episodes} steps=${steps} mismatches=${mismatches}\n`)
+  return mismatches > 0 ? 1 : 0
 }
 
 async function readTranscripts(path: string): Promise<Transcript[]> {

@@ -1,16 +1,28 @@
-import { type LoadedProblems, skippedLine } from '../../environments/coding/dataset.ts'
-import type { Executor } from '../../environments/coding/executor.ts'
-import { type Grade, grade } from '../../environments/coding/grade.ts'
-import type { CodingProblem } from '../../environments/coding/problem.ts'
-import { FAULTS, mutate } from '../../environments/coding/scripted.ts'
-import { seedOf } from '../../random.ts'
-import { printJson } from '../command.ts'
+import { printJson } from '../../../command-line.ts'
+import { seedOf } from '../../../random.ts'
+import { type LoadedProblems, skippedLine } from '../dataset.ts'
+import type { Executor } from '../executor.ts'
+import { type Grade, grade } from '../grade.ts'
+import type { CodingProblem } from '../problem.ts'
+import { FAULTS, mutate } from '../scripted.ts'
+import { type DataValues, problemsOf, type SandboxValues, withExecutor } from './executor.ts'
 
 /** How many programs are handed to the executor at a time: enough to keep it busy, few enough to hold their outputs. */
 const CHUNK = 64
 
-/** Runs every reference solution against its tests; 1 where one fails, or nothing could be read. */
-export async function check(executor: Executor, loaded: LoadedProblems, json: boolean): Promise<number> {
+/** Every reference solution, or single-fault mutants of it, against its tests. */
+export function check(
+  values: DataValues & SandboxValues & { readonly mutants: boolean },
+  files: readonly string[],
+): Promise<number> {
+  return withExecutor(values, async ({ executor }) => {
+    const loaded = await problemsOf(values, files)
+    return (values.mutants ? checkMutants : checkSolutions)(executor, loaded, values.json)
+  })
+}
+
+/** 1 where a solution fails, or nothing could be read. */
+async function checkSolutions(executor: Executor, loaded: LoadedProblems, json: boolean): Promise<number> {
   const { problems } = loaded
   const solved = problems.filter(({ solutions }) => solutions.length > 0)
   let tests = 0
@@ -58,7 +70,7 @@ const QUIET = FAULTS.filter(
 const MUTANTS = 16
 
 /** Of each problem, how many single-fault mutants of its solution pass all of its tests. A mutant may be right all the same. */
-export async function checkMutants(
+async function checkMutants(
   executor: Executor,
   { problems }: LoadedProblems,
   json: boolean,

@@ -1,0 +1,64 @@
+/** Commands that settings bring along: `rl <setting> <command>`, ours and a user's alike. */
+import { existsSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
+import { parseCommandLine } from '../command-line.ts'
+import { loadConfig } from '../config.ts'
+import type { SettingCommand } from '../environments/command.ts'
+import type { Setting } from '../environments/setting.ts'
+import { loadSetting, OUR_SETTINGS } from '../environments/settings.ts'
+import { RlError } from '../errors.ts'
+import type { Command } from './command.ts'
+import { curves } from './curves.ts'
+
+/** The config that a project of one's own has (`rl init` writes it). */
+const CONFIG = 'config.yaml'
+
+/** The command `called`: a setting of ours by name, that of this folder's config by name, or any by the path of its module. */
+export async function commandOfSetting(called: string): Promise<Command | undefined> {
+  const setting = await settingCalled(called)
+  if (!setting) return undefined
+  const { name, summary } = setting
+  const commands = commandsOf(setting)
+  const names = Object.keys(commands)
+  if (names.length === 0 && OUR_SETTINGS.includes(setting)) return undefined
+  const calls = Object.values(commands).map(({ help }) => help.trim().split('\n')[0])
+  return {
+    summary: `${summary}: ${names.join(', ')}`,
+    help: `${calls.join('\n')}\n\nrl ${called} <command> --help tells more.`,
+    actionsHaveHelp: true,
+    async run([action, ...argv]) {
+      const command = action !== undefined && Object.hasOwn(commands, action) ? commands[action] : undefined
+      if (!command)
+        throw new RlError(
+          action === undefined ? 'a command is missing' : `there is no command '${name} ${action}'`,
+          { code: 'cli.usage', hint: `rl ${called} --help lists them` },
+        )
+      if (argv.includes('--help') || argv.includes('-h')) {
+        process.stdout.write(`${command.help.trim()}\n`)
+        return 0
+      }
+      const { options = {}, positionals: allowPositionals = false } = command
+      return command.run(parseCommandLine({ options, allowPositionals }, argv))
+    },
+  }
+}
+
+/** The setting of a module that this folder's config names; undefined where there is none. Errors: as `loadSetting`. */
+export async function settingHere(): Promise<Setting | undefined> {
+  const file = existsSync(CONFIG) ? CONFIG : undefined
+  const { environment } = loadConfig({ file, env: process.env })
+  return environment.module === null ? undefined : loadSetting(environment)
+}
+
+async function settingCalled(name: string): Promise<Setting | undefined> {
+  const ours = OUR_SETTINGS.find((setting) => setting.name === name)
+  if (ours) return ours
+  if (name.startsWith('.') || isAbsolute(name)) return loadSetting({ name, module: name })
+  const here = await settingHere()
+  return here?.name === name ? here : undefined
+}
+
+/** What a setting brings, and the curves that all have whose reward model writes unit tests. */
+function commandsOf({ commands, judging }: Setting): Readonly<Record<string, SettingCommand>> {
+  return { ...commands, ...(judging?.by === 'tests' ? { curves } : {}) }
+}

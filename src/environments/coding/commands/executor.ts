@@ -1,0 +1,48 @@
+/** The sandbox and the problems that commands are called with. */
+import { wholeNumber } from '../../../command-line.ts'
+import { RlError } from '../../../errors.ts'
+import { type ChosenExecutor, chooseExecutor, PROVIDER_NAMES } from '../choose.ts'
+import { type LoadedProblems, loadProblems } from '../dataset.ts'
+
+export type SandboxValues = {
+  readonly provider: string
+  readonly url?: string
+  readonly 'allow-unsafe': boolean
+  readonly concurrency?: string
+  readonly json: boolean
+}
+
+export type DataValues = { readonly data?: readonly string[]; readonly tests?: string }
+
+/** Does something with the executor that the values name, and closes it. */
+export async function withExecutor(
+  { provider: wanted, url, 'allow-unsafe': allowUnsafe, concurrency, json }: SandboxValues,
+  action: (chosen: ChosenExecutor) => Promise<number>,
+): Promise<number> {
+  const provider = (['auto', ...PROVIDER_NAMES] as const).find((name) => name === wanted)
+  if (provider === undefined) throw usage(`--provider is '${wanted}'`)
+  const chosen = await chooseExecutor({
+    ...{ provider, url, allowUnsafe },
+    concurrency: concurrency === undefined ? undefined : wholeNumber('--concurrency', concurrency, 1),
+  })
+  if (!json) process.stdout.write(`${chosen.name}: ${chosen.reason}\n`)
+  try {
+    return await action(chosen)
+  } finally {
+    await chosen.executor.close()
+  }
+}
+
+/** The problems of `--data` and of the words beside the options. */
+export function problemsOf(
+  { data = [], tests }: DataValues,
+  files: readonly string[],
+): Promise<LoadedProblems> {
+  if (data.length + files.length === 0) throw usage('--data is missing')
+  return loadProblems(
+    [...data, ...files],
+    tests === undefined ? {} : { tests: wholeNumber('--tests', tests, 1) },
+  )
+}
+
+export const usage = (message: string) => new RlError(message, { code: 'cli.usage', hint: 'see --help' })

@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises'
+import { printJson } from '../../../command-line.ts'
+import { RlError } from '../../../errors.ts'
+import { grade } from '../grade.ts'
+import { printFailure } from './check.ts'
+import { type DataValues, problemsOf, type SandboxValues, usage, withExecutor } from './executor.ts'
+
+/** One program against the tests of one problem; 1 where one fails. */
+export function run(
+  values: DataValues & SandboxValues & { readonly id?: string; readonly program?: string },
+  files: readonly string[],
+): Promise<number> {
+  return withExecutor(values, async ({ executor }) => {
+    const { id, program: file, json } = values
+    if (id === undefined) throw usage('--id is missing')
+    if (file === undefined) throw usage('--program is missing')
+    const problem = (await problemsOf(values, files)).problems.find((candidate) => candidate.id === id)
+    if (!problem)
+      throw new RlError(`no problem has the id '${id}'`, {
+        code: 'coding.no-problem',
+        hint: 'look into the file',
+      })
+    const program = await readFile(file, 'utf8').catch((cause: Error) => {
+      throw new RlError(`cannot read ${file}: ${cause.message}`, { code: 'coding.no-program', cause })
+    })
+    const [grades] = await grade(executor, [{ problem, program, tests: problem.tests }])
+    for (const [test, graded] of grades.entries()) {
+      const { passed, result } = graded
+      if (json) printJson({ test, passed, ...result })
+      else
+        process.stdout.write(
+          `test ${test + 1}: ${passed ? 'passed' : 'FAILED'} ${result.verdict} cpu ${result.cpuMs.toFixed(0)} ms peak ${result.peakKB} kB\n`,
+        )
+      if (passed !== true && !json) printFailure(problem, test, graded, false)
+    }
+    const failed = grades.filter(({ passed }) => passed !== true).length
+    if (!json) process.stdout.write(`tests=${grades.length} failed=${failed}\n`)
+    return failed > 0 ? 1 : 0
+  })
+}
