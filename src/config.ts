@@ -13,6 +13,7 @@ import type { Refuse, Setting } from './environments/setting.ts'
 import { isOurs, loadSetting, OUR_SETTINGS } from './environments/settings.ts'
 import { RlError } from './errors.ts'
 import { wrongRule } from './learning/registry.ts'
+import { MODEL_PROVIDERS, wrongProvider } from './models/registry.ts'
 import { findFile } from './package.ts'
 
 export type { Config } from './config/schema.ts'
@@ -129,10 +130,11 @@ function checkDeadlines({ run: { deadlines } }: Config, refuse: Refuse): void {
 }
 
 function checkSense(config: Config, refuse: Refuse): void {
-  const { environment, adaptation, learning, rewardModel, evaluation, run, policy } = config
+  const { environment, adaptation, learning, rewardModel, evaluation, run, policy, models } = config
+  const { openAi } = MODEL_PROVIDERS.find(policy.provider, models.module) ?? {}
   if (environment.source === 'data' && environment.data === null)
     refuse('environment.data', 'is missing for source data', 'add --set environment.data=<folder>')
-  if (policy.publish.as !== 'none' && (policy.provider !== 'openai' || policy.trainer !== 'external'))
+  if (policy.publish.as !== 'none' && (!openAi || policy.trainer !== 'external'))
     refuse(
       'policy.publish.as',
       `'${policy.publish.as}' needs servers and a trainer outside`,
@@ -192,9 +194,12 @@ function checkSense(config: Config, refuse: Refuse): void {
     ['learning.policyAccuracyRange', learning.policyAccuracyRange],
   ] as const)
     if (range !== null && range[0] > range[1]) refuse(path, `[${range}] is upside down`, 'low end first')
-  // The rules of a user's module are checked when it is loaded.
-  const wrong = learning.module === null ? wrongRule(config) : null
-  if (wrong) refuse(wrong.key, wrong.message, wrong.hint)
+  // What a user's module has is known when it is loaded.
+  const wrongs = [
+    learning.module === null ? wrongRule(config) : null,
+    models.module === null ? wrongProvider(config) : null,
+  ]
+  for (const wrong of wrongs) if (wrong) refuse(wrong.key, wrong.message, wrong.hint)
 }
 
 /** A part that the setting lacks is told before anything starts. Ours check themselves what they lack. */

@@ -1,9 +1,22 @@
 import type { Config } from './config.ts'
-import { loadRules } from './learning/registry.ts'
+import { sectionOf } from './environments/sections.ts'
+import { loadSetting } from './environments/settings.ts'
+import { loadRules, userRulesOf } from './learning/registry.ts'
+import { loadProviders, userProvidersOf } from './models/registry.ts'
 import { loadProjections } from './projections/registry.ts'
+import type { UserPart } from './registry.ts'
 
-/** Loads all of a user's own that a config names beside its environment, before anything decides or is folded. */
+/** Loads all of a user's own that a config names and that decides or is folded: all that a replay needs. */
 export async function loadUserParts(config: Config): Promise<void> {
   await loadRules(config)
   await loadProjections(config)
+}
+
+/** The same with what works in a run too: models, sandboxes. Resolves to what the log says of all that decides or answers. */
+export async function loadAllUserParts(config: Config): Promise<readonly UserPart[]> {
+  await loadUserParts(config)
+  await loadProviders(config)
+  const setting = await loadSetting(config.environment)
+  const own = await setting.userParts?.(sectionOf(setting, config))
+  return [...userRulesOf(config), ...userProvidersOf(config), ...(own ?? [])]
 }

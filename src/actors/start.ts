@@ -17,7 +17,7 @@ import type { Role } from '../events/envelope.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
 import { connectBus } from '../events/nats/connect.ts'
 import { type User, workerOf } from '../events/users.ts'
-import { loadUserParts } from '../user-parts.ts'
+import { loadAllUserParts, loadUserParts } from '../user-parts.ts'
 import { deciderOf } from './deciders.ts'
 import { PARENT_PIPE } from './head/children.ts'
 import { lastAttempt } from './last-attempt.ts'
@@ -44,7 +44,8 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
   // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
   try {
     const { first, config } = await configsOf(log)
-    for (const named of [first, config]) await loadUserParts(named)
+    await loadUserParts(first)
+    await loadAllUserParts(config)
     const { worker, note } = await openWorker(role, config, log)
     const actor = await startActor({
       role,
@@ -155,7 +156,7 @@ async function openWorkerOn(
     }
     case 'adapter': {
       const { adapterWorker } = await import('./adapter/worker.ts')
-      return { worker: adapterWorker(config, opened, log), note: config.adaptation.rewriter }
+      return { worker: await adapterWorker(config, opened, log), note: config.adaptation.rewriter }
     }
     case 'policy': {
       const { openPolicyWorker } = await import('./policy/worker.ts')

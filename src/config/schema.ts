@@ -171,9 +171,12 @@ const training = {
 
 const endpoint = {
   provider: z
-    .enum(['local', 'openai', 'simulated'])
+    .string()
+    .min(1)
     .default('local')
-    .describe('In this process, behind an OpenAI-compatible endpoint, or simulated (no model at all).'),
+    .describe(
+      'In this process (`local`), behind an OpenAI-compatible endpoint (`openai`), `simulated` (no model at all), or one of `models.module`.',
+    ),
   model: z
     .string()
     .min(1)
@@ -340,6 +343,15 @@ const rewardModel = section({
   }).describe('The update of an iteration.'),
 }).describe('The model that judges steps.')
 
+const models = section({
+  module: z
+    .string()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe('Path or package of a module with providers of language models of your own.'),
+}).describe('Where language models come from.')
+
 const learning = section({
   module: z
     .string()
@@ -402,10 +414,7 @@ const adaptation = section({
     .default('symbolic')
     .describe("The environment's own rules, or a language model."),
   ...endpoint,
-  provider: z
-    .enum(['local', 'openai', 'simulated'])
-    .default('openai')
-    .describe('Of the language model that rewrites.'),
+  provider: z.string().min(1).default('openai').describe('Of the language model that rewrites.'),
   model: z.string().min(1).default('gpt-4o-mini').describe('The language model that rewrites.'),
   samples: positive
     .default(8)
@@ -467,6 +476,7 @@ export const configSchema = z.strictObject({
   environment: environmentSection({}),
   policy,
   rewardModel,
+  models,
   learning,
   adaptation,
   evaluation,

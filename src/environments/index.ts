@@ -1,6 +1,8 @@
 /** `import { defineSetting } from 'rlanything/environments'`: what an environment is, for those who bring their own (docs/environments.md). */
 export { type Rng, rng, type Seed, seedOf } from '../random.ts'
 export { type Causes, PLAIN_CAUSES } from './causes.ts'
+export type { ProgramRun, Provider, RunResult } from './coding/executor.ts'
+export type { SandboxOptions, SandboxProvider } from './coding/providers/registry.ts'
 export { defineCommand, type SettingCommand } from './command.ts'
 export { openSetting } from './open.ts'
 export type * from './port.ts'

@@ -6,6 +6,7 @@ import type { z } from 'zod'
 import type { Config } from '../config/schema.ts'
 import { RlError } from '../errors.ts'
 import type { Seed } from '../random.ts'
+import type { UserPart } from '../registry.ts'
 import type { Causes } from './causes.ts'
 import type { Evidence } from './coding/briefing.ts'
 import type { CodingEnvironment } from './coding/environment.ts'
@@ -39,6 +40,8 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   expert?(environment: E, first: Turn): Expert
   /** True progress of each step of an episode (the setting's definition), in order of the actions; null where it cannot tell. */
   progress?(environment: E, task: Task, seed: Seed, actions: readonly string[]): Promise<Float32Array | null>
+  /** Loads what of a user's own its section names, e.g. what runs programs; resolves to what the log says of it. */
+  userParts?(section: Section): Promise<readonly UserPart[]>
   /** `rl <name> <command>`, by the command's name: its data sets, its checks. */
   readonly commands?: Readonly<Record<string, SettingCommand>>
   /** What it needs of this machine, for `rl doctor`. */

@@ -1,4 +1,5 @@
 /** The gateway with all that it needs: as a worker of a live run, or with a run of its own for recording agents. */
+
 import { existsSync } from 'node:fs'
 import { codeVersion } from '../actors/head/code-version.ts'
 import { startHeadCore } from '../actors/head/head-core.ts'
@@ -13,6 +14,7 @@ import { RlError } from '../errors.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
 import { connectBus } from '../events/nats/connect.ts'
 import { subscribe } from '../events/subscription.ts'
+import { MODEL_PROVIDERS } from '../models/registry.ts'
 import { agentCalls } from './calls.ts'
 import { openRollouts } from './rollouts.ts'
 import { type GatewayServer, startGatewayServer } from './server.ts'
@@ -61,8 +63,9 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
         code: 'config.invalid',
         hint: 'start it with --set environment.player=gateway',
       })
-    const { provider, model, baseUrl, apiKeyEnv } = config.policy
-    const target = options.target ?? (provider === 'openai' && baseUrl ? { baseUrl, model } : undefined)
+    const { model, baseUrl, apiKeyEnv } = config.policy
+    const { openAi } = MODEL_PROVIDERS.find(config.policy.provider, config.models.module) ?? {}
+    const target = options.target ?? (openAi && baseUrl ? { baseUrl, model } : undefined)
     if (target === undefined)
       throw new RlError(`the policy of run '${run}' is behind no endpoint`, {
         code: 'cli.usage',

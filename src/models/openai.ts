@@ -5,24 +5,7 @@ import { type Fault, type FaultKind, faultOf, fetchReadably } from './openai/fau
 import { createLimit, deadline, pause } from './openai/limit.ts'
 import { fromWire, OPTIONAL_FIELDS, toWire } from './openai/wire.ts'
 import type { GenerateRequest, Generation, LanguageModel } from './port.ts'
-
-export type EndpointOptions = {
-  /** The name that the endpoint knows. */
-  readonly model: string
-  /** Null for the one of the `openai` package. */
-  readonly baseUrl: string | null
-  /** Environment variable with the key. */
-  readonly apiKeyEnv: string
-  /** Calls at a time; more wait. */
-  readonly concurrency: number
-  /** Limit of one call, from sending it to the last byte. */
-  readonly callMs: number
-  /** Limit of one generation with all its retries and waits. */
-  readonly budgetMs: number
-  /** Per million tokens, in whatever currency; null where unknown. */
-  readonly promptPrice: number | null
-  readonly completionPrice: number | null
-}
+import type { ModelOptions, PromptedModel } from './provider.ts'
 
 /** What an endpoint was used for since it was opened. */
 export type EndpointUse = {
@@ -40,7 +23,7 @@ export type EndpointUse = {
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>
 }
 
-export type EndpointModel = LanguageModel & { readonly use: () => EndpointUse }
+export type EndpointModel = LanguageModel & PromptedModel & { readonly use: () => EndpointUse }
 
 /**
  * Opens an endpoint; nothing is sent yet. `generate` tries again after passing faults (408, 409, 429, 5xx, lost connections,
@@ -48,7 +31,7 @@ export type EndpointModel = LanguageModel & { readonly use: () => EndpointUse }
  * @throws RlError `config.missing-key` without a key for the default endpoint. Of `generate`: `model.aborted`; `model.deadline` where
  * the budget ran out; `model.context` where the prompt is too long; `model.endpoint` for what no retry helps.
  */
-export function openEndpoint(options: EndpointOptions): EndpointModel {
+export function openEndpoint(options: ModelOptions): EndpointModel {
   const { model, baseUrl, apiKeyEnv, callMs, budgetMs } = options
   const key = process.env[apiKeyEnv]
   if (!key && baseUrl === null)
@@ -167,6 +150,8 @@ export function openEndpoint(options: EndpointOptions): EndpointModel {
     return (used.promptTokens * (promptPrice ?? 0) + used.completionTokens * (completionPrice ?? 0)) / 1e6
   }
 
+  const use = (): EndpointUse => ({ ...used, cost: cost(), faults: { ...faults } })
+
   return {
     describe: () => ({
       name: model,
@@ -191,7 +176,12 @@ export function openEndpoint(options: EndpointOptions): EndpointModel {
     async score() {
       throw fail('model.unsupported', 'an endpoint gives no log-probs of given tokens')
     },
-    use: () => ({ ...used, cost: cost(), faults: { ...faults } }),
+    use,
+    counts() {
+      const { cost, faults, ...counts } = use()
+      const named = Object.entries(faults).map(([kind, count]) => [`fault ${kind}`, count])
+      return { ...counts, ...(cost === null ? {} : { cost }), ...Object.fromEntries(named) }
+    },
     async close() {},
   }
 }

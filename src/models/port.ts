@@ -138,7 +138,7 @@ export type UpdateMetrics = {
 export type ModelDescription = {
   /** What the user named: a folder, a preset, or the endpoint's model name. */
   readonly name: string
-  readonly provider: 'local' | 'openai' | 'simulated'
+  readonly provider: string
   readonly contextTokens: number
   readonly parameters: number | null
   /** For a local model: the tensor backend and why it was chosen. */

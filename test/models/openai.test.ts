@@ -7,8 +7,9 @@ import { presetConfig } from '../../src/models/local/presets.ts'
 import { type ModelServer, startModelServer } from '../../src/models/local/server.ts'
 import { createTokenizer } from '../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../src/models/local/word-tokenizer.ts'
-import { type EndpointModel, type EndpointOptions, openEndpoint } from '../../src/models/openai.ts'
+import { type EndpointModel, openEndpoint } from '../../src/models/openai.ts'
 import type { GenerateRequest, Generation } from '../../src/models/port.ts'
+import type { ModelOptions } from '../../src/models/provider.ts'
 import { type FaultProxy, type Spoil, startFaultProxy } from '../support/fault-proxy.ts'
 
 const files = trainWordTokenizer({ words: ['go to the cabinet', 'open fridge', 'look around'] })
@@ -34,7 +35,7 @@ test.after(async () => {
   await model.close()
 })
 
-function open(changes: Partial<EndpointOptions> = {}): EndpointModel {
+function open(changes: Partial<ModelOptions> = {}): EndpointModel {
   return openEndpoint({
     model: 'tiny',
     baseUrl: server.url,
@@ -77,7 +78,7 @@ async function errorOf(promise: Promise<unknown>): Promise<RlError> {
 async function through(
   spoil: (index: number, body: string) => Spoil | null,
   use: (endpoint: EndpointModel, proxy: FaultProxy) => Promise<void>,
-  changes: Partial<EndpointOptions> = {},
+  changes: Partial<ModelOptions> = {},
 ): Promise<void> {
   const proxy = await startFaultProxy(server.url, spoil)
   try {

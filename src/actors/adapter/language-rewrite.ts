@@ -9,7 +9,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import { seedOf } from '../../random.ts'
 import { testRates } from '../coding/test-rates.ts'
 import type { RewriteTask } from '../decider/jobs.ts'
-import { createTally, endpointCounters, endpointOf } from '../learner/endpoint.ts'
+import { createTally, endpointOf } from '../learner/endpoint.ts'
 import { type PromptFile, readPrompt } from '../learner/prompts.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
 import { failureRequest, readSummary } from './failures.ts'
@@ -24,18 +24,13 @@ export type LanguageRewriter = {
 }
 
 /** Errors: `setting.lacks` where the setting has no way to take a language model's answer. */
-export function openLanguageRewriter(
+export async function openLanguageRewriter(
   config: Config,
   { setting, environment }: OpenSetting,
   log: LogClient,
-): LanguageRewriter {
+): Promise<LanguageRewriter> {
   const { adaptation, run } = config
   const language = languageOf(setting)
-  if (adaptation.provider !== 'openai')
-    throw new RlError(`adaptation.provider ${adaptation.provider} cannot rewrite tasks`, {
-      code: 'config.invalid',
-      hint: 'use provider openai, or rewriter symbolic',
-    })
   const { temperature, maxTokens, low, high } = adaptation
   const prompts = {
     failure: language.prompts.failure === null ? null : readPrompt(language.prompts.failure),
@@ -44,7 +39,7 @@ export function openLanguageRewriter(
   const judgedByTests = setting.judging?.by === 'tests'
   // Two questions in a row: what went wrong, and what to ask instead.
   const questions = prompts.failure ? 2 : 1
-  const model = endpointOf(adaptation, config, run.deadlines.rewriteSeconds / questions)
+  const model = await endpointOf(adaptation, config, run.deadlines.rewriteSeconds / questions)
   const tasks = openTaskBook(log)
   const counts = createTally()
 
@@ -141,7 +136,7 @@ export function openLanguageRewriter(
 
   return {
     rewrite,
-    counters: () => ({ ...endpointCounters(model.use()), ...counts.counts() }),
+    counters: () => ({ ...model.counts?.(), ...counts.counts() }),
   }
 }
 

@@ -8,10 +8,11 @@ import type { Worker } from '../runtime/worker.ts'
 import { openLanguageRewriter } from './language-rewrite.ts'
 import { rewriteTask } from './rewrite.ts'
 
-export function adapterWorker(config: Config, opened: OpenSetting, log: LogClient): Worker {
+export async function adapterWorker(config: Config, opened: OpenSetting, log: LogClient): Promise<Worker> {
   const { enabled, rewriter, low, high } = config.adaptation
   const tasks = openTaskBook(log)
-  const language = enabled && rewriter === 'language-model' ? openLanguageRewriter(config, opened, log) : null
+  const language =
+    enabled && rewriter === 'language-model' ? await openLanguageRewriter(config, opened, log) : null
   return {
     shared: new Set(['rewrite']),
     concurrency: 4,

@@ -6,7 +6,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
-import { createTally, endpointCounters, endpointOf, tryOut } from '../learner/endpoint.ts'
+import { createTally, endpointOf, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
 import { codingOf } from './coding-of.ts'
@@ -16,10 +16,14 @@ import { unitTestJudge, type WriteTests } from './unit-tests.ts'
 /** Tasks that are judged at a time; the endpoint's own bound is that of its calls. */
 const JOBS_AT_A_TIME = 16
 
-export function openEndpointTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+export async function openEndpointTestWriter(
+  config: Config,
+  opened: OpenSetting,
+  log: LogClient,
+): Promise<OpenedWorker> {
   const { rewardModel, run } = config
   const coding = codingOf(opened, 'judging')
-  const model = endpointOf(rewardModel, config, run.deadlines.scoringSeconds)
+  const model = await endpointOf(rewardModel, config, run.deadlines.scoringSeconds)
   const prompt = readPrompt('coding-test')
   const { temperature, topP, maxTokens } = rewardModel
   const invalid = createTally()
@@ -56,7 +60,7 @@ export function openEndpointTestWriter(config: Config, opened: OpenSetting, log:
         if (kind === 'cold-start') return firstVersion()
         return kind === 'judge' ? judge(input as Judge, signal) : train(input as Train)
       },
-      counters: () => ({ ...endpointCounters(model.use()), ...invalid.counts() }),
+      counters: () => ({ ...model.counts?.(), ...invalid.counts() }),
       close: () => model.close(),
     },
   }

@@ -10,10 +10,9 @@ import { ROLES } from '../../events/envelope.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
 import { startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
-import { userRulesOf } from '../../learning/registry.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
 import { projectionsOf } from '../../projections/registry.ts'
-import { loadUserParts } from '../../user-parts.ts'
+import { loadAllUserParts, loadUserParts } from '../../user-parts.ts'
 import { startActor } from '../runtime/actor.ts'
 import { ROLLOUT_WORK } from '../runtime/work.ts'
 import type { StartOptions } from '../start-options.ts'
@@ -43,7 +42,9 @@ export async function startHead(options: StartOptions): Promise<number> {
   const { first, config } = resumed
     ? resumedConfigs(runFolder(options.run ?? ''), options)
     : await newConfig(options)
-  for (const named of [first, config]) await loadUserParts(named)
+  await loadUserParts(first)
+  const own = await loadAllUserParts(config)
+  const madeBy: MadeBy = { codeVersion: codeVersion(), ...(own.length > 0 ? { rules: [...own] } : {}) }
   const run = options.run ?? (options.dryRun ? newRunId() : claimedRunId())
   const folder = runFolder(run)
   if (options.dryRun) return dryRun(run, config, options)
@@ -68,8 +69,8 @@ export async function startHead(options: StartOptions): Promise<number> {
   })
   try {
     for (const line of elsewhereLines(options, folder, core)) display.say(line)
-    if (resumed) for (const line of changeLines(core.log, config)) display.say(line)
-    const [begun] = core.service.append([firstEvent(config, resumed)])
+    if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
+    const [begun] = core.service.append([firstEvent(config, madeBy, resumed)])
     const over = runOver(begun.position)
     const view = await subscribe({ bus: core.bus, run }, (event) => {
       display.see(event)
@@ -165,8 +166,7 @@ function resumedConfigs(folder: RunFolder, { set, run }: StartOptions): Configs 
   }
 }
 
-function firstEvent(config: Config, resumed: boolean): NewEvent {
-  const made = madeBy(config)
+function firstEvent(config: Config, made: MadeBy, resumed: boolean): NewEvent {
   if (resumed) return { type: 'RunResumed', data: { reason: 'the head was started again', ...made } }
   return {
     type: 'RunStarted',
@@ -180,18 +180,14 @@ function firstEvent(config: Config, resumed: boolean): NewEvent {
   }
 }
 
-/** What decides in a run from here on: the code, and the user's rules. */
-function madeBy(config: Config): Pick<EventData<'RunStarted'>, 'codeVersion' | 'rules'> {
-  const rules = userRulesOf(config)
-  return { codeVersion: codeVersion(), ...(rules.length > 0 ? { rules } : {}) }
-}
+/** What decides and answers in a run from here on: the code, and what is the user's own. */
+type MadeBy = Pick<EventData<'RunStarted'>, 'codeVersion' | 'rules'>
 
 /** Told where a run goes on under other code or rules than those that it was last decided by. */
-function changeLines(log: LogReader, config: Config): string[] {
+function changeLines(log: LogReader, now: MadeBy): string[] {
   const before = [...log.events({ types: ['RunStarted', 'RunResumed'] })]
     .flatMap(({ type, data }) => (type === 'RunStarted' || type === 'RunResumed' ? [data] : []))
     .findLast(({ codeVersion }) => codeVersion !== undefined)
-  const now = madeBy(config)
   if (before === undefined) return []
   const check = `npm run -s rl -- replay ${log.run} tells whether its decisions are the same`
   return [
@@ -200,7 +196,7 @@ function changeLines(log: LogReader, config: Config): string[] {
       : [`  code         ${now.codeVersion}; before it was ${before.codeVersion}: ${check}`]),
     ...(JSON.stringify(before.rules) === JSON.stringify(now.rules)
       ? []
-      : [`  rules        the module of learning.module has changed: ${check}`]),
+      : [`  rules        a module of yours has changed: ${check}`]),
   ]
 }
 

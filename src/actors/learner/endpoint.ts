@@ -1,31 +1,39 @@
-/** Language models behind an endpoint as the roles use them: opened from a section of the config, tried once, counted. */
+/** Language models that answer prompts, as the roles use them: opened from a section of the config, tried once, counted. */
 import type { Config } from '../../config.ts'
-import { type EndpointModel, type EndpointUse, openEndpoint } from '../../models/openai.ts'
+import { RlError } from '../../errors.ts'
+import type { ModelOptions, PromptedModel } from '../../models/provider.ts'
+import { providerOf } from '../../models/registry.ts'
 
-type Section = Pick<
-  Config['policy'],
-  'model' | 'baseUrl' | 'apiKeyEnv' | 'concurrency' | 'promptPrice' | 'completionPrice'
->
+type Section = Omit<ModelOptions, 'callMs' | 'budgetMs'> & { readonly provider: string }
 
 /** Of a deadline, so that an answer (or why there is none) still reaches the one who waits. */
 const SHARE_OF_DEADLINE = 0.95
 
-/** @param budgetSeconds how long the asker waits for one generation, retries included */
-export function endpointOf(
-  { model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice }: Section,
-  { run }: Config,
+/**
+ * @param budgetSeconds how long the asker waits for one generation, retries included
+ * @throws RlError `config.invalid` where the section's provider answers no prompts
+ */
+export async function endpointOf(
+  { provider, model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice }: Section,
+  config: Config,
   budgetSeconds: number,
-): EndpointModel {
+): Promise<PromptedModel> {
+  const found = providerOf({ provider }, config)
   const budgetMs = budgetSeconds * 1000 * SHARE_OF_DEADLINE
-  return openEndpoint({
+  const opened = await found.open?.({
     ...{ model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice },
-    callMs: Math.min(run.deadlines.llmCallSeconds * 1000, budgetMs),
+    callMs: Math.min(config.run.deadlines.llmCallSeconds * 1000, budgetMs),
     budgetMs,
+  })
+  if (opened) return opened
+  throw new RlError(`the provider '${provider}' answers no prompts`, {
+    code: 'config.invalid',
+    hint: 'use provider openai, or one of yours (models.module)',
   })
 }
 
 /** One short call: a wrong name, key or address is told before anything depends on it. */
-export async function tryOut(model: EndpointModel): Promise<void> {
+export async function tryOut(model: PromptedModel): Promise<void> {
   await model.generate([
     {
       prompt: { messages: [{ role: 'user', content: 'Say ok.' }] },
@@ -34,12 +42,6 @@ export async function tryOut(model: EndpointModel): Promise<void> {
       seed: [0, 0],
     },
   ])
-}
-
-/** The counts for `rl status`: faults by kind, tokens, cost. */
-export function endpointCounters({ faults, cost, ...use }: EndpointUse): Record<string, number> {
-  const named = Object.entries(faults).map(([kind, count]) => [`fault ${kind}`, count])
-  return { ...use, ...(cost === null ? {} : { cost }), ...Object.fromEntries(named) }
 }
 
 /** Counts by name, for answers that no rule could read. */

@@ -22,9 +22,13 @@ import { openServedPolicy } from './served-policy.ts'
 /** For settings without prompts of their own. */
 const PROMPTS = { numbered: 'policy', free: 'policy-free' } as const
 
-export function openEndpointPolicy(config: Config, { setting }: OpenSetting, log: LogClient): OpenedWorker {
+export async function openEndpointPolicy(
+  config: Config,
+  { setting }: OpenSetting,
+  log: LogClient,
+): Promise<OpenedWorker> {
   const { policy } = config
-  const served = openServedPolicy(config, log)
+  const served = await openServedPolicy(config, log)
   // Settings that only agents outside play have no acting, and nobody asks.
   let acting: Acting | undefined
   const invalid = createTally()

@@ -2,9 +2,11 @@
  * Training by somebody else: the policy's worker makes the batch and tells it, then waits until the log holds the new version.
  * Where nobody answers in time the run goes on with the version that it has.
  */
+
 import type { Config } from '../../config.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { providerOf } from '../../models/registry.ts'
 import type { Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { withReference } from '../learner/kl-reference.ts'
@@ -60,7 +62,7 @@ async function trainOutside(
   if (batch.samples.length === 0) return unchanged('no step has an advantage')
 
   const { policy, run } = config
-  const local = policy.provider === 'local'
+  const local = providerOf(policy, config).trains
   const samples = local
     ? await withReference(batch.samples, policy.training.klReference, {
         log,

@@ -1,48 +1,48 @@
 /** The endpoint of the policy, or the endpoints: each version that was published has servers and a name of its own. */
 import type { Config } from '../../config.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import type { EndpointModel } from '../../models/openai.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
-import { endpointCounters, endpointOf } from '../learner/endpoint.ts'
+import type { PromptedModel } from '../../models/provider.ts'
+import { endpointOf } from '../learner/endpoint.ts'
 import { startPublisher } from './publisher.ts'
 
 export type ServedPolicy = {
   /** As the config names it. */
-  readonly first: EndpointModel
+  readonly first: PromptedModel
   readonly generate: (
     policyVersion: number,
     requests: readonly GenerateRequest[],
     signal: AbortSignal,
   ) => Promise<Generation[]>
-  readonly counters: () => Record<string, number>
+  readonly counters: () => Readonly<Record<string, number>>
   readonly close: () => Promise<void>
 }
 
-export function openServedPolicy(config: Config, log: LogClient): ServedPolicy {
+export async function openServedPolicy(config: Config, log: LogClient): Promise<ServedPolicy> {
   const { policy, run } = config
   const budget = run.deadlines.stepSeconds
-  const first = endpointOf(policy, config, budget)
+  const first = await endpointOf(policy, config, budget)
   if (policy.publish.as === 'none')
     return {
       first,
       generate: (_, requests, signal) => first.generate(requests, signal),
-      counters: () => endpointCounters(first.use()),
+      counters: () => first.counts?.() ?? {},
       close: () => first.close(),
     }
 
   const publisher = startPublisher(config, log)
   // Told to whoever asks for a model; until then nobody waits for it.
   publisher.catch(() => {})
-  const models = new Map<string, EndpointModel>()
+  const models = new Map<string, PromptedModel>()
 
-  async function modelOf(version: number): Promise<EndpointModel> {
+  async function modelOf(version: number): Promise<PromptedModel> {
     const { targets } = await publisher
     await targets.settled(version, policy.publish.ackSeconds * 1000)
     const target = targets.targetOf(version)
     const name = `${target.baseUrl} ${target.model}`
     const known = models.get(name)
     if (known) return known
-    const opened = endpointOf({ ...policy, ...target }, config, budget)
+    const opened = await endpointOf({ ...policy, ...target }, config, budget)
     models.set(name, opened)
     return opened
   }
@@ -56,7 +56,7 @@ export function openServedPolicy(config: Config, log: LogClient): ServedPolicy {
     counters() {
       const sums: Record<string, number> = {}
       for (const model of [first, ...models.values()])
-        for (const [name, count] of Object.entries(endpointCounters(model.use())))
+        for (const [name, count] of Object.entries(model.counts?.() ?? {}))
           sums[name] = (sums[name] ?? 0) + count
       return sums
     },

@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { providerOf } from '../../models/registry.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
 
 /** Only what the provider needs is loaded: a policy behind an endpoint holds no tensors. */
@@ -11,18 +12,19 @@ export async function openPolicyWorker(
   opened: OpenSetting,
   log: LogClient,
 ): Promise<OpenedWorker> {
-  const { provider, acting } = config.policy
+  const { provider: name, acting } = config.policy
+  const provider = providerOf(config.policy, config)
   const writes = opened.setting.acting?.kind === 'programs'
-  if (provider === 'simulated' && writes)
+  if (provider.simulated && writes)
     return (await import('../coding/scripted-policy.ts')).openScriptedPolicy(config, opened, log)
-  if (provider === 'local' && acting === (writes ? 'free' : 'choices'))
+  if (provider.trains && acting === (writes ? 'free' : 'choices'))
     return (await import('./local-worker.ts')).openLocalPolicy(config, opened, log)
-  if (provider === 'openai' && acting !== 'choices')
+  if (provider.open && acting !== 'choices')
     return (await import('./endpoint-worker.ts')).openEndpointPolicy(config, opened, log)
-  throw new RlError(`policy.provider ${provider} with acting ${acting} is not available`, {
+  throw new RlError(`policy.provider ${name} with acting ${acting} is not available`, {
     code: 'config.invalid',
     hint: writes
-      ? 'use provider local, openai or simulated with acting free'
-      : 'use provider local with acting choices, or openai with acting numbered or free',
+      ? 'use provider local, openai, simulated or one of yours with acting free'
+      : 'use provider local with acting choices, or openai or one of yours with acting numbered or free',
   })
 }

@@ -8,7 +8,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import type { GenerateRequest } from '../../models/port.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
-import { createTally, endpointCounters, endpointOf, tryOut } from '../learner/endpoint.ts'
+import { createTally, endpointOf, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
@@ -22,11 +22,15 @@ const JOBS_AT_A_TIME = 64
 /** For settings without a prompt of their own. */
 const PROMPT = 'judge'
 
-export function openEndpointJudge(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+export async function openEndpointJudge(
+  config: Config,
+  opened: OpenSetting,
+  log: LogClient,
+): Promise<OpenedWorker> {
   const { rewardModel, run, policy } = config
   const { setting } = opened
   const part = partOf(setting, 'judging', 'a judge behind an endpoint')
-  const model = endpointOf(rewardModel, config, run.deadlines.scoringSeconds)
+  const model = await endpointOf(rewardModel, config, run.deadlines.scoringSeconds)
   const prompt = readPrompt(part.prompt ?? PROMPT)
   const { samples, temperature, topP, maxTokens } = rewardModel
   const judging: PromptedJudging = {
@@ -130,7 +134,7 @@ export function openEndpointJudge(config: Config, opened: OpenSetting, log: LogC
         if (kind === 'cold-start') return firstVersion()
         return kind === 'judge' ? judge(input as Judge, signal) : train(input as Train)
       },
-      counters: () => ({ ...endpointCounters(model.use()), ...invalid.counts() }),
+      counters: () => ({ ...model.counts?.(), ...invalid.counts() }),
       close: () => model.close(),
     },
   }

@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { providerOf } from '../../models/registry.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
 
 /** Only what the provider needs is loaded: a judge behind an endpoint holds no tensors. */
@@ -11,17 +12,18 @@ export async function openRewardModelWorker(
   opened: OpenSetting,
   log: LogClient,
 ): Promise<OpenedWorker> {
-  const { mode, provider } = config.rewardModel
+  const { mode, provider: name } = config.rewardModel
+  const provider = providerOf(config.rewardModel, config)
   const judging = mode === 'off' ? null : partOf(opened.setting, 'judging', `rewardModel.mode ${mode}`)
   if (judging?.by === 'tests') return openTestWriter(config, opened, log)
-  if (mode !== 'off' && provider === 'openai')
+  if (mode !== 'off' && provider.open)
     return (await import('./endpoint-worker.ts')).openEndpointJudge(config, opened, log)
-  if (mode !== 'off' && provider !== 'local')
-    throw new RlError(`rewardModel.provider ${provider} is not available`, {
+  if (mode !== 'off' && !provider.trains)
+    throw new RlError(`rewardModel.provider ${name} is not available`, {
       code: 'config.invalid',
-      hint: 'use provider local or openai, or mode off',
+      hint: 'use provider local, openai or one of yours, or mode off',
     })
-  if (mode !== 'off' && config.policy.provider !== 'local')
+  if (mode !== 'off' && !providerOf(config.policy, config).trains)
     throw new RlError('a local reward model starts from the weights of a local policy', {
       code: 'config.invalid',
       hint: 'use rewardModel.provider openai, or mode off',
@@ -31,12 +33,10 @@ export async function openRewardModelWorker(
 
 /** The reward model writes unit tests. */
 async function openTestWriter(config: Config, opened: OpenSetting, log: LogClient): Promise<OpenedWorker> {
-  switch (config.rewardModel.provider) {
-    case 'simulated':
-      return (await import('../coding/scripted-test-writer.ts')).openScriptedTestWriter(config, opened, log)
-    case 'openai':
-      return (await import('../coding/endpoint-test-writer.ts')).openEndpointTestWriter(config, opened, log)
-    case 'local':
-      return (await import('../coding/local-test-writer.ts')).openLocalTestWriter(config, opened, log)
-  }
+  const provider = providerOf(config.rewardModel, config)
+  if (provider.simulated)
+    return (await import('../coding/scripted-test-writer.ts')).openScriptedTestWriter(config, opened, log)
+  if (provider.open)
+    return (await import('../coding/endpoint-test-writer.ts')).openEndpointTestWriter(config, opened, log)
+  return (await import('../coding/local-test-writer.ts')).openLocalTestWriter(config, opened, log)
 }

@@ -2,65 +2,44 @@
 import { createServer } from 'node:net'
 import { explain, RlError } from '../../errors.ts'
 import { createExecutor, DEFAULT_LIMITS, type Executor, type Provider, type RunResult } from './executor.ts'
-import { createBwrapProvider } from './providers/bwrap.ts'
-import { createContainerProvider } from './providers/container.ts'
-import { createProcessProvider } from './providers/process.ts'
-import { createPyodideProvider } from './providers/pyodide.ts'
-import { createSandboxFusionProvider } from './providers/sandbox-fusion.ts'
+import { SANDBOXES, type SandboxOptions } from './providers/registry.ts'
 import { createResultCache } from './result-cache.ts'
 
-export type ProviderName = Provider['name']
-
-export const PROVIDER_NAMES = [
-  'bwrap',
-  'pyodide',
-  'sandbox-fusion',
-  'gvisor',
-  'podman',
-  'docker',
-  'process',
-] as const satisfies readonly ProviderName[]
-
-export type ChooseOptions = {
-  /** `auto` takes bwrap where it passes its self-test, else pyodide. */
-  readonly provider?: ProviderName | 'auto'
-  /** Programs at once. */
-  readonly concurrency?: number
-  /** Of a SandboxFusion server, for `sandbox-fusion`. */
-  readonly url?: string
-  /** The environment variable that holds its key. */
-  readonly apiKeyEnv?: string
-  /** For podman and docker; it must be there already. */
-  readonly image?: string
-  /** The Python interpreter of bwrap. */
-  readonly python?: string
-  /** Folders with modules that programs may import, for bwrap. */
-  readonly packages?: readonly string[]
-  /** `process` runs programs with all the rights of this user: it must be allowed in so many words. */
-  readonly allowUnsafe?: boolean
+export type ChooseOptions = SandboxOptions & {
+  /** A name; `auto` takes bwrap where it passes its self-test, else pyodide. */
+  readonly provider?: string
+  /** The module that has it where it is a user's. */
+  readonly module?: string | null
   /** Results are kept here across runs. */
   readonly cacheFolder?: string
-  /** Where warnings go; default standard error. */
-  readonly warn?: (line: string) => void
 }
 
 export type ChosenExecutor = {
   readonly executor: Executor
-  readonly name: ProviderName
+  readonly name: string
   /** Why this one. */
   readonly reason: string
-  readonly passedOver: readonly { readonly name: ProviderName; readonly reason: string }[]
+  readonly passedOver: readonly { readonly name: string; readonly reason: string }[]
 }
 
 /** Chooses, tests and starts an executor; the caller closes it. Throws where none that is allowed works. */
 export async function chooseExecutor(options: ChooseOptions = {}): Promise<ChosenExecutor> {
-  const { provider: wanted = 'auto', cacheFolder } = options
-  const names: readonly ProviderName[] = wanted === 'auto' ? ['bwrap', 'pyodide'] : [wanted]
-  const passedOver: { name: ProviderName; reason: string }[] = []
+  const { provider: wanted = 'auto', module = null, cacheFolder } = options
+  await SANDBOXES.load(module)
+  const names: readonly string[] = wanted === 'auto' ? ['bwrap', 'pyodide'] : [wanted]
+  const passedOver: { name: string; reason: string }[] = []
   for (const name of names) {
     let provider: Provider | null = null
     try {
-      provider = await open(name, options)
+      const found = SANDBOXES.find(name, module)
+      if (!found)
+        throw new RlError(`there is no sandbox provider '${name}'`, {
+          code: 'coding.no-provider',
+          hint: `there are ${SANDBOXES.all(module)
+            .map((one) => one.name)
+            .join(', ')}`,
+        })
+      provider = await found.open(options)
       await selfTest(provider)
       const reason = `${wanted === 'auto' ? 'passed its self-test' : 'was asked for and passed its self-test'} (${provider.detail})`
       const executor = createExecutor({ provider, cache: createResultCache({ folder: cacheFolder }) })
@@ -76,42 +55,6 @@ export async function chooseExecutor(options: ChooseOptions = {}): Promise<Chose
     code: 'coding.no-executor',
     hint: 'install bubblewrap and python3, or name a SandboxFusion server',
   })
-}
-
-async function open(
-  name: ProviderName,
-  { concurrency, url, apiKeyEnv, image, python, packages, allowUnsafe, warn }: ChooseOptions,
-): Promise<Provider> {
-  switch (name) {
-    case 'bwrap':
-      return createBwrapProvider({ concurrency, python, packages })
-    case 'pyodide':
-      return createPyodideProvider({ concurrency })
-    case 'sandbox-fusion':
-      if (url === undefined)
-        throw new RlError('sandbox-fusion needs the URL of its server', {
-          code: 'coding.no-url',
-          hint: 'add --url http://HOST:PORT',
-        })
-      return createSandboxFusionProvider({ url, key: keyOf(apiKeyEnv), concurrency })
-    case 'gvisor':
-    case 'podman':
-    case 'docker':
-      return createContainerProvider({ engine: name, image, concurrency })
-    case 'process':
-      return createProcessProvider({ concurrency, allowUnsafe, warn })
-  }
-}
-
-function keyOf(variable: string | undefined): string | undefined {
-  if (variable === undefined) return undefined
-  const key = process.env[variable]
-  if (key === undefined)
-    throw new RlError(`the environment variable ${variable} is not set`, {
-      code: 'coding.no-key',
-      hint: 'environment.sandbox.apiKeyEnv names the variable that holds the key of the sandbox server',
-    })
-  return key
 }
 
 /** Whether the provider promises that programs cannot reach this machine. SandboxFusion's is another's to keep. */

@@ -1,6 +1,6 @@
 /** `rl coding ...`: how each command is called; what it does is loaded when it runs. */
 import { defineCommand } from '../command.ts'
-import { PROVIDER_NAMES } from './choose.ts'
+import { SANDBOXES } from './providers/registry.ts'
 
 const SHARED = {
   provider: { type: 'string', default: 'auto' },
@@ -15,7 +15,9 @@ const DATA = {
 } as const
 
 const SHARED_HELP = `
-  --provider NAME    auto (default), ${PROVIDER_NAMES.join(', ')}
+  --provider NAME    auto (default), ${SANDBOXES.all(null)
+    .map(({ name }) => name)
+    .join(', ')}
   --url URL          the SandboxFusion server
   --allow-unsafe     needed for --provider process, which does not isolate
   --concurrency N    programs at once (default the number of cores)

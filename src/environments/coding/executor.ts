@@ -43,7 +43,7 @@ export type TestResult = RunResult & { readonly program: number; readonly test: 
 
 /** One way to run programs. `run` reports each test as it ends; a test that it cannot report is a sandbox error. */
 export interface Provider {
-  readonly name: 'bwrap' | 'pyodide' | 'sandbox-fusion' | 'gvisor' | 'podman' | 'docker' | 'process'
+  readonly name: string
   /** What else a person should know: the interpreter, which limits hold. */
   readonly detail: string
   /** Changes when the same program may give other results: a part of the cache's key. */

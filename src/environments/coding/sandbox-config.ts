@@ -1,6 +1,6 @@
 /** The keys of the section `environment` that only this setting has. */
 import type { z } from 'zod'
-import { type ChooseOptions, PROVIDER_NAMES } from './choose.ts'
+import type { ChooseOptions } from './choose.ts'
 import type { Limits } from './executor.ts'
 
 /** A limit that is null is the problem's own, or the default. */
@@ -24,9 +24,18 @@ export function codingKeys(zod: typeof z) {
     sandbox: zod
       .strictObject({
         provider: zod
-          .enum(['auto', ...PROVIDER_NAMES.filter((name) => name !== 'process')])
+          .string()
+          .min(1)
           .default('auto')
-          .describe('What runs programs. `auto`: bwrap where it passes its self-test, else pyodide.'),
+          .describe(
+            'What runs programs: bwrap, pyodide, sandbox-fusion, gvisor, podman, docker, or one of `module`. `auto`: bwrap where it passes its self-test, else pyodide.',
+          ),
+        module: zod
+          .string()
+          .min(1)
+          .nullable()
+          .default(null)
+          .describe('Path or package of a module with sandbox providers of your own.'),
         url: zod.string().nullable().default(null).describe('Address of a SandboxFusion server.'),
         apiKeyEnv: zod
           .string()
@@ -64,9 +73,10 @@ export function codingKeys(zod: typeof z) {
 export type CodingKeys = z.infer<z.ZodObject<ReturnType<typeof codingKeys>>>
 
 export function chooseOptions({ sandbox }: CodingKeys): ChooseOptions {
-  const { provider, url, apiKeyEnv, image, python, packages, concurrency, cache } = sandbox
+  const { provider, module, url, apiKeyEnv, image, python, packages, concurrency, cache } = sandbox
   return {
     provider,
+    module,
     packages,
     url: url ?? undefined,
     apiKeyEnv: apiKeyEnv ?? undefined,

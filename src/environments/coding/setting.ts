@@ -1,9 +1,11 @@
 /** Programs against tests as a setting. What runs them is loaded by who opens it. */
+import { RlError } from '../../errors.ts'
 import { defineSetting } from '../setting.ts'
 import { generatedCounts } from '../source.ts'
 import { commands } from './commands.ts'
 import type { CodingEnvironment, CodingEpisode } from './environment.ts'
-import { chooseOptions, codingKeys, limitsIn } from './sandbox-config.ts'
+import { SANDBOXES, wrongSandbox } from './providers/registry.ts'
+import { type CodingKeys, chooseOptions, codingKeys, limitsIn } from './sandbox-config.ts'
 
 /** Highest level of generated problems. */
 const LEVELS = { easy: 2, medium: 4, hard: 9 } as const
@@ -14,7 +16,11 @@ export const setting = defineSetting<CodingEnvironment, ReturnType<typeof coding
   name: 'coding',
   summary: 'Python programs and unit tests, run against one another in a sandbox',
   config: codingKeys,
-  check({ rewardModel, learning }, refuse) {
+  check({ environment, rewardModel, learning }, refuse) {
+    // The providers of a user's module are checked when it is loaded.
+    const { sandbox } = environment as unknown as CodingKeys
+    const wrong = sandbox.module === null ? wrongSandbox(sandbox) : null
+    if (wrong) refuse('environment.sandbox.provider', wrong.message, wrong.hint)
     if (rewardModel.mode !== 'off' && rewardModel.judging !== 'group')
       refuse(
         'rewardModel.judging',
@@ -37,6 +43,18 @@ export const setting = defineSetting<CodingEnvironment, ReturnType<typeof coding
     })
   },
   runtime: (environment) => environment.runtime(),
+  async userParts({ sandbox }) {
+    const { provider, module } = sandbox
+    await SANDBOXES.load(module)
+    const wrong = wrongSandbox(sandbox)
+    if (wrong)
+      throw new RlError(`environment.sandbox.provider: ${wrong.message}`, {
+        code: 'provider.unknown',
+        hint: wrong.hint,
+      })
+    const part = SANDBOXES.userPart(provider, module)
+    return part ? [part] : []
+  },
   commands,
   doctor: async () => (await import('./doctor.ts')).sandboxFinding(),
   acting: {

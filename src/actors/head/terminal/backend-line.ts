@@ -1,13 +1,14 @@
 import { ensureOpenBlas } from '../../../broker/find.ts'
 import type { Config } from '../../../config.ts'
 import { probeBackend } from '../../../models/local/backend/probe.ts'
+import { providerOf } from '../../../models/registry.ts'
 import { installHint } from '../../../platform/programs.ts'
 
 /** What the plan says of the tensor backend; null where no model runs here. Gets OpenBLAS into the cache where it can be had. */
 export async function backendLine(config: Config, say: (line: string) => void): Promise<string | null> {
   const { policy, rewardModel, backend } = config
-  const judged = rewardModel.mode !== 'off' && rewardModel.provider === 'local'
-  if (policy.provider !== 'local' && !judged) return null
+  const judged = rewardModel.mode !== 'off' && providerOf(rewardModel, config).trains
+  if (!providerOf(policy, config).trains && !judged) return null
   const blas = await ensureOpenBlas({ onStep: say })
   const chosen = await probeBackend(backend)
   if (blas !== null || !chosen.startsWith('wasm ')) return chosen

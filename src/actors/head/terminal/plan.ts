@@ -82,5 +82,5 @@ function modelText({
   model,
   baseUrl,
 }: Pick<Config['policy'], 'provider' | 'model' | 'baseUrl'>): string {
-  return provider === 'openai' ? `${model} at ${baseUrl ?? 'the default endpoint'}` : `${provider} ${model}`
+  return `${provider} ${model}${baseUrl === null ? '' : ` at ${baseUrl}`}`
 }

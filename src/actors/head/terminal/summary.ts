@@ -6,6 +6,7 @@ import { settingOf } from '../../../environments/settings.ts'
 import type { EventData } from '../../../events/catalogue.ts'
 import { openLogReader } from '../../../events/log-reader.ts'
 import { wilson } from '../../../learning/interval.ts'
+import { providerOf } from '../../../models/registry.ts'
 import { checkpointFolder } from '../../learner/checkpoints.ts'
 
 export type Ended = {
@@ -80,9 +81,10 @@ function checkpointLines(
 }
 
 /** Whether any of it is made up: then no figure is a measurement. */
-export function isSimulated({ environment, policy, rewardModel }: Config): boolean {
-  const { simulated = false } = settingOf(environment) ?? {}
-  return simulated || [policy.provider, rewardModel.provider].includes('simulated')
+export function isSimulated(config: Config): boolean {
+  const { environment, policy, rewardModel } = config
+  const made = [settingOf(environment), providerOf(policy, config), providerOf(rewardModel, config)]
+  return made.some((part) => part?.simulated)
 }
 
 function headline(end: Ended['end'], run: string, done: number, wanted: number): string {

@@ -1,8 +1,9 @@
 /** The sandbox and the problems that commands are called with. */
 import { wholeNumber } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
-import { type ChosenExecutor, chooseExecutor, PROVIDER_NAMES } from '../choose.ts'
+import { type ChosenExecutor, chooseExecutor } from '../choose.ts'
 import { type LoadedProblems, loadProblems } from '../dataset.ts'
+import { SANDBOXES } from '../providers/registry.ts'
 
 export type SandboxValues = {
   readonly provider: string
@@ -16,11 +17,10 @@ export type DataValues = { readonly data?: readonly string[]; readonly tests?: s
 
 /** Does something with the executor that the values name, and closes it. */
 export async function withExecutor(
-  { provider: wanted, url, 'allow-unsafe': allowUnsafe, concurrency, json }: SandboxValues,
+  { provider, url, 'allow-unsafe': allowUnsafe, concurrency, json }: SandboxValues,
   action: (chosen: ChosenExecutor) => Promise<number>,
 ): Promise<number> {
-  const provider = (['auto', ...PROVIDER_NAMES] as const).find((name) => name === wanted)
-  if (provider === undefined) throw usage(`--provider is '${wanted}'`)
+  if (provider !== 'auto' && !SANDBOXES.find(provider, null)) throw usage(`--provider is '${provider}'`)
   const chosen = await chooseExecutor({
     ...{ provider, url, allowUnsafe },
     concurrency: concurrency === undefined ? undefined : wholeNumber('--concurrency', concurrency, 1),

@@ -1,0 +1,44 @@
+import type { LanguageModel } from './port.ts'
+
+/** A model that answers prompts, wherever it lives. Of its requests those with `tokens` or `choices` are for local models alone. */
+export type PromptedModel = Pick<LanguageModel, 'generate' | 'close'> & {
+  /** Tokens, faults, cost so far, for `rl status`. */
+  counts?(): Readonly<Record<string, number>>
+}
+
+/** What a section of the config says of a model (`policy`, `rewardModel`, `adaptation`), and how long its asker waits. */
+export type ModelOptions = {
+  /** The name that the provider knows. */
+  readonly model: string
+  /** Null for the provider's own. */
+  readonly baseUrl: string | null
+  /** Environment variable with the key. */
+  readonly apiKeyEnv: string
+  /** Calls at a time; more wait. */
+  readonly concurrency: number
+  /** Limit of one call, from sending it to the last byte. */
+  readonly callMs: number
+  /** Limit of one generation with all its retries and waits. */
+  readonly budgetMs: number
+  /** Per million tokens, in whatever currency; null where unknown. */
+  readonly promptPrice: number | null
+  readonly completionPrice: number | null
+}
+
+/** Where the models of a section live. Roles ask for what it can do, never for its name. */
+export interface ModelProvider {
+  readonly name: string
+  /** Raised when the same request may be answered otherwise. */
+  readonly version: number
+  /** Opens a model that answers prompts; nothing is sent yet. Absent where none does. */
+  open?(options: ModelOptions): PromptedModel | Promise<PromptedModel>
+  /** Its weights are in this process and learn. */
+  readonly trains?: true
+  /** Formulas in place of a model: no figure of it is a measurement. */
+  readonly simulated?: true
+  /** `baseUrl` speaks OpenAI's protocol: the gateway passes calls on to it, new versions are published there. */
+  readonly openAi?: true
+}
+
+/** One of a user's: it answers prompts. */
+export type PromptProvider = Pick<ModelProvider, 'name' | 'version'> & Required<Pick<ModelProvider, 'open'>>

@@ -1,0 +1,154 @@
+/** Ours and a user's providers of language models by name. A user's come from the module that `models.module` names. */
+import { z } from 'zod'
+import { RlError } from '../errors.ts'
+import { openRegistry, type UserPart } from '../registry.ts'
+import { deadline } from './openai/limit.ts'
+import type { Generation } from './port.ts'
+import type { ModelOptions, ModelProvider, PromptedModel } from './provider.ts'
+
+const OURS: readonly ModelProvider[] = [
+  { name: 'local', version: 1, trains: true },
+  {
+    name: 'openai',
+    version: 1,
+    openAi: true,
+    open: async (options) => (await import('./openai.ts')).openEndpoint(options),
+  },
+  { name: 'simulated', version: 1, simulated: true },
+]
+
+const LIST = 'modelProviders'
+
+export const MODEL_PROVIDERS = openRegistry<ModelProvider>({
+  kind: 'modelProvider',
+  noun: 'provider',
+  ours: OURS,
+  key: 'models.module',
+  list: LIST,
+  does: 'open',
+  types: 'rlanything/models',
+  guard: guarded,
+})
+
+/** Sections of a config that name a provider. */
+export const MODEL_SECTIONS = ['policy', 'rewardModel', 'adaptation'] as const
+
+export type ProviderNames = {
+  readonly models: { readonly module: string | null }
+} & { readonly [S in (typeof MODEL_SECTIONS)[number]]: { readonly provider: string } }
+
+/** Loads the module that a config names. @throws RlError `provider.unknown`, or as the `load` of a registry */
+export async function loadProviders(config: ProviderNames): Promise<void> {
+  const { module } = config.models
+  if ((await MODEL_PROVIDERS.load(module)) === 0 && module !== null)
+    throw new RlError(`models.module: ${module} exports no providers`, {
+      code: 'module.invalid',
+      hint: `export a list: ${LIST}`,
+    })
+  const { key, message, hint } = wrongProvider(config) ?? {}
+  if (message !== undefined) throw new RlError(`${key}: ${message}`, { code: 'provider.unknown', hint })
+}
+
+/** What is wrong with the providers that a config names; null where nothing is. */
+export function wrongProvider(
+  config: ProviderNames,
+): { readonly key: string; readonly message: string; readonly hint: string } | null {
+  const { module } = config.models
+  const wrong = MODEL_SECTIONS.find((section) => !MODEL_PROVIDERS.find(config[section].provider, module))
+  if (wrong === undefined) return null
+  const names = MODEL_PROVIDERS.all(module).map(({ name }) => name)
+  return {
+    key: `${wrong}.provider`,
+    message: `there is no provider '${config[wrong].provider}'`,
+    hint: `there are ${names.join(', ')}${module === null ? `; models.module can name a module with your own, exported as \`${LIST}\`` : ''}`,
+  }
+}
+
+/** The provider that a section names. A user's module must have been loaded. @throws RlError `provider.unknown` */
+export function providerOf(section: { readonly provider: string }, { models }: ProviderNames): ModelProvider {
+  const found = MODEL_PROVIDERS.find(section.provider, models.module)
+  if (found) return found
+  throw new RlError(`there is no provider '${section.provider}'`, { code: 'provider.unknown' })
+}
+
+/** The user's providers among those that a config names. */
+export function userProvidersOf(config: ProviderNames): UserPart[] {
+  const names = new Set(MODEL_SECTIONS.map((section) => config[section].provider))
+  return [...names].flatMap((name) => MODEL_PROVIDERS.userPart(name, config.models.module) ?? [])
+}
+
+const column = (type: typeof Int32Array | typeof Float32Array) => z.instanceof(type).nullable()
+const generations = z.array(
+  z.looseObject({
+    text: z.string(),
+    finish: z.enum(['stop', 'length']),
+    tokens: column(Int32Array),
+    logprobs: column(Float32Array),
+    promptTokens: column(Int32Array),
+    usage: z.looseObject({
+      promptTokens: z.int().nonnegative(),
+      cachedTokens: z.int().nonnegative(),
+      completionTokens: z.int().nonnegative(),
+    }),
+  }),
+)
+
+/** A user's provider: what its models give is checked, and no answer is waited for longer than its asker does. */
+function guarded({ name, version, open }: ModelProvider, file: string): ModelProvider {
+  const where = `${file}: ${LIST}: '${name}'`
+  return {
+    name,
+    version,
+    async open(options) {
+      const model = await open?.(options)
+      if (typeof model?.generate !== 'function')
+        throw invalid(`${where}: open() gave no function \`generate\``)
+      return boundedModel(model, options, where)
+    },
+  }
+}
+
+function boundedModel(model: PromptedModel, { budgetMs }: ModelOptions, where: string): PromptedModel {
+  return {
+    async generate(requests, signal) {
+      const limit = deadline(budgetMs, signal)
+      const over = new Promise<never>((_, reject) => {
+        const late = () =>
+          reject(
+            limit.expired()
+              ? new RlError(`${where}: no answer within ${budgetMs / 1000} s`, { code: 'model.deadline' })
+              : new RlError(`${where}: the call was cancelled`, { code: 'model.aborted' }),
+          )
+        if (limit.signal.aborted) late()
+        limit.signal.addEventListener('abort', late, { once: true })
+      })
+      try {
+        return checked(
+          await Promise.race([model.generate(requests, limit.signal), over]),
+          requests.length,
+          where,
+        )
+      } finally {
+        limit.clear()
+      }
+    },
+    counts: () => model.counts?.() ?? {},
+    close: async () => model.close?.(),
+  }
+}
+
+function checked(given: unknown, count: number, where: string): Generation[] {
+  const { data, error } = generations.safeParse(given)
+  if (error) {
+    const [{ path, message }] = error.issues
+    const field = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
+    throw invalid(`${where}: generate()${field}: ${message}`)
+  }
+  if (data.length !== count)
+    throw invalid(`${where}: generate() gave ${data.length} answers to ${count} requests`)
+  return data as Generation[]
+}
+
+function invalid(message: string): RlError {
+  return new RlError(message, { code: 'module.invalid', hint: 'the types are in rlanything/models' })
+}

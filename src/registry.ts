@@ -1,0 +1,94 @@
+/** Things of one kind by name, e.g. advantages: ours, and a user's from the module that a config names. */
+import { RlError } from './errors.ts'
+import { loadUserModule } from './user-module.ts'
+
+export type Named = { readonly name: string; readonly version: number }
+
+/** What a run's log says of something of a user's that decides or answers in it. Ours are known by the version of the code. */
+export type UserPart = Named & {
+  readonly kind: string
+  /** SHA-256 of the file that it stands in, hex. */
+  readonly digest: string
+}
+
+export type Registry<T extends Named> = {
+  /**
+   * Once a process, before anything is asked for. Resolves to how many the module has.
+   * @throws RlError `module.invalid` with file and field, or as `loadUserModule`
+   */
+  readonly load: (module: string | null) => Promise<number>
+  /** Ours first; those of a module once it is loaded. */
+  readonly all: (module: string | null) => readonly T[]
+  readonly find: (name: string, module: string | null) => T | undefined
+  /** For the log; null for ours. */
+  readonly userPart: (name: string, module: string | null) => UserPart | null
+}
+
+export type RegistryOptions<T extends Named> = {
+  /** As logs call it, e.g. `taskSampler`. */
+  readonly kind: string
+  /** As people call one of them, e.g. `rule`. */
+  readonly noun: string
+  readonly ours: readonly T[]
+  /** The key of the config that names a module, e.g. `learning.module`. */
+  readonly key: string
+  /** The export of a module that holds a list of them. */
+  readonly list: string
+  /** The function that makes one. */
+  readonly does: keyof T & string
+  /** Where the types are, e.g. `rlanything/learning`. */
+  readonly types: string
+  /** Checks what one of a user's gives. */
+  readonly guard?: (one: T, file: string) => T
+}
+
+export function openRegistry<T extends Named>(options: RegistryOptions<T>): Registry<T> {
+  const { kind, ours, key, list, guard = (one) => one } = options
+  const loaded = new Map<string, { readonly digest: string; readonly own: readonly T[] }>()
+  const all = (module: string | null) => [...ours, ...(loaded.get(module ?? '')?.own ?? [])]
+  const find = (name: string, module: string | null) => all(module).find((one) => one.name === name)
+  return {
+    all,
+    find,
+    async load(module) {
+      if (module === null) return 0
+      const known = loaded.get(module)
+      if (known) return known.own.length
+      const { file, digest, exports } = await loadUserModule(module, key)
+      const own = checkedList(file, exports[list], options).map((one) => guard(one, file))
+      loaded.set(module, { digest, own })
+      return own.length
+    },
+    userPart(name, module) {
+      const { digest } = loaded.get(module ?? '') ?? {}
+      const found = find(name, module)
+      if (digest === undefined || !found || ours.includes(found)) return null
+      return { kind, name, version: found.version, digest }
+    },
+  }
+}
+
+function checkedList<T extends Named>(
+  file: string,
+  found: unknown,
+  { noun, ours, list, does, types }: RegistryOptions<T>,
+): readonly T[] {
+  const refuse = (message: string): never => {
+    throw new RlError(`${file}: ${list}: ${message}`, {
+      code: 'module.invalid',
+      hint: `a list of { name, version, ${does} }; the types are in ${types}`,
+    })
+  }
+  if (found === undefined) return []
+  if (!Array.isArray(found)) return refuse('is no list')
+  for (const [i, one] of found.entries()) {
+    const fields = (one ?? {}) as Record<string, unknown>
+    if (typeof fields.name !== 'string' || fields.name === '') refuse(`${noun} ${i} has no name`)
+    if (!Number.isInteger(fields.version)) refuse(`'${fields.name}' has no version, a whole number`)
+    if (typeof fields[does] !== 'function') refuse(`'${fields.name}' has no function \`${does}\``)
+    if (ours.some(({ name }) => name === fields.name)) refuse(`'${fields.name}' is a ${noun} of ours`)
+    if (found.findIndex((other) => other?.name === fields.name) !== i)
+      refuse(`'${fields.name}' stands there twice`)
+  }
+  return found
+}
