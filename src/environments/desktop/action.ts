@@ -1,0 +1,96 @@
+/** What an agent does on a desktop: the one form into which every grammar is parsed. Pixels count from the upper left corner. */
+import { RlError } from '../../errors.ts'
+import { isKey } from './keys.ts'
+
+export type Point = { readonly x: number; readonly y: number }
+export type Button = 'left' | 'middle' | 'right'
+export const BUTTONS: readonly Button[] = ['left', 'middle', 'right']
+
+/** A point that is null is where the pointer stands. */
+export type DesktopAction =
+  | { readonly type: 'move'; readonly to: Point }
+  | { readonly type: 'click'; readonly at: Point | null; readonly button: Button; readonly count: number }
+  | { readonly type: 'button-down'; readonly at: Point | null; readonly button: Button }
+  | { readonly type: 'button-up'; readonly at: Point | null; readonly button: Button }
+  /** With the button held, from where the pointer stands. */
+  | { readonly type: 'drag'; readonly to: Point; readonly button: Button }
+  /** In notches of the wheel; dy above 0 is up, dx above 0 is right. */
+  | { readonly type: 'scroll'; readonly at: Point | null; readonly dx: number; readonly dy: number }
+  | { readonly type: 'type'; readonly text: string }
+  /** One key after the other. */
+  | { readonly type: 'press'; readonly keys: readonly string[] }
+  /** Held down in order, let go in the opposite one. */
+  | { readonly type: 'hotkey'; readonly keys: readonly string[] }
+  | { readonly type: 'key-down'; readonly key: string }
+  | { readonly type: 'key-up'; readonly key: string }
+  | { readonly type: 'wait'; readonly seconds: number }
+  /** Ends the episode: the task is done, or it cannot be done. */
+  | { readonly type: 'end'; readonly status: 'done' | 'fail' }
+
+/** No action is larger than this. */
+export const LIMITS = {
+  /** Characters of one text, and of what a model or a client wrote. */
+  text: 10_000,
+  source: 64 * 1024,
+  /** Actions of one answer. */
+  actions: 200,
+  clicks: 10,
+  keys: 64,
+  notches: 1000,
+  waitSeconds: 60,
+} as const
+
+export function actionError(message: string, hint?: string): RlError {
+  return new RlError(message, { code: 'desktop.action', hint })
+}
+
+/** The point, within the screen. Error: `desktop.action`. */
+export function pointOf(x: unknown, y: unknown): Point {
+  const point = { x: numberIn('x', x, -100_000, 100_000), y: numberIn('y', y, -100_000, 100_000) }
+  return { x: Math.trunc(point.x), y: Math.trunc(point.y) }
+}
+
+export function numberIn(name: string, value: unknown, least: number, most: number): number {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < least || value > most)
+    throw actionError(`${name} is ${shown(value)}, expected a number from ${least} to ${most}`)
+  return value
+}
+
+export function wholeIn(name: string, value: unknown, least: number, most: number): number {
+  const number = numberIn(name, value, least, most)
+  if (!Number.isInteger(number)) throw actionError(`${name} is ${number}, expected a whole number`)
+  return number
+}
+
+export function buttonOf(value: unknown): Button {
+  const button = BUTTONS.find((one) => one === value || (value === 'primary' && one === 'left'))
+  if (button === undefined) throw actionError(`button is ${shown(value)}, expected ${BUTTONS.join(', ')}`)
+  return button
+}
+
+export function textOf(name: string, value: unknown): string {
+  if (typeof value !== 'string') throw actionError(`${name} is ${shown(value)}, expected a text`)
+  if (value.length > LIMITS.text)
+    throw actionError(`${name} has ${value.length} characters, more than ${LIMITS.text}`)
+  return value
+}
+
+/** A key by pyautogui's names, in small letters. Error: `desktop.action`, which names it. */
+export function keyOf(value: unknown): string {
+  if (typeof value !== 'string') throw actionError(`a key is ${shown(value)}, expected its name`)
+  const key = value.length === 1 ? value : value.toLowerCase()
+  if (!isKey(key)) throw actionError(`there is no key ${shown(value)}`, 'keys have the names of pyautogui')
+  return key
+}
+
+export function keysOf(values: readonly unknown[]): readonly string[] {
+  if (values.length === 0 || values.length > LIMITS.keys)
+    throw actionError(`${values.length} keys, expected 1 to ${LIMITS.keys}`)
+  return values.map(keyOf)
+}
+
+/** A value in a message: short, on one line. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text
+}

@@ -1,0 +1,118 @@
+/** The answers of UI-TARS: `Thought: ... Action: click(point='<point>x y</point>')`, also with start_box and end_box. */
+import {
+  actionError,
+  type DesktopAction,
+  keysOf,
+  LIMITS,
+  numberIn,
+  type Point,
+  shown,
+  textOf,
+} from '../action.ts'
+import type { ScreenSize } from '../computer.ts'
+import { type Call, parseStatements, type Value } from './python-calls.ts'
+
+/** Over what an answer's coordinates go: a scale for both axes (1000), or the pixels of the image that the model was shown. */
+export type CoordinateScale = number | ScreenSize
+
+const PLACE = /^\s*(?:<point>)?\s*(?:<\|box_start\|>)?[([]?\s*(-?\d+(?:\.\d+)?)[\s,]+(-?\d+(?:\.\d+)?)/
+const SCROLLED_NOTCHES = 5
+
+/** Error: `desktop.action`. */
+export function parseUiTars(
+  answer: string,
+  screen: ScreenSize,
+  scale: CoordinateScale = 1000,
+): readonly DesktopAction[] {
+  if (answer.length > LIMITS.source)
+    throw actionError(`an answer of ${answer.length} characters, more than ${LIMITS.source}`)
+  const place = answer.lastIndexOf('Action:')
+  if (place < 0) throw actionError("the answer has no 'Action:'")
+  return parseStatements(answer.slice(place + 'Action:'.length)).flatMap((statement) => {
+    if (statement.kind !== 'call') throw actionError(`${statement.kind} is no action`)
+    return actionsOf(statement, screen, scale)
+  })
+}
+
+function actionsOf(call: Call, screen: ScreenSize, scale: CoordinateScale): readonly DesktopAction[] {
+  const text = (name: string) => textOf(name, plain(call.named.get(name) ?? call.positional[0]))
+  const at = (...names: readonly string[]): Point => {
+    const value = names.map((name) => call.named.get(name)).find(Boolean) ?? call.positional[0]
+    return scaled(names[0], plain(value), screen, scale)
+  }
+  const start = () => at('point', 'start_point', 'start_box')
+  switch (call.name) {
+    case 'click':
+    case 'left_single':
+      return [{ type: 'click', at: start(), button: 'left', count: 1 }]
+    case 'left_double':
+      return [{ type: 'click', at: start(), button: 'left', count: 2 }]
+    case 'right_single':
+      return [{ type: 'click', at: start(), button: 'right', count: 1 }]
+    case 'hover':
+      return [{ type: 'move', to: start() }]
+    case 'drag':
+    case 'select':
+      return [
+        { type: 'move', to: at('start_point', 'start_box') },
+        { type: 'drag', to: at('end_point', 'end_box'), button: 'left' },
+      ]
+    case 'hotkey': {
+      const keys = keysOf(
+        text('key')
+          .split(/[\s+]+/)
+          .filter((key) => key !== ''),
+      )
+      return [keys.length === 1 ? { type: 'press', keys } : { type: 'hotkey', keys }]
+    }
+    case 'press':
+      return [{ type: 'press', keys: keysOf([text('key')]) }]
+    case 'type': {
+      const content = text('content')
+      return [{ type: 'type', text: content }]
+    }
+    case 'scroll': {
+      const direction = plain(call.named.get('direction'))
+      const [dx, dy] =
+        { up: [0, 1], down: [0, -1], left: [-1, 0], right: [1, 0] }[String(direction)] ??
+        fail(`direction is ${shown(direction)}`)
+      const placed = ['point', 'start_box'].some((name) => call.named.has(name))
+      return [
+        {
+          type: 'scroll',
+          at: placed ? at('point', 'start_box') : null,
+          dx: dx * SCROLLED_NOTCHES,
+          dy: dy * SCROLLED_NOTCHES,
+        },
+      ]
+    }
+    case 'wait':
+      return [{ type: 'wait', seconds: 5 }]
+    case 'finished':
+      return [{ type: 'end', status: 'done' }]
+    case 'call_user':
+      return [{ type: 'end', status: 'fail' }]
+    default:
+      return fail(`there is no action ${shown(call.name)}`)
+  }
+}
+
+function plain(value: Value | undefined): unknown {
+  return value?.kind === 'literal' ? value.value : undefined
+}
+
+function scaled(name: string, value: unknown, screen: ScreenSize, scale: CoordinateScale): Point {
+  const found = typeof value === 'string' ? PLACE.exec(value) : null
+  if (!found) throw actionError(`${name} is ${shown(value)}, expected a place such as <point>500 500</point>`)
+  const across = typeof scale === 'number' ? { width: scale, height: scale } : scale
+  const x = numberIn('x', Number(found[1]), 0, across.width)
+  const y = numberIn('y', Number(found[2]), 0, across.height)
+  return {
+    x: Math.min(screen.width - 1, Math.round((x * screen.width) / across.width)),
+    y: Math.min(screen.height - 1, Math.round((y * screen.height) / across.height)),
+  }
+}
+
+function fail(message: string): never {
+  throw actionError(message)
+}

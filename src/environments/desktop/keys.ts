@@ -1,0 +1,90 @@
+/** Keys by the names that pyautogui has for them, as X keysyms. */
+
+const NAMED: Readonly<Record<string, number>> = {
+  '\t': 0xff09,
+  '\n': 0xff0d,
+  '\r': 0xff0d,
+  tab: 0xff09,
+  enter: 0xff0d,
+  return: 0xff0d,
+  esc: 0xff1b,
+  escape: 0xff1b,
+  space: 0x20,
+  backspace: 0xff08,
+  delete: 0xffff,
+  del: 0xffff,
+  insert: 0xff63,
+  home: 0xff50,
+  end: 0xff57,
+  left: 0xff51,
+  up: 0xff52,
+  right: 0xff53,
+  down: 0xff54,
+  pageup: 0xff55,
+  pgup: 0xff55,
+  pagedown: 0xff56,
+  pgdn: 0xff56,
+  shift: 0xffe1,
+  shiftleft: 0xffe1,
+  shiftright: 0xffe2,
+  ctrl: 0xffe3,
+  control: 0xffe3,
+  ctrlleft: 0xffe3,
+  ctrlright: 0xffe4,
+  alt: 0xffe9,
+  altleft: 0xffe9,
+  altright: 0xffea,
+  option: 0xffe9,
+  win: 0xffeb,
+  winleft: 0xffeb,
+  winright: 0xffec,
+  super: 0xffeb,
+  command: 0xffeb,
+  cmd: 0xffeb,
+  capslock: 0xffe5,
+  numlock: 0xff7f,
+  scrolllock: 0xff14,
+  printscreen: 0xff61,
+  prntscrn: 0xff61,
+  prtsc: 0xff61,
+  prtscr: 0xff61,
+  print: 0xff61,
+  pause: 0xff13,
+  apps: 0xff67,
+  menu: 0xff67,
+  clear: 0xff0b,
+  help: 0xff6a,
+  select: 0xff60,
+  execute: 0xff62,
+  multiply: 0xffaa,
+  add: 0xffab,
+  separator: 0xffac,
+  subtract: 0xffad,
+  decimal: 0xffae,
+  divide: 0xffaf,
+}
+
+const FUNCTION_KEYS: Readonly<Record<string, number>> = Object.fromEntries([
+  ...Array.from({ length: 24 }, (_, i) => [`f${i + 1}`, 0xffbe + i]),
+  ...Array.from({ length: 10 }, (_, i) => [`num${i}`, 0xffb0 + i]),
+])
+
+export function isKey(name: string): boolean {
+  return keysymOf(name) !== null
+}
+
+/** A key's keysym; null where there is none of that name. A single character is its own name. */
+export function keysymOf(name: string): number | null {
+  if (Object.hasOwn(NAMED, name)) return NAMED[name]
+  if (Object.hasOwn(FUNCTION_KEYS, name)) return FUNCTION_KEYS[name]
+  const [character, ...more] = name
+  return character === undefined || more.length > 0 ? null : keysymOfCharacter(character)
+}
+
+/** Latin-1 characters are their own keysyms; other characters have those of Unicode. Null for control characters. */
+export function keysymOfCharacter(character: string): number | null {
+  const code = character.codePointAt(0) as number
+  if (Object.hasOwn(NAMED, character)) return NAMED[character]
+  if (code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0xd800 && code < 0xe000)) return null
+  return code < 0x100 ? code : 0x01000000 | code
+}

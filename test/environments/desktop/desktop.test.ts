@@ -1,0 +1,160 @@
+/** Local desktops: input arrives, the screen is seen, programs reach nothing outside, a fault is told as one, and nothing stays behind. */
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { request } from 'node:http'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { AccessibleNode } from '../../../src/environments/desktop/computer.ts'
+import { openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
+import { fromXml, toXml } from '../../../src/environments/desktop/osworld/accessibility-xml.ts'
+import { startDesktopServer } from '../../../src/environments/desktop/osworld/server.ts'
+import { pngSize } from '../../../src/environments/desktop/png.ts'
+import { RlError } from '../../../src/errors.ts'
+import { canRun } from './support.ts'
+
+const NOTE = '/home/user/Desktop/note.txt'
+
+const isFault = (error: unknown) => error instanceof RlError && error.code === 'desktop.died'
+
+function all(node: AccessibleNode): readonly AccessibleNode[] {
+  return [node, ...node.children.flatMap(all)]
+}
+
+async function until(what: string, ready: () => boolean): Promise<void> {
+  const end = Date.now() + 20_000
+  while (!ready()) {
+    if (Date.now() > end) throw new Error(`${what}: not in 20 s`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+if (canRun('local desktops', 'mousepad', 'xterm')) {
+  test('what is typed arrives, letters without a key included, and the tree and the picture show it', async () => {
+    const desktop = await openDesktop()
+    try {
+      await desktop.writeFile(NOTE, Buffer.from('one\n'))
+      await desktop.openFile(NOTE)
+      await desktop.act([
+        { type: 'hotkey', keys: ['ctrl', 'end'] },
+        { type: 'type', text: 'Zürich €日本 <a> A_B!\n\ttwo' },
+        { type: 'hotkey', keys: ['ctrl', 's'] },
+      ])
+      const saved = 'one\nZürich €日本 <a> A_B!\n\ttwo'
+      assert.is(Buffer.from((await desktop.readFile(NOTE)) ?? []).toString(), saved)
+      const tree = (await desktop.accessibility()) as AccessibleNode
+      assert.ok(all(tree).some(({ role, text }) => role === 'text' && text === saved))
+      assert.equal(fromXml(toXml(tree)), tree)
+      assert.equal(pngSize(await desktop.screenshot()), { width: 1280, height: 800 })
+      await desktop.reset()
+      assert.is(await desktop.readFile(NOTE), null)
+    } finally {
+      await desktop.close()
+    }
+  })
+
+  test('programs have no network, no files of this machine and none of its processes', async () => {
+    const desktop = await openDesktop()
+    try {
+      const { output } = await desktop.execute('cat /proc/net/dev | grep -c :; ls -A /home; ls /root', {
+        shell: true,
+      })
+      assert.match(output, /^1\nuser\n/)
+      assert.is((await desktop.execute(['id', '-u'])).output, '1000\n')
+      assert.is(await desktop.readFile('/etc/shadow'), null)
+      const slow = await desktop
+        .execute(['sleep', '60'], { timeoutMs: 100 })
+        .catch((error: RlError) => error.code)
+      assert.is(slow, 'desktop.refused')
+    } finally {
+      await desktop.close()
+    }
+  })
+
+  test('a program that crashes and a display that ends are faults of the desktop', async () => {
+    for (const crash of ['kill -SEGV $$', 'kill -9 $(pidof Xvfb)']) {
+      const desktop = await openDesktop()
+      try {
+        await desktop.launch(crash, { shell: true })
+        await until('the fault', () => desktop.fault() !== null)
+        await desktop.act([{ type: 'move', to: { x: 1, y: 1 } }]).then(
+          () => assert.unreachable('it acted on'),
+          (error) => assert.ok(isFault(error), String(error)),
+        )
+      } finally {
+        await desktop.close()
+      }
+    }
+  })
+
+  test('a call that is repeated after its connection broke is done once', async () => {
+    const desktop = await openDesktop()
+    const server = await startDesktopServer({ desktop })
+    try {
+      const command = 'touch ~/begun; sleep 0.3; echo x >> ~/log'
+      const body = JSON.stringify({ command, shell: true })
+      const headers = { 'content-type': 'application/json' }
+      const lost = request(`${server.url}/execute`, { method: 'POST', headers })
+      lost.on('error', () => {})
+      lost.end(body)
+      while ((await desktop.readFile('~/begun')) === null);
+      await new Promise((resolve) => lost.once('close', resolve).destroy())
+      await fetch(`${server.url}/execute`, { method: 'POST', headers, body })
+      const log = Buffer.from((await desktop.readFile('~/log')) ?? []).toString()
+      assert.ok(log === 'x\n', `done ${log.length / 2} times`)
+      const page = await fetch(`${server.url}/screenshot`, { headers: { origin: 'http://example.org' } })
+      assert.is(page.status, 403)
+    } finally {
+      await server.close()
+      await desktop.close()
+    }
+  })
+
+  test('after SIGKILL of its owner nothing of a desktop is left', async () => {
+    const owner = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', OWNER], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let said = ''
+    owner.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+    })
+    await until('a desktop', () => said.includes('\n'))
+    const pid = Number(said)
+    assert.ok(members(pid).length > 4, 'a display, buses, a window manager')
+    const before = members(pid)
+    owner.kill('SIGKILL')
+    await until('the end of its processes', () => before.every((one) => !isAlive(one)))
+  })
+}
+
+const OWNER = `
+const { openSandbox } = await import('./src/environments/desktop/local/sandbox.ts')
+const sandbox = await openSandbox({ width: 640, height: 480 })
+process.stdout.write(sandbox.pid + '\\n')
+setInterval(() => {}, 1000)
+`
+
+/** Processes of the same namespace. */
+function members(pid: number): readonly number[] {
+  const mine = namespaceOf(pid)
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && namespaceOf(Number(name)) === mine)
+    .map(Number)
+}
+
+function namespaceOf(pid: number): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`)
+  } catch {
+    return null
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+test.run()
