@@ -1,7 +1,8 @@
+import { parseCommandLine, wholeNumber } from '../command-line.ts'
 import { openDesktop } from '../environments/desktop/local/desktop.ts'
 import { type DesktopServer, startDesktopServer } from '../environments/desktop/osworld/server.ts'
 import { RlError } from '../errors.ts'
-import { type Command, parseCommandLine, wholeNumber } from './command.ts'
+import type { Command } from './command.ts'
 
 const HELP = `
 rl desktop serve [--desktops N] [--port P]   starts N desktops (default 1) and answers OSWorld's endpoints for each, on ports P, P+1, ...
