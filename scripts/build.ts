@@ -4,8 +4,8 @@ import { cpSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
-/** Kept as they are: compiled WebAssembly, and what other programs run (Python, Node threads of Pyodide). */
-const DATA = /\.(wasm|mjs|py)$/
+/** Kept as they are: compiled WebAssembly, and what other programs run (Python, Node threads of Pyodide, scripts of pages). */
+const DATA = /\.(wasm|mjs|py|js)$/
 
 export function build(): void {
   rmSync('dist', { recursive: true, force: true })

@@ -52,7 +52,7 @@ export const environmentShape = {
     .min(1)
     .default('alfworld')
     .describe(
-      'Which setting: `alfworld`, `coding`, `agents` (tasks that only agents outside can play), `simulated`; that of a module has its own name.',
+      'Which setting: `alfworld`, `coding`, `web`, `agents` (tasks that only agents outside can play), `simulated`; that of a module has its own name.',
     ),
   module: z
     .string()

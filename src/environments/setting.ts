@@ -68,8 +68,8 @@ export interface Choosing<E extends Environment = Environment> {
   readonly kind: 'choices'
   /** The texts as a small model reads them; absent: as they are. */
   view?(environment: E): CompactView
-  /** Every word that a small model meets, frequent ones first; absent: read off some episodes. */
-  words?(environment: E): readonly string[]
+  /** Every word that a small model meets, frequent ones first; absent or undefined: read off some episodes. */
+  words?(environment: E): readonly string[] | undefined
   /** Prompt files for models behind endpoints; absent: those for any setting. */
   readonly prompts?: { readonly numbered: string; readonly free: string }
 }

@@ -7,8 +7,9 @@ import { setting as coding } from './coding/setting.ts'
 import type { Setting } from './setting.ts'
 import { setting as simulated } from './simulated.ts'
 import { userSetting } from './user-setting.ts'
+import { setting as web } from './web/setting.ts'
 
-export const OUR_SETTINGS: readonly Setting[] = [alfworld, coding, agents, simulated]
+export const OUR_SETTINGS: readonly Setting[] = [alfworld, coding, web, agents, simulated]
 
 /** Modules whose setting this process has loaded, by what the config calls them. */
 const loaded = new Map<string, Setting>()

@@ -4,7 +4,7 @@ import { posix, win32 } from 'node:path'
 import { type Machine, THIS_MACHINE } from './machine.ts'
 
 /** Programs and libraries that npm does not carry. */
-export type Tool = 'nats-server' | 'bubblewrap' | 'openblas'
+export type Tool = 'nats-server' | 'bubblewrap' | 'openblas' | 'chromium'
 
 /** The packages of each package manager; what is absent there cannot be had from it. */
 const MANAGERS: readonly {
@@ -15,17 +15,31 @@ const MANAGERS: readonly {
   {
     program: '/usr/bin/apt-get',
     install: 'sudo apt-get install -y',
-    packages: { 'nats-server': 'nats-server', bubblewrap: 'bubblewrap', openblas: 'libopenblas0-pthread' },
+    packages: {
+      'nats-server': 'nats-server',
+      bubblewrap: 'bubblewrap',
+      openblas: 'libopenblas0-pthread',
+      chromium: 'chromium-headless-shell fonts-liberation',
+    },
   },
   {
     program: '/sbin/apk',
     install: 'apk add',
-    packages: { 'nats-server': 'nats-server', bubblewrap: 'bubblewrap', openblas: 'openblas' },
+    packages: {
+      'nats-server': 'nats-server',
+      bubblewrap: 'bubblewrap',
+      openblas: 'openblas',
+      chromium: 'chromium font-liberation',
+    },
   },
   {
     program: '/usr/bin/dnf',
     install: 'sudo dnf install -y',
-    packages: { bubblewrap: 'bubblewrap', openblas: 'openblas' },
+    packages: {
+      bubblewrap: 'bubblewrap',
+      openblas: 'openblas',
+      chromium: 'chromium-headless liberation-fonts',
+    },
   },
 ]
 

@@ -1,0 +1,176 @@
+/** One page of a browser: opened with scripts that run before its own, called by one function, and closed to all that would leave it. */
+import { RlError } from '../../../errors.ts'
+import type { Connection, Json, ProtocolEvent } from './cdp.ts'
+
+/** A file that a page may load. */
+export type Served = { readonly body: Buffer | string; readonly mediaType: string }
+
+/** The files of a page by their path, e.g. `/html/a.html`; null: there is none. */
+export type Serve = (path: string) => Promise<Served | null>
+
+/** All pages are of this origin; nothing answers there but `Serve`. */
+export const ORIGIN = 'http://page.test'
+
+const OPEN_MS = 20_000
+
+export type Page = {
+  /** Loads an address of the origin and waits for all that it loads. Errors: `web.page` and those of `Connection.send`. */
+  readonly load: (path: string, deadlineMs: number) => Promise<void>
+  /** Calls `__rl.play` in the page. */
+  readonly play: (request: Json, deadlineMs: number) => Promise<unknown>
+  /** Calls another function of `__rl`. */
+  readonly call: (name: string, argument: unknown, deadlineMs: number) => Promise<unknown>
+  /** A PNG of the page. */
+  readonly picture: (deadlineMs: number) => Promise<Buffer>
+  readonly onEvent: (event: ProtocolEvent) => void
+  readonly sessionId: string
+  readonly targetId: string
+  readonly close: () => Promise<void>
+}
+
+export async function openPage(
+  connection: Connection,
+  { scripts, serve }: { readonly scripts: readonly string[]; readonly serve: Serve },
+): Promise<Page> {
+  const root = (method: string, params: Json) => connection.send(method, params, { deadlineMs: OPEN_MS })
+  const { browserContextId } = await root('Target.createBrowserContext', { disposeOnDetach: true })
+  const { targetId } = (await root('Target.createTarget', {
+    url: 'about:blank',
+    browserContextId,
+    width: 500,
+    height: 500,
+  })) as { targetId: string }
+  const { sessionId } = (await root('Target.attachToTarget', { targetId, flatten: true })) as {
+    sessionId: string
+  }
+  const send = (method: string, params: Json = {}, deadlineMs = OPEN_MS) =>
+    connection.send(method, params, { sessionId, deadlineMs })
+  let left: string | null = null
+  let loaded: (() => void) | null = null
+  /** Loads of the main frame that we asked for; any other takes the page away from its task. */
+  let expected = 0
+
+  function onEvent({ method, params }: ProtocolEvent): void {
+    if (method === 'Fetch.requestPaused') void answer(params)
+    else if (method === 'Page.javascriptDialogOpening')
+      void quietly(send('Page.handleJavaScriptDialog', { accept: params.type === 'beforeunload' }))
+    else if (method === 'Inspector.targetCrashed') leave('it crashed')
+    else if (method === 'Inspector.detached') leave('it closed itself')
+    else if (method === 'Page.loadEventFired') loaded?.()
+    else if (method === 'Page.frameNavigated') {
+      const frame = params.frame as { id: string; parentId?: string; url: string }
+      if (frame.parentId !== undefined) return
+      if (expected > 0) expected--
+      else leave(`it went to ${frame.url.slice(0, 100)}`)
+    }
+  }
+
+  function leave(why: string): void {
+    left ??= why
+    loaded?.()
+  }
+
+  /** Everything that is loaded comes from here: there is no network. */
+  async function answer({ requestId, request }: Json): Promise<void> {
+    const { url, method } = request as { url: string; method: string }
+    const file =
+      url.startsWith(`${ORIGIN}/`) && method === 'GET' ? await serve(pathOf(url)).catch(() => null) : null
+    await quietly(
+      file === null
+        ? send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' })
+        : send('Fetch.fulfillRequest', {
+            requestId,
+            responseCode: 200,
+            responseHeaders: [{ name: 'Content-Type', value: file.mediaType }],
+            body: Buffer.from(file.body).toString('base64'),
+          }),
+    )
+  }
+
+  async function call(name: string, argument: unknown, deadlineMs: number): Promise<unknown> {
+    if (left !== null) throw pageError(left)
+    const expression = `Promise.resolve(__rl.${name}(${JSON.stringify(argument ?? null)})).then(JSON.stringify)`
+    const { result, exceptionDetails } = (await send(
+      'Runtime.evaluate',
+      { expression, awaitPromise: true, returnByValue: true },
+      deadlineMs,
+    ).catch((error: unknown) => {
+      throw left === null ? error : pageError(left)
+    })) as {
+      result?: { value?: unknown }
+      exceptionDetails?: { text: string; exception?: { description?: string } }
+    }
+    if (exceptionDetails)
+      throw pageError(
+        (exceptionDetails.exception?.description ?? exceptionDetails.text).split('\n').slice(0, 3).join(' '),
+      )
+    if (left !== null) throw pageError(left)
+    if (typeof result?.value !== 'string') throw pageError('it gave no answer')
+    return JSON.parse(result.value)
+  }
+
+  await Promise.all([
+    send('Page.enable'),
+    send('Fetch.enable', { patterns: [{ urlPattern: '*' }] }),
+    send('Emulation.setTimezoneOverride', { timezoneId: 'UTC' }),
+    send('Emulation.setLocaleOverride', { locale: 'en-US' }),
+    send('Emulation.setFocusEmulationEnabled', { enabled: true }),
+    quietly(root('Browser.setDownloadBehavior', { behavior: 'deny', browserContextId })),
+    ...scripts.map((source) => send('Page.addScriptToEvaluateOnNewDocument', { source })),
+  ])
+  const { frameTree } = (await send('Page.getFrameTree')) as { frameTree: { frame: { id: string } } }
+  const mainFrame = frameTree.frame.id
+
+  return {
+    sessionId,
+    targetId,
+    onEvent,
+    async load(path, deadlineMs) {
+      left = null
+      expected++
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<void>((_, reject) => {
+        timer = setTimeout(
+          () => reject(new RlError(`it did not load within ${deadlineMs / 1000} s`, { code: 'web.late' })),
+          deadlineMs,
+        )
+      })
+      const whole = new Promise<void>((resolve) => {
+        loaded = resolve
+      })
+      try {
+        const { errorText } = await send(
+          'Page.navigate',
+          { url: `${ORIGIN}${path}`, frameId: mainFrame },
+          deadlineMs,
+        )
+        if (errorText) throw pageError(`${path} cannot be loaded: ${errorText}`)
+        await Promise.race([whole, late])
+        if (left !== null) throw pageError(left)
+      } finally {
+        clearTimeout(timer)
+        loaded = null
+      }
+    },
+    play: (request, deadlineMs) => call('play', request, deadlineMs),
+    call,
+    async picture(deadlineMs) {
+      const { data } = await send('Page.captureScreenshot', { format: 'png' }, deadlineMs)
+      return Buffer.from(String(data), 'base64')
+    },
+    close: () => quietly(root('Target.disposeBrowserContext', { browserContextId })),
+  }
+}
+
+const pathOf = (url: string) => decodeURIComponent(new URL(url).pathname)
+
+const pageError = (why: string) =>
+  new RlError(`the page failed: ${why}`, {
+    code: 'web.page',
+    hint: 'the task is set aside when this goes on',
+  })
+
+/** What may fail because the page is gone already. */
+async function quietly(done: Promise<unknown>): Promise<void> {
+  await done.catch(() => {})
+}

@@ -1,0 +1,42 @@
+/** What an agent says: `click 5`, `type 7 some text`; the name that a listed command has behind the ref may be left out. */
+
+/** Verb, ref (0 for `wait`), and what is typed, chosen, pressed, or where to. */
+export type Command = readonly [verb: string, ref: number, argument?: string]
+
+/** Verbs with what stands behind the ref. */
+export const VERBS = {
+  click: null,
+  hover: null,
+  highlight: null,
+  type: 'the text',
+  select: 'an option',
+  press: 'a key',
+  scroll: 'up or down',
+  drag: 'left, right, up, down or another ref',
+} as const
+
+const MOST_CHARACTERS = 2_000
+
+/** The command, or why it is none. */
+export function parseCommand(text: string): Command | { readonly problem: string } {
+  const told = text.length > 80 ? `${text.slice(0, 80)}...` : text
+  if (text.length > MOST_CHARACTERS)
+    return { problem: `an action has at most ${MOST_CHARACTERS} characters: '${told}'` }
+  if (text.trim() === 'wait') return ['wait', 0]
+  const [, verb = '', rest = ''] = /^\s*(\S+)\s*([\s\S]*)$/.exec(text) ?? []
+  if (!Object.hasOwn(VERBS, verb))
+    return { problem: `'${told}' begins with none of ${Object.keys(VERBS).join(', ')}, wait` }
+  const parsed = /^(\d{1,6})(?: "[^"]*")?(?: ([\s\S]*))?$/.exec(rest)
+  if (!parsed) return { problem: `'${told}' has no ref behind '${verb}'` }
+  const [, ref, argument] = parsed
+  const wanted = VERBS[verb as keyof typeof VERBS]
+  if (wanted === null)
+    return argument === undefined
+      ? [verb, Number(ref)]
+      : { problem: `'${told}': '${verb}' takes a ref alone` }
+  if (argument === undefined && verb !== 'type')
+    return { problem: `'${told}' lacks ${wanted} behind the ref` }
+  if (verb === 'scroll' && argument !== 'up' && argument !== 'down')
+    return { problem: `'${told}': scroll goes up or down` }
+  return [verb, Number(ref), argument ?? '']
+}

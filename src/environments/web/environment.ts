@@ -1,0 +1,290 @@
+/**
+ * Pages behind the `Environment` port. An episode is a value: its task and what was done. Where the page that shows it has gone on to
+ * something else, its actions are done again on another: pages are deterministic.
+ */
+import { readFileSync } from 'node:fs'
+import { RlError } from '../../errors.ts'
+import { rng, type Seed, seedOf } from '../../random.ts'
+import type {
+  Environment,
+  Episode,
+  EpisodeEnd,
+  Rewrite,
+  RewriteRequest,
+  Task,
+  Turn,
+  Validation,
+} from '../port.ts'
+import type { Expert } from '../setting.ts'
+import { findBrowser } from './browser/find.ts'
+import { createPool, type Pool } from './browser/pool.ts'
+import { type Command, parseCommand } from './command.ts'
+import { CHANGED } from './compact-view.ts'
+import { lineText, type Reading, readGoals, readLeft, readReading } from './reading.ts'
+import { rewriteTask } from './rewrite.ts'
+import type { Asked, Site } from './site.ts'
+
+/** A page that takes longer hangs: its browser is ended. */
+const PLAY_MS = 10_000
+/** Goals that are asked for at once. */
+const GOALS = 200
+/** Success: sums of sixths do not make up one. */
+export const SUCCESS = 1 - 1e-6
+/** Most steps of an oracle from any state. */
+const MOST_ORACLE_STEPS = 60
+
+export type WebOptions = {
+  readonly site: Site
+  /** A path or a name on the PATH; null: the first that is there. */
+  readonly browser: string | null
+  /** Pages that are open at once. */
+  readonly pages: number
+  readonly deadlineMs?: number
+}
+
+/** Actions that bring a page from its start to a state, and what was read there. */
+type State = {
+  readonly task: Task
+  readonly maxSteps: number
+  readonly actions: readonly Command[]
+  readonly reading: Reading
+  readonly steps: number
+  readonly turn: Turn
+  /** What the page shows is held by this object. */
+  readonly holder: object
+}
+
+export interface WebEpisode extends Episode {
+  step(action: string): Promise<WebEpisode>
+}
+
+export interface WebEnvironment extends Environment {
+  reset(task: Task, options: { readonly seed: Seed; readonly maxSteps: number }): Promise<WebEpisode>
+  rewrite(request: RewriteRequest): Promise<Rewrite>
+  validate(task: Task): Promise<Validation>
+  /** Steps that the oracle takes to success after some actions; null where it does not succeed. */
+  remaining(task: Task, actions: readonly string[]): Promise<number | null>
+  progress(task: Task, actions: readonly string[]): Promise<Float32Array | null>
+  /** Gives what the page's oracle says at each turn. */
+  readonly expert: Expert
+  words(): readonly string[] | undefined
+  runtime(): Promise<string>
+  readonly pool: Pool
+  close(): Promise<void>
+}
+
+export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: WebOptions): WebEnvironment {
+  const program = findBrowser(browser)
+  const script = (name: string) => readFileSync(new URL(`./page/${name}.js`, import.meta.url), 'utf8')
+  const pool = createPool({
+    program,
+    pages,
+    scripts: [script('clock'), script('driver'), ...site.scripts],
+    serve: site.serve,
+  })
+  /** What the oracle says, by the turn that it is said of: no agent sees it. */
+  const advised = new WeakMap<Turn, string>()
+
+  /** Brings a page to the state after some actions, and asks it. @param from the state that a page may still stand on */
+  function play(
+    task: Task,
+    actions: readonly Command[],
+    from: { readonly holder: object; readonly done: number } | null,
+    ask: Readonly<Record<string, unknown>>,
+    holder: object | null,
+  ): Promise<unknown> {
+    const { path, fresh, request } = site.start(task.recipe)
+    return pool.run({ path, holder: from?.holder ?? null }, async (slot) => {
+      const goesOn = from !== null && slot.holder === from.holder
+      slot.holder = null
+      if (!goesOn && (fresh || slot.path !== path)) {
+        slot.path = null
+        await slot.page.load(path, deadlineMs)
+        slot.path = path
+      }
+      const told = await slot.page.play(
+        goesOn ? { actions: actions.slice(from.done), ...ask } : { start: request, actions, ...ask },
+        deadlineMs,
+      )
+      slot.holder = holder
+      return told
+    })
+  }
+
+  function episode(state: State): WebEpisode {
+    const { task, turn, steps, reading, maxSteps } = state
+    return {
+      task,
+      turn,
+      steps,
+      async step(text) {
+        if (turn.done) return episode(state)
+        const command = parseCommand(text)
+        if ('problem' in command)
+          return episode(
+            stateAfter(state, { ...reading, problem: command.problem }, state.actions, state.holder),
+          )
+        const actions = [...state.actions, command]
+        const holder = {}
+        const from = { holder: state.holder, done: state.actions.length }
+        const next = readReading(await play(task, actions, from, { oracle: true }, holder))
+        return episode(stateAfter(state, next, actions, holder))
+      },
+      outcome() {
+        if (steps < maxSteps && !turn.done)
+          throw new RlError(`the episode of '${task.id}' is not over`, { code: 'web.open' })
+        return reading.done && reading.reward >= SUCCESS ? 1 : 0
+      },
+    }
+  }
+
+  function stateAfter(before: State, reading: Reading, actions: readonly Command[], holder: object): State {
+    const steps = before.steps + 1
+    const { done, reward } = reading
+    const ended: EpisodeEnd | null = done
+      ? reward >= SUCCESS
+        ? 'goal'
+        : 'gave-up'
+      : steps >= before.maxSteps
+        ? 'step-limit'
+        : null
+    const turn = turnOf(reading, ended, before.reading)
+    return { ...before, actions, reading, steps, turn, holder }
+  }
+
+  function turnOf(reading: Reading, ended: EpisodeEnd | null, before: Reading | null): Turn {
+    const known = before && new Set(before.lines.map(lineText))
+    const lines = reading.lines
+      .map(lineText)
+      .map((line) => (!known || known.has(line) ? line : `${CHANGED}${line}`))
+    const observation = [...(reading.problem === undefined ? [] : [`! ${reading.problem}`]), ...lines].join(
+      '\n',
+    )
+    const admissible = ended === null ? [...new Set(reading.commands)] : []
+    // A page without anything to act on can still be waited on.
+    if (ended === null && admissible.length === 0) admissible.push('wait')
+    const turn = {
+      observation: ended === null ? observation : 'over',
+      admissible,
+      done: ended !== null,
+      ended,
+    }
+    if (reading.advice !== null) advised.set(turn, reading.advice)
+    return turn
+  }
+
+  const asked: Asked = {
+    async goals(recipes) {
+      const goals: string[] = new Array(recipes.length)
+      const starts = recipes.map((recipe) => site.start(recipe))
+      const byPath = new Map<string, number[]>()
+      for (const [i, { path, fresh }] of starts.entries()) {
+        // Those that are loaded anew each time are asked for one by one.
+        const key = fresh ? `${path}#${i}` : path
+        byPath.set(key, [...(byPath.get(key) ?? []), i])
+      }
+      const groups = [...byPath.values()].flatMap((all) =>
+        Array.from({ length: Math.ceil(all.length / GOALS) }, (_, k) =>
+          all.slice(k * GOALS, (k + 1) * GOALS),
+        ),
+      )
+      await Promise.all(
+        groups.map(async (group) => {
+          const { path, fresh } = starts[group[0]]
+          const told = await pool.run({ path, holder: null }, async (slot) => {
+            slot.holder = null
+            if (fresh || slot.path !== path) {
+              slot.path = null
+              await slot.page.load(path, deadlineMs)
+              slot.path = path
+            }
+            return readGoals(
+              await slot.page.call(
+                'goals',
+                group.map((i) => starts[i].request),
+                deadlineMs,
+              ),
+            )
+          })
+          for (const [k, i] of group.entries()) goals[i] = told[k]
+        }),
+      )
+      return goals
+    },
+    call: (path, name, argument) =>
+      pool.run({ path, holder: null }, async (slot) => {
+        if (slot.path !== path) {
+          slot.path = null
+          slot.holder = null
+          await slot.page.load(path, deadlineMs)
+          slot.path = path
+        }
+        return slot.page.call(name, argument, deadlineMs)
+      }),
+  }
+
+  async function remaining(task: Task, actions: readonly string[]): Promise<number | null> {
+    const commands = actions.flatMap((action) => {
+      const command = parseCommand(action)
+      return 'problem' in command ? [] : [command]
+    })
+    return readLeft(await play(task, commands, null, { finish: MOST_ORACLE_STEPS }, null))
+  }
+
+  const lists = new Map<string, Promise<readonly Task[]>>()
+  return {
+    pool,
+    tasks(split) {
+      const list = lists.get(split) ?? site.tasks(split, asked)
+      lists.set(split, list)
+      list.catch(() => lists.delete(split))
+      return list
+    },
+    async reset(task, { maxSteps }) {
+      const holder = {}
+      const reading = readReading(await play(task, [], null, { oracle: true }, holder))
+      const ended: EpisodeEnd | null = reading.done ? (reading.reward >= SUCCESS ? 'goal' : 'gave-up') : null
+      return episode({
+        task,
+        maxSteps,
+        actions: [],
+        reading,
+        steps: 0,
+        turn: turnOf(reading, ended, null),
+        holder,
+      })
+    },
+    rewrite: (request) => rewriteTask({ site, asked, remaining, request }),
+    async validate(task) {
+      const left = await remaining(task, [])
+      if (left === null) return { ok: false, reason: 'the oracle does not solve it' }
+      return left === 0 ? { ok: false, reason: 'it is solved at the start' } : { ok: true }
+    },
+    remaining,
+    async progress(task, actions) {
+      const left = await Promise.all(
+        Array.from({ length: actions.length + 1 }, (_, done) => remaining(task, actions.slice(0, done))),
+      )
+      if (left[0] === null) return null
+      // From where the oracle does not succeed nothing is left to gain, and what led there has lost a step.
+      return Float32Array.from(actions, (_, i) => {
+        const [before, after] = [left[i], left[i + 1]]
+        if (before === null) return 0
+        return after === null ? -1 : before - after
+      })
+    },
+    expert: {
+      advise(turn) {
+        const advice = advised.get(turn)
+        if (advice !== undefined && turn.admissible.includes(advice)) return advice
+        return rng(seedOf(0, turn.observation)).pick(turn.admissible)
+      },
+      observe() {},
+    },
+    words: () => site.words?.(),
+    async runtime() {
+      return `${program.split('/').at(-1)} ${pool.detail()}, ${pages} pages`
+    },
+    close: () => pool.close(),
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Runs before a page's own scripts: time, timers, frames and random numbers become functions of the seed and of the actions, and
+ * what would leave the page (dialogs, windows, downloads) does nothing. The driver advances the clock after each action.
+ */
+;(() => {
+  const START = Date.UTC(2024, 0, 8, 9)
+  const FRAME_MS = 16
+  /** A page whose timers never come to rest is stopped here; a second of one 1 ms timer fits. */
+  const MOST_TIMERS = 4000
+  const RealDate = Date
+  let now = START
+  let lastId = 0
+  let timers = new Map() // id -> { id, at, every, run }
+
+  const at = (when, run, every = null) => {
+    timers.set(++lastId, { id: lastId, at: when, every, run })
+    return lastId
+  }
+  const callable = (what, args) =>
+    typeof what === 'function' ? () => what(...args) : new Function(String(what))
+  const delay = (ms) => Math.max(1, Number(ms) || 0)
+
+  window.setTimeout = (what, ms, ...args) => at(now + delay(ms), callable(what, args))
+  window.setInterval = (what, ms, ...args) => at(now + delay(ms), callable(what, args), delay(ms))
+  window.requestAnimationFrame = (what) => at(now + FRAME_MS, () => what(now - START))
+  window.requestIdleCallback = (what) =>
+    at(now + FRAME_MS, () => what({ didTimeout: false, timeRemaining: () => 10 }))
+  for (const name of ['clearTimeout', 'clearInterval', 'cancelAnimationFrame', 'cancelIdleCallback'])
+    window[name] = (id) => void timers.delete(id)
+
+  window.Date = new Proxy(RealDate, {
+    construct: (_, args) => Reflect.construct(RealDate, args.length === 0 ? [now] : args),
+    apply: () => new RealDate(now).toString(),
+    get: (target, key) => (key === 'now' ? () => now : Reflect.get(target, key)),
+  })
+  RealDate.prototype.constructor = window.Date
+  performance.now = () => now - START
+
+  /** mulberry32: 32 bits of state, uniform in [0, 1). */
+  let state = 1
+  const uniform = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+  Math.random = uniform
+  crypto.getRandomValues = (array) => {
+    for (let i = 0; i < array.length; i++) array[i] = uniform() * 4294967296
+    return array
+  }
+  crypto.randomUUID = () => '00000000-0000-4000-8000-000000000000'
+
+  window.alert = () => {}
+  window.confirm = () => true
+  window.prompt = () => null
+  window.print = () => {}
+  window.open = () => null
+  window.close = () => {}
+
+  /** Elements by the mouse events that they listen to: what can be clicked is seen from its listeners. */
+  const listened = new WeakMap()
+  const add = EventTarget.prototype.addEventListener
+  EventTarget.prototype.addEventListener = function (type, ...rest) {
+    if (this instanceof Element) {
+      const types = listened.get(this) ?? new Set()
+      listened.set(this, types.add(type))
+    }
+    return add.call(this, type, ...rest)
+  }
+
+  const rl = {
+    listensTo: (element, type) => listened.get(element)?.has(type) || element[`on${type}`] != null,
+    uniform,
+    /** Time and chance as at the start; timers of an episode before are gone. */
+    restart(seed) {
+      now = START
+      state = seed | 0
+      timers = new Map()
+    },
+    hasTimers: () => timers.size > 0,
+    /** Runs what falls due within so many milliseconds, in order, with promises settled between. */
+    async advance(ms) {
+      const until = now + ms
+      for (let count = 0; count < MOST_TIMERS; count++) {
+        let next = null
+        for (const timer of timers.values())
+          if (
+            timer.at <= until &&
+            (!next || timer.at < next.at || (timer.at === next.at && timer.id < next.id))
+          )
+            next = timer
+        if (!next) break
+        now = Math.max(now, next.at)
+        if (next.every === null) timers.delete(next.id)
+        else next.at = now + next.every
+        try {
+          next.run()
+        } catch {
+          // A page's own fault in a timer is what it would be without us: a line in the console.
+        }
+        await null
+      }
+      now = until
+    },
+  }
+  Object.defineProperty(window, '__rl', { value: rl })
+})()

@@ -1,0 +1,507 @@
+/**
+ * Reads a page as text and acts on it. What is interactive has a ref: a number that counts up in the order of first sight and is
+ * never used again within an episode. One call of `play` starts an episode or goes on with it and reads what came out.
+ *
+ * A page is `{ start(request), state(), oracle() }`: `start` gives the goal, `state` `{ done, reward }`, `oracle` the next action as
+ * `[verb, element, argument]` or null where it knows none.
+ */
+;(() => {
+  const rl = window.__rl
+  if (rl.play) return
+
+  /** Virtual time that an action takes. */
+  const ACTION_MS = 1000
+  const MOST_NAME = 60
+  const MOST_LINES = 400
+  const MOST_COMMANDS = 400
+  const MOUSE = ['click', 'mousedown', 'mouseup', 'dblclick', 'pointerdown']
+  const HOVER = ['mouseover', 'mouseenter', 'mousemove']
+  const CONTROL =
+    'button,input,select,textarea,a[href],label,summary,option,[tabindex],[contenteditable=true],[role=button]'
+
+  let refs = new WeakMap()
+  let elements = new Map()
+  let clipboard = ''
+  let current = null
+  let full = false
+  let texts = []
+
+  const squeezed = (text) => text.replace(/\s+/g, ' ').trim()
+  const isShown = (element) =>
+    element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: false })
+  const listens = (element, types) => types.some((type) => rl.listensTo(element, type))
+  const isField = (element) =>
+    element.tagName === 'TEXTAREA' ||
+    element.isContentEditable ||
+    (element.tagName === 'INPUT' &&
+      !/^(button|submit|reset|checkbox|radio|image|file|hidden)$/.test(element.type))
+
+  function refOf(element) {
+    let ref = refs.get(element)
+    if (ref === undefined) {
+      ref = elements.size + 1
+      refs.set(element, ref)
+      elements.set(ref, element)
+    }
+    return ref
+  }
+
+  /** Interactive elements and texts that are shown, in the order of the document; refs are given out on the way. */
+  function survey() {
+    const found = []
+    const visit = (element, inListener) => {
+      if (element.id && current.hidden?.includes(element.id)) return
+      if (!isShown(element)) {
+        // A hidden control may have a shown label, and a box of no size shown children.
+        if (getComputedStyle(element).display === 'none') return
+      }
+      // A label speaks for its control, unless that is hidden behind it.
+      const labels = element.tagName === 'LABEL' && element.control && isShown(element.control)
+      const control = element.matches(CONTROL) && !labels && element.tagName !== 'OPTION'
+      const own = listens(element, MOUSE) || (full && listens(element, HOVER))
+      const children = element.children
+      const leaf = children.length === 0
+      const isBody = element === document.body
+      const interactive = !isBody && isShown(element) && (control || own || (inListener && leaf))
+      if (interactive && !element.disabled) {
+        refOf(element)
+        found.push({ element, control })
+      }
+      if (/^(SELECT|BUTTON|TEXTAREA|SCRIPT|STYLE|INPUT)$/.test(element.tagName)) return
+      const named = interactive && leaf
+      const below = inListener || (own && !isBody)
+      for (const child of element.childNodes) {
+        if (child.nodeType === 1) visit(child, below)
+        else if (child.nodeType === 3 && !named && !labels && child.data.trim() !== '' && isShown(element))
+          if (!(interactive && nameOf(element) === squeezed(element.textContent)))
+            found.push({ text: squeezed(child.data) })
+      }
+    }
+    visit(document.body, false)
+    return found
+  }
+
+  function roleOf(element) {
+    const role = element.getAttribute('role')
+    if (role) return role
+    const tag = element.tagName
+    if (tag === 'INPUT') {
+      if (/^(checkbox|radio)$/.test(element.type)) return element.type
+      return isField(element) ? 'textbox' : 'button'
+    }
+    if (tag === 'TEXTAREA' || element.isContentEditable) return 'textbox'
+    return { BUTTON: 'button', A: 'link', SELECT: 'select', LABEL: 'label', SUMMARY: 'button' }[tag] ?? 'item'
+  }
+
+  /** The accessible name, as far as plain pages need it; else what tells the element apart. */
+  function nameOf(element) {
+    const label = element.getAttribute('aria-label')
+    if (label) return label
+    if (element.labels?.length) {
+      const text = squeezed(element.labels[0].textContent)
+      if (text) return text
+    }
+    if (element.tagName === 'INPUT' && /^(button|submit|reset)$/.test(element.type)) return element.value
+    if (element.placeholder) return element.placeholder
+    if (!isField(element) && element.tagName !== 'SELECT') {
+      const text = squeezed(element.textContent)
+      if (text) return text
+    }
+    return element.title || element.alt || shapeOf(element)
+  }
+
+  function shapeOf(element) {
+    if (!(element instanceof SVGElement)) {
+      const kind = typeof element.className === 'string' ? squeezed(element.className) : ''
+      return squeezed(`${kind} ${element.id || (kind ? '' : element.name || element.tagName.toLowerCase())}`)
+    }
+    const at = (name) => element.getAttribute(name)
+    const size = at('width') ?? at('r') ?? ''
+    return squeezed(
+      `${at('fill') ?? ''} ${element.tagName} ${size} ${at('x') ?? at('cx') ?? ''} ${at('y') ?? at('cy') ?? ''}`,
+    )
+  }
+
+  function textOf(element) {
+    if (element.tagName === 'SELECT') return squeezed(element.selectedOptions[0]?.textContent ?? '')
+    if (element.isContentEditable) return squeezed(element.textContent)
+    return isField(element) && element.type !== 'password'
+      ? element.value
+      : isField(element)
+        ? element.value.replace(/./g, '*')
+        : ''
+  }
+
+  function statesOf(element) {
+    const states = []
+    if (element.checked || element.getAttribute('aria-checked') === 'true') states.push('checked')
+    if (element.getAttribute('aria-selected') === 'true' || element.classList.contains('ui-selected'))
+      states.push('selected')
+    if (element.getAttribute('aria-expanded') === 'true') states.push('expanded')
+    if (full && element === document.activeElement && element !== document.body) states.push('focused')
+    return states
+  }
+
+  /** Lines `[kind, ref, name, value, states]`, commands, and the oracle's command among them. */
+  function read(withOracle) {
+    const found = survey()
+    const names = new Map()
+    const labels = new Map()
+    const lines = []
+    for (const { element, text } of found) {
+      if (lines.length >= MOST_LINES) break
+      if (text !== undefined) {
+        lines.push(['text', 0, text.slice(0, 400), '', ''])
+        continue
+      }
+      const plain = nameOf(element).replaceAll('"', "'").slice(0, MOST_NAME) || roleOf(element)
+      const count = (names.get(plain) ?? 0) + 1
+      names.set(plain, count)
+      const name = count === 1 ? plain : `${plain} #${count}`
+      labels.set(element, name)
+      lines.push([roleOf(element), refs.get(element), name, textOf(element), statesOf(element).join(' ')])
+    }
+    const { done, reward } = current.state()
+    const commands = done ? [] : commandsFor(found, labels)
+    return { done, reward, lines, commands, advice: done || !withOracle ? null : advice(labels) }
+  }
+
+  const spelled = (verb, element, argument, labels) =>
+    `${verb} ${refs.get(element)} "${labels.get(element)}"${argument === undefined ? '' : ` ${argument}`}`
+
+  function advice(labels) {
+    const next = current.oracle?.()
+    if (!next) return null
+    const [verb, element, argument] = next
+    if (verb === 'wait') return 'wait'
+    if (!labels.has(element)) return null
+    const shown =
+      verb === 'drag' && argument instanceof Element
+        ? `${refs.get(argument)} "${labels.get(argument)}"`
+        : argument
+    return spelled(verb, element, shown, labels)
+  }
+
+  function commandsFor(found, labels) {
+    const commands = []
+    const words = current.texts?.() ?? texts
+    for (const { element } of found) {
+      if (!element || !labels.has(element)) continue
+      const say = (verb, argument) => commands.push(spelled(verb, element, argument, labels))
+      if (isField(element)) {
+        if (full) say('click')
+        if (!element.readOnly) for (const text of words) say('type', text)
+        if (full && !element.readOnly)
+          for (const key of ['Enter', 'Tab', 'Backspace', 'ArrowDown', 'ArrowUp']) say('press', key)
+      } else if (element.tagName === 'SELECT') {
+        for (const option of element.options)
+          if (!option.selected || full) say('select', squeezed(option.textContent))
+      } else say('click')
+      if (full) extraCommands(element, say)
+      if (commands.length >= MOST_COMMANDS) break
+    }
+    if (full) {
+      for (const element of scrollable()) {
+        if (!labels.has(element))
+          labels.set(element, nameOf(element).slice(0, 20).replaceAll('"', "'") || 'page')
+        refOf(element)
+        for (const way of ['down', 'up']) commands.push(spelled('scroll', element, way, labels))
+      }
+      commands.push('wait')
+    }
+    return commands.slice(0, MOST_COMMANDS + 100)
+  }
+
+  function extraCommands(element, say) {
+    if (isSlider(element)) for (const key of ['ArrowLeft', 'ArrowRight']) say('press', key)
+    if (isDraggable(element)) for (const way of ['left', 'right', 'up', 'down']) say('drag', way)
+    if (listens(element, HOVER)) say('hover')
+  }
+
+  const isSlider = (element) => element.matches('.ui-slider-handle,[role=slider],[role=menuitem],[role=menu]')
+  const isDraggable = (element) =>
+    element.matches('.ui-draggable,.ui-sortable-handle,[draggable=true]') ||
+    rl.listensTo(element, 'mousedown')
+  const scrollable = () =>
+    [...document.querySelectorAll('div,ul,textarea,select,p,section')].filter(
+      (element) =>
+        element.scrollHeight > element.clientHeight + 4 &&
+        element.clientHeight > 0 &&
+        isShown(element) &&
+        /auto|scroll/.test(getComputedStyle(element).overflowY),
+    )
+
+  const box = (element) => {
+    const { left, top, width, height } = element.getBoundingClientRect()
+    return { clientX: left + width / 2, clientY: top + height / 2 }
+  }
+  const mouse = (element, type, more = {}) =>
+    element.dispatchEvent(
+      new (type.startsWith('pointer') ? PointerEvent : MouseEvent)(type, {
+        bubbles: !/enter|leave/.test(type),
+        cancelable: true,
+        view: window,
+        detail: 1,
+        ...box(element),
+        ...more,
+      }),
+    )
+  const key = (element, type, name, more = {}) =>
+    element.dispatchEvent(
+      new KeyboardEvent(type, {
+        key: name,
+        code: CODES[name]?.[0] ?? name,
+        keyCode: codeOf(name),
+        which: codeOf(name),
+        bubbles: true,
+        cancelable: true,
+        ...more,
+      }),
+    )
+  const CODES = {
+    Enter: ['Enter', 13],
+    Tab: ['Tab', 9],
+    Backspace: ['Backspace', 8],
+    Delete: ['Delete', 46],
+    Escape: ['Escape', 27],
+    ' ': ['Space', 32],
+    ArrowLeft: ['ArrowLeft', 37],
+    ArrowUp: ['ArrowUp', 38],
+    ArrowRight: ['ArrowRight', 39],
+    ArrowDown: ['ArrowDown', 40],
+  }
+  const codeOf = (name) => CODES[name]?.[1] ?? (name.length === 1 ? name.toUpperCase().charCodeAt(0) : 0)
+  const tell = (element, type) => element.dispatchEvent(new Event(type, { bubbles: true }))
+
+  let hovered = null
+  function hover(element) {
+    if (hovered && hovered !== element) {
+      mouse(hovered, 'mouseout')
+      mouse(hovered, 'mouseleave')
+    }
+    hovered = element
+    for (const type of ['pointerover', 'mouseover', 'mouseenter', 'mousemove']) mouse(element, type)
+  }
+
+  function focus(element) {
+    const target = element.closest('input,select,textarea,button,a[href],[tabindex],[contenteditable=true]')
+    if (target) target.focus({ preventScroll: true })
+    else document.activeElement?.blur?.()
+  }
+
+  function write(element, text) {
+    if (element.isContentEditable) element.textContent = text
+    else {
+      const kind = element.tagName === 'TEXTAREA' ? HTMLTextAreaElement : HTMLInputElement
+      Object.getOwnPropertyDescriptor(kind.prototype, 'value').set.call(element, text)
+    }
+  }
+
+  const actions = {
+    click(element) {
+      element.scrollIntoView?.({ block: 'nearest' })
+      hover(element)
+      mouse(element, 'pointerdown', { button: 0, buttons: 1 })
+      if (mouse(element, 'mousedown', { button: 0, buttons: 1, which: 1 })) focus(element)
+      mouse(element, 'pointerup')
+      mouse(element, 'mouseup')
+      mouse(element, 'click')
+    },
+    hover,
+    focus,
+    type(element, text) {
+      if (!isField(element)) return `element ${refs.get(element)} takes no text`
+      actions.click(element)
+      const native = /^(date|time|month|week|color|range|number)$/.test(element.type)
+      write(element, native ? text : '')
+      if (!native)
+        for (const letter of text) {
+          key(element, 'keydown', letter)
+          key(element, 'keypress', letter)
+          write(element, (element.isContentEditable ? element.textContent : element.value) + letter)
+          tell(element, 'input')
+          key(element, 'keyup', letter)
+        }
+      if (native || text === '') tell(element, 'input')
+      tell(element, 'change')
+    },
+    select(element, wanted) {
+      const options = [...(element.options ?? [])]
+      const option =
+        options.find((one) => squeezed(one.textContent) === wanted) ??
+        options.find((one) => one.value === wanted)
+      if (!option) return `element ${refs.get(element)} has no option '${wanted.slice(0, MOST_NAME)}'`
+      if (element.multiple) option.selected = !option.selected
+      else element.value = option.value
+      if (!element.multiple) option.selected = true
+      focus(element)
+      tell(element, 'input')
+      tell(element, 'change')
+    },
+    press(element, name) {
+      focus(element)
+      const target =
+        document.activeElement && document.activeElement !== document.body ? document.activeElement : element
+      const [, modifier, plain] = /^(?:(ctrl|shift)\+)?(.+)$/.exec(name)
+      const more = { ctrlKey: modifier === 'ctrl', shiftKey: modifier === 'shift' }
+      const goes = key(target, 'keydown', plain, more)
+      if (goes && plain.length === 1) key(target, 'keypress', plain, more)
+      if (goes) byDefault(target, plain, modifier)
+      key(target, 'keyup', plain, more)
+    },
+    scroll(element, way) {
+      const step = Math.max(20, Math.floor(element.clientHeight * 0.8))
+      element.scrollTop += way === 'down' ? step : -step
+      tell(element, 'scroll')
+    },
+    drag(element, to) {
+      const from = box(element)
+      const step = 30
+      const by = { left: [-step, 0], right: [step, 0], up: [0, -step], down: [0, step] }[to]
+      const other = by ? null : byRef(Number(/^\d+/.exec(to)?.[0]))
+      if (!by && !other) return `'${to.slice(0, MOST_NAME)}' is no place to drag to`
+      const end = by ? { clientX: from.clientX + by[0], clientY: from.clientY + by[1] } : box(other)
+      dragTo(element, from, end)
+    },
+    highlight(element) {
+      const range = document.createRange()
+      range.selectNodeContents(element)
+      const selection = getSelection()
+      selection.removeAllRanges()
+      selection.addRange(range)
+      document.dispatchEvent(new Event('selectionchange'))
+      mouse(element, 'mouseup')
+    },
+  }
+
+  function dragTo(element, from, end) {
+    const points = [1, 2, 3, 4].map((k) => ({
+      clientX: from.clientX + ((end.clientX - from.clientX) * k) / 4,
+      clientY: from.clientY + ((end.clientY - from.clientY) * k) / 4,
+    }))
+    const send = (target, type, point) =>
+      mouse(target, type, { ...point, pageX: point.clientX, buttons: 1, which: 1, button: 0 })
+    send(element, 'pointerdown', from)
+    send(element, 'mousedown', from)
+    for (const point of [from, ...points]) {
+      send(document.elementFromPoint(point.clientX, point.clientY) ?? element, 'mousemove', point)
+    }
+    const target = document.elementFromPoint(end.clientX, end.clientY) ?? element
+    send(target, 'mouseup', end)
+  }
+
+  function byDefault(target, name, modifier) {
+    if (modifier === 'ctrl') {
+      if (name === 'a' && isField(target)) target.select?.()
+      if (name === 'c') clipboard = String(getSelection()) || selectedIn(target)
+      if (name === 'v' && isField(target)) {
+        write(target, clipboard)
+        tell(target, 'input')
+        tell(target, 'change')
+      }
+    } else if (name === 'Enter') {
+      if (target.tagName === 'TEXTAREA') write(target, `${target.value}\n`)
+      else if (target.form && isField(target)) target.form.requestSubmit?.()
+      else if (/^(BUTTON|A)$/.test(target.tagName)) mouse(target, 'click')
+    } else if (name === 'Backspace' && isField(target)) {
+      write(target, target.value.slice(0, -1))
+      tell(target, 'input')
+    } else if (name === 'Tab') {
+      const all = [...document.querySelectorAll('input,select,textarea,button,a[href],[tabindex]')].filter(
+        isShown,
+      )
+      tell(target, 'change')
+      all[(all.indexOf(target) + 1) % all.length]?.focus()
+    }
+  }
+  const selectedIn = (target) =>
+    (target.value ?? '').slice(target.selectionStart ?? 0, target.selectionEnd ?? 0)
+
+  const byRef = (ref) => {
+    const element = elements.get(ref)
+    return element?.isConnected && isShown(element) ? element : null
+  }
+
+  /** Does one action; a string says why it could not be done, and nothing has happened then. */
+  async function act([verb, ref, argument]) {
+    let problem
+    if (verb !== 'wait') {
+      const element = byRef(ref)
+      if (!element) problem = `there is no element ${ref} on the page`
+      else if (!actions[verb]) problem = `'${verb}' is no action`
+      else if (element.disabled) problem = `element ${ref} is disabled`
+      else problem = actions[verb](element, argument)
+    }
+    await rl.advance(ACTION_MS)
+    return problem
+  }
+
+  /** Begins an episode of the page. */
+  async function begin({ seed, ...request }) {
+    document.activeElement?.blur?.()
+    getSelection()?.removeAllRanges()
+    hovered = null
+    clipboard = ''
+    refs = new WeakMap()
+    elements = new Map()
+    current = rl.page
+    full = current.full === true
+    rl.restart(seed)
+    const goal = await current.start(seed, request)
+    texts = current.full ? textsIn(goal) : []
+    survey()
+    return goal
+  }
+
+  /** What may have to be typed: quoted spans, words after some prepositions, numbers of the goal. */
+  function textsIn(goal) {
+    const quoted = [...goal.matchAll(/"([^"]*)"|“([^”]*)”/g)].map((match) => match[1] ?? match[2])
+    const named = [...goal.matchAll(/\b(?:for|by|from|to|named|called|year|is)\s+([A-Za-z0-9/@.:-]+)/g)].map(
+      (match) => match[1].replace(/[.,:]$/, ''),
+    )
+    const numbers = goal.match(/\d+(?:[/:.-]\d+)*/g) ?? []
+    return [...new Set([...quoted, ...named, ...numbers])].slice(0, 12)
+  }
+
+  /** The goals of some starts. */
+  rl.goals = async (starts) => {
+    const goals = []
+    for (const one of starts) goals.push(await begin(one))
+    return goals
+  }
+
+  /**
+   * @param request `{ start?, actions, oracle?, finish? }`: begins an episode, acts, and reads the page
+   * @returns what `read` gives, the goal of a start, and why the last action could not be done; with `finish` (most steps) the
+   * oracle's remaining steps instead
+   */
+  rl.play = async ({ start, actions: list, oracle, finish: most }) => {
+    let goal
+    let problem
+    if (start) goal = await begin(start)
+    for (const one of list) {
+      if (current.state().done) break
+      problem = await act(one)
+      survey()
+    }
+    if (most !== undefined) return { goal, left: await finish(most) }
+    return { goal, problem, ...read(oracle) }
+  }
+
+  /** Steps that the oracle takes from here to success, at most so many; null where it does not succeed. Goes on to the end. */
+  async function finish(most) {
+    for (let count = 0; ; count++) {
+      const { done, reward } = current.state()
+      if (done) return reward >= 1 - 1e-6 ? count : null
+      const next = count < most ? current.oracle?.() : null
+      if (!next) return null
+      const [verb, element, argument] = next
+      if (verb === 'wait') await act(['wait'])
+      else {
+        if (!isShown(element)) return null
+        await act([verb, refOf(element), argument instanceof Element ? String(refOf(argument)) : argument])
+      }
+      survey()
+    }
+  }
+})()

@@ -1,0 +1,55 @@
+/** Web pages in a real browser as a setting. What starts one is loaded by who opens it. */
+import type { z } from 'zod'
+import { defineSetting } from '../setting.ts'
+import { generatedCounts } from '../source.ts'
+import { CAUSES } from './causes.ts'
+import { compactView } from './compact-view.ts'
+import type { WebEnvironment } from './environment.ts'
+
+const keys = (zod: typeof z) => ({
+  browser: zod
+    .string()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe(
+      'Of web: the browser, a path or a name on the PATH; null takes the first of Chromium’s make that is there.',
+    ),
+  pages: zod
+    .int()
+    .min(1)
+    .max(32)
+    .default(2)
+    .describe('Of web: pages that are open at once; as many as cores are enough.'),
+})
+
+export const setting = defineSetting<WebEnvironment, ReturnType<typeof keys>>({
+  name: 'web',
+  summary: 'web pages in a headless Chromium, our own or MiniWoB++ folders',
+  config: keys,
+  async open(config, { browser, pages }) {
+    const { source, data, seed, difficulty } = config.environment
+    const { webEnvironment } = await import('./environment.ts')
+    if (source === 'data') {
+      const { folderSite } = await import('./miniwob/site.ts')
+      const { train, ...evaluated } = generatedCounts(config)
+      const site = await folderSite({ folder: data ?? '', seed, counts: { train, ...evaluated } })
+      return webEnvironment({ site, browser, pages })
+    }
+    const { ownSite } = await import('./own/site.ts')
+    return webEnvironment({
+      site: ownSite({ seed, counts: generatedCounts(config), difficulty }),
+      browser,
+      pages,
+    })
+  },
+  runtime: (environment) => environment.runtime(),
+  acting: { kind: 'choices', view: () => compactView, words: (environment) => environment.words() },
+  judging: { by: 'steps', causes: CAUSES },
+  rewriting: {
+    rewrite: (environment, request) => environment.rewrite(request),
+    validate: (environment, task) => environment.validate(task),
+  },
+  expert: (environment) => environment.expert,
+  progress: (environment, task, _seed, actions) => environment.progress(task, actions),
+})
