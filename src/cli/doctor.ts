@@ -18,7 +18,7 @@ export const command: Command = {
   help: `
 rl doctor [--json]
 
-node, nats-server, SQLite, tensor backends, what the settings need (a sandbox), free disk: a line each. Ends with status 1 where something is
+node, nats-server, SQLite, tensor backends, what the settings need (a sandbox, a browser), free disk: a line each. Ends with status 1 where something is
 missing without which nothing runs. --json prints one object a line.
 `,
   async run(argv) {

@@ -180,6 +180,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   log: [RUN, 'show', '1'],
   doctor: [],
   coding: ['--help'],
+  web: ['--help'],
   projections: [RUN, 'show'],
   alfworld: ['--help'],
   model: ['info', '--model', join(root, 'model')],

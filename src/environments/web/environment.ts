@@ -22,7 +22,7 @@ import { type Command, parseCommand } from './command.ts'
 import { CHANGED } from './compact-view.ts'
 import { lineText, type Reading, readGoals, readLeft, readReading } from './reading.ts'
 import { rewriteTask } from './rewrite.ts'
-import type { Asked, Site } from './site.ts'
+import type { Asked, Site, Variant } from './site.ts'
 
 /** A page that takes longer hangs: its browser is ended. */
 const PLAY_MS = 10_000
@@ -65,7 +65,11 @@ export interface WebEnvironment extends Environment {
   /** Steps that the oracle takes to success after some actions; null where it does not succeed. */
   remaining(task: Task, actions: readonly string[]): Promise<number | null>
   progress(task: Task, actions: readonly string[]): Promise<Float32Array | null>
-  /** Gives what the page's oracle says at each turn. */
+  /** Some tasks of each page, by its name. */
+  samples(seeds: number): Promise<ReadonlyMap<string, readonly Task[]>>
+  /** What the page's oracle says at a turn; no agent sees it. */
+  advice(turn: Turn): string | null
+  /** Gives the oracle's advice, else a random action. */
   readonly expert: Expert
   words(): readonly string[] | undefined
   runtime(): Promise<string>
@@ -240,6 +244,12 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
       list.catch(() => lists.delete(split))
       return list
     },
+    async samples(seeds) {
+      const tasks = (variants: readonly Variant[]) =>
+        variants.map((variant) => ({ ...variant, environment: 'web', goal: '' }))
+      return new Map((await site.samples(seeds, asked)).map(({ name, variants }) => [name, tasks(variants)]))
+    },
+    advice: (turn) => advised.get(turn) ?? null,
     async reset(task, { maxSteps }) {
       const holder = {}
       const reading = readReading(await play(task, [], null, { oracle: true }, holder))

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { defineSetting } from '../setting.ts'
 import { generatedCounts } from '../source.ts'
 import { CAUSES } from './causes.ts'
+import { commands } from './commands.ts'
 import { compactView } from './compact-view.ts'
 import type { WebEnvironment } from './environment.ts'
 
@@ -33,7 +34,7 @@ export const setting = defineSetting<WebEnvironment, ReturnType<typeof keys>>({
     if (source === 'data') {
       const { folderSite } = await import('./miniwob/site.ts')
       const { train, ...evaluated } = generatedCounts(config)
-      const site = await folderSite({ folder: data ?? '', seed, counts: { train, ...evaluated } })
+      const site = folderSite({ folder: data ?? '', seed, counts: { train, ...evaluated } })
       return webEnvironment({ site, browser, pages })
     }
     const { ownSite } = await import('./own/site.ts')
@@ -44,6 +45,8 @@ export const setting = defineSetting<WebEnvironment, ReturnType<typeof keys>>({
     })
   },
   runtime: (environment) => environment.runtime(),
+  commands,
+  doctor: async () => (await import('./doctor.ts')).browserFinding(),
   acting: { kind: 'choices', view: () => compactView, words: (environment) => environment.words() },
   judging: { by: 'steps', causes: CAUSES },
   rewriting: {

@@ -25,12 +25,16 @@ export type Asked = {
 /** A task that may become one, and in what it differs. */
 export type Variant = Pick<Task, 'id' | 'kind' | 'recipe'>
 
+export type Sample = { readonly name: string; readonly variants: readonly Variant[] }
+
 export type Site = {
   /** Run before a page's own scripts, in this order. */
   readonly scripts: readonly string[]
   readonly serve: Serve
   readonly start: (recipe: Task['recipe']) => Start
   readonly tasks: (split: string, asked: Asked) => Promise<readonly Task[]>
+  /** Some tasks of each of its pages. */
+  readonly samples: (seeds: number, asked: Asked) => Promise<readonly Sample[]>
   /** Changed tasks, likely ones first; none of them is proven. */
   readonly variants: (
     task: Task,

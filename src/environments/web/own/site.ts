@@ -58,6 +58,13 @@ export function ownSite(options: OwnOptions): Site {
     scripts: ownScripts(),
     serve: async (path) => (path === PATH ? { body: PAGE, mediaType: 'text/html' } : null),
     start: (recipe) => ({ path: PATH, fresh: false, request: { seed: 1, parts: partsOf(recipe) } }),
+    samples: async (seeds, asked) =>
+      (await catalogue(asked)).map((type) => ({
+        name: type.name,
+        variants: Array.from({ length: seeds }, (_, seed) =>
+          variantOf([drawPart(type, rng(seedOf(seed, type.name)), options.difficulty, seed)]),
+        ),
+      })),
     async tasks(split, asked) {
       const variants = generate(await catalogue(asked), split, options)
       const goals = await asked.goals(variants.map(({ recipe }) => recipe))

@@ -25,6 +25,7 @@
   let current = null
   let full = false
   let texts = []
+  let goal = ''
 
   const squeezed = (text) => text.replace(/\s+/g, ' ').trim()
   const isShown = (element) =>
@@ -49,7 +50,7 @@
   /** Interactive elements and texts that are shown, in the order of the document; refs are given out on the way. */
   function survey() {
     const found = []
-    const visit = (element, inListener) => {
+    const visit = (element, inListener, inHover) => {
       if (element.id && current.hidden?.includes(element.id)) return
       if (!isShown(element)) {
         // A hidden control may have a shown label, and a box of no size shown children.
@@ -58,26 +59,27 @@
       // A label speaks for its control, unless that is hidden behind it.
       const labels = element.tagName === 'LABEL' && element.control && isShown(element.control)
       const control = element.matches(CONTROL) && !labels && element.tagName !== 'OPTION'
-      const own = listens(element, MOUSE) || (full && listens(element, HOVER))
+      const hovers = full && listens(element, HOVER)
+      const own = listens(element, MOUSE) || hovers
       const children = element.children
       const leaf = children.length === 0
       const isBody = element === document.body
       const interactive = !isBody && isShown(element) && (control || own || (inListener && leaf))
       if (interactive && !element.disabled) {
         refOf(element)
-        found.push({ element, control })
+        found.push({ element, hovers: inHover || listens(element, HOVER) })
       }
       if (/^(SELECT|BUTTON|TEXTAREA|SCRIPT|STYLE|INPUT)$/.test(element.tagName)) return
       const named = interactive && leaf
       const below = inListener || (own && !isBody)
       for (const child of element.childNodes) {
-        if (child.nodeType === 1) visit(child, below)
+        if (child.nodeType === 1) visit(child, below, inHover || (hovers && !isBody))
         else if (child.nodeType === 3 && !named && !labels && child.data.trim() !== '' && isShown(element))
           if (!(interactive && nameOf(element) === squeezed(element.textContent)))
             found.push({ text: squeezed(child.data) })
       }
     }
-    visit(document.body, false)
+    visit(document.body, false, false)
     return found
   }
 
@@ -185,7 +187,7 @@
   function commandsFor(found, labels) {
     const commands = []
     const words = current.texts?.() ?? texts
-    for (const { element } of found) {
+    for (const { element, hovers } of found) {
       if (!element || !labels.has(element)) continue
       const say = (verb, argument) => commands.push(spelled(verb, element, argument, labels))
       if (isField(element)) {
@@ -197,7 +199,7 @@
         for (const option of element.options)
           if (!option.selected || full) say('select', squeezed(option.textContent))
       } else say('click')
-      if (full) extraCommands(element, say)
+      if (full) extraCommands(element, hovers, say)
       if (commands.length >= MOST_COMMANDS) break
     }
     if (full) {
@@ -212,10 +214,12 @@
     return commands.slice(0, MOST_COMMANDS + 100)
   }
 
-  function extraCommands(element, say) {
-    if (isSlider(element)) for (const key of ['ArrowLeft', 'ArrowRight']) say('press', key)
+  function extraCommands(element, hovers, say) {
+    if (isSlider(element))
+      for (const key of ['ArrowLeft', 'ArrowRight', 'PageDown', 'PageUp']) say('press', key)
     if (isDraggable(element)) for (const way of ['left', 'right', 'up', 'down']) say('drag', way)
-    if (listens(element, HOVER)) say('hover')
+    if (hovers) say('hover')
+    if (/highlight/i.test(goal) && !isField(element)) say('highlight')
   }
 
   const isSlider = (element) => element.matches('.ui-slider-handle,[role=slider],[role=menuitem],[role=menu]')
@@ -265,6 +269,8 @@
     Delete: ['Delete', 46],
     Escape: ['Escape', 27],
     ' ': ['Space', 32],
+    PageUp: ['PageUp', 33],
+    PageDown: ['PageDown', 34],
     ArrowLeft: ['ArrowLeft', 37],
     ArrowUp: ['ArrowUp', 38],
     ArrowRight: ['ArrowRight', 39],
@@ -302,7 +308,7 @@
       element.scrollIntoView?.({ block: 'nearest' })
       hover(element)
       mouse(element, 'pointerdown', { button: 0, buttons: 1 })
-      if (mouse(element, 'mousedown', { button: 0, buttons: 1, which: 1 })) focus(element)
+      if (mouse(element, 'mousedown', { button: 0, buttons: 1 })) focus(element)
       mouse(element, 'pointerup')
       mouse(element, 'mouseup')
       mouse(element, 'click')
@@ -379,8 +385,7 @@
       clientX: from.clientX + ((end.clientX - from.clientX) * k) / 4,
       clientY: from.clientY + ((end.clientY - from.clientY) * k) / 4,
     }))
-    const send = (target, type, point) =>
-      mouse(target, type, { ...point, pageX: point.clientX, buttons: 1, which: 1, button: 0 })
+    const send = (target, type, point) => mouse(target, type, { ...point, buttons: 1, button: 0 })
     send(element, 'pointerdown', from)
     send(element, 'mousedown', from)
     for (const point of [from, ...points]) {
@@ -447,7 +452,7 @@
     current = rl.page
     full = current.full === true
     rl.restart(seed)
-    const goal = await current.start(seed, request)
+    goal = await current.start(seed, request)
     texts = current.full ? textsIn(goal) : []
     survey()
     return goal
@@ -476,16 +481,15 @@
    * oracle's remaining steps instead
    */
   rl.play = async ({ start, actions: list, oracle, finish: most }) => {
-    let goal
     let problem
-    if (start) goal = await begin(start)
+    const told = start ? await begin(start) : undefined
     for (const one of list) {
       if (current.state().done) break
       problem = await act(one)
       survey()
     }
-    if (most !== undefined) return { goal, left: await finish(most) }
-    return { goal, problem, ...read(oracle) }
+    if (most !== undefined) return { goal: told, left: await finish(most) }
+    return { goal: told, problem, ...read(oracle) }
   }
 
   /** Steps that the oracle takes from here to success, at most so many; null where it does not succeed. Goes on to the end. */
