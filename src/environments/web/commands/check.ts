@@ -19,17 +19,10 @@ const AT_ONCE = 2
 const COUNTS = { train: 1, 'in-domain': 1, ood: 1 }
 
 /** Plays all pages; 1 where one differs between two browsers, or there is none. */
-export async function check({
-  data,
-  again,
-  browser = null,
-  json,
-  page,
-  ...values
-}: CheckValues): Promise<number> {
+export async function check({ data, again, browser, json, page, ...values }: CheckValues): Promise<number> {
   const seeds = wholeNumber('--seeds', values.seeds, 1)
   const open = (loading: Loading): WebEnvironment =>
-    webEnvironment({ site: siteOf(data, loading), browser, pages: again ? 1 : AT_ONCE })
+    webEnvironment({ site: siteOf(data, loading), browser: browser ?? null, pages: again ? 1 : AT_ONCE })
   const pair = [open(again ? 'fresh' : 'table'), open(again ? 'again' : 'table')] as const
   try {
     const groups = await pair[0].samples(seeds)
