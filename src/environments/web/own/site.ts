@@ -1,28 +1,15 @@
 /** Our own pages: made by a seeded generator, in six families of which two are never trained on. */
 import { readFileSync } from 'node:fs'
-import { z } from 'zod'
 import { type Rng, rng, seedOf } from '../../../random.ts'
-import type { Task } from '../../port.ts'
 import type { Asked, Site, Variant } from '../site.ts'
 import { type Part, partsOf, variantOf } from './recipe.ts'
+import { catalogueOf, PATH, type PageType, UNSEEN_FAMILIES } from './types.ts'
 import { partVariants } from './variants.ts'
 import { ownWords, POOLS } from './words.ts'
 
 export const SPLITS = ['train', 'in-domain', 'ood'] as const
 
-/** Families that only `ood` has. */
-export const UNSEEN_FAMILIES: readonly string[] = ['shop', 'settings']
-
 const FILES = ['frame', 'click', 'forms', 'tables', 'mail', 'shop', 'settings']
-
-const typeSchema = z.object({
-  name: z.string(),
-  family: z.string(),
-  params: z.record(z.string(), z.tuple([z.int(), z.int()])),
-})
-
-/** A type of page; `params` has the least and most value of each parameter. */
-export type PageType = z.infer<typeof typeSchema>
 
 export type Difficulty = 'easy' | 'medium' | 'hard'
 
@@ -41,7 +28,6 @@ export type OwnOptions = {
 
 const PAGE =
   '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>page</title></head><body></body></html>'
-export const PATH = '/own'
 
 export function ownScripts(): string[] {
   const pools = `Object.defineProperty(window, '__pools', { value: ${JSON.stringify(POOLS)} })`
@@ -74,10 +60,6 @@ export function ownSite(options: OwnOptions): Site {
       partVariants(await catalogue(asked), task, direction, rng(seed)),
     words: ownWords,
   }
-}
-
-export async function catalogueOf(asked: Pick<Asked, 'call'>): Promise<readonly PageType[]> {
-  return z.array(typeSchema).parse(await asked.call(PATH, 'catalogue', null))
 }
 
 /** The tasks of a split; ids are unique since seeds are. */
@@ -121,10 +103,4 @@ export function drawPart(type: PageType, random: Rng, difficulty: Difficulty, nu
     ]),
   )
   return { type: type.name, seed: number * 4_096 + random.below(4_096), params }
-}
-
-/** Whether a task is of a family that training does not see. */
-export function isUnseen(types: readonly PageType[], { recipe }: Pick<Task, 'recipe'>): boolean {
-  const families = new Map(types.map(({ name, family }) => [name, family]))
-  return partsOf(recipe).some(({ type }) => UNSEEN_FAMILIES.includes(families.get(type) ?? ''))
 }

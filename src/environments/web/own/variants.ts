@@ -6,7 +6,7 @@ import type { Rng } from '../../../random.ts'
 import type { Direction, Task } from '../../port.ts'
 import type { Variant } from '../site.ts'
 import { MOST_PARTS, type Part, partsOf, variantOf } from './recipe.ts'
-import { isUnseen, type PageType, UNSEEN_FAMILIES } from './site.ts'
+import { isUnseen, type PageType, UNSEEN_FAMILIES } from './types.ts'
 
 /** Draws among which one is changed, and what to. */
 const FIRST_DRAWS = 12
