@@ -1,5 +1,6 @@
 /** This package: where its files are, and how a module of it is started in a process or a thread of its own. */
-import { existsSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -40,6 +41,21 @@ export function startThread(source: URL, workerData: unknown): Worker {
     workerData,
     execArgv: [],
   })
+}
+
+let code: string | undefined
+
+/** SHA-256 (hex) over all modules of this package and its package.json: equal for the same code, in a checkout with changes too. */
+export function codeDigest(): string {
+  if (code !== undefined) return code
+  const root = join(PACKAGE_ROOT, SOURCES ? 'src' : 'dist')
+  const hash = createHash('sha256').update(readFileSync(join(PACKAGE_ROOT, 'package.json')))
+  const modules = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /\.[jt]s$/.test(file),
+  )
+  for (const file of modules.sort()) hash.update(`\n${file}\n`).update(readFileSync(join(root, file)))
+  code = hash.digest('hex')
+  return code
 }
 
 function moduleUrl(source: URL): URL {

@@ -1,10 +1,15 @@
-/** npm run -s bench -- events: what the log, the bus and both together carry, end to end and durable. */
+/**
+ * What the log, the bus and both together carry, end to end and durable; how long a run takes to come back.
+ *
+ * npm run -s bench -- events [--only append,latency,heap,catch-up,limits,folds,restart] [--restart 1000000,5000000]
+ */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { uuidv7 } from 'uuidv7'
 import { startHeadCore } from '../../src/actors/head/head-core.ts'
@@ -14,7 +19,18 @@ import { connectBus } from '../../src/events/nats/connect.ts'
 import { subscribe } from '../../src/events/subscription.ts'
 import { benchFolds } from './events/folds.ts'
 import { dataBytes, makeEvent, type Size } from './events/load.ts'
+import { requestHeap } from './events/request-heap.ts'
+import { benchRestart } from './events/restart.ts'
 import { median, percentile, report } from './report.ts'
+
+const { values: flags } = parseArgs({
+  args: process.argv.slice(3),
+  options: {
+    only: { type: 'string', default: 'append,latency,heap,catch-up,limits,folds,restart' },
+    restart: { type: 'string', default: '1000000,5000000' },
+  },
+})
+const wanted = new Set(flags.only.split(','))
 
 const SENDERS = 4
 const ROUNDS = 3
@@ -28,17 +44,23 @@ type Sender = {
 const root = mkdtempSync(join(tmpdir(), 'rl-bench-'))
 const core = await startHeadCore({ folder: runFolder('bench', root), work: [] })
 try {
-  await appendRate('200b', 20_000, 20_000)
-  await appendRate('4kb', 5_000, 5_000)
-  await latency()
-  await catchUp()
-  sqliteLimit()
-  await natsLimit()
+  if (wanted.has('append')) {
+    await appendRate('200b', 20_000, 20_000)
+    await appendRate('4kb', 5_000, 5_000)
+  }
+  if (wanted.has('latency')) await latency()
+  if (wanted.has('catch-up')) await catchUp()
+  if (wanted.has('heap')) await requestHeap(core)
+  if (wanted.has('limits')) {
+    sqliteLimit()
+    await natsLimit()
+  }
 } finally {
   await core.close()
   rmSync(root, { recursive: true, force: true })
 }
-benchFolds()
+if (wanted.has('folds')) benchFolds()
+if (wanted.has('restart')) for (const events of flags.restart.split(',')) await benchRestart(Number(events))
 
 /** `count` events from each of 4 processes, each append answered when it is on disk. */
 async function appendRate(size: Size, count: number, goal: number): Promise<void> {

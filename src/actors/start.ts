@@ -23,6 +23,7 @@ import { PARENT_PIPE } from './head/children.ts'
 import { lastAttempt } from './last-attempt.ts'
 import { readEvents } from './rollout/log-queries.ts'
 import { startActor } from './runtime/actor.ts'
+import { type KeyFramesOptions, openKeyFrames } from './runtime/key-frame.ts'
 import type { OpenedWorker } from './runtime/worker.ts'
 import type { StartOptions } from './start-options.ts'
 
@@ -47,13 +48,17 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
     await loadUserParts(first)
     await loadAllUserParts(config)
     const { worker, note } = await openWorker(role, config, log)
+    const decider = further ? undefined : deciderOf(role, first)
+    const frames =
+      decider && (await openKeyFrames({ ...framesBeside(log), decider, configs: [first, config] }))
     const actor = await startActor({
       role,
       run,
       address,
       worker,
-      note,
-      decider: further ? undefined : deciderOf(role, first),
+      note: [note, frames?.note].filter(Boolean).join('; '),
+      decider,
+      frames,
       heartbeatMs: config.run.heartbeatSeconds * 1000,
       attempts: config.run.attempts,
       giveUp: lastAttempt(config),
@@ -67,6 +72,14 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
   } finally {
     log.close()
     await bus.close()
+  }
+}
+
+/** Frames lie in the run's folder of this host, whether the log does or not. */
+function framesBeside(log: LogClient): Pick<KeyFramesOptions, 'folder' | 'hashAt'> {
+  return {
+    folder: runFolder(log.run),
+    hashAt: async (position) => (await log.read({ from: position + 1, until: position, limit: 1 })).hash,
   }
 }
 

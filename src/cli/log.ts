@@ -4,6 +4,7 @@ import { runFolder } from '../broker/connection.ts'
 import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { type EventType, isEventType, type LoggedEvent } from '../events/catalogue.ts'
+import { compactLog } from '../events/compact.ts'
 import { type LogReader, openLogReader, type ReadOptions } from '../events/log-reader.ts'
 import { verifyLog } from '../events/verify.ts'
 import type { Command } from './command.ts'
@@ -25,12 +26,13 @@ type Values = ReturnType<typeof parse>['values']
 const FOLLOW_MS = 200
 
 export const command: Command = {
-  summary: 'the events of a run: tail, show, export, verify',
+  summary: 'the events of a run: tail, show, export, verify, compact',
   help: `
 rl log RUN tail [-n N] [-f] [--type TYPE...] [--json]     the last events; -f waits for more
 rl log RUN show POSITION|ID|KEY [--json]                  one event whole, e.g. show PolicyUpdated/3
 rl log RUN export --jsonl [-o FILE] [--from N] [--until N] [--type TYPE...]
 rl log RUN verify [--json]                                hash chain, columns, schemas; names the first bad position
+rl log RUN compact [--json]                               moves what is before the open iteration into compressed segments
 rl log RUN dead [-n N] [--json]                           messages that could not be taken
 
 Columns (fields whose names end with I32, F32, U8) are printed as arrays of numbers.
@@ -39,6 +41,7 @@ Columns (fields whose names end with I32, F32, U8) are printed as arrays of numb
     const { values, positionals } = parse(argv)
     const [run, action = 'tail', what] = positionals
     if (run === undefined) throw usage('expected a run')
+    if (action === 'compact') return compact(run, values)
     const log = openLogReader(runFolder(run).log)
     try {
       switch (action) {
@@ -150,6 +153,29 @@ function verify(log: LogReader, { json }: Values): number {
       `${log.run}: position ${result.position} is bad: ${result.reason} (${result.events} events before it are good)\n`,
     )
   return result.ok ? 0 : 1
+}
+
+function compact(run: string, { json }: Values): number {
+  const draws = process.stderr.isTTY === true && !json
+  const result = compactLog(runFolder(run).log, (step) => {
+    if (draws && step.kind === 'moved') process.stderr.write(`\r${step.last} of ${step.until} events`)
+    if (draws && step.kind === 'shrinking') process.stderr.write('\r\x1b[2K')
+  })
+  const { moved, archived, logBytes, segmentBytes, shrunk } = result
+  if (json) printJson({ run, ...result })
+  else
+    process.stdout.write(
+      `${run}: ${moved} events moved, ${archived} in segments of ${megabytes(segmentBytes)}; the log had ${megabytes(logBytes.before)}, ${
+        shrunk
+          ? `now ${megabytes(logBytes.after)}`
+          : 'and its head fills the room again; compact once more when it has ended to make the file smaller'
+      }\n`,
+    )
+  return 0
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
 }
 
 function dead(log: LogReader, { lines, json }: Values): number {

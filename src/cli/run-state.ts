@@ -1,6 +1,6 @@
 /** Where a run stands, as its log tells. */
 
-import type { EventType, LoggedEvent } from '../events/catalogue.ts'
+import type { LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 
 export type RunState = {
@@ -25,22 +25,21 @@ const TURNS = ['RunStarted', 'RunPaused', 'RunResumed', 'RunFailed', 'RunComplet
 
 export function runStateOf(log: LogReader): RunState {
   const { position } = log.head()
-  const counts = log.countByType()
   const last = position === 0 ? null : first(log.events({ from: position }))
-  const turn = newest(log, TURNS)
-  const iteration = newest(log, ['IterationStarted'])
+  const turn = log.newest(TURNS)
+  const iteration = log.newest(['IterationStarted'])
   return {
     run: log.run,
     state: stateOf(turn),
     reason: turn?.type === 'RunFailed' || turn?.type === 'RunPaused' ? turn.data.reason : null,
     events: position,
     iteration: iteration?.type === 'IterationStarted' ? iteration.data.iteration : null,
-    completedIterations: counts.IterationCompleted ?? 0,
+    completedIterations: log.countOf('IterationCompleted'),
     startedAt: first(log.events({ until: 1 }))?.time ?? null,
     lastEventAt: last?.time ?? null,
     parent: log.parent ? `${log.parent.run}@${log.parent.position}` : null,
     deadLetters: log.deadLetters(0).total,
-    stalls: counts.StallDetected ?? 0,
+    stalls: log.countOf('StallDetected'),
     notes: notesOf(log),
   }
 }
@@ -63,15 +62,6 @@ function notesOf(log: LogReader): Record<string, string> {
   for (const event of log.events({ types: ['ActorStarted'] }))
     if (event.type === 'ActorStarted') notes[event.data.worker] = event.data.note
   return notes
-}
-
-/** These types are rare, so reading all of them through their index is cheap. */
-function newest(log: LogReader, types: readonly EventType[]): LoggedEvent | null {
-  let found: LoggedEvent | null = null
-  for (const type of types)
-    for (const event of log.events({ types: [type] }))
-      if (found === null || event.position > found.position) found = event
-  return found
 }
 
 function first(events: Iterable<LoggedEvent>): LoggedEvent | null {

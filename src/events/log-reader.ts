@@ -4,8 +4,9 @@ import { dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { RlError } from '../errors.ts'
 import { type BlobStore, openBlobStore } from './blobs.ts'
-import type { EventType, LoggedEvent } from './catalogue.ts'
+import { CATALOGUE, type EventType, type LoggedEvent } from './catalogue.ts'
 import { decodeLogged } from './codec.ts'
+import { openSegments, type SegmentRow, segmentsFolder } from './segments.ts'
 
 /** Where a fork's log begins: it shares the events 1 to `position` of this run. */
 export type ParentLink = {
@@ -77,6 +78,11 @@ export type LogReader = {
   readonly byStream: (stream: string) => readonly LoggedEvent[]
   /** Position of the event with this natural key or id, or null. */
   readonly positionOf: (column: 'key' | 'id', value: string) => number | null
+  /** How many events of a type there are, up to a position: by the index, so for rare types at once. */
+  readonly countOf: (type: EventType, until?: number) => number
+  /** The newest event of any of these types, up to a position. */
+  readonly newest: (types: readonly EventType[], until?: number) => LoggedEvent | null
+  /** Reads the whole index of types. */
   readonly countByType: () => Readonly<Record<string, number>>
   /** The newest dead letters first, and how many there ever were. */
   readonly deadLetters: (limit?: number) => { readonly total: number; readonly newest: readonly DeadLetter[] }
@@ -85,6 +91,11 @@ export type LogReader = {
 }
 
 const PAGE = 1000
+/** Events that are looked up to tell how close together the wanted types lie; rows a wanted one from which the index is faster. */
+const PROBED = 64
+const SPARSE = 8
+/** Rows that are read for a page of some types. */
+const SCANNED = 16_384
 
 /** Opens a log for reading only; a writer may be at work on it. */
 export function openLogReader(path: string): LogReader {
@@ -117,21 +128,70 @@ export function readerOf(path: string, db: Database.Database): LogReader {
   const selectStream = db
     .prepare('SELECT position, body FROM events WHERE stream = ? ORDER BY position')
     .raw()
-  const pageOfTypes = new Map<number, Database.Statement>()
+  const selectBody = db.prepare('SELECT body FROM events WHERE position = ?').pluck()
+  const selectOfType = db
+    .prepare(
+      'SELECT position FROM events WHERE type = ? AND position BETWEEN ? AND ? ORDER BY position LIMIT ?',
+    )
+    .pluck()
+  const selectNewest = db
+    .prepare('SELECT position FROM events WHERE type = ? AND position <= ? ORDER BY position DESC LIMIT 1')
+    .pluck()
+  const countType = db.prepare('SELECT count(*) FROM events WHERE type = ? AND position <= ?').pluck()
+  const scans = new Map<number, Database.Statement>()
 
-  function statementForTypes(count: number): Database.Statement {
-    const known = pageOfTypes.get(count)
+  /** Reads row after row; the plus sign keeps SQLite from the index of types. */
+  function scanFor(types: number): Database.Statement {
+    const known = scans.get(types)
     if (known) return known
-    // The plus sign keeps several types from being fetched through their index and then sorted, page after page.
-    const type = count === 1 ? 'type' : '+type'
-    const marks = Array.from({ length: count }, () => '?').join(', ')
+    const marks = Array.from({ length: types }, () => '?').join(', ')
     const statement = db
       .prepare(
-        `SELECT position, body FROM events WHERE ${type} IN (${marks}) AND position BETWEEN ? AND ? ORDER BY position LIMIT ?`,
+        `SELECT position, body FROM events WHERE +type IN (${marks}) AND position BETWEEN ? AND ? ORDER BY position LIMIT ?`,
       )
       .raw()
-    pageOfTypes.set(count, statement)
+    scans.set(types, statement)
     return statement
+  }
+
+  /** The first positions of these types, by the index alone. */
+  function firstOf(types: readonly EventType[], from: number, last: number, limit: number): number[] {
+    const found = types.flatMap((type) => selectOfType.all(type, from, last, limit) as number[])
+    return found.sort((a, b) => a - b).slice(0, limit)
+  }
+
+  /**
+   * Where the wanted types lie close together rows are read one after the other, at most `SCANNED` of them; else they are found
+   * by the index of types. So a page takes as long however long the log is.
+   */
+  function rowsOf(
+    types: readonly EventType[],
+    { from, last, limit }: { from: number; last: number; limit: number },
+  ): { readonly rows: Iterable<readonly [number, Buffer]>; readonly last: number } {
+    const probe = firstOf(types, from, last, Math.min(limit, PROBED))
+    const isDense = probe.length === PROBED && probe[PROBED - 1] - from < PROBED * SPARSE
+    if (!isDense)
+      return { rows: byPositions(probe.length < PROBED ? probe : firstOf(types, from, last, limit)), last }
+    const end = Math.min(last, from + SCANNED - 1)
+    const rows = scanFor(types.length).iterate(...types, from, end, limit)
+    return { rows: rows as IterableIterator<[number, Buffer]>, last: end }
+  }
+
+  function* byPositions(positions: readonly number[]): IterableIterator<[number, Buffer]> {
+    for (const position of positions) yield [position, selectBody.get(position) as Buffer]
+  }
+
+  let segmentOf: Database.Statement | undefined
+  /** Looked up only for a body that is not in its row: logs of before have no table of segments. */
+  const archived = openSegments(segmentsFolder(path), (position) => {
+    segmentOf ??= db.prepare(
+      'SELECT first, last, sha256 FROM segments WHERE first <= ? ORDER BY first DESC LIMIT 1',
+    )
+    return segmentOf.get(position) as SegmentRow | undefined
+  })
+
+  function bodyOf(position: number, inRow: Buffer): Buffer {
+    return inRow.byteLength === 0 ? archived(position) : inRow
   }
 
   function head(): LogHead {
@@ -153,14 +213,14 @@ export function readerOf(path: string, db: Database.Database): LogReader {
         ? inherited
         : page({ from: base + 1, until, types, limit, maxBytes })
     }
-    const last = Math.min(until, head().position)
-    const range = [from, last, limit]
-    const rows = (
-      types ? statementForTypes(types.length).iterate(...types, ...range) : selectPage.iterate(...range)
-    ) as IterableIterator<[number, Buffer]>
+    const end = Math.min(until, head().position)
+    const { rows, last } = types
+      ? rowsOf(types, { from, last: end, limit })
+      : { rows: selectPage.iterate(from, end, limit) as IterableIterator<[number, Buffer]>, last: end }
     const events: RawEvent[] = []
     let bytes = 0
-    for (const [position, body] of rows) {
+    for (const [position, inRow] of rows) {
+      const body = bodyOf(position, inRow)
       bytes += body.byteLength
       if (bytes > maxBytes && events.length > 0) return { events, next: position }
       events.push({ position, body })
@@ -189,9 +249,20 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     return inherited !== null && inherited <= base ? inherited : null
   }
 
+  function countOf(type: EventType, until = Infinity): number {
+    return (parent?.countOf(type, Math.min(until, base)) ?? 0) + Number(countType.get(type, until))
+  }
+
+  function newest(types: readonly EventType[], until = Infinity): LoggedEvent | null {
+    const own = types.flatMap((type) => (selectNewest.get(type, until) as number | undefined) ?? [])
+    if (own.length > 0) return at(Math.max(...own))
+    return parent?.newest(types, Math.min(until, base)) ?? null
+  }
+
   function row(position: number): LogRow | null {
     if (parent && position <= base) return parent.row(position)
-    return (selectRow.get(position) as LogRow | undefined) ?? null
+    const found = selectRow.get(position) as LogRow | undefined
+    return found ? { ...found, body: bodyOf(position, found.body) } : null
   }
 
   function hashAt(position: number): string {
@@ -219,25 +290,20 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     byKey: (key) => at(positionOf('key', key)),
     byId: (id) => at(positionOf('id', id)),
     byStream(stream) {
-      const own = (selectStream.all(stream) as [number, Buffer][]).map(([position, body]) =>
-        decode({ position, body }),
+      const own = (selectStream.all(stream) as [number, Buffer][]).map(([position, inRow]) =>
+        decode({ position, body: bodyOf(position, inRow) }),
       )
       const inherited = parent?.byStream(stream).filter((event) => event.position <= base) ?? []
       return [...inherited, ...own]
     },
-    countByType() {
-      const counts: Record<string, number> = {}
-      for (let position = 1; position <= base; position++) {
-        const type = row(position)?.type
-        if (type !== undefined) counts[type] = (counts[type] ?? 0) + 1
-      }
-      for (const [type, n] of db.prepare('SELECT type, count(*) FROM events GROUP BY type').raw().all() as [
-        string,
-        number,
-      ][])
-        counts[type] = (counts[type] ?? 0) + n
-      return counts
-    },
+    countOf,
+    newest,
+    countByType: () =>
+      Object.fromEntries(
+        Object.keys(CATALOGUE)
+          .map((type) => [type, countOf(type as EventType)] as const)
+          .filter(([, count]) => count > 0),
+      ),
     deadLetters(limit = 100) {
       const newest = db
         .prepare(

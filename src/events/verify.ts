@@ -15,8 +15,8 @@ export function verifyLog(log: LogReader): Verification {
   let hash = genesisHash(runs[0].run)
   for (let position = 1; position <= last; position++) {
     const events = position - 1
-    const row = log.row(position)
-    if (!row) return { ok: false, events, position, reason: 'the event is missing' }
+    const row = rowOf(log, position)
+    if (typeof row === 'string') return { ok: false, events, position, reason: row }
     const expected = chainHash(hash, position, row.body)
     if (!expected.equals(row.hash))
       return { ok: false, events, position, reason: 'its body or the hash chain was changed' }
@@ -29,6 +29,15 @@ export function verifyLog(log: LogReader): Verification {
   if (published > last)
     return { ok: false, events: last, position: last + 1, reason: 'the event is missing at the end' }
   return { ok: true, events: last, hash: hash.toString('hex') }
+}
+
+/** The row, or why there is none: its body may be in a segment that is missing or damaged. */
+function rowOf(log: LogReader, position: number): LogRow | string {
+  try {
+    return log.row(position) ?? 'the event is missing'
+  } catch (error) {
+    return explain(error)
+  }
 }
 
 function faultOf(row: LogRow, log: LogReader, run: string): string | null {

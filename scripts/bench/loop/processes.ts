@@ -5,6 +5,8 @@ export type Sample = {
   readonly timeMs: number
   /** Resident memory of all processes together, in bytes; shared pages count once a process. */
   readonly rss: number
+  /** The same by role; of several processes of a role the largest. */
+  readonly rssOf: Readonly<Record<string, number>>
   /** Processor seconds so far, by role; `nats-server` and `head` among them. */
   readonly cpu: Readonly<Record<string, number>>
 }
@@ -21,14 +23,17 @@ export function watchProcesses(
   const seen = new Map<number, { role: string; seconds: number }>()
   const timer = setInterval(() => {
     let rss = 0
+    const rssOf: Record<string, number> = {}
     for (const { pid, pages, seconds } of family(root)) {
       rss += pages * PAGE
       // A process that has just been forked still bears its parent's command line.
-      seen.set(pid, { role: roleOf(pid) ?? seen.get(pid)?.role ?? 'other', seconds })
+      const role = roleOf(pid) ?? seen.get(pid)?.role ?? 'other'
+      seen.set(pid, { role, seconds })
+      rssOf[role] = Math.max(rssOf[role] ?? 0, pages * PAGE)
     }
     const cpu: Record<string, number> = {}
     for (const { role, seconds } of seen.values()) cpu[role] = (cpu[role] ?? 0) + seconds
-    if (rss > 0) samples.push({ timeMs: Date.now(), rss, cpu })
+    if (rss > 0) samples.push({ timeMs: Date.now(), rss, rssOf, cpu })
   }, everyMs)
   return { samples, stop: () => clearInterval(timer) }
 }

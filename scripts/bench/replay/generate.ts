@@ -24,8 +24,8 @@ type Waiting = { readonly event: NewEvent; readonly cause: string | null }
 
 const BATCH = 2_000
 
-/** Plays the run of a config to its end into an empty log; returns how many events that were. */
-export function generateLog(log: EventLog, config: Config): number {
+/** Plays the run of a config into an empty log, to its end or until there are `most` events; returns how many there are. */
+export function generateLog(log: EventLog, config: Config, most = Infinity): number {
   const deciders = decidersOf(config).map(startDecider)
   const tasks = new Map<string, Task>()
   const trajectories = new Map<string, EventData<'TrajectoryCompleted'>>()
@@ -102,7 +102,7 @@ export function generateLog(log: EventLog, config: Config): number {
     batch = []
   }
 
-  for (let at = 0; at < queue.length; at++) {
+  for (let at = 0; at < queue.length && position < most; at++) {
     append(queue[at])
     if (at < BATCH) continue
     queue.splice(0, at + 1)

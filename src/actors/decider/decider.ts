@@ -3,7 +3,8 @@
  * outputs are new events and requests for work. No clock, no randomness, no I/O: the same log gives the same outputs.
  *
  * Its actions change the machine's context in place, unlike those of most XState machines: a context belongs to one running
- * decider, and a replay feeds it millions of events. So a snapshot is worth only what it shows before the next event.
+ * decider, and a replay feeds it millions of events. So a snapshot is worth only what it shows before the next event, unless
+ * it is encoded (runtime/key-frame.ts).
  */
 import { type AnyStateMachine, createActor, type InspectionEvent } from 'xstate'
 import { type Config, loggedConfig } from '../../config.ts'
@@ -55,6 +56,15 @@ export function decidingAction<T extends EventType>({ decides }: Decider, event:
   return actionOf?.(event.data as EventData<T>) ?? null
 }
 
+/** All that a decider is between two events. What it refers to changes with the next event, so it is copied or encoded at once. */
+export type DeciderState = {
+  /** State of the machine, as XState gives it. */
+  readonly value: unknown
+  readonly context: unknown
+  /** Of the RunStarted of the youngest fork that the decider has seen; null before one. */
+  readonly config: unknown
+}
+
 export type RunningDecider = {
   readonly decider: Decider
   /** Feeds one event and returns what the machine asks for because of it. */
@@ -62,6 +72,8 @@ export type RunningDecider = {
   /** What a person would call the present state, e.g. `collecting`. */
   readonly state: () => string
   readonly context: () => unknown
+  /** `resumeDecider` goes on from here as if all events so far had been fed to it. */
+  readonly snapshot: () => DeciderState
   /** Hears of every transition from now on. */
   readonly inspect: (observer: (event: InspectionEvent) => void) => void
 }
@@ -71,13 +83,28 @@ export type RunningDecider = {
  * stay, and from there on the config of the fork decides.
  */
 export function startDecider(decider: Decider): RunningDecider {
-  let outputs: Output[] = []
-  let rules = decider
-  let actor = start(decider.machine)
+  return startAt(decider, null)
+}
 
-  function start(machine: AnyStateMachine, from?: { value: unknown; context: unknown }) {
+/** Starts a decider where a snapshot of it was taken. The snapshot is the decider's from then on. */
+export function resumeDecider(decider: Decider, from: DeciderState): RunningDecider {
+  return startAt(decider, from)
+}
+
+function startAt(decider: Decider, from: DeciderState | null): RunningDecider {
+  let outputs: Output[] = []
+  let config = from?.config ?? null
+  let rules = config === null ? decider : rulesUnder(config)
+  let actor = start(rules.machine, from)
+
+  function rulesUnder(values: unknown): Decider {
+    return decider.withConfig?.(loggedConfig(values)) ?? decider
+  }
+
+  function start(machine: AnyStateMachine, at: Pick<DeciderState, 'value' | 'context'> | null) {
     const started = createActor(machine, {
-      snapshot: from && machine.resolveState({ value: from.value as string, context: from.context }),
+      snapshot:
+        at === null ? undefined : machine.resolveState({ value: at.value as string, context: at.context }),
     })
     started.on('*', (emitted: unknown) => {
       outputs.push(emitted as Output)
@@ -85,9 +112,10 @@ export function startDecider(decider: Decider): RunningDecider {
     return started.start()
   }
 
-  function adopt({ parent, config }: EventData<'RunStarted'>): void {
-    if (parent === null || !decider.withConfig) return
-    rules = decider.withConfig(loggedConfig(config))
+  function adopt(started: EventData<'RunStarted'>): void {
+    if (started.parent === null || !decider.withConfig) return
+    config = started.config
+    rules = rulesUnder(config)
     const { value, context } = actor.getSnapshot()
     actor.stop()
     actor = start(rules.machine, { value, context })
@@ -105,6 +133,10 @@ export function startDecider(decider: Decider): RunningDecider {
     },
     state: () => stateName(actor.getSnapshot().value),
     context: () => actor.getSnapshot().context,
+    snapshot() {
+      const { value, context } = actor.getSnapshot()
+      return { value, context, config }
+    },
     inspect: (observer) => void actor.system.inspect(observer),
   }
 }

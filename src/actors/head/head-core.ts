@@ -21,6 +21,7 @@ import type { WorkKind } from '../runtime/work.ts'
 import { takeFence } from './fence.ts'
 import type { LiveRun } from './liveness.ts'
 import { type LogService, startLogService } from './log-service.ts'
+import { watchLoop } from './loop-delay.ts'
 import { type Watch, watchActors } from './watch.ts'
 
 export type HeadCore = {
@@ -102,6 +103,8 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       }
     })
     undo.push(watch.stop)
+    const loop = watchLoop()
+    undo.push(loop.stop)
     const tellActors = (): Uint8Array =>
       pack({
         actors: watch.actors(),
@@ -111,6 +114,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
         position: log.head().position,
         deadLetters: log.deadLetters(0).total,
         brokerRestarts: broker?.restarts() ?? 0,
+        loopDelay: loop.delay(),
       } satisfies LiveRun)
     undo.push(bus.serve(subjectsOf(folder.run).call('actors'), null, tellActors))
     if (broker) for (const user of USERS) writeCredentials(folder, user, broker.addressOf(user))

@@ -1,42 +1,70 @@
-import Database from 'better-sqlite3'
-import type { LogReader } from '../../events/log-reader.ts'
+/** The projections of a running run; whoever reads them beside it sees whole iterations. */
+import type { Worker } from 'node:worker_threads'
+import type { RunFolder } from '../../broker/connection.ts'
+import { pause } from '../../clock.ts'
+import type { Config } from '../../config.ts'
+import { explain } from '../../errors.ts'
+import { startThread } from '../../package.ts'
 import { makePrivateFile } from '../../platform/files.ts'
-import { openKept } from '../../projections/kept.ts'
-import type { Projection } from '../../projections/projection.ts'
+import type { Asked, Followed, ProjectionsThreadData } from './projections-thread.ts'
 
 export type LiveProjections = {
-  /** Brings every projection to the end of the log. */
+  /** Lets every projection be brought to the end of the log. */
   readonly follow: () => void
-  readonly close: () => void
+  /** Resolves when all that was asked for is in the file, or after a while without it. */
+  readonly close: () => Promise<void>
 }
 
 export type LiveProjectionsOptions = {
-  /** A user's own. */
-  readonly users: readonly Projection[]
-  /** Told once of each that fails. */
+  readonly folder: RunFolder
+  /** Names a user's own. */
+  readonly config: Config
   readonly say: (line: string) => void
 }
 
-/** The projections of a running run; whoever reads them beside it sees whole iterations. */
-export function openLiveProjections(
-  path: string,
-  log: LogReader,
-  { users, say }: LiveProjectionsOptions,
-): LiveProjections {
-  makePrivateFile(path)
-  const db = new Database(path, { timeout: 5_000 })
-  const projections = openKept(db, users)
+const CLOSE_MS = 30_000
+
+export function openLiveProjections({ folder, config, say }: LiveProjectionsOptions): LiveProjections {
+  makePrivateFile(folder.projections)
   const told = new Set<string>()
-  return {
-    follow() {
-      projections.catchUp(log)
-      for (const [name, reason] of projections.failed) {
+  let thread: Worker | null = null
+  let failed = false
+
+  function start(): Worker {
+    const data: ProjectionsThreadData = { path: folder.projections, log: folder.log, config }
+    const started = startThread(new URL('./projections-thread.ts', import.meta.url), data)
+    started.on('message', ({ failed }: Followed) => {
+      for (const [name, reason] of failed) {
         if (!told.has(name)) say(`the projection '${name}' has failed and is set aside: ${reason}`)
         told.add(name)
       }
+    })
+    started.on('error', (error) => {
+      failed = true
+      say(
+        `projections are kept no longer: ${explain(error)}; rl projections ${folder.run} rebuild makes them anew`,
+      )
+    })
+    return started
+  }
+
+  function ask(asked: Asked): void {
+    thread?.postMessage(asked)
+  }
+
+  return {
+    follow() {
+      if (failed) return
+      thread ??= start()
+      ask('follow')
     },
-    close() {
-      db.close()
+    async close() {
+      if (thread === null || failed) return
+      const ended = new AbortController()
+      thread.once('exit', () => ended.abort())
+      ask('end')
+      await pause(CLOSE_MS, ended.signal)
+      await thread.terminate()
     },
   }
 }

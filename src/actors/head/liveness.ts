@@ -4,6 +4,7 @@ import { explain } from '../../errors.ts'
 import { pack, unpackUntrusted } from '../../events/msgpack.ts'
 import { connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
+import type { LoopDelay } from './loop-delay.ts'
 import type { WatchedActor } from './watch.ts'
 
 export type LiveRun = {
@@ -17,6 +18,8 @@ export type LiveRun = {
   readonly position: number
   readonly deadLetters: number
   readonly brokerRestarts: number
+  /** Of the head's event loop. */
+  readonly loopDelay: LoopDelay
 }
 
 /** Asks the head of a run, or says why it cannot be asked. */

@@ -29,7 +29,7 @@ import { eventQueue, jobQueue, type WorkKind } from '../runtime/work.ts'
 import { openAppender } from './appender.ts'
 import { serveBlobs } from './blob-service.ts'
 import { openDeadLetters } from './dead-letters.ts'
-import { openPublisher } from './publisher.ts'
+import { OLDEST_OPEN, openPublisher } from './publisher.ts'
 
 /** May refuse an event that is well-formed, e.g. a second decider of a role. Sees every new event in order. */
 export type Admit = (event: CheckedEvent) => RlError | null
@@ -120,7 +120,10 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   function appendAndNote(events: readonly CheckedEvent[], urgent: boolean): readonly Appended[] {
     if (events.length === 0) return []
     const confirmed = publisher.confirmed()
-    const meta = confirmed > saved ? { published: String(confirmed) } : undefined
+    const meta =
+      confirmed > saved
+        ? { published: String(confirmed), [OLDEST_OPEN]: String(publisher.oldestOpen()) }
+        : undefined
     const appended = log.append(events, { urgent, meta })
     if (meta) saved = confirmed
     const fresh = events

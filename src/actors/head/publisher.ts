@@ -30,6 +30,8 @@ export type Publisher = {
   /** Work that was asked for and has no result in the log yet, and publishes to queues that failed and were tried again. */
   readonly openWork: () => number
   readonly queueFailures: () => number
+  /** Everything before this position that asked for work has its result in the log. */
+  readonly oldestOpen: () => number
   readonly stop: () => void
 }
 
@@ -53,6 +55,8 @@ type Row = {
 }
 
 const PAGE = 1_000
+/** Name under which the log keeps `oldestOpen`, so that a start reads no more than it must. */
+export const OLDEST_OPEN = 'oldest_open_work'
 
 export function openPublisher({ log, bus, work, clock, epoch, report }: PublisherOptions): Publisher {
   const subjects = subjectsOf(log.run)
@@ -64,6 +68,8 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
       report(queueStall('head', queue.name, trouble))
     queues.set(type, openQueuedWork({ bus, queue, onTrouble, clock }))
   }
+  /** Where the work of each key was asked for, in order. */
+  const asked = new Map<string, number>()
   let recent: Row[] = []
   let published = Number(log.meta('published') ?? 0)
   let confirmed = published
@@ -74,6 +80,7 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
 
   function openUnlessDone(type: string, done: string, position: number): void {
     if (log.positionOf('key', done) !== null) return
+    asked.set(done, position)
     queues.get(type)?.open(done, () => {
       const row = log.row(position)
       if (!row) throw new TypeError(`the log has no position ${position}`)
@@ -84,7 +91,10 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
   /** What was asked for before this head began and has no result. */
   function openWorkOfLog(): void {
     if (work.length === 0) return
-    for (const event of log.events({ types: work.map(({ type }) => type) })) {
+    for (const event of log.events({
+      from: Number(log.meta(OLDEST_OPEN) ?? 1),
+      types: work.map(({ type }) => type),
+    })) {
       const done = kinds.get(event.type)?.done(event)
       if (done !== undefined) openUnlessDone(event.type, done, event.position)
     }
@@ -135,7 +145,7 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
   return {
     note(event, position) {
       const { key, envelope, body } = event
-      if (key !== null) for (const queue of queues.values()) queue.close(key)
+      if (key !== null && asked.delete(key)) for (const queue of queues.values()) queue.close(key)
       const done = kinds.get(envelope.type)?.done({ ...envelope, position } as LoggedEvent) ?? null
       recent.push({ position, type: envelope.type, body, done })
     },
@@ -163,6 +173,10 @@ export function openPublisher({ log, bus, work, clock, epoch, report }: Publishe
     confirm,
     openWork: () => [...queues.values()].reduce((sum, queue) => sum + queue.size(), 0),
     queueFailures: () => [...queues.values()].reduce((sum, queue) => sum + queue.failures(), 0),
+    oldestOpen() {
+      for (const position of asked.values()) return position
+      return recent[0]?.position ?? log.head().position + 1
+    },
     stop() {
       for (const queue of queues.values()) queue.stop()
     },

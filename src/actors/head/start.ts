@@ -11,9 +11,9 @@ import { type LogReader, openLogReader } from '../../events/log-reader.ts'
 import { startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
-import { projectionsOf } from '../../projections/registry.ts'
 import { loadAllUserParts, loadUserParts } from '../../user-parts.ts'
 import { startActor } from '../runtime/actor.ts'
+import { openKeyFrames } from '../runtime/key-frame.ts'
 import { ROLLOUT_WORK } from '../runtime/work.ts'
 import type { StartOptions } from '../start-options.ts'
 import { type Children, type ChildSpec, startChildren } from './children.ts'
@@ -63,25 +63,27 @@ export async function startHead(options: StartOptions): Promise<number> {
     onBrokerRestart: display.say,
   })
   let children: Children | null = null
-  const projections = openLiveProjections(folder.projections, core.log, {
-    users: projectionsOf(config),
-    say: display.say,
-  })
+  const projections = openLiveProjections({ folder, config, say: display.say })
   try {
     for (const line of elsewhereLines(options, folder, core)) display.say(line)
     if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
+    const shown = display.goOn(core.log)
     const [begun] = core.service.append([firstEvent(config, madeBy, resumed)])
     const over = runOver(begun.position)
-    const view = await subscribe({ bus: core.bus, run }, (event) => {
+    const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {
       display.see(event)
       over.see(event)
       if (event.type === 'IterationCompleted' || event.type === 'RunCompleted') projections.follow()
     })
+    const decider = headDecider(first)
+    const frames = await openKeyFrames({ folder, decider, configs: [first, config], hashAt: core.log.hashAt })
     const head = await startActor({
       role: 'head',
       run,
       address: core.address,
-      decider: headDecider(first),
+      note: frames.note,
+      decider,
+      frames,
       worker: { perform: async (job) => Promise.reject(new TypeError(`the head does no job '${job.kind}'`)) },
       heartbeatMs: config.run.heartbeatSeconds * 1000,
       waits: (context) => awaitedBy(context as HeadContext, config),
@@ -117,7 +119,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   } finally {
     display.end()
     await children?.stop()
-    projections.close()
+    await projections.close()
     await core.close()
   }
 }

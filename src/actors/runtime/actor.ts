@@ -17,6 +17,7 @@ import { subjectsOf } from '../../events/subjects.ts'
 import type { Decider, Job } from '../decider/decider.ts'
 import { type DeciderHost, hostDecider, type OpenJob } from './decider-host.ts'
 import { type FailedWork, openDeliveries } from './deliveries.ts'
+import type { KeyFrames } from './key-frame.ts'
 import { openOwnJobs } from './own-jobs.ts'
 import { openPerformer } from './performing.ts'
 import { openQueuedWork, queueStall } from './queued-work.ts'
@@ -31,6 +32,8 @@ export type ActorOptions = {
   readonly address: BusAddress
   /** Absent for a further worker of the role. */
   readonly decider?: Decider
+  /** Where the decider goes on from, and keeps its state. */
+  readonly frames?: KeyFrames
   readonly worker: Worker
   readonly heartbeatMs?: number
   /** The head may be away for so long; then the actor ends itself. */
@@ -304,7 +307,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       )
     }
     if (decider) {
-      host = await hostDecider({ decider, log, onJob, onSettled })
+      host = await hostDecider({ decider, log, frames: options.frames, onJob, onSettled })
       host.done.catch((error: unknown) => {
         if (!stopping.signal.aborted) void tell(failure(error, false)).then(() => fail(error))
       })

@@ -1,12 +1,20 @@
 /**
  * Hosts a decider on the bus: feeds it the log, appends the events that it asks for, and hands out its jobs. While it
- * catches up after a restart its outputs are only noted; then those that the log does not hold yet are carried out.
+ * catches up after a restart, from its last key frame on, its outputs are only noted; then those that the log does not hold
+ * yet are carried out.
  */
 import { createHash } from 'node:crypto'
-import { keyOf, type LoggedEvent, type NewEvent } from '../../events/catalogue.ts'
+import { keyOf, type LoggedEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { subscribeBatches } from '../../events/subscription.ts'
-import { type Decider, type Job, type RunningDecider, startDecider } from '../decider/decider.ts'
+import {
+  type Decider,
+  type Job,
+  type RunningDecider,
+  resumeDecider,
+  startDecider,
+} from '../decider/decider.ts'
+import type { KeyFrames, Noted } from './key-frame.ts'
 
 export type OpenJob = {
   readonly job: Job
@@ -27,29 +35,39 @@ export type DeciderHost = {
 export type DeciderHostOptions = {
   readonly decider: Decider
   readonly log: LogClient
+  /** Where it goes on after a restart; absent for a decider that begins with the first event each time. */
+  readonly frames?: KeyFrames
   /** A job begins; called in order, and again for the same job only after a restart. */
   readonly onJob: (open: OpenJob) => void
   /** The log holds the event that ends a job. */
   readonly onSettled: (key: string) => void
 }
 
-type Noted = { readonly event: NewEvent; readonly id: string; readonly cause: string }
-
 /** Natural keys asked for in one request. */
 const KEYS_A_REQUEST = 5_000
+/** Positions from one key frame to the next: a few tenths of a second to fold again. */
+const FRAME_EVERY = 20_000
 
 export async function hostDecider({
   decider,
   log,
+  frames,
   onJob,
   onSettled,
 }: DeciderHostOptions): Promise<DeciderHost> {
-  const running = startDecider(decider)
+  const from = frames?.found ?? null
+  const running = from ? resumeDecider(decider, from.state) : startDecider(decider)
   let caughtUp = false
-  let noted: Noted[] = []
+  let noted: Noted[] = [...(from?.unsent ?? [])]
   let outbox: Noted[][] = []
+  /** Of the outbox, what is under way. */
+  let underWay: Noted[][] = []
   let sending: Promise<void> | null = null
+  /** Position of the newest key frame, and whether the decider has taken all events up to the present one whole. */
+  let framed = from?.position ?? 0
+  let whole = true
   const jobs = new Map<string, OpenJob>()
+  for (const open of await openedBefore()) jobs.set(open.job.done, open)
   let fail: (error: unknown) => void = () => {}
   const failed = new Promise<never>((_, reject) => {
     fail = reject
@@ -77,16 +95,17 @@ export async function hostDecider({
   function send(): void {
     sending ??= (async () => {
       while (outbox.length > 0) {
-        const batch = outbox
+        underWay = outbox
         outbox = []
         await Promise.all(
-          batch.map((events) =>
+          underWay.map((events) =>
             log.append(
               events.map(({ event }) => event),
               { cause: events[0].cause, ids: events.map(({ id }) => id) },
             ),
           ),
         )
+        underWay = []
       }
     })()
       .catch(fail)
@@ -129,12 +148,46 @@ export async function hostDecider({
     send()
   }
 
+  /** The jobs of the frame that the decider goes on from. */
+  function openedBefore(): Promise<OpenJob[]> {
+    return Promise.all(
+      (from?.jobs ?? []).map(async ({ job, position }) => {
+        const { events } = await log.read({ from: position, until: position })
+        return { job, event: await log.decode(position, events[0][1]) }
+      }),
+    )
+  }
+
+  /** Keeps what the decider is now. The log tells the hash at a position where nothing more is asked for. */
+  async function keepFrame(position: number): Promise<void> {
+    if (!frames || !whole || position === framed) return
+    framed = position
+    const taken = frames.take({
+      position,
+      state: running.snapshot(),
+      unsent: [...noted, ...underWay.flat(), ...outbox.flat()],
+      jobs: [...jobs.values()].map(({ job, event }) => ({ job, position: event.position })),
+    })
+    const { hash } = await log.read({ from: position + 1, until: position, limit: 1 })
+    taken.write(hash)
+  }
+
   const subscription = await subscribeBatches(
-    { bus: log.bus, run: log.run, types: [...decider.interests], onCaughtUp: carryOn },
-    async (events) => {
+    {
+      bus: log.bus,
+      run: log.run,
+      from: framed + 1,
+      types: [...decider.interests],
+      onCaughtUp: carryOn,
+    },
+    async (events, upTo) => {
+      whole = false
       for (const event of events) feed(event)
+      whole = true
       if (caughtUp) send()
       else if (noted.length >= KEYS_A_REQUEST) await dropPresent()
+      // A frame that cannot be kept (the disk is full, the head is away) only makes the next start slower.
+      if (upTo - framed >= FRAME_EVERY) keepFrame(upTo).catch(() => {})
     },
   )
 
@@ -146,6 +199,7 @@ export async function hostDecider({
     async stop() {
       await subscription.stop()
       await sending
+      await keepFrame(subscription.position()).catch(() => {})
     },
   }
 }

@@ -1,9 +1,12 @@
 /** Shows a run while it goes on: on a terminal a bar that is redrawn below the lines, in a pipe plain lines. */
 import type { LoggedEvent } from '../../../events/catalogue.ts'
-import { barLine, follow, startProgress } from './progress.ts'
+import type { LogReader } from '../../../events/log-reader.ts'
+import { barLine, follow, goOn, startProgress } from './progress.ts'
 
 export type Display = {
   readonly see: (event: LoggedEvent) => void
+  /** Of a run that goes on, only what is after this position is to be shown: the iteration that is open. */
+  readonly goOn: (log: LogReader) => number
   readonly say: (line: string) => void
   /** Takes the bar away. */
   readonly end: () => void
@@ -40,6 +43,7 @@ export function openDisplay(
     see(event) {
       for (const line of follow(progress, event)) say(`${line}${mark}`)
     },
+    goOn: (log) => goOn(progress, log),
     say,
     end() {
       clearInterval(timer)

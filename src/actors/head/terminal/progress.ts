@@ -1,5 +1,6 @@
 /** What a run looks like while it goes on: a fold of its events, and the lines that a person reads. */
 import type { LoggedEvent } from '../../../events/catalogue.ts'
+import type { LogReader } from '../../../events/log-reader.ts'
 import { type Estimate, wilson } from '../../../learning/interval.ts'
 import { progressLabel } from '../../../learning/progress-labels.ts'
 import { type UnitTestProgress, unitTestProgress } from './unit-test-progress.ts'
@@ -47,6 +48,18 @@ export function startProgress(iterations: number): Progress {
     firstIterationMs: 0,
     ...startIteration(),
   }
+}
+
+/** Counts what was before the iteration that is open; returns the position before it. */
+export function goOn(progress: Progress, log: LogReader): number {
+  const open = log.newest(['IterationStarted'])
+  if (open === null) return 0
+  progress.acceptedInAll = log.countOf('TaskAccepted', open.position)
+  for (const { time } of log.events({ types: ['IterationStarted'], until: open.position })) {
+    progress.firstIterationMs = time
+    break
+  }
+  return open.position - 1
 }
 
 /** Folds one event into the progress (in place) and returns the lines that it is worth. */

@@ -1,0 +1,37 @@
+/** How long the head's event loop holds up what waits for it: everything of a run goes through this loop. */
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import { type Clock, systemClock } from '../../clock.ts'
+
+/** Of the last whole minute; of the time so far in the first one. */
+export type LoopDelay = { readonly p99Ms: number; readonly maxMs: number }
+
+export type LoopWatch = {
+  readonly delay: () => LoopDelay
+  readonly stop: () => void
+}
+
+/** The loop is looked at so often; Node counts this time into each delay. */
+const RESOLUTION_MS = 5
+const WINDOW_MS = 60_000
+
+export function watchLoop(clock: Clock = systemClock): LoopWatch {
+  const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  histogram.enable()
+  let lastMinute: LoopDelay | null = null
+  const stop = clock.every(WINDOW_MS, () => {
+    lastMinute = delayOf(histogram)
+    histogram.reset()
+  })
+  return {
+    delay: () => lastMinute ?? delayOf(histogram),
+    stop() {
+      stop()
+      histogram.disable()
+    },
+  }
+}
+
+function delayOf(histogram: IntervalHistogram): LoopDelay {
+  const beyond = (nanoseconds: number) => Math.max(0, Number((nanoseconds / 1e6 - RESOLUTION_MS).toFixed(1)))
+  return { p99Ms: beyond(histogram.percentile(99)), maxMs: beyond(histogram.max) }
+}

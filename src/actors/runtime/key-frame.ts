@@ -1,0 +1,130 @@
+/**
+ * A key frame is what a decider is at a position of the log, in a file of the run's folder: after a restart it goes on from
+ * there instead of from the first event. A frame may be thrown away at any time. One that is damaged, or was made by other
+ * code, under another config, by other rules or from another log, is not used.
+ */
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { deserialize, serialize } from 'node:v8'
+import type { RunFolder } from '../../broker/connection.ts'
+import { type Config, configDigest } from '../../config.ts'
+import { RlError } from '../../errors.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
+import { userRulesOf } from '../../learning/registry.ts'
+import { codeDigest } from '../../package.ts'
+import { makePrivateFolder } from '../../platform/files.ts'
+import type { Decider, DeciderState, Job } from '../decider/decider.ts'
+
+/** An event that the decider asked for, with its id and the event that led to it. */
+export type Noted = { readonly event: NewEvent; readonly id: string; readonly cause: string }
+
+export type KeyFrame = {
+  /** Everything up to here was fed to the decider. */
+  readonly position: number
+  readonly state: DeciderState
+  /** Asked for by the decider, and not known to be in the log. */
+  readonly unsent: readonly Noted[]
+  /** Jobs without a result, each with the position of the event that asked for it. */
+  readonly jobs: readonly { readonly job: Job; readonly position: number }[]
+}
+
+export type KeyFrames = {
+  /** What the decider is to go on from; null for the first event. */
+  readonly found: KeyFrame | null
+  /** For people: from where the decider goes on, and why a file that is there was not used. */
+  readonly note: string
+  /** Takes a frame as it is now; `write` with the chain's hash at its position (hex) puts it into the file. */
+  readonly take: (frame: KeyFrame) => { readonly write: (hash: string) => void }
+}
+
+export type KeyFramesOptions = {
+  readonly folder: RunFolder
+  readonly decider: Decider
+  /** Those that the log begins with and that holds now. */
+  readonly configs: readonly Config[]
+  /** The hash of the log's chain at a position (hex), '' where there is none. */
+  readonly hashAt: (position: number) => string | Promise<string>
+}
+
+type Stored = { readonly key: string; readonly hash: string; readonly frame: Uint8Array }
+
+const DIGEST_BYTES = 32
+
+/** Opens the frames of a decider: one file, the newest frame. */
+export async function openKeyFrames({
+  folder,
+  decider,
+  configs,
+  hashAt,
+}: KeyFramesOptions): Promise<KeyFrames> {
+  const path = join(folder.folder, 'frames', `${decider.role}.frame`)
+  const key = keyOf(folder.run, decider, configs)
+  const { frame: found, refusal } = await load()
+
+  async function load(): Promise<{ frame: KeyFrame | null; refusal: string | null }> {
+    try {
+      if (!existsSync(path)) return { frame: null, refusal: null }
+      const stored = read(path)
+      if (stored.key !== key) return refused('it was made by other code or rules, or under another config')
+      const frame = deserialize(stored.frame) as KeyFrame
+      if ((await hashAt(frame.position)) !== stored.hash)
+        return refused('the log is another, or was rolled back')
+      return { frame, refusal: null }
+    } catch (error) {
+      return refused(error instanceof RlError ? error.message : 'it cannot be read')
+    }
+  }
+
+  return {
+    found,
+    note: found
+      ? `goes on from its key frame at position ${found.position}`
+      : refusal === null
+        ? ''
+        : `its key frame is not used: ${refusal}`,
+    take(frame) {
+      // What the decider is now: its context changes with the next event.
+      const bytes = serialize(frame)
+      return { write: (hash) => write(path, { key, hash, frame: bytes }) }
+    },
+  }
+}
+
+function refused(refusal: string): { frame: null; refusal: string } {
+  return { frame: null, refusal }
+}
+
+/** Equal for those who decide alike. V8 reads only what it, or an older one, has written. */
+function keyOf(run: string, { role, version }: Decider, configs: readonly Config[]): string {
+  return JSON.stringify({
+    run,
+    role,
+    version,
+    code: codeDigest(),
+    v8: process.versions.v8,
+    configs: configs.map(configDigest),
+    rules: configs.map(userRulesOf),
+  })
+}
+
+function read(path: string): Stored {
+  const bytes = readFileSync(path)
+  const content = bytes.subarray(DIGEST_BYTES)
+  if (!digestOf(content).equals(bytes.subarray(0, DIGEST_BYTES)))
+    throw new RlError('it is damaged', { code: 'frame.damaged', hint: `${path} may be removed` })
+  return deserialize(content) as Stored
+}
+
+/** Whole or not at all. Not synced: after a loss of power a frame that is damaged is only not used. */
+function write(path: string, stored: Stored): void {
+  const content = serialize(stored)
+  const part = `${path}.${process.pid}.part`
+  makePrivateFolder(dirname(path))
+  writeFileSync(part, Buffer.concat([digestOf(content), content]), { mode: 0o600 })
+  renameSync(part, path)
+}
+
+function digestOf(content: Uint8Array): Buffer {
+  return createHash('sha256').update(content).digest()
+}

@@ -1,0 +1,159 @@
+/**
+ * Segments: the bodies of archived events, many in a compressed file that is named after its SHA-256. Their rows stay in the
+ * log with all that events are found by, so a reader does not notice where a body lies.
+ */
+import { createHash } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import * as zlib from 'node:zlib'
+import { RlError } from '../errors.ts'
+import { makePrivateFolder, syncNames } from '../platform/files.ts'
+import { int32Column, readInt32 } from './columns.ts'
+import { pack, unpackUntrusted } from './msgpack.ts'
+
+/** A row of the table of segments: the events `first` to `last` lie in this file. */
+export type SegmentRow = { readonly first: number; readonly last: number; readonly sha256: string }
+
+export type Segment = {
+  readonly run: string
+  readonly first: number
+  readonly bodies: readonly Buffer[]
+}
+
+/** What a segment holds once it is decompressed. */
+type Content = {
+  readonly run: string
+  readonly first: number
+  /** Bytes of each body. */
+  readonly lengthsI32: Uint8Array
+  /** One behind the other. */
+  readonly bodies: Uint8Array
+}
+
+/** The first bytes of a file tell the compression. Node has zstd from 22.15 on; one without it writes brotli. */
+const ZSTD = 'rls1zstd'
+const BROTLI = 'rls1brot'
+const MAGIC_BYTES = 8
+/** Higher levels take several times as long for a few per cent. */
+const ZSTD_LEVEL = 9
+const BROTLI_QUALITY = 5
+const MOST_BYTES = 512 * 1024 * 1024
+
+export function segmentsFolder(log: string): string {
+  return join(dirname(log), 'segments')
+}
+
+export function segmentPath(folder: string, sha256: string): string {
+  return join(folder, `${sha256}.segment`)
+}
+
+/** Writes a segment, unless it is there already, and returns its digest. It is on disk when this returns. */
+export function writeSegment(folder: string, { run, first, bodies }: Segment): string {
+  const content: Content = {
+    run,
+    first,
+    lengthsI32: int32Column(bodies.map(({ byteLength }) => byteLength)),
+    bodies: Buffer.concat(bodies),
+  }
+  const file = compress(pack(content))
+  const sha256 = digestOf(file)
+  const path = segmentPath(folder, sha256)
+  if (existsSync(path) && digestOf(readFileSync(path)) === sha256) return sha256
+  makePrivateFolder(folder)
+  const part = `${path}.part`
+  const handle = openSync(part, 'w', 0o600)
+  try {
+    for (let at = 0; at < file.byteLength; ) at += writeSync(handle, file, at)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  renameSync(part, path)
+  syncNames(folder)
+  return sha256
+}
+
+/** Reads and checks a whole segment. Errors: `log.segment-missing`, `log.segment-corrupt`. */
+export function readSegment(folder: string, { first, last, sha256 }: SegmentRow): Segment {
+  const path = segmentPath(folder, sha256)
+  if (!existsSync(path))
+    throw new RlError(`the segment with the events ${first} to ${last} is missing: ${path}`, {
+      code: 'log.segment-missing',
+      hint: 'copy the whole folder of the run, segments included',
+    })
+  const file = readFileSync(path)
+  if (digestOf(file) !== sha256) throw corrupt(path)
+  const content = unpackUntrusted(decompress(file, path)) as Content
+  const lengths = readInt32(content.lengthsI32)
+  let at = 0
+  const bodies = Array.from(lengths, (length) => {
+    at += length
+    return Buffer.from(content.bodies.buffer, content.bodies.byteOffset + at - length, length)
+  })
+  if (content.first !== first || bodies.length !== last - first + 1 || at !== content.bodies.byteLength)
+    throw corrupt(path)
+  return { run: content.run, first, bodies }
+}
+
+/** Segments of some MB that a reader keeps. */
+const KEPT = 4
+
+/** Gives bodies by position; the segments that were read last are kept. `find` looks a position up in the table. */
+export function openSegments(
+  folder: string,
+  find: (position: number) => SegmentRow | undefined,
+): (position: number) => Buffer {
+  /** The one that was read last is the last. */
+  const kept: Segment[] = []
+
+  function load(position: number): Segment {
+    const row = find(position)
+    if (row === undefined)
+      throw new RlError(`the body of position ${position} is in no segment`, { code: 'log.segment-missing' })
+    const index = kept.findIndex(({ first }) => first === row.first)
+    const segment = index < 0 ? readSegment(folder, row) : kept.splice(index, 1)[0]
+    kept.push(segment)
+    if (kept.length > KEPT) kept.shift()
+    return segment
+  }
+
+  return (position) => {
+    const last = kept.at(-1)
+    const segment =
+      last && last.first <= position && position < last.first + last.bodies.length ? last : load(position)
+    return segment.bodies[position - segment.first]
+  }
+}
+
+function compress(content: Uint8Array): Buffer {
+  if (typeof zlib.zstdCompressSync === 'function') {
+    const params = { [zlib.constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL }
+    return Buffer.concat([Buffer.from(ZSTD), zlib.zstdCompressSync(content, { params })])
+  }
+  const params = { [zlib.constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
+  return Buffer.concat([Buffer.from(BROTLI), zlib.brotliCompressSync(content, { params })])
+}
+
+function decompress(file: Buffer, path: string): Buffer {
+  const magic = file.toString('latin1', 0, MAGIC_BYTES)
+  const content = file.subarray(MAGIC_BYTES)
+  const options = { maxOutputLength: MOST_BYTES }
+  if (magic === BROTLI) return zlib.brotliDecompressSync(content, options)
+  if (magic !== ZSTD) throw corrupt(path)
+  if (typeof zlib.zstdDecompressSync === 'function') return zlib.zstdDecompressSync(content, options)
+  throw new RlError(`${path} is compressed by zstd, which Node ${process.version} does not have`, {
+    code: 'log.segment-newer',
+    hint: 'read this run with Node 22.15 or newer',
+  })
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function corrupt(path: string): RlError {
+  return new RlError(`${path} is not what its name says`, {
+    code: 'log.segment-corrupt',
+    hint: 'restore it from a copy of the run',
+  })
+}
