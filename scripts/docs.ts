@@ -1,8 +1,9 @@
 /** npm run docs: writes every document that follows from the code. Tests hold them current. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { asyncApiDoc } from './docs/asyncapi.ts'
 import { configDoc } from './docs/config.ts'
-import { asyncApiDoc, eventsDoc } from './docs/events.ts'
+import { eventsDoc } from './docs/events.ts'
 import type { GeneratedDoc } from './docs/generated.ts'
 import { machineDocs } from './docs/machines.ts'
 

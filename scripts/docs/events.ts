@@ -1,7 +1,6 @@
-/** docs/events.md and asyncapi.yaml: the event stream for people and for tools in other languages, from the catalogue. */
-import { stringify } from 'yaml'
+/** docs/events.md: the event stream for people, from the catalogue. */
 import { CATALOGUE, type EventType, FAMILIES } from '../../src/events/catalogue.ts'
-import { dataSchema, envelopeJsonSchema, type JsonSchema } from '../../src/events/json-schema.ts'
+import { dataSchema, type JsonSchema } from '../../src/events/json-schema.ts'
 import { EPOCH_HEADER, POSITION_HEADER } from '../../src/events/subjects.ts'
 import { AUTHORS } from '../../src/events/users.ts'
 import type { GeneratedDoc } from './generated.ts'
@@ -98,7 +97,8 @@ What a worker in another language needs beside the requests above:
 | consumer \`workers\` of each | durable, explicit ack; ask \`$JS.API.CONSUMER.MSG.NEXT.<stream>.workers\`. Only the head makes streams and consumers |
 | \`call.policy.act\` | request/reply, queue group \`policy.act\`: actions for a batch of episodes (src/actors/rollout/act-service.ts has the shapes) |
 | \`call.status.<role>\` | request/reply: what each process of a role does |
-| \`tap.heartbeat\`, \`tap.head\` | lossy: what each process does; \`{position, hash, epoch, time}\` of the head twice a second |
+| \`tap.heartbeat.<user>\`, \`tap.head\` | lossy: what each process of the user's role does; \`{position, hash, epoch, time}\` of the head twice a second |
+| \`tap.fault.<user>\` | lossy: messages that a process of the user could not take, for the head's dead letters |
 
 Take a message, ask \`log.has\` for its natural key, and ack at once where the log has it. Else do the work, renew with \`+WPI\` three times an ack wait (two heartbeats), append
 the result with the asking event's id as \`cause\`, and ack only when the append was answered. Negative-ack what failed: the delivery count is the attempt, and after
@@ -117,7 +117,7 @@ argument, output or log.
 | \`head\` | the head alone | all: publish \`evt.*\`, answer \`log.*\`, append any event |
 | \`<role>\` | the process with a role's decider | append the event types of its role and its workers, answer \`call.<role>.*\`, put blobs, take the role's work |
 | \`<role>-worker\` | further workers, gateways, trainers outside | append the types that name it below, answer \`call.<role>.*\`, put blobs, take the role's work |
-| \`tool\` | everybody who looks on | subscribe to \`evt.*\` and \`tap.*\`; ask \`log.read\`, \`log.has\`, \`log.head\`, \`blob.get\`, \`call.actors\`, \`call.status.*\` |
+| \`tool\` | everybody who looks on | subscribe to \`evt.*\` and \`tap.>\`; ask \`log.read\`, \`log.has\`, \`log.head\`, \`blob.get\`, \`call.actors\`, \`call.status.*\` |
 
 What a message says of its sender is not believed: the head knows the user by the subject \`log.append.<user>\`, on which the broker lets only that user
 publish. The \`actor\` of an event is the user's role, or begins with it and a slash. A user's answers come to \`_INBOX_<user>.>\`, a tool's to \`_INBOX.>\`; the head
@@ -141,7 +141,7 @@ job and no event.
 | \`run\`, \`actor\` | the run, and who emitted it: a role, or \`role/worker\` |
 | \`time\` | milliseconds since 1970, by the emitter's clock |
 | \`cause\` | id of the event that led to this one, or null |
-| \`trace\` | W3C traceparent, optional |
+| \`trace\` | W3C traceparent: an iteration is a trace, a rollout a span of it. Who emits from outside may leave it out |
 | \`data\` | as below; unknown keys are errors |
 
 Fields whose names end with \`I32\`, \`F32\` or \`U8\` are columns: little-endian bytes of Int32, Float32 or Uint8 elements.
@@ -202,76 +202,4 @@ function describe(schema: JsonSchema): string {
   if (type === 'object')
     return typeof additionalProperties === 'object' ? `map of ${describe(additionalProperties)}` : 'map'
   return (Array.isArray(type) ? type.join(' or ') : type) ?? 'anything'
-}
-
-export function asyncApiDoc(): GeneratedDoc {
-  const types = Object.keys(CATALOGUE) as EventType[]
-  const document = {
-    asyncapi: '3.0.0',
-    info: {
-      title: 'RLAnything events',
-      version: '1.0.0',
-      description: 'Every fact of a run, published after it is durable. See docs/events.md.',
-      license: { name: 'Apache-2.0' },
-    },
-    defaultContentType: 'application/msgpack',
-    servers: {
-      run: {
-        host: '127.0.0.1:4222',
-        protocol: 'nats',
-        description: 'Address, user and password of a tool stand in runs/<run>/connection.json.',
-      },
-    },
-    channels: Object.fromEntries(
-      types.map((type) => [
-        type,
-        {
-          address: `rl.v1.{run}.evt.${type}`,
-          parameters: { run: { $ref: '#/components/parameters/run' } },
-          messages: { [type]: { $ref: `#/components/messages/${type}` } },
-        },
-      ]),
-    ),
-    operations: Object.fromEntries(
-      types.map((type) => [`publish${type}`, { action: 'send', channel: { $ref: `#/channels/${type}` } }]),
-    ),
-    components: {
-      parameters: { run: { description: 'Run id: 1 to 32 small letters, digits and dashes.' } },
-      messages: Object.fromEntries(
-        types.map((type) => [
-          type,
-          {
-            name: type,
-            summary: CATALOGUE[type].summary,
-            headers: { $ref: '#/components/schemas/Headers' },
-            payload: {
-              allOf: [
-                { $ref: '#/components/schemas/Envelope' },
-                {
-                  type: 'object',
-                  properties: {
-                    type: { const: type },
-                    v: { const: CATALOGUE[type].v },
-                    data: { $ref: `#/components/schemas/${type}` },
-                  },
-                },
-              ],
-            },
-          },
-        ]),
-      ),
-      schemas: {
-        Headers: {
-          type: 'object',
-          properties: {
-            [POSITION_HEADER]: { type: 'string', pattern: '^[0-9]+$', description: 'Position in the log.' },
-          },
-        },
-        Envelope: envelopeJsonSchema(),
-        ...Object.fromEntries(types.map((type) => [type, dataSchema(type)])),
-      },
-    },
-  }
-  const text = stringify(document, { aliasDuplicateObjects: false, lineWidth: 110 })
-  return { path: 'asyncapi.yaml', text: `# Generated by npm run docs from src/events.\n${text}` }
 }

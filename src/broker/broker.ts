@@ -4,7 +4,7 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { RlError } from '../errors.ts'
@@ -39,6 +39,7 @@ export type BrokerOptions = {
   readonly onRestart?: (reason: string) => void
 }
 
+/** The server may be silent for so long while it starts: it writes a line for each stream that it restores. */
 const READY_MS = 10_000
 /** After so long nobody waits for an answer any more. */
 const ANSWER_TIME = '1h'
@@ -79,7 +80,8 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
       if (!stopped && ready) restart()
     })
     let ready = false
-    const until = performance.now() + READY_MS
+    let until = performance.now() + READY_MS
+    let written = 0
     while (!ready) {
       if (ended || performance.now() > until) {
         child.stdin?.end()
@@ -89,6 +91,8 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
         })
       }
       ready = await answers(addressOf('head'))
+      if (sizeOf(paths.log) !== written) until = performance.now() + READY_MS
+      written = sizeOf(paths.log)
       if (!ready) await pause(25)
     }
   }
@@ -238,6 +242,10 @@ function isFree(port: number): Promise<boolean> {
     server.once('error', () => resolve(false))
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
 function lastLines(path: string): string {

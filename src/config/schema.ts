@@ -189,6 +189,12 @@ const endpoint = {
     .default('OPENAI_API_KEY')
     .describe('Environment variable that holds the API key; keys never stand in a config.'),
   concurrency: positive.default(32).describe('Calls of the endpoint at a time; more wait.'),
+  maxCalls: positive
+    .nullable()
+    .default(null)
+    .describe(
+      'Calls of the endpoint in the whole run, retries included; when they are spent the run pauses. Null for any number.',
+    ),
   promptPrice: z
     .number()
     .nonnegative()

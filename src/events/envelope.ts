@@ -20,8 +20,11 @@ export const envelopeSchema = z.strictObject({
   time: z.number().nonnegative(),
   /** Id of the event that led to this one. */
   cause: z.uuid().nullable(),
-  /** W3C traceparent. */
-  trace: z.string().max(128).optional(),
+  /** W3C traceparent; absent in logs of 0.1. */
+  trace: z
+    .string()
+    .regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/)
+    .optional(),
   data: z.unknown(),
 })
 

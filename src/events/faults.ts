@@ -3,25 +3,27 @@ import { z } from 'zod'
 import { type Clock, systemClock } from '../clock.ts'
 import { RlError } from '../errors.ts'
 import type { Bus, Fault } from './bus.ts'
+import { bytes } from './log-protocol.ts'
 import { pack, unpackUntrusted } from './msgpack.ts'
 import { subjectsOf } from './subjects.ts'
+import type { Author } from './users.ts'
 
-const report = z.strictObject({
+export const faultReport = z.strictObject({
   subject: z.string().max(512),
   code: z.string().max(128),
   reason: z.string().max(2_000),
   bytes: z.int().nonnegative(),
-  body: z.instanceof(Uint8Array),
+  body: bytes,
 })
-export type FaultReport = z.infer<typeof report>
+export type FaultReport = z.infer<typeof faultReport>
 
 /** Bytes of a message that are told, and faults a second: who is flooded must not flood the head. */
 const TOLD_BYTES = 4_096
 const TOLD_A_SECOND = 20
 
-/** Tells the head of every fault of this connection, until it is ended. */
-export function tellFaults(bus: Bus, run: string, clock: Clock = systemClock): () => void {
-  const subject = subjectsOf(run).tap('fault')
+/** Tells the head of every fault of this connection, whose author it is, until it is ended. */
+export function tellFaults(bus: Bus, run: string, author: Author, clock: Clock = systemClock): () => void {
+  const subject = subjectsOf(run).tapOf('fault', author)
   let second = 0
   let told = 0
   return bus.onFault((fault) => {
@@ -44,5 +46,5 @@ function reportOf({ subject, body, error }: Fault): FaultReport {
 
 /** Errors: what is wrong with a report that cannot be read. */
 export function readFaultReport(body: Uint8Array): FaultReport {
-  return report.parse(unpackUntrusted(body))
+  return faultReport.parse(unpackUntrusted(body))
 }

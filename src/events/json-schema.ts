@@ -3,15 +3,17 @@ import { z } from 'zod'
 import { column } from './catalogue/definition.ts'
 import { CATALOGUE, type EventType } from './catalogue.ts'
 import { envelopeSchema } from './envelope.ts'
+import { bytes } from './log-protocol.ts'
 
 export type JsonSchema = { readonly [key: string]: unknown }
 
-/** A column is msgpack `bin`; JSON Schema has no word for it, so it says `format: binary`. */
-function toJsonSchema(schema: z.ZodType): JsonSchema {
+/** A column is msgpack `bin`; JSON Schema has no word for it, so it says `format: binary`. What no schema can say is left open. */
+export function toJsonSchema(schema: z.ZodType): JsonSchema {
   const converted = z.toJSONSchema(schema, {
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      if ((zodSchema as unknown) === column) Object.assign(jsonSchema, { type: 'string', format: 'binary' })
+      if ((zodSchema as unknown) === column || (zodSchema as unknown) === bytes)
+        Object.assign(jsonSchema, { type: 'string', format: 'binary' })
     },
   })
   const { $schema: _, ...rest } = converted

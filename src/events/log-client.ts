@@ -18,12 +18,12 @@ import {
 } from './log-protocol.ts'
 import { pack, unpackUntrusted } from './msgpack.ts'
 import { EPOCH_HEADER, subjectsOf } from './subjects.ts'
-import { type Author, isUser, type User } from './users.ts'
+import { traceparentOf } from './trace.ts'
+import { authorOf } from './users.ts'
 
 export type AppendContext = {
   /** Id of the event that led to these. */
   readonly cause?: string | null
-  readonly trace?: string
   /** Ids of the events; made where absent. */
   readonly ids?: readonly string[]
 }
@@ -177,10 +177,19 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
   function encode(
     event: NewEvent,
     id: string,
-    { cause = null, trace }: AppendContext,
+    { cause = null }: AppendContext,
   ): Uint8Array | Promise<Uint8Array> {
     const { type, data } = event
-    const envelope = { id, type, v: CATALOGUE[type].v, run, actor, time: Date.now(), cause, trace }
+    const envelope = {
+      id,
+      type,
+      v: CATALOGUE[type].v,
+      run,
+      actor,
+      time: Date.now(),
+      cause,
+      trace: traceparentOf(run, id, event),
+    }
     const body = encodeEnvelope({ ...envelope, data })
     if (body.byteLength <= INLINE_DATA_LIMIT) return body
     return putBlob(pack(data)).then(($blob) => encodeEnvelope({ ...envelope, data: { $blob } }))
@@ -250,12 +259,6 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
       for (const group of queue.splice(0)) group.reject(clientClosed())
     },
   }
-}
-
-/** A tool, which may not append, asks as itself all the same: the broker refuses it. */
-function authorOf(user: User | null, actor: string): Author {
-  const name = user ?? actor.split('/')[0]
-  return isUser(name) && name !== 'tool' ? name : 'head'
 }
 
 function readReply<Reply>(subject: string, body: Uint8Array): Reply {

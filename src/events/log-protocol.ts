@@ -4,7 +4,7 @@ import { RlError } from '../errors.ts'
 import { type EventType, isEventType } from './catalogue.ts'
 import { MAX_VALUES, unpackUntrusted } from './msgpack.ts'
 
-const bytes = z.instanceof(Uint8Array)
+export const bytes = z.instanceof(Uint8Array)
 const position = z.int().positive()
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 

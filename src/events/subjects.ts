@@ -25,8 +25,10 @@ export type Subjects = {
   readonly blob: (name: 'get' | 'put') => string
   /** Work that a role's decider shares among its workers. */
   readonly work: (name: string) => string
-  /** Lossy telemetry, never logged. */
-  readonly tap: (name: string) => string
+  /** Lossy telemetry of the head, never logged. */
+  readonly tap: (name: 'head' | '>') => string
+  /** Lossy telemetry of a user; each has a subject that the broker keeps for it, `*` is all of them. */
+  readonly tapOf: (name: 'heartbeat' | 'fault', user: Author | '*') => string
 }
 
 export function subjectsOf(run: string): Subjects {
@@ -39,6 +41,7 @@ export function subjectsOf(run: string): Subjects {
     blob: (name) => `${root}.blob.${name}`,
     work: (name) => `${root}.work.${name}`,
     tap: (name) => `${root}.tap.${name}`,
+    tapOf: (name, user) => `${root}.tap.${name}.${user}`,
   }
 }
 

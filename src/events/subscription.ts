@@ -51,7 +51,7 @@ const LIVE_EVENTS = 20_000
 const LIVE_BYTES = 64 * 1024 * 1024
 const PAGE = 1_000
 
-const headSays = z.object({
+export const headSays = z.object({
   position: z.int().nonnegative(),
   hash: z.string().max(64).optional(),
   epoch: z.int().nonnegative().optional(),

@@ -20,6 +20,15 @@ export function isUser(name: string): name is User {
   return (USERS as readonly string[]).includes(name)
 }
 
+/**
+ * Whose subjects a connection speaks on: its user's, or its role's where the broker knows no users. A tool, which may not speak, tries
+ * as the head: the broker refuses it.
+ */
+export function authorOf(user: User | null, actor: string): Author {
+  const name = user ?? actor.split('/')[0]
+  return isUser(name) && name !== 'tool' ? name : 'head'
+}
+
 /** The user of a role's further workers; the head has none. */
 export function workerOf(role: Role): Author {
   return role === 'head' ? role : `${role}-worker`

@@ -69,6 +69,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     const limit = deadline(callMs, budget)
     try {
       const { path, body } = toWire(model, request, refused, lengthField)
+      await options.permit?.()
       used.requests++
       const generation = fromWire(await client.post<unknown>(path, { body, signal: limit.signal }), request)
       if (!generation.tokens || !generation.logprobs) used.untrainable++
@@ -77,7 +78,9 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
       used.completionTokens += generation.usage.completionTokens
       return generation
     } catch (error) {
-      throw budget.aborted ? error : { fault: faultOf(error, limit.expired()), error }
+      throw budget.aborted || error instanceof RlError
+        ? error
+        : { fault: faultOf(error, limit.expired()), error }
     } finally {
       limit.clear()
     }
@@ -107,7 +110,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
         try {
           return await limited(budget.signal, () => call(request, budget.signal))
         } catch (error) {
-          if (budget.signal.aborted) throw error
+          if (budget.signal.aborted || error instanceof RlError) throw error
           failed = error as typeof failed
         }
         if (adapts(failed.error)) continue

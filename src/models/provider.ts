@@ -23,6 +23,8 @@ export type ModelOptions = {
   /** Per million tokens, in whatever currency; null where unknown. */
   readonly promptPrice: number | null
   readonly completionPrice: number | null
+  /** To be waited for before each call, retries included; where it fails, no call may be made. */
+  readonly permit?: () => Promise<void>
 }
 
 /** Where the models of a section live. Roles ask for what it can do, never for its name. */

@@ -1,12 +1,12 @@
 /**
  * Iterations as traces for any OpenTelemetry viewer: OTLP in JSON, as collectors take it on /v1/traces. Model calls bear the
- * attributes of the GenAI semantic conventions. Ids follow from the run's names, so an export is the same every time.
+ * attributes of the GenAI semantic conventions. Ids are those that the events bear, so an export is the same every time.
  */
-import { createHash } from 'node:crypto'
 import { loggedConfig } from '../config.ts'
 import type { LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
+import { iterationSpan, ownSpan, rolloutSpan, spanContextOf } from '../events/trace.ts'
 import { causeOf } from './causes.ts'
 
 type Value = string | number | boolean
@@ -43,18 +43,18 @@ export function* spansOf(log: LogReader): IterableIterator<Span> {
   const { last } = startsOf(log)
   const { policy } = loggedConfig(last.data.config)
   for (const event of log.events({ types: [...CLOSING] })) {
-    if (!('iteration' in event.data)) continue
+    if (!('iteration' in event.data) || event.data.iteration === undefined) continue
     const { iteration } = event.data
     const cause = causeOf(log, event)
-    const trace = digest(`${log.run}/${iteration}`, 16)
-    const iterationSpan = digest(`${log.run}/iteration/${iteration}`, 8)
-    const shared = { trace, cause, event }
+    const { traceId: trace, spanId: id } = spanContextOf(event)
+    const parent = iterationSpan(event.run, iteration)
+    const shared = { trace, id, cause, event }
     switch (event.type) {
       case 'IterationCompleted': {
         const { accuracy } = event.data
         const begun = log.byKey(`IterationStarted/${iteration}`) ?? cause
         yield span(
-          { ...shared, cause: begun, id: iterationSpan, parent: '', name: `iteration ${iteration}` },
+          { ...shared, cause: begun, parent: '', name: `iteration ${iteration}` },
           {
             'rl.accuracy.successes': accuracy.successes,
             'rl.accuracy.n': accuracy.n,
@@ -65,10 +65,9 @@ export function* spansOf(log: LogReader): IterableIterator<Span> {
       case 'TrajectoryCompleted':
       case 'RolloutFailed': {
         const { rollout } = event.data
-        const id = digest(`${log.run}/rollout/${rollout}`, 8)
         const failed = event.type === 'RolloutFailed'
         yield span(
-          { ...shared, id, parent: iterationSpan, name: `rollout ${rollout}` },
+          { ...shared, parent, name: `rollout ${rollout}` },
           { 'rl.rollout': rollout, 'rl.task': event.data.task },
           failed ? event.data.error : undefined,
         )
@@ -78,7 +77,7 @@ export function* spansOf(log: LogReader): IterableIterator<Span> {
         yield span(
           {
             ...shared,
-            id: digest(`${log.run}/chat/${rollout}`, 8),
+            id: ownSpan(`${event.run}/chat/${rollout}`),
             parent: id,
             name: `chat ${model}`,
             kind: 3,
@@ -96,13 +95,11 @@ export function* spansOf(log: LogReader): IterableIterator<Span> {
       }
       case 'TrajectoryJudged': {
         const { rollout, rewardModelVersion, meanVerdict } = event.data
-        const parent = digest(`${log.run}/rollout/${rollout}`, 8)
         yield span(
           {
             ...shared,
             cause: log.byKey(`Rollout/${rollout}`) ?? cause,
-            id: ofEvent(event),
-            parent,
+            parent: rolloutSpan(event.run, rollout),
             name: `judge ${rollout}`,
           },
           { 'rl.reward_model.version': rewardModelVersion, 'rl.mean_verdict': meanVerdict },
@@ -110,7 +107,7 @@ export function* spansOf(log: LogReader): IterableIterator<Span> {
         break
       }
       default:
-        yield span({ ...shared, id: ofEvent(event), parent: iterationSpan, name: event.type }, {})
+        yield span({ ...shared, parent, name: event.type }, {})
     }
   }
 }
@@ -167,15 +164,4 @@ function attribute(key: string, value: Value): Attribute {
 
 function nanos(ms: number): string {
   return String(BigInt(Math.round(ms * 1000)) * 1000n)
-}
-
-function ofEvent({ id }: LoggedEvent): string {
-  return digest(id, 8)
-}
-
-function digest(text: string, bytes: number): string {
-  return createHash('sha256')
-    .update(text)
-    .digest('hex')
-    .slice(0, 2 * bytes)
 }

@@ -7,6 +7,7 @@ import type { NewEvent } from '../../src/events/catalogue.ts'
 import { pack } from '../../src/events/msgpack.ts'
 import { POSITION_HEADER, subjectsOf } from '../../src/events/subjects.ts'
 import { subscribe } from '../../src/events/subscription.ts'
+import { AUTHORS } from '../../src/events/users.ts'
 import { startTestHead, type TestHead, until } from '../support/run.ts'
 import {
   environmentWorker,
@@ -107,7 +108,11 @@ test('garbage on any subject makes nobody deaf, comes once, and is kept as a dea
   await until('caught up', () => seen.length === last())
   const garbage = [new Uint8Array([0xc1]), pack({ type: 'x' }), pack(null), new Uint8Array(0)]
   for (const body of garbage) {
-    for (const tap of ['head', 'heartbeat', 'fault']) head.bus.publish(subjects.tap(tap), body)
+    const taps = AUTHORS.flatMap((author) => [
+      subjects.tapOf('heartbeat', author),
+      subjects.tapOf('fault', author),
+    ])
+    for (const tap of [subjects.tap('head'), ...taps]) head.bus.publish(tap, body)
     for (const position of [last() + 1, 1e15, -1])
       for (const type of ['PolicyUpdated', 'RolloutRequested'])
         head.bus.publish(subjects.evt(type), body, { [POSITION_HEADER]: String(position) })

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parse } from 'yaml'
-import { asyncApiDoc, eventsDoc } from '../../scripts/docs/events.ts'
+import { asyncApiDoc } from '../../scripts/docs/asyncapi.ts'
+import { eventsDoc } from '../../scripts/docs/events.ts'
 import { environmentOf } from '../../src/broker/connection.ts'
 import { CATALOGUE } from '../../src/events/catalogue.ts'
 import { startTestHead, until } from '../support/run.ts'
@@ -28,6 +29,23 @@ test('asyncapi.yaml has a channel, a message and a schema for every type, and ev
     for (const part of reference.split('/')) target = target?.[part]
     assert.ok(target, reference)
   }
+})
+
+test('asyncapi.yaml is what its own validator takes for valid', async () => {
+  // 55 MB of packages: npm install @asyncapi/parser somewhere, and name its module (node_modules/@asyncapi/parser/esm/index.js).
+  const name = process.env.RL_TEST_ASYNCAPI ?? '@asyncapi/parser'
+  const { Parser } = await import(name).catch(() => ({ Parser: null }))
+  if (Parser === null) {
+    console.log('SKIP the validator: @asyncapi/parser is not there (RL_TEST_ASYNCAPI names its module)')
+    return
+  }
+  const { diagnostics } = await new Parser().parse(asyncApiDoc().text)
+  type Diagnostic = { readonly severity: number; readonly message: string; readonly path: readonly string[] }
+  const errors = (diagnostics as readonly Diagnostic[]).filter(({ severity }) => severity < 2)
+  assert.equal(
+    errors.map(({ path, message }) => `${path.join('.')}: ${message}`),
+    [],
+  )
 })
 
 test('the ten-line subscriber of docs/events.md works with a stock NATS client', async () => {

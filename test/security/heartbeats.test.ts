@@ -1,9 +1,13 @@
 /** Nonsense for a heartbeat: it is not heard, and the head goes on looking for who is silent. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { RlError } from '../../src/errors.ts'
+import { connectLog } from '../../src/events/log-client.ts'
 import { pack } from '../../src/events/msgpack.ts'
 import { connectBus } from '../../src/events/nats/connect.ts'
 import { subjectsOf } from '../../src/events/subjects.ts'
+import { AUTHORS } from '../../src/events/users.ts'
+import { openRawNats } from '../support/raw-nats.ts'
 import { startTestHead, until } from '../support/run.ts'
 
 const whole = {
@@ -15,7 +19,7 @@ const whole = {
 test('a heartbeat that is none is not heard; after it a silent actor is told all the same', async () => {
   const head = await startTestHead()
   const bus = await connectBus(head.addressOf('policy-worker'))
-  const subject = subjectsOf('test').tap('heartbeat')
+  const subject = subjectsOf('test').tapOf('heartbeat', 'policy-worker')
   const { waits: _, ...without } = whole
   const wrong = [
     ...[without, { ...whole, waits: 7 }, { ...whole, waits: [null] }, { ...whole, heartbeatMs: 'often' }],
@@ -31,6 +35,36 @@ test('a heartbeat that is none is not heard; after it a silent actor is told all
   )
   await until('its silence is told', () => [...head.log.events({ types: ['StallDetected'] })].length > 0)
   await bus.close()
+  await head.close()
+})
+
+test('a connection speaks for processes of its own role alone, and a further worker not for the decider', async () => {
+  const head = await startTestHead({ heartbeatMs: 60_000 })
+  const decider = await connectBus(head.addressOf('policy'))
+  const log = connectLog({ bus: decider, run: 'test', actor: 'policy/d' })
+  const { role, worker, host, pid } = { ...whole, worker: 'policy/d' }
+  const data = { role: 'policy', worker, host, pid, node: 'v24', decider: true, note: '' } as const
+  await log.append([{ type: 'ActorStarted', data }])
+  const leaving = { ...whole, role, worker, decider: true, leaving: true }
+  for (const user of ['policy-worker', 'environment', 'adapter'] as const) {
+    const raw = await openRawNats(head.addressOf(user))
+    for (const author of AUTHORS)
+      for (const status of [leaving, { ...leaving, decider: false }, { ...whole, worker: `forged/${user}` }])
+        raw.publish(subjectsOf('test').tapOf('heartbeat', author), pack(status))
+    await raw.settle()
+    assert.is(raw.refused.length, 3 * (AUTHORS.length - 1), user)
+    raw.close()
+  }
+  decider.publish(subjectsOf('test').tapOf('heartbeat', 'policy'), pack({ ...whole, worker, decider: true }))
+  await until('the true one is heard', () => head.watch.actors().length > 0)
+  assert.equal(
+    head.watch.actors().map(({ worker }) => worker),
+    ['policy/d'],
+  )
+  const second = log.append([{ type: 'ActorStarted', data: { ...data, worker: 'policy/e' } }])
+  assert.is(await second.catch((error: RlError) => error.code), 'actor.second-decider')
+  log.close()
+  await decider.close()
   await head.close()
 })
 

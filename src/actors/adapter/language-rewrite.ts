@@ -9,6 +9,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import { seedOf } from '../../random.ts'
 import { testRates } from '../coding/test-rates.ts'
 import type { RewriteTask } from '../decider/jobs.ts'
+import { callBudgetOf } from '../learner/call-budget.ts'
 import { createTally, endpointOf } from '../learner/endpoint.ts'
 import { type PromptFile, readPrompt } from '../learner/prompts.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
@@ -39,7 +40,12 @@ export async function openLanguageRewriter(
   const judgedByTests = setting.judging?.by === 'tests'
   // Two questions in a row: what went wrong, and what to ask instead.
   const questions = prompts.failure ? 2 : 1
-  const model = await endpointOf(adaptation, config, run.deadlines.rewriteSeconds / questions)
+  const model = await endpointOf(
+    adaptation,
+    config,
+    run.deadlines.rewriteSeconds / questions,
+    callBudgetOf(log, 'adapter', config),
+  )
   const tasks = openTaskBook(log)
   const counts = createTally()
 

@@ -5,6 +5,7 @@ import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
+import { callBudgetOf } from '../learner/call-budget.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { createTally, endpointOf, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
@@ -23,7 +24,12 @@ export async function openEndpointTestWriter(
 ): Promise<OpenedWorker> {
   const { rewardModel, run } = config
   const coding = codingOf(opened, 'judging')
-  const model = await endpointOf(rewardModel, config, run.deadlines.scoringSeconds)
+  const model = await endpointOf(
+    rewardModel,
+    config,
+    run.deadlines.scoringSeconds,
+    callBudgetOf(log, 'reward-model', config),
+  )
   const prompt = readPrompt('coding-test')
   const { temperature, topP, maxTokens } = rewardModel
   const invalid = createTally()

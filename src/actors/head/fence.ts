@@ -8,6 +8,7 @@ import { hostname } from 'node:os'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
+import { patiently } from '../../events/patience.ts'
 
 export type Fence = {
   /** One more than that of the head before. */
@@ -50,7 +51,7 @@ const TRIES = 5
 export async function takeFence(options: FenceOptions): Promise<Fence> {
   const { bus, run, after, alone, leaseMs = LEASE_MS, renewMs = RENEW_MS } = options
   const cell = openCell(bus, run)
-  await cell.make()
+  await patiently(cell.make)
   const holder = randomUUID()
   const own = (epoch: number, released = false): FenceRecord => ({
     epoch,
@@ -62,10 +63,10 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
 
   async function take(): Promise<Entry> {
     for (let attempt = 0; attempt < TRIES; attempt++) {
-      const before = await cell.read()
+      const before = await patiently(cell.read)
       if (before && !alone && !isOver(before.record)) await outlive(before)
       const epoch = Math.max(after, before?.record.epoch ?? 0) + 1
-      const taken = await cell.write(own(epoch), before?.sequence ?? 0)
+      const taken = await patiently(() => cell.write(own(epoch), before?.sequence ?? 0))
       if (taken?.record.holder === holder) return taken
     }
     throw new RlError(`other heads take run '${run}' all the time`, { code: 'head.second' })

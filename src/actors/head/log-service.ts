@@ -23,7 +23,9 @@ import {
   readRequest,
 } from '../../events/log-protocol.ts'
 import { pack } from '../../events/msgpack.ts'
+import { patiently } from '../../events/patience.ts'
 import { EPOCH_HEADER, subjectsOf } from '../../events/subjects.ts'
+import { traceparentOf } from '../../events/trace.ts'
 import { isUser, type User } from '../../events/users.ts'
 import { eventQueue, jobQueue, type WorkKind } from '../runtime/work.ts'
 import { openAppender } from './appender.ts'
@@ -81,7 +83,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   let pausedSince: number | null = null
   let saved = Number(log.meta('published') ?? 0)
 
-  await ensureQueues()
+  await patiently(ensureQueues)
   const publisher = openPublisher({
     log,
     bus,
@@ -157,20 +159,20 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     events: readonly NewEvent[],
     { cause = null, urgent = false }: { cause?: string | null; urgent?: boolean } = {},
   ): readonly Appended[] {
-    const checked = events.map(({ type, data }) =>
-      log.check(
-        encodeEnvelope({
-          id: uuidv7(),
-          type,
-          v: CATALOGUE[type].v,
-          run: log.run,
-          actor: 'head',
-          time: clock.now(),
-          cause,
-          data,
-        }),
-      ),
-    )
+    const checked = events.map((event) => {
+      const { type, data } = event
+      const id = uuidv7()
+      const envelope = {
+        id,
+        type,
+        v: CATALOGUE[type].v,
+        run: log.run,
+        actor: 'head',
+        time: clock.now(),
+        cause,
+      }
+      return log.check(encodeEnvelope({ ...envelope, trace: traceparentOf(log.run, id, event), data }))
+    })
     const appended = appendAndNote(checked, urgent)
     publisher.publish()
     return appended
@@ -257,7 +259,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     bus.serve(subjects.log('head'), null, serveHead, spoken),
     serveBlobs(bus, log, deadLetteringErrors, spoken),
     bus.onFault(({ subject, body, error }) => deadLetters.add(subject, body, error)),
-    bus.subscribe(subjects.tap('fault'), ({ body }) => {
+    bus.subscribe(subjects.tapOf('fault', '*'), ({ body }) => {
       const { subject, code, reason, body: message } = readFaultReport(body)
       deadLetters.add(subject, message, new RlError(reason, { code }))
     }),

@@ -11,6 +11,7 @@ import { ROLES } from '../../events/envelope.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { unpackUntrusted } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
+import { isUser, roleOf } from '../../events/users.ts'
 import type { ActorStatus } from '../runtime/actor.ts'
 import type { Admit } from './log-service.ts'
 
@@ -38,7 +39,7 @@ type Entry = { status: ActorStatus; heardAt: number; stalled: boolean }
 type Holder = EventData<'ActorStarted'> & { readonly since: number }
 
 /** Anybody who may publish a heartbeat may publish nonsense: what is none is not heard. */
-const HEARTBEAT = z.object({
+export const HEARTBEAT = z.object({
   role: z.enum(ROLES),
   worker: z.string().min(1).max(200),
   host: z.string().max(300),
@@ -135,9 +136,14 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
     })
   }
 
-  function hear(body: Uint8Array): void {
+  /** A user speaks for the processes of its own role, and a further worker not for the decider: see `permissionsOf`. */
+  function hear(subject: string, body: Uint8Array): void {
     const { success, data: status } = HEARTBEAT.safeParse(unpackUntrusted(body))
-    if (!success) return
+    const user = subject.slice(subject.lastIndexOf('.') + 1)
+    if (!success || !isUser(user) || roleOf(user) !== status.role) return
+    if (!status.worker.startsWith(`${status.role}/`)) return
+    const isDecider = status.decider || holders.get(status.role)?.worker === status.worker
+    if (isDecider && user !== status.role) return
     if (status.leaving) {
       entries.delete(status.worker)
       release(status.worker)
@@ -203,9 +209,9 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
       const interval = heartbeatMs / 8
       let lookedAt = performance.now()
       leave = [
-        bus.subscribe(subjects.tap('heartbeat'), ({ body }) => {
+        bus.subscribe(subjects.tapOf('heartbeat', '*'), ({ subject, body }) => {
           try {
-            hear(body)
+            hear(subject, body)
           } catch {
             // Telemetry is lossy: a heartbeat that cannot be read is none.
           }

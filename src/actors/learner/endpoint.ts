@@ -3,20 +3,23 @@ import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { ModelOptions, PromptedModel } from '../../models/provider.ts'
 import { providerOf } from '../../models/registry.ts'
+import type { CallBudget } from './call-budget.ts'
 
-type Section = Omit<ModelOptions, 'callMs' | 'budgetMs'> & { readonly provider: string }
+type Section = Omit<ModelOptions, 'callMs' | 'budgetMs' | 'permit'> & { readonly provider: string }
 
 /** Of a deadline, so that an answer (or why there is none) still reaches the one who waits. */
 const SHARE_OF_DEADLINE = 0.95
 
 /**
  * @param budgetSeconds how long the asker waits for one generation, retries included
+ * @param calls what each call is taken from
  * @throws RlError `config.invalid` where the section's provider answers no prompts
  */
 export async function endpointOf(
   { provider, model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice }: Section,
   config: Config,
   budgetSeconds: number,
+  calls: CallBudget | null,
 ): Promise<PromptedModel> {
   const found = providerOf({ provider }, config)
   const budgetMs = budgetSeconds * 1000 * SHARE_OF_DEADLINE
@@ -24,6 +27,7 @@ export async function endpointOf(
     ...{ model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice },
     callMs: Math.min(config.run.deadlines.llmCallSeconds * 1000, budgetMs),
     budgetMs,
+    permit: calls?.spend,
   })
   if (opened) return opened
   throw new RlError(`the provider '${provider}' answers no prompts`, {

@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
 import type { PromptedModel } from '../../models/provider.ts'
+import { callBudgetOf } from '../learner/call-budget.ts'
 import { endpointOf } from '../learner/endpoint.ts'
 import { startPublisher } from './publisher.ts'
 
@@ -21,7 +22,8 @@ export type ServedPolicy = {
 export async function openServedPolicy(config: Config, log: LogClient): Promise<ServedPolicy> {
   const { policy, run } = config
   const budget = run.deadlines.stepSeconds
-  const first = await endpointOf(policy, config, budget)
+  const calls = callBudgetOf(log, 'policy', config)
+  const first = await endpointOf(policy, config, budget, calls)
   if (policy.publish.as === 'none')
     return {
       first,
@@ -42,7 +44,7 @@ export async function openServedPolicy(config: Config, log: LogClient): Promise<
     const name = `${target.baseUrl} ${target.model}`
     const known = models.get(name)
     if (known) return known
-    const opened = await endpointOf({ ...policy, ...target }, config, budget)
+    const opened = await endpointOf({ ...policy, ...target }, config, budget, calls)
     models.set(name, opened)
     return opened
   }

@@ -7,6 +7,7 @@ import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { GenerateRequest } from '../../models/port.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
+import { callBudgetOf } from '../learner/call-budget.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { createTally, endpointOf, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
@@ -30,7 +31,12 @@ export async function openEndpointJudge(
   const { rewardModel, run, policy } = config
   const { setting } = opened
   const part = partOf(setting, 'judging', 'a judge behind an endpoint')
-  const model = await endpointOf(rewardModel, config, run.deadlines.scoringSeconds)
+  const model = await endpointOf(
+    rewardModel,
+    config,
+    run.deadlines.scoringSeconds,
+    callBudgetOf(log, 'reward-model', config),
+  )
   const prompt = readPrompt(part.prompt ?? PROMPT)
   const { samples, temperature, topP, maxTokens } = rewardModel
   const judging: PromptedJudging = {

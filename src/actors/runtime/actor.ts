@@ -14,6 +14,7 @@ import { connectLog } from '../../events/log-client.ts'
 import { pack } from '../../events/msgpack.ts'
 import { connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
+import { authorOf } from '../../events/users.ts'
 import type { Decider, Job } from '../decider/decider.ts'
 import { type DeciderHost, hostDecider, type OpenJob } from './decider-host.ts'
 import { type FailedWork, openDeliveries } from './deliveries.ts'
@@ -102,6 +103,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     throw error
   })
   const log = connectLog({ bus, run, actor: name })
+  const author = authorOf(bus.user, name)
   const waits = openWaits(name)
   const stopping = new AbortController()
   const startedAt = Date.now()
@@ -224,7 +226,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       const { owner, waitingFor, from, since, deadline } = wait
       void tell({ type: 'StallDetected', data: { owner, waitingFor, from, since, deadline } })
     }
-    if (bus.connected()) bus.publish(subjects.tap('heartbeat'), pack(status()))
+    if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
     if (performance.now() - headSeenAt > headGoneMs)
       fail(
         new RlError(`the head of run '${run}' has been away for ${Math.round(headGoneMs / 1000)} s`, {
@@ -276,7 +278,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     await Promise.race([over, pause(STOP_MS)])
     log.close()
     for (const unsubscribe of leave) unsubscribe()
-    if (bus.connected()) bus.publish(subjects.tap('heartbeat'), pack(status()))
+    if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
     await worker.close?.()
     await bus.close()
     finish()
@@ -284,7 +286,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
 
   try {
     leave.push(
-      tellFaults(bus, run),
+      tellFaults(bus, run, author),
       bus.subscribe(subjects.tap('head'), () => {
         headSeenAt = performance.now()
       }),

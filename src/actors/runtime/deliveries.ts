@@ -49,7 +49,7 @@ type Work = {
 }
 
 /** A role's decider puts its jobs in here for others of the role. */
-const sharedJob = z.object({
+export const sharedJob = z.object({
   job: z.object({
     kind: z.string().max(64),
     done: z.string().max(512),

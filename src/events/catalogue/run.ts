@@ -103,6 +103,14 @@ export const runEvents = {
     reproducible: false,
     by: AUTHORS,
   }),
+  CallsReserved: define({
+    v: 1,
+    summary: 'A process took calls of an endpoint from the budget of its role, before it makes them.',
+    schema: z.strictObject({ role, lot: count, calls: count }),
+    key: (data) => `CallsReserved/${data.role}/${data.lot}`,
+    reproducible: false,
+    by: AUTHORS,
+  }),
   ActorStarted: define({
     v: 2,
     by: AUTHORS,

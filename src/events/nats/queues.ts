@@ -8,9 +8,10 @@ import {
   RetentionPolicy,
   StorageType,
 } from '@nats-io/jetstream'
-import { type MsgHdrs, type NatsConnection, nanos } from '@nats-io/transport-node'
+import { errors, type MsgHdrs, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
 import type { BusMessage, QueueOptions } from '../bus.ts'
+import { toRlError } from './errors.ts'
 
 export const CONSUMER = 'workers'
 const DEDUPLICATION_MS = 3_600_000
@@ -93,6 +94,7 @@ export function natsQueues(connection: NatsConnection, url: string) {
 function queueError(error: unknown, name: string, url: string): RlError {
   const message = error instanceof Error ? error.message : String(error)
   const off = error instanceof Error && error.name === 'JetStreamNotEnabled'
+  if (error instanceof errors.TimeoutError) return toRlError(error, name, url)
   return new RlError(
     off ? `${url} runs without JetStream` : `work queue ${name} cannot be made: ${message}`,
     {

@@ -1,0 +1,94 @@
+/**
+ * How many calls of an endpoint a role may make in a run, whatever number of processes it has and however often they are started
+ * again: calls are taken from the log in lots before they are made, so they are never more than allowed.
+ */
+import type { Config } from '../../config.ts'
+import { RlError } from '../../errors.ts'
+import type { Role } from '../../events/envelope.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import { readEvents } from '../rollout/log-queries.ts'
+
+export type CallBudget = {
+  /** Resolves when one more call may be made. Errors: `model.budget-spent`, which the log was told: the run pauses. */
+  readonly spend: () => Promise<void>
+}
+
+/** A process that ends loses what is left of its lot: a hundredth of the budget at most. */
+const LOTS = 100
+const MOST_A_LOT = 64
+
+const SECTIONS = { policy: 'policy', 'reward-model': 'rewardModel', adapter: 'adaptation' } as const
+
+/** Null where the config allows any number of calls. */
+export function callBudgetOf(log: LogClient, role: keyof typeof SECTIONS, config: Config): CallBudget | null {
+  const section = SECTIONS[role]
+  const { maxCalls } = config[section]
+  return maxCalls === null ? null : openCallBudget(log, role, `${section}.maxCalls`, maxCalls)
+}
+
+function openCallBudget(log: LogClient, role: Role, key: string, most: number): CallBudget {
+  const lotSize = Math.min(MOST_A_LOT, Math.ceil(most / LOTS))
+  let left = 0
+  let taken = 0
+  let lots = 0
+  let next = 1
+  let taking: Promise<void> | null = null
+  let refusal: RlError | null = null
+
+  async function readTaken(): Promise<void> {
+    const page = await readEvents(log, next, ['CallsReserved'])
+    for (const { data } of page.events)
+      if (data.role === role) {
+        taken += data.calls
+        lots++
+      }
+    next = page.next
+  }
+
+  /** The log holds each lot once, so of two processes that take the same one the second reads on. */
+  async function takeLot(): Promise<void> {
+    for (;;) {
+      await readTaken()
+      const calls = Math.min(lotSize, most - taken)
+      if (calls <= 0) {
+        refusal = await spent()
+        throw refusal
+      }
+      const [{ duplicate }] = await log.append([{ type: 'CallsReserved', data: { role, lot: lots, calls } }])
+      if (duplicate) continue
+      left = calls
+      return
+    }
+  }
+
+  async function spent(): Promise<RlError> {
+    const error = new RlError(`the ${most} calls that ${key} allows are spent`, {
+      code: 'model.budget-spent',
+      hint: `go on in a fork that may make more: rl fork ${log.run} --at POSITION --set ${key}=${2 * most}`,
+    })
+    const done = `CallsReserved/${role}/${lots}`
+    const data = {
+      role,
+      worker: role,
+      job: 'calls',
+      done,
+      attempts: 1,
+      error: `${error.message} - ${error.hint}`,
+    }
+    await log.append([{ type: 'WorkFailed', data: { ...data, goesOn: false } }])
+    return error
+  }
+
+  return {
+    async spend() {
+      while (left === 0) {
+        if (refusal) throw refusal
+        taking ??= takeLot().finally(() => {
+          taking = null
+        })
+        await taking
+      }
+      left--
+    },
+  }
+}
