@@ -8,6 +8,8 @@ export type Clock = {
   readonly after: (ms: number, callback: () => void) => () => void
   /** Calls back again and again until it is cancelled. */
   readonly every: (ms: number, callback: () => void) => () => void
+  /** Calls back in the next turn of the event loop, after what has arrived by now. */
+  readonly soon: (callback: () => void) => void
 }
 
 export const systemClock: Clock = {
@@ -21,6 +23,7 @@ export const systemClock: Clock = {
     const timer = setInterval(callback, ms)
     return () => clearInterval(timer)
   },
+  soon: (callback) => void setImmediate(callback),
 }
 
 /** Resolves after so many milliseconds, or as soon as the signal fires. */

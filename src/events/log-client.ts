@@ -1,6 +1,7 @@
 /** The log as an actor sees it: append, read and blobs over the bus, retried until the head has answered. */
-import { uuidv7 } from 'uuidv7'
+import { pause } from '../clock.ts'
 import { explain, RlError } from '../errors.ts'
+import { type Platform, systemPlatform } from '../platform/platform.ts'
 import { sha256Of } from './blobs.ts'
 import type { Bus } from './bus.ts'
 import { CATALOGUE, type LoggedEvent, type NewEvent } from './catalogue.ts'
@@ -57,6 +58,7 @@ export type LogClientOptions = {
   /** Stands in the envelopes: a role, or `role/worker`. Where the broker knows no users it also says whose subject is used. */
   readonly actor: string
   readonly requestTimeoutMs?: number
+  readonly platform?: Platform
 }
 
 type Group = {
@@ -82,7 +84,9 @@ const TRANSIENT = new Set([
 const REQUESTS_IN_FLIGHT = 8
 const GROUPS_A_REQUEST = 512
 
-export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogClientOptions): LogClient {
+export function connectLog(options: LogClientOptions): LogClient {
+  const { bus, run, actor, requestTimeoutMs = 5_000, platform = systemPlatform } = options
+  const { clock } = platform
   const subjects = subjectsOf(run)
   const subject = subjects.append(authorOf(bus.user, actor))
   const queue: Group[] = []
@@ -109,7 +113,7 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
         return readReply<Reply>(subject, answer)
       } catch (error) {
         if (!isTransient(error)) throw error
-        await pause(Math.min(500, 25 * 2 ** attempt))
+        await pause(Math.min(500, 25 * 2 ** attempt), undefined, clock)
       }
     }
   }
@@ -117,7 +121,7 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
   function schedule(): void {
     if (scheduled) return
     scheduled = true
-    setImmediate(() => {
+    clock.soon(() => {
       scheduled = false
       while (queue.length > 0 && inFlight < REQUESTS_IN_FLIGHT) void send(nextGroups())
     })
@@ -163,7 +167,7 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
         else group.reject(toError(reply as WireError))
       })
       if (refused.length > 0) {
-        await pause(250)
+        await pause(250, undefined, clock)
         queue.unshift(...refused)
       }
     } catch (error) {
@@ -186,7 +190,7 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
       v: CATALOGUE[type].v,
       run,
       actor,
-      time: Date.now(),
+      time: clock.now(),
       cause,
       trace: traceparentOf(run, id, event),
     }
@@ -236,7 +240,7 @@ export function connectLog({ bus, run, actor, requestTimeoutMs = 5_000 }: LogCli
       try {
         const bodies: Uint8Array[] = []
         for (const [index, event] of events.entries()) {
-          const body = encode(event, context.ids?.[index] ?? uuidv7(), context)
+          const body = encode(event, context.ids?.[index] ?? platform.newId(), context)
           bodies.push(body instanceof Uint8Array ? body : await body)
         }
         const appended: Appended[] = []
@@ -305,8 +309,4 @@ export function toWireError(error: unknown): WireError {
 
 function clientClosed(): RlError {
   return new RlError('the log client was closed', { code: 'log.client-closed' })
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

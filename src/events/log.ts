@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { statfsSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import Database from 'better-sqlite3'
+import { type Clock, systemClock } from '../clock.ts'
 import { RlError } from '../errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../platform/files.ts'
 import { type CheckedEvent, checkEvent } from './codec.ts'
@@ -49,6 +50,7 @@ export type LogOptions = {
   readonly freeBytes?: () => number
   /** `FULL` survives a loss of power, `NORMAL` the end of the process. */
   readonly synchronous?: 'FULL' | 'NORMAL'
+  readonly clock?: Clock
 }
 
 export const MIN_FREE_BYTES = 512 * 1024 * 1024
@@ -103,7 +105,7 @@ export function openLog(path: string, options: LogOptions): EventLog {
 }
 
 function openLocked(path: string, options: LogOptions, releaseLock: () => void): EventLog {
-  const { run, minFreeBytes = MIN_FREE_BYTES, synchronous = 'FULL' } = options
+  const { run, minFreeBytes = MIN_FREE_BYTES, synchronous = 'FULL', clock = systemClock } = options
   const freeBytes = options.freeBytes ?? (() => freeBytesOf(dirname(path)))
   const db = new Database(path, { timeout: 5000 })
   if (Number(db.pragma('page_size', { simple: true })) === FORK_PAGE_BYTES) {
@@ -132,7 +134,7 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
   const start = reader.head()
   let position = start.position
   let hash: Buffer = start.position === 0 ? genesisHash(run) : Buffer.from(start.hash, 'hex')
-  const space = spaceGuard(freeBytes, minFreeBytes)
+  const space = spaceGuard(freeBytes, minFreeBytes, clock)
 
   const appendAll = db.transaction(
     (events: readonly CheckedEvent[], meta: Readonly<Record<string, string>> | undefined): Appended[] => {
@@ -146,7 +148,7 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
     let last: number | bigint = 0
     for (const { subject, code, reason, body } of letters) {
       const kept = body.subarray(0, DEAD_LETTER_BYTES)
-      last = insertDead.run(Date.now(), subject, code, reason, body.byteLength, kept).lastInsertRowid
+      last = insertDead.run(clock.now(), subject, code, reason, body.byteLength, kept).lastInsertRowid
     }
     trimDead.run(Number(last) - DEAD_LETTERS)
     upsertMeta.run('dead_letters', String(last))
@@ -290,13 +292,13 @@ export function freeBytesOf(folder: string): number {
 /** Bytes appended after which the free disk is measured again; it is also measured every 250 ms. */
 const SPACE_STRIDE = 16 * 1024 * 1024
 
-function spaceGuard(freeBytes: () => number, minFreeBytes: number) {
+function spaceGuard(freeBytes: () => number, minFreeBytes: number, clock: Clock) {
   let checkedAt = -Infinity
   let sinceCheck = 0
   return {
     check(bytes: number): void {
       sinceCheck += bytes
-      const now = performance.now()
+      const now = clock.monotonic()
       if (now - checkedAt < 250 && sinceCheck < SPACE_STRIDE) return
       const free = freeBytes()
       if (free - bytes < minFreeBytes) throw diskFull(free)

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
+import type { Platform } from '../platform/platform.ts'
 import type { Bus, BusAddress, BusMessage } from './bus.ts'
 import type { EventType, LoggedEvent } from './catalogue.ts'
 import { unpackFast } from './fast-unpack.ts'
@@ -28,6 +29,7 @@ export type SubscribeOptions<T extends EventType = EventType> = Source & {
   readonly types?: readonly T[]
   /** Called once, when everything that was in the log at the time was handled; the next event waits for it. */
   readonly onCaughtUp?: (position: number) => void | Promise<void>
+  readonly platform?: Platform
 }
 
 /** A position of the log and the chain's hash there (hex). */
@@ -86,7 +88,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
   options: SubscribeOptions<T>,
   handler: (events: readonly LoggedEvent<T>[], upTo: number) => void | Promise<void>,
 ): Promise<Subscription> {
-  const { run, from = 1, types, onCaughtUp } = options
+  const { run, from = 1, types, onCaughtUp, platform } = options
   if (!Number.isSafeInteger(from) || from < 1)
     throw new RlError(`a subscription cannot begin at position ${from}`, {
       code: 'log.bad-position',
@@ -95,7 +97,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
   const subjects = subjectsOf(run)
   const wanted: ReadonlySet<string> | null = types ? new Set(types) : null
   const bus = 'bus' in options ? options.bus : await connectBus({ ...options, name: 'rlanything-subscriber' })
-  const log = connectLog({ bus, run, actor: 'subscriber' })
+  const log = connectLog({ bus, run, actor: 'subscriber', platform })
 
   let next = from
   let behind = true

@@ -1,4 +1,5 @@
 /** Takes requests to append: checks each event at once, and commits what arrived in one turn of the event loop together. */
+import type { Clock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { CheckedEvent } from '../../events/codec.ts'
 import type { Appended } from '../../events/log.ts'
@@ -26,6 +27,7 @@ export type AppenderOptions = {
   /** Called after each commit, also one that failed. */
   readonly onCommit: (failure: RlError | null) => void
   readonly deadLetters: DeadLetters
+  readonly clock: Clock
 }
 
 type Waiting = {
@@ -38,7 +40,7 @@ const BATCH_EVENTS = 4_096
 const BATCH_BYTES = 8 * 1024 * 1024
 
 export function openAppender(options: AppenderOptions): Appender {
-  const { check, admit, authorOf, append, onCommit, deadLetters } = options
+  const { check, admit, authorOf, append, onCommit, deadLetters, clock } = options
   const waiting: Waiting[] = []
   let scheduled = false
   let closing = false
@@ -88,7 +90,7 @@ export function openAppender(options: AppenderOptions): Appender {
   function schedule(): void {
     if (scheduled) return
     scheduled = true
-    setImmediate(() => {
+    clock.soon(() => {
       scheduled = false
       commit()
       if (waiting.length > 0) schedule()

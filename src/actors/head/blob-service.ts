@@ -1,4 +1,5 @@
 /** `blob.get` and `blob.put` in chunks, for actors on any host. */
+import type { Clock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { BlobWriter } from '../../events/blobs.ts'
 import type { Bus, Headers } from '../../events/bus.ts'
@@ -27,6 +28,7 @@ export function serveBlobs(
   log: EventLog,
   guard: (handler: Handler) => Handler,
   headers: Headers,
+  clock: Clock,
 ): () => void {
   const subjects = subjectsOf(log.run)
   const uploads = new Map<string, BlobWriter>()
@@ -58,7 +60,7 @@ export function serveBlobs(
         hint: 'begin again at offset 0',
       })
     upload.write(chunk)
-    touched.set(sha256, performance.now())
+    touched.set(sha256, clock.monotonic())
     if (upload.written() < bytes) return reply(false)
     uploads.delete(sha256)
     touched.delete(sha256)
@@ -69,14 +71,14 @@ export function serveBlobs(
   function begin(ref: { sha256: string; bytes: number }): void {
     log.checkSpace(ref.bytes)
     drop(ref.sha256)
-    for (const [sha256, at] of touched) if (performance.now() - at > ABANDONED_MS) drop(sha256)
+    for (const [sha256, at] of touched) if (clock.monotonic() - at > ABANDONED_MS) drop(sha256)
     if (uploads.size >= UPLOADS)
       throw new RlError(`${UPLOADS} blobs are being taken already`, {
         code: 'blob.busy',
         hint: 'begin again a little later',
       })
     uploads.set(ref.sha256, log.blobs.begin(ref))
-    touched.set(ref.sha256, performance.now())
+    touched.set(ref.sha256, clock.monotonic())
   }
 
   function drop(sha256: string): void {

@@ -1,4 +1,5 @@
 /** Messages that could not be taken: kept for people to look at, counted, and never in the way of good ones. */
+import type { Clock } from '../../clock.ts'
 import type { EventLog, NewDeadLetter } from '../../events/log.ts'
 import { toWireError } from '../../events/log-client.ts'
 
@@ -11,7 +12,7 @@ export type DeadLetters = {
 /** The letters of one turn share a transaction, up to so many: their bodies wait in memory. */
 const LETTERS_A_TURN = 256
 
-export function openDeadLetters(log: EventLog): DeadLetters {
+export function openDeadLetters(log: EventLog, clock: Clock): DeadLetters {
   let letters: NewDeadLetter[] = []
 
   function write(): void {
@@ -27,7 +28,7 @@ export function openDeadLetters(log: EventLog): DeadLetters {
   return {
     add(subject, body, error) {
       const { code, message } = toWireError(error)
-      if (letters.length === 0) setImmediate(write)
+      if (letters.length === 0) clock.soon(write)
       letters.push({ subject, code, reason: message, body })
       if (letters.length === LETTERS_A_TURN) write()
     },

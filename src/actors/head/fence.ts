@@ -3,12 +3,12 @@
  * soon as another has it. Between renewals it writes for one lease and no longer: a head that stood still, or was cut off,
  * does not write before it knows that the run is still its own.
  */
-import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
 import { z } from 'zod'
+import { pause } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
 import { patiently } from '../../events/patience.ts'
+import { type Platform, systemPlatform } from '../../platform/platform.ts'
 
 export type Fence = {
   /** One more than that of the head before. */
@@ -31,6 +31,7 @@ export type FenceOptions = {
   /** How long a head that says nothing keeps the run. */
   readonly leaseMs?: number
   readonly renewMs?: number
+  readonly platform?: Platform
 }
 
 const recordSchema = z.strictObject({
@@ -49,24 +50,25 @@ const TRIES = 5
 
 /** Errors: `head.second` where another head lives, and those of the bus. */
 export async function takeFence(options: FenceOptions): Promise<Fence> {
-  const { bus, run, after, alone, leaseMs = LEASE_MS, renewMs = RENEW_MS } = options
-  const cell = openCell(bus, run)
-  await patiently(cell.make)
-  const holder = randomUUID()
+  const { bus, run, after, alone, leaseMs = LEASE_MS, renewMs = RENEW_MS, platform = systemPlatform } = options
+  const { clock } = platform
+  const cell = openCell(bus, run, platform)
+  await patiently(cell.make, clock)
+  const holder = platform.newId()
   const own = (epoch: number, released = false): FenceRecord => ({
     epoch,
     holder,
-    host: hostname(),
-    pid: process.pid,
+    host: platform.hostname,
+    pid: platform.pid,
     released,
   })
 
   async function take(): Promise<Entry> {
     for (let attempt = 0; attempt < TRIES; attempt++) {
-      const before = await patiently(cell.read)
-      if (before && !alone && !isOver(before.record)) await outlive(before)
+      const before = await patiently(cell.read, clock)
+      if (before && !alone && !isOver(before.record, platform)) await outlive(before)
       const epoch = Math.max(after, before?.record.epoch ?? 0) + 1
-      const taken = await patiently(() => cell.write(own(epoch), before?.sequence ?? 0))
+      const taken = await patiently(() => cell.write(own(epoch), before?.sequence ?? 0), clock)
       if (taken?.record.holder === holder) return taken
     }
     throw new RlError(`other heads take run '${run}' all the time`, { code: 'head.second' })
@@ -74,9 +76,9 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
 
   /** Waits until the holder has said nothing for a lease, by this host's own clock. */
   async function outlive({ record, sequence }: Entry): Promise<void> {
-    const until = performance.now() + leaseMs
-    while (performance.now() < until) {
-      await pause(Math.min(250, leaseMs / 4))
+    const until = clock.monotonic() + leaseMs
+    while (clock.monotonic() < until) {
+      await pause(Math.min(250, leaseMs / 4), undefined, clock)
       const now = await cell.read()
       if (now === null || now.record.released) return
       if (now.sequence !== sequence)
@@ -88,7 +90,7 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
   }
 
   let { record, sequence } = await take()
-  let renewedAt = performance.now()
+  let renewedAt = clock.monotonic()
   let loss: RlError | null = null
   let tellLoss: (error: RlError) => void = () => {}
   const lost = new Promise<RlError>((resolve) => {
@@ -96,7 +98,7 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
   })
 
   async function renew(): Promise<void> {
-    const askedAt = performance.now()
+    const askedAt = clock.monotonic()
     const entry = await cell.write(record, sequence).catch(() => undefined)
     if (entry === undefined) return // The broker is away: the lease ends by itself.
     if (entry?.record.holder === holder) {
@@ -115,30 +117,30 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
       code: 'head.fenced',
       hint: 'a run has one head; what this one wrote since is in its own log alone',
     })
-    clearInterval(timer)
+    endRenewals()
     tellLoss(loss)
   }
 
   let renewing: Promise<void> | null = null
-  const timer = setInterval(() => {
+  const endRenewals = clock.every(renewMs, () => {
     renewing ??= renew().finally(() => {
       renewing = null
     })
-  }, renewMs)
+  })
 
   return {
     epoch: record.epoch,
     lost,
     refusal() {
       if (loss) return loss
-      if (performance.now() - renewedAt < leaseMs) return null
+      if (clock.monotonic() - renewedAt < leaseMs) return null
       return new RlError(`this head does not know whether run '${run}' is still its own`, {
         code: 'log.not-held',
         hint: 'ask again: it finds out within a second',
       })
     },
     async release() {
-      clearInterval(timer)
+      endRenewals()
       await renewing
       if (loss) return
       record = own(record.epoch, true)
@@ -148,19 +150,12 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
 }
 
 /** Whether its holder gave it up, or is a process of this host that has ended. */
-function isOver({ released, host, pid }: FenceRecord): boolean {
-  if (released) return true
-  if (host !== hostname() || pid === process.pid) return false
-  try {
-    process.kill(pid, 0)
-    return false
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH'
-  }
+function isOver({ released, host, pid }: FenceRecord, platform: Platform): boolean {
+  return released || (host === platform.hostname && pid !== platform.pid && !platform.isAlive(pid))
 }
 
 /** One key of a bucket as JetStream's key-value stores are laid out, so that `nats kv get rl-<run> head` shows it. */
-function openCell(bus: Bus, run: string) {
+function openCell(bus: Bus, run: string, { newId }: Platform) {
   const bucket = `rl-${run}-fence`
   const stream = `KV_${bucket}`
   const subject = `$KV.${bucket}.head`
@@ -209,7 +204,7 @@ function openCell(bus: Bus, run: string) {
     /** Writes where the last sequence is still that one, and tells what stands there then: an answer that was lost is no matter. */
     async write(record: FenceRecord, after: number): Promise<Entry | null> {
       await bus
-        .publishWork(subject, Buffer.from(JSON.stringify(record)), randomUUID(), {
+        .publishWork(subject, Buffer.from(JSON.stringify(record)), newId(), {
           'Nats-Expected-Last-Subject-Sequence': String(after),
         })
         .catch(() => {})
@@ -220,7 +215,3 @@ function openCell(bus: Bus, run: string) {
 
 /** The stream is there with other settings, e.g. more replicas: it does. */
 const NAME_IN_USE = 10058
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
-}

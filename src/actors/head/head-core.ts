@@ -12,17 +12,14 @@ import {
 import type { RlError } from '../../errors.ts'
 import type { Bus, BusAddress } from '../../events/bus.ts'
 import { type EventLog, openLog } from '../../events/log.ts'
-import { pack } from '../../events/msgpack.ts'
 import { connectBus, parseAddress } from '../../events/nats/connect.ts'
-import { subjectsOf } from '../../events/subjects.ts'
 import { USERS, type User } from '../../events/users.ts'
 import { HEARTBEAT_MS } from '../runtime/actor.ts'
 import type { WorkKind } from '../runtime/work.ts'
-import { takeFence } from './fence.ts'
-import type { LiveRun } from './liveness.ts'
-import { type LogService, startLogService } from './log-service.ts'
+import type { LogService } from './log-service.ts'
 import { watchLoop } from './loop-delay.ts'
-import { type Watch, watchActors } from './watch.ts'
+import { serveRun } from './serve-run.ts'
+import type { Watch } from './watch.ts'
 
 export type HeadCore = {
   readonly log: EventLog
@@ -80,43 +77,18 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
     const address = broker ? broker.addressOf('head') : (nats as BusAddress)
     const bus = await connectBus({ ...address, name: `rl-${folder.run}-log` })
     undo.push(bus.close)
-    const after = Number(log.meta('epoch') ?? 0)
-    const fence = await takeFence({ bus, run: folder.run, after, alone: broker !== null, ...fenceTimes })
-    undo.push(fence.release)
-    log.setMeta('epoch', String(fence.epoch))
-    const watch = watchActors(log, { heartbeatMs })
-    const service = await startLogService({
+    const loop = watchLoop()
+    undo.push(loop.stop)
+    const { service, watch, fenced, close: leave } = await serveRun({
       log,
       bus,
       work,
-      epoch: fence.epoch,
-      admit: (event) => fence.refusal() ?? watch.admit(event),
-      onAppended: watch.observe,
-      ackWaitMs: 2 * heartbeatMs,
+      heartbeatMs,
+      alone: broker !== null,
+      fenceTimes,
+      measured: () => ({ brokerRestarts: broker?.restarts() ?? 0, loopDelay: loop.delay() }),
     })
-    undo.push(service.close)
-    watch.start(bus, (event) => {
-      try {
-        service.append([event], { urgent: true })
-      } catch {
-        // The disk is full to the last byte: `rl status` shows the stall all the same.
-      }
-    })
-    undo.push(watch.stop)
-    const loop = watchLoop()
-    undo.push(loop.stop)
-    const tellActors = (): Uint8Array =>
-      pack({
-        actors: watch.actors(),
-        openWork: service.openWork(),
-        queueFailures: service.queueFailures(),
-        pausedSince: service.pausedSince(),
-        position: log.head().position,
-        deadLetters: log.deadLetters(0).total,
-        brokerRestarts: broker?.restarts() ?? 0,
-        loopDelay: loop.delay(),
-      } satisfies LiveRun)
-    undo.push(bus.serve(subjectsOf(folder.run).call('actors'), null, tellActors))
+    undo.push(leave)
     if (broker) for (const user of USERS) writeCredentials(folder, user, broker.addressOf(user))
     const { server, login } = parseAddress(broker ? broker.addressOf('tool') : address)
     writeConnection(folder.connection, {
@@ -130,7 +102,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       since: Date.now(),
     })
     undo.push(() => removeConnection(folder.connection))
-    return { log, service, watch, bus, broker, address, fenced: fence.lost, close }
+    return { log, service, watch, bus, broker, address, fenced, close }
   } catch (error) {
     await close()
     throw error

@@ -2,9 +2,6 @@
  * The head's ear and mouth: takes events, appends them, and publishes only what is durable. Requests that arrive in one
  * turn of the event loop share a transaction.
  */
-
-import { uuidv7 } from 'uuidv7'
-import { type Clock, systemClock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import { refusalOf } from '../../events/authority.ts'
 import type { Bus } from '../../events/bus.ts'
@@ -27,6 +24,7 @@ import { patiently } from '../../events/patience.ts'
 import { EPOCH_HEADER, subjectsOf } from '../../events/subjects.ts'
 import { traceparentOf } from '../../events/trace.ts'
 import { isUser, type User } from '../../events/users.ts'
+import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import { eventQueue, jobQueue, type WorkKind } from '../runtime/work.ts'
 import { openAppender } from './appender.ts'
 import { serveBlobs } from './blob-service.ts'
@@ -52,7 +50,7 @@ export type LogServiceOptions = {
   readonly announceMs?: number
   /** After so much silence of a worker its work goes to another. */
   readonly ackWaitMs?: number
-  readonly clock?: Clock
+  readonly platform?: Platform
 }
 
 export type LogService = {
@@ -77,13 +75,14 @@ const QUEUES_MS = 2_000
 
 export async function startLogService(options: LogServiceOptions): Promise<LogService> {
   const { log, bus, work = [], admit = () => null, onAppended } = options
-  const { epoch = 1, announceMs = 500, ackWaitMs = 4_000, clock = systemClock } = options
+  const { epoch = 1, announceMs = 500, ackWaitMs = 4_000, platform = systemPlatform } = options
+  const { clock } = platform
   const subjects = subjectsOf(log.run)
-  const deadLetters = openDeadLetters(log)
+  const deadLetters = openDeadLetters(log, clock)
   let pausedSince: number | null = null
   let saved = Number(log.meta('published') ?? 0)
 
-  await patiently(ensureQueues)
+  await patiently(ensureQueues, clock)
   const publisher = openPublisher({
     log,
     bus,
@@ -98,6 +97,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     authorOf,
     append: (events) => appendAndNote(events, false),
     deadLetters,
+    clock,
     onCommit(failure) {
       if (failure?.code === 'log.disk-full') pauseRun(failure)
       publisher.publish()
@@ -161,7 +161,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   ): readonly Appended[] {
     const checked = events.map((event) => {
       const { type, data } = event
-      const id = uuidv7()
+      const id = platform.newId()
       const envelope = {
         id,
         type,
@@ -257,7 +257,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     bus.serve(subjects.log('read'), null, deadLetteringErrors(serveRead), spoken),
     bus.serve(subjects.log('has'), null, deadLetteringErrors(serveHas), spoken),
     bus.serve(subjects.log('head'), null, serveHead, spoken),
-    serveBlobs(bus, log, deadLetteringErrors, spoken),
+    serveBlobs(bus, log, deadLetteringErrors, spoken, clock),
     bus.onFault(({ subject, body, error }) => deadLetters.add(subject, body, error)),
     bus.subscribe(subjects.tapOf('fault', '*'), ({ body }) => {
       const { subject, code, reason, body: message } = readFaultReport(body)

@@ -3,6 +3,7 @@
  * log holds who took the role (ActorStarted), and while that process is heard of nobody else gets it.
  */
 import { z } from 'zod'
+import { type Clock, systemClock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
 import { CATALOGUE, type EventData, type EventType, type NewEvent } from '../../events/catalogue.ts'
@@ -83,27 +84,28 @@ function isDecision({ type, actor }: { readonly type: EventType; readonly actor:
   return by.includes(role) && !by.includes(`${role}-worker`)
 }
 
-export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: number }): Watch {
+export type WatchOptions = { readonly heartbeatMs: number; readonly clock?: Clock }
+
+export function watchActors(log: LogReader, { heartbeatMs, clock = systemClock }: WatchOptions): Watch {
   const subjects = subjectsOf(log.run)
   const entries = new Map<string, Entry>()
   const holders = new Map<string, Holder>()
   /** Roles that some process had: when that was last so, and whether their absence was told. */
   const held = new Map<string, { at: number; missed: boolean }>()
   let leave: (() => void)[] = []
-  let timer: NodeJS.Timeout | undefined
 
   for (const event of log.events({ types: ['ActorStarted'] }))
     if (event.type === 'ActorStarted') take(event.data)
 
   function take(data: EventData<'ActorStarted'>): void {
     if (!data.decider) return
-    holders.set(data.role, { ...data, since: performance.now() })
-    held.set(data.role, { at: performance.now(), missed: false })
+    holders.set(data.role, { ...data, since: clock.monotonic() })
+    held.set(data.role, { at: clock.monotonic(), missed: false })
   }
 
   function isLive({ worker, since }: Holder): boolean {
     const heardAt = entries.get(worker)?.heardAt ?? since
-    return performance.now() - heardAt < HOLD_BEATS * heartbeatMs
+    return clock.monotonic() - heardAt < HOLD_BEATS * heartbeatMs
   }
 
   /**
@@ -148,7 +150,7 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
       entries.delete(status.worker)
       release(status.worker)
     } else if (entries.has(status.worker) || entries.size < MOST_ACTORS)
-      entries.set(status.worker, { status, heardAt: performance.now(), stalled: false })
+      entries.set(status.worker, { status, heardAt: clock.monotonic(), stalled: false })
   }
 
   function release(worker: string): void {
@@ -157,19 +159,19 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
 
   /** The head itself may have stood still or been cut off: then nobody else was silent. */
   function pardon(): void {
-    const now = performance.now()
+    const now = clock.monotonic()
     for (const entry of entries.values()) entry.heardAt = now
     for (const role of held.values()) role.at = now
   }
 
   function look(report: (event: NewEvent) => void): void {
-    const now = performance.now()
+    const now = clock.monotonic()
     for (const [worker, entry] of entries) {
       const { status } = entry
       const silentMs = now - entry.heardAt
       if (entry.stalled || silentMs < SILENT_BEATS * status.heartbeatMs) continue
       entry.stalled = true
-      const since = Date.now() - Math.round(silentMs)
+      const since = clock.now() - Math.round(silentMs)
       const waits = status.waits.map(({ waitingFor }) => waitingFor).slice(0, 5)
       report({
         type: 'StallDetected',
@@ -187,7 +189,7 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
       if (holder && isLive(holder)) held.set(role, { at: now, missed: false })
       else if (!last.missed && now - last.at > VACANT_BEATS * heartbeatMs) {
         last.missed = true
-        const since = Date.now() - Math.round(now - last.at)
+        const since = clock.now() - Math.round(now - last.at)
         const deadline = since + VACANT_BEATS * heartbeatMs
         report({
           type: 'StallDetected',
@@ -207,7 +209,7 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
     },
     start(bus, report) {
       const interval = heartbeatMs / 8
-      let lookedAt = performance.now()
+      let lookedAt = clock.monotonic()
       leave = [
         bus.subscribe(subjects.tapOf('heartbeat', '*'), ({ subject, body }) => {
           try {
@@ -217,16 +219,16 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
           }
         }),
         bus.onReconnect(pardon),
+        clock.every(interval, () => {
+          const now = clock.monotonic()
+          if (now - lookedAt > 4 * interval || !bus.connected()) pardon()
+          else look(report)
+          lookedAt = now
+        }),
       ]
-      timer = setInterval(() => {
-        const now = performance.now()
-        if (now - lookedAt > 4 * interval || !bus.connected()) pardon()
-        else look(report)
-        lookedAt = now
-      }, interval)
     },
     actors() {
-      const now = performance.now()
+      const now = clock.monotonic()
       return [...entries.values()].map(({ status, heardAt, stalled }) => ({
         ...status,
         silentMs: Math.round(now - heardAt),
@@ -240,7 +242,6 @@ export function watchActors(log: LogReader, { heartbeatMs }: { heartbeatMs: numb
         if (holder.pid === pid && holder.host === host) holders.delete(role)
     },
     stop() {
-      clearInterval(timer)
       for (const unsubscribe of leave) unsubscribe()
     },
   }

@@ -2,19 +2,18 @@
  * One actor process: a role's worker, with its decider or without, on the bus. It says that it lives, names what it waits
  * for, does jobs and takes work from queues, survives short absences of the head, and ends when the head stays away.
  */
-import { hostname } from 'node:os'
-import { uuidv7 } from 'uuidv7'
 import { pause } from '../../clock.ts'
 import { explain, RlError } from '../../errors.ts'
-import type { BusAddress } from '../../events/bus.ts'
+import type { Bus, BusAddress } from '../../events/bus.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
 import { tellFaults } from '../../events/faults.ts'
 import { connectLog } from '../../events/log-client.ts'
 import { pack } from '../../events/msgpack.ts'
-import { connectBus } from '../../events/nats/connect.ts'
+import { type BusOptions, connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { authorOf } from '../../events/users.ts'
+import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import type { Decider, Job } from '../decider/decider.ts'
 import { type DeciderHost, hostDecider, type OpenJob } from './decider-host.ts'
 import { type FailedWork, openDeliveries } from './deliveries.ts'
@@ -47,6 +46,9 @@ export type ActorOptions = {
   readonly giveUp?: (job: Job, attempts: number, lastError: string) => readonly NewEvent[] | null
   /** What the decider waits for without any worker of this process having it in hand. */
   readonly waits?: (context: unknown) => readonly Wait[]
+  readonly platform?: Platform
+  /** Over NATS where absent. */
+  readonly connect?: (options: BusOptions) => Promise<Bus>
 }
 
 /** What an actor tells with each heartbeat and on `call.status.<role>`. */
@@ -96,21 +98,23 @@ const WAITS_TOLD = 8
 export async function startActor(options: ActorOptions): Promise<Actor> {
   const { role, run, address, decider, worker, note = '' } = options
   const { heartbeatMs = HEARTBEAT_MS, headGoneMs = HEAD_GONE_MS, attempts = ATTEMPTS } = options
-  const name = `${role}/${uuidv7().slice(-8)}`
+  const { platform = systemPlatform, connect = connectBus } = options
+  const { clock } = platform
+  const name = `${role}/${platform.newId().slice(-8)}`
   const subjects = subjectsOf(run)
-  const bus = await connectBus({ ...address, name }).catch(async (error: unknown) => {
+  const bus = await connect({ ...address, name }).catch(async (error: unknown) => {
     await worker.close?.()
     throw error
   })
-  const log = connectLog({ bus, run, actor: name })
+  const log = connectLog({ bus, run, actor: name, platform })
   const author = authorOf(bus.user, name)
-  const waits = openWaits(name)
+  const waits = openWaits(name, clock)
   const stopping = new AbortController()
-  const startedAt = Date.now()
+  const startedAt = clock.now()
   const concurrency = worker.concurrency ?? 1
   let host: DeciderHost | null = null
   let leaving = false
-  let headSeenAt = performance.now()
+  let headSeenAt = clock.monotonic()
   let fail: (error: unknown) => void = () => {}
   let finish: () => void = () => {}
   const done = new Promise<void>((resolve, reject) => {
@@ -124,8 +128,8 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     return {
       role,
       worker: name,
-      host: hostname(),
-      pid: process.pid,
+      host: platform.hostname,
+      pid: platform.pid,
       decider: decider !== undefined,
       state: host ? (host.caughtUp() ? host.running.state() : 'catching up') : 'working',
       position: host?.position() ?? null,
@@ -161,7 +165,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     return { type: 'ActorFailed', data: { role, worker: name, error: say(error), code, willRetry } }
   }
 
-  const performer = openPerformer({ bus, log, actor: name, worker, waits })
+  const performer = openPerformer({ bus, log, actor: name, worker, waits, clock })
 
   async function onFailure(error: unknown, cause: string | null, willRetry = true): Promise<string> {
     await tell(failure(error, willRetry), cause)
@@ -187,6 +191,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     stopping: stopping.signal,
     onFailure,
     onGivenUp: onOwnJobFailed,
+    clock,
   })
   const deliveries = openDeliveries({
     log,
@@ -203,6 +208,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     bus,
     queue: sharedQueue,
     onTrouble: (trouble) => void tell(queueStall(name, sharedQueue.name, trouble)),
+    clock,
   })
 
   function onJob(open: OpenJob): void {
@@ -222,12 +228,12 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   }
 
   function beat(): void {
-    for (const wait of waits.newlyOverdue(Date.now(), decidersWaits())) {
+    for (const wait of waits.newlyOverdue(clock.now(), decidersWaits())) {
       const { owner, waitingFor, from, since, deadline } = wait
       void tell({ type: 'StallDetected', data: { owner, waitingFor, from, since, deadline } })
     }
     if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
-    if (performance.now() - headSeenAt > headGoneMs)
+    if (clock.monotonic() - headSeenAt > headGoneMs)
       fail(
         new RlError(`the head of run '${run}' has been away for ${Math.round(headGoneMs / 1000)} s`, {
           code: 'actor.head-gone',
@@ -243,39 +249,39 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       data: {
         role,
         worker: name,
-        host: hostname(),
-        pid: process.pid,
+        host: platform.hostname,
+        pid: platform.pid,
         node: process.version,
         decider: decider !== undefined,
         note: say(note),
       },
     }
-    const until = performance.now() + 3 * heartbeatMs
+    const until = clock.monotonic() + 3 * heartbeatMs
     for (;;) {
       try {
         await log.append([started])
         return
       } catch (error) {
         const second = error instanceof RlError && error.code === 'actor.second-decider'
-        if (!second || performance.now() > until) throw error
-        await pause(heartbeatMs / 4, stopping.signal)
+        if (!second || clock.monotonic() > until) throw error
+        await pause(heartbeatMs / 4, stopping.signal, clock)
       }
     }
   }
 
   const leave: (() => void)[] = []
   const ends: (() => Promise<void>)[] = []
-  let timer: NodeJS.Timeout | undefined
+  let endBeats = () => {}
 
   async function stop(): Promise<void> {
     if (leaving) return done.catch(() => {})
     leaving = true
     stopping.abort()
     performer.abortAll()
-    clearInterval(timer)
+    endBeats()
     sharedJobs.stop()
     const over = Promise.all([host?.stop(), ...ends.map((end) => end())])
-    await Promise.race([over, pause(STOP_MS)])
+    await Promise.race([over, pause(STOP_MS, undefined, clock)])
     log.close()
     for (const unsubscribe of leave) unsubscribe()
     if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
@@ -286,14 +292,14 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
 
   try {
     leave.push(
-      tellFaults(bus, run, author),
+      tellFaults(bus, run, author, clock),
       bus.subscribe(subjects.tap('head'), () => {
-        headSeenAt = performance.now()
+        headSeenAt = clock.monotonic()
       }),
       bus.serve(subjects.call(`status.${role}`), null, () => pack(status())),
     )
     await takeRole()
-    timer = setInterval(beat, heartbeatMs)
+    endBeats = clock.every(heartbeatMs, beat)
     beat()
     for (const [service, serve] of Object.entries(worker.services ?? {}))
       leave.push(bus.serve(subjects.call(service), service, serve))
@@ -309,7 +315,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       )
     }
     if (decider) {
-      host = await hostDecider({ decider, log, frames: options.frames, onJob, onSettled })
+      host = await hostDecider({ decider, log, frames: options.frames, onJob, onSettled, platform })
       host.done.catch((error: unknown) => {
         if (!stopping.signal.aborted) void tell(failure(error, false)).then(() => fail(error))
       })

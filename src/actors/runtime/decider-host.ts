@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { keyOf, type LoggedEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { subscribeBatches } from '../../events/subscription.ts'
+import type { Platform } from '../../platform/platform.ts'
 import {
   type Decider,
   type Job,
@@ -41,6 +42,7 @@ export type DeciderHostOptions = {
   readonly onJob: (open: OpenJob) => void
   /** The log holds the event that ends a job. */
   readonly onSettled: (key: string) => void
+  readonly platform?: Platform
 }
 
 /** Natural keys asked for in one request. */
@@ -54,6 +56,7 @@ export async function hostDecider({
   frames,
   onJob,
   onSettled,
+  platform,
 }: DeciderHostOptions): Promise<DeciderHost> {
   const from = frames?.found ?? null
   const running = from ? resumeDecider(decider, from.state) : startDecider(decider)
@@ -179,6 +182,7 @@ export async function hostDecider({
       from: framed + 1,
       types: [...decider.interests],
       onCaughtUp: carryOn,
+      platform,
     },
     async (events, upTo) => {
       whole = false

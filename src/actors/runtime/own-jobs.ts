@@ -1,5 +1,5 @@
 /** Jobs of the decider that only its own process may do, a few at a time, each tried some times. */
-import { pause } from '../../clock.ts'
+import { type Clock, pause, systemClock } from '../../clock.ts'
 import type { OpenJob } from './decider-host.ts'
 import type { FailedWork } from './deliveries.ts'
 import type { Performer } from './performing.ts'
@@ -18,13 +18,14 @@ export type OwnJobsOptions = {
   readonly onFailure: (error: unknown, cause: string, willRetry: boolean) => Promise<string>
   /** The last try failed: the run cannot go on without this job. */
   readonly onGivenUp: (failed: FailedWork, error: unknown) => Promise<void>
+  readonly clock?: Clock
 }
 
 /** A stall is told at the deadline; so much later the job is aborted. A trainer outside may answer up to the deadline. */
 const LIMIT = 2
 
 export function openOwnJobs(options: OwnJobsOptions): OwnJobs {
-  const { performer, concurrency, attempts, stopping, onFailure, onGivenUp } = options
+  const { performer, concurrency, attempts, stopping, onFailure, onGivenUp, clock = systemClock } = options
   const waiting: OpenJob[] = []
   let running = 0
 
@@ -49,7 +50,7 @@ export function openOwnJobs(options: OwnJobsOptions): OwnJobs {
         const willRetry = attempt < attempts
         const error = await onFailure(failure, cause, willRetry)
         if (!willRetry) return onGivenUp({ job, cause, attempts, error, goesOn: false }, failure)
-        await pause(Math.min(5_000, 250 * 2 ** attempt), stopping)
+        await pause(Math.min(5_000, 250 * 2 ** attempt), stopping, clock)
       }
     }
   }

@@ -1,5 +1,7 @@
 /** Every wait has an owner, a name and a deadline: `rl status` lists them, and one that is overdue is told as a stall. */
 
+import { type Clock, systemClock } from '../../clock.ts'
+
 export type Wait = {
   readonly owner: string
   /** What is awaited, e.g. `PolicyUpdated/3 (train)`. */
@@ -20,12 +22,12 @@ export type OpenWaits = {
   readonly newlyOverdue: (now: number, others?: readonly Wait[]) => readonly Wait[]
 }
 
-export function openWaits(owner: string): OpenWaits {
+export function openWaits(owner: string, clock: Clock = systemClock): OpenWaits {
   const open = new Set<Wait>()
   const told = new Set<string>()
   return {
     begin({ waitingFor, from, deadlineMs }) {
-      const since = Date.now()
+      const since = clock.now()
       const wait = { owner, waitingFor, from, since, deadline: since + deadlineMs }
       open.add(wait)
       return function endWait() {

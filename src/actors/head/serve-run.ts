@@ -1,0 +1,85 @@
+/** What makes a process the head of a run, on whatever bus: it takes the fence, then answers for the log and watches the actors. */
+import type { RlError } from '../../errors.ts'
+import type { Bus } from '../../events/bus.ts'
+import type { EventLog } from '../../events/log.ts'
+import { pack } from '../../events/msgpack.ts'
+import { subjectsOf } from '../../events/subjects.ts'
+import { type Platform, systemPlatform } from '../../platform/platform.ts'
+import type { WorkKind } from '../runtime/work.ts'
+import { takeFence } from './fence.ts'
+import type { LiveRun } from './liveness.ts'
+import { type LogService, startLogService } from './log-service.ts'
+import { type Watch, watchActors } from './watch.ts'
+
+export type ServedRun = {
+  readonly service: LogService
+  readonly watch: Watch
+  /** Resolves when another head has taken the run: this one may write no more. */
+  readonly fenced: Promise<RlError>
+  readonly close: () => Promise<void>
+}
+
+export type ServeRunOptions = {
+  readonly log: EventLog
+  readonly bus: Bus
+  readonly work: readonly WorkKind[]
+  readonly heartbeatMs: number
+  /** Nobody else can be on this broker: what an earlier head left is taken at once. */
+  readonly alone: boolean
+  /** How long a head that says nothing keeps the run, and how often one says that it lives; for tests. */
+  readonly fenceTimes?: { readonly leaseMs: number; readonly renewMs: number }
+  /** What the process measures of itself, for `rl status`. */
+  readonly measured: () => Pick<LiveRun, 'brokerRestarts' | 'loopDelay'>
+  readonly platform?: Platform
+}
+
+/** Errors: `head.second` where the run has another head, and those of the bus. The log and the bus stay open. */
+export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
+  const { log, bus, work, heartbeatMs, alone, fenceTimes, measured, platform = systemPlatform } = options
+  const { run } = log
+  const undo: (() => Promise<void> | void)[] = []
+  async function close(): Promise<void> {
+    for (const step of undo.splice(0).reverse()) await step()
+  }
+  try {
+    const after = Number(log.meta('epoch') ?? 0)
+    const fence = await takeFence({ bus, run, after, alone, platform, ...fenceTimes })
+    undo.push(fence.release)
+    log.setMeta('epoch', String(fence.epoch))
+    const watch = watchActors(log, { heartbeatMs, clock: platform.clock })
+    const service = await startLogService({
+      log,
+      bus,
+      work,
+      epoch: fence.epoch,
+      admit: (event) => fence.refusal() ?? watch.admit(event),
+      onAppended: watch.observe,
+      ackWaitMs: 2 * heartbeatMs,
+      platform,
+    })
+    undo.push(service.close)
+    watch.start(bus, (event) => {
+      try {
+        service.append([event], { urgent: true })
+      } catch {
+        // The disk is full to the last byte: `rl status` shows the stall all the same.
+      }
+    })
+    undo.push(watch.stop)
+    const tellActors = (): Uint8Array =>
+      pack({
+        actors: watch.actors(),
+        openWork: service.openWork(),
+        queueFailures: service.queueFailures(),
+        pausedSince: service.pausedSince(),
+        position: log.head().position,
+        deadLetters: log.deadLetters(0).total,
+        ...measured(),
+      } satisfies LiveRun)
+    undo.push(bus.serve(subjectsOf(run).call('actors'), null, tellActors))
+    return { service, watch, fenced: fence.lost, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
