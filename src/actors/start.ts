@@ -7,7 +7,7 @@ import {
   runFolder,
   toolAddress,
 } from '../broker/connection.ts'
-import { type Config, loggedConfig } from '../config.ts'
+import type { Config } from '../config.ts'
 import { openSetting } from '../environments/open.ts'
 import type { OpenSetting } from '../environments/setting.ts'
 import { loadSetting } from '../environments/settings.ts'
@@ -18,10 +18,10 @@ import { connectLog, type LogClient } from '../events/log-client.ts'
 import { connectBus } from '../events/nats/connect.ts'
 import { type User, workerOf } from '../events/users.ts'
 import { loadAllUserParts, loadUserParts } from '../user-parts.ts'
+import { configsOf } from './configs.ts'
 import { deciderOf } from './deciders.ts'
 import { PARENT_PIPE } from './head/children.ts'
 import { lastAttempt } from './last-attempt.ts'
-import { readEvents } from './rollout/log-queries.ts'
 import { startActor } from './runtime/actor.ts'
 import { type KeyFramesOptions, openKeyFrames } from './runtime/key-frame.ts'
 import type { OpenedWorker } from './runtime/worker.ts'
@@ -81,20 +81,6 @@ function framesBeside(log: LogClient): Pick<KeyFramesOptions, 'folder' | 'hashAt
     folder: runFolder(log.run),
     hashAt: async (position) => (await log.read({ from: position + 1, until: position, limit: 1 })).hash,
   }
-}
-
-/** The config that the log begins with, and the one that holds now: in a fork they differ. */
-export async function configsOf(
-  log: LogClient,
-): Promise<{ readonly first: Config; readonly config: Config }> {
-  const { events } = await readEvents(log, 1, ['RunStarted'])
-  const last = events.at(-1)
-  if (!last)
-    throw new RlError(`the log of run '${log.run}' does not begin with RunStarted`, {
-      code: 'run.not-started',
-      hint: 'start its head first',
-    })
-  return { first: loggedConfig(events[0].data.config), config: loggedConfig(last.data.config) }
 }
 
 /**

@@ -1,4 +1,5 @@
-import { addressOf, configsOf } from '../actors/start.ts'
+import { configsOf } from '../actors/configs.ts'
+import { addressOf } from '../actors/start.ts'
 import { parseCommandLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { connectLog } from '../events/log-client.ts'

@@ -1,13 +1,14 @@
 /** The gateway with all that it needs: as a worker of a live run, or with a run of its own for recording agents. */
 
 import { existsSync } from 'node:fs'
+import { configsOf } from '../actors/configs.ts'
 import { codeVersion } from '../actors/head/code-version.ts'
 import { startHeadCore } from '../actors/head/head-core.ts'
 import { openTargets, TARGET_EVENTS, type Target, type Targets } from '../actors/policy/targets.ts'
 import { readEvents } from '../actors/rollout/log-queries.ts'
 import { startActor } from '../actors/runtime/actor.ts'
 import { redact } from '../actors/runtime/redact.ts'
-import { addressOf, configsOf } from '../actors/start.ts'
+import { addressOf } from '../actors/start.ts'
 import { runFolder } from '../broker/connection.ts'
 import { configDigest, redact as loggable, parseConfig } from '../config.ts'
 import { RlError } from '../errors.ts'

@@ -184,6 +184,16 @@ test('an actor whose head stays away ends itself', async () => {
   await head.close()
 })
 
+test('an actor that starts where no head answers ends itself', async () => {
+  const head = await startTestHead()
+  await head.service.close()
+  const end = await actor(head, { role: 'policy', worker: policyWorker, headGoneMs: 1_500 }).catch(
+    (error: unknown) => error,
+  )
+  assert.is((end as RlError).code, 'actor.head-gone')
+  await head.close()
+})
+
 test('a role that loses the broker while it starts ends, so that another can be started', async () => {
   const config = { environment: { name: 'simulated' } }
   const head = await startTestHead()

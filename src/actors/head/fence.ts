@@ -50,7 +50,15 @@ const TRIES = 5
 
 /** Errors: `head.second` where another head lives, and those of the bus. */
 export async function takeFence(options: FenceOptions): Promise<Fence> {
-  const { bus, run, after, alone, leaseMs = LEASE_MS, renewMs = RENEW_MS, platform = systemPlatform } = options
+  const {
+    bus,
+    run,
+    after,
+    alone,
+    leaseMs = LEASE_MS,
+    renewMs = RENEW_MS,
+    platform = systemPlatform,
+  } = options
   const { clock } = platform
   const cell = openCell(bus, run, platform)
   await patiently(cell.make, clock)

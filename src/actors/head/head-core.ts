@@ -79,7 +79,12 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
     undo.push(bus.close)
     const loop = watchLoop()
     undo.push(loop.stop)
-    const { service, watch, fenced, close: leave } = await serveRun({
+    const {
+      service,
+      watch,
+      fenced,
+      close: leave,
+    } = await serveRun({
       log,
       bus,
       work,

@@ -17,6 +17,7 @@ import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import type { Decider, Job } from '../decider/decider.ts'
 import { type DeciderHost, hostDecider, type OpenJob } from './decider-host.ts'
 import { type FailedWork, openDeliveries } from './deliveries.ts'
+import { HEAD_GONE_MS, headGone } from './head-gone.ts'
 import type { KeyFrames } from './key-frame.ts'
 import { openOwnJobs } from './own-jobs.ts'
 import { openPerformer } from './performing.ts'
@@ -85,7 +86,6 @@ export type Actor = {
 }
 
 export const HEARTBEAT_MS = 2_000
-const HEAD_GONE_MS = 60_000
 const ATTEMPTS = 5
 const STOP_MS = 5_000
 /** Waits in a heartbeat: a worker may hold hundreds of rollouts. */
@@ -233,13 +233,6 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       void tell({ type: 'StallDetected', data: { owner, waitingFor, from, since, deadline } })
     }
     if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
-    if (clock.monotonic() - headSeenAt > headGoneMs)
-      fail(
-        new RlError(`the head of run '${run}' has been away for ${Math.round(headGoneMs / 1000)} s`, {
-          code: 'actor.head-gone',
-          hint: `start it again: npm start -- --role head --run ${run}`,
-        }),
-      )
   }
 
   /** The head refuses a second decider of a role; one that was killed is forgotten after two heartbeats. */
@@ -271,14 +264,14 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
 
   const leave: (() => void)[] = []
   const ends: (() => Promise<void>)[] = []
-  let endBeats = () => {}
+  const timers: (() => void)[] = []
 
   async function stop(): Promise<void> {
     if (leaving) return done.catch(() => {})
     leaving = true
     stopping.abort()
     performer.abortAll()
-    endBeats()
+    for (const end of timers) end()
     sharedJobs.stop()
     const over = Promise.all([host?.stop(), ...ends.map((end) => end())])
     await Promise.race([over, pause(STOP_MS, undefined, clock)])
@@ -298,8 +291,10 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       }),
       bus.serve(subjects.call(`status.${role}`), null, () => pack(status())),
     )
-    await takeRole()
-    endBeats = clock.every(heartbeatMs, beat)
+    // From the first moment on: a process that starts without a head would wait for it for ever.
+    timers.push(clock.every(heartbeatMs, lookForHead))
+    await Promise.race([takeRole(), done])
+    timers.push(clock.every(heartbeatMs, beat))
     beat()
     for (const [service, serve] of Object.entries(worker.services ?? {}))
       leave.push(bus.serve(subjects.call(service), service, serve))
