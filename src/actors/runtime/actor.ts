@@ -235,6 +235,10 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
   }
 
+  function lookForHead(): void {
+    if (clock.monotonic() - headSeenAt > headGoneMs) fail(headGone(run, headGoneMs))
+  }
+
   /** The head refuses a second decider of a role; one that was killed is forgotten after two heartbeats. */
   async function takeRole(): Promise<void> {
     const started: NewEvent = {
