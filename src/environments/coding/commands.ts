@@ -46,7 +46,7 @@ rl coding run --data FILE --id ID --program FILE
 Runs one program against the tests of a problem; ends with 1 where one fails.
 ${DATA_HELP}
   --id ID            the problem
-  --program FILE     the program${SHARED_HELP}`,
+  --program FILE     the program: Python, or by its ending JavaScript (.js, .mjs) or C++ (.cpp, .cc)${SHARED_HELP}`,
   options: { ...DATA, ...SHARED, id: { type: 'string' }, program: { type: 'string' } },
   positionals: true,
   run: async ({ values, positionals }) => (await import('./commands/run.ts')).run(values, positionals),
@@ -59,7 +59,7 @@ rl coding attack [--program FILE...]
 Tries hostile programs (default our own), with programs that must pass beside them. Prints a JSON line a program and
 attacks=N passed=0 canaries_failed=0 left_behind=0 last, and ends with 1 where one of them is not 0.
 
-  --program FILE     a hostile program; repeatable${SHARED_HELP}`,
+  --program FILE     a hostile program, its language by its ending; repeatable${SHARED_HELP}`,
   options: { ...SHARED, program: { type: 'string', multiple: true } },
   positionals: true,
   run: async ({ values, positionals }) => (await import('./commands/attack.ts')).attack(values, positionals),

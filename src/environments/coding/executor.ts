@@ -28,12 +28,23 @@ export const DEFAULT_LIMITS: Limits = {
   fileMB: 16,
 }
 
+/** By the ending of a program's file; Python where it tells nothing. */
+export function languageOf(file: string): Language {
+  if (/\.[cm]?js$/.test(file)) return 'javascript'
+  return /\.(cpp|cc|cxx)$/.test(file) ? 'cpp' : 'python'
+}
+
 export const wallLimitMs = (limits: Limits) => limits.wallMs ?? 3 * limits.cpuMs + 1000
+
+export const LANGUAGES = ['python', 'javascript', 'cpp'] as const
+export type Language = (typeof LANGUAGES)[number]
 
 /** One program with all its tests, given as their standard inputs. */
 export type ProgramRun = {
-  /** Python source text. */
+  /** Source text. */
   readonly program: string
+  /** Default Python. */
+  readonly language?: Language
   readonly stdins: readonly string[]
   readonly limits: Limits
 }
@@ -50,6 +61,8 @@ export interface Provider {
   readonly semantics: string
   /** How many programs it runs at once. */
   readonly concurrency: number
+  /** Default Python alone. */
+  readonly languages?: readonly Language[]
   /** Rejects with an RlError when the sandbox itself fails; tests reported before that stand. */
   run(job: ProgramRun, report: (test: number, result: RunResult) => void, signal?: AbortSignal): Promise<void>
   /** What programs that have ended still occupy here, beside what the sandboxes themselves do; nothing is what it should be. */
@@ -204,6 +217,7 @@ export function createExecutor({
   async function* run(batch: readonly ProgramRun[], signal?: AbortSignal): AsyncIterable<TestResult> {
     const queue = createQueue<TestResult>()
     const jobs = mergeIdentical(batch)
+    for (const { job } of jobs) checkLanguage(provider, job)
     const work = jobs.map((merged) => inTurn(merged.job.program, () => perform(merged)))
     void Promise.all(work).then(queue.end, queue.fail)
     yield* queue.items()
@@ -290,8 +304,27 @@ function isRepeatable({ verdict, cpuMs }: RunResult, limits: Limits): boolean {
   return verdict !== 'sandbox_error' && verdict !== 'timeout' && cpuMs < 0.8 * limits.cpuMs
 }
 
-function keyOf(provider: Provider, { program, limits }: ProgramRun, stdin: string): string {
-  const parts = [provider.name, provider.semantics, program, JSON.stringify(limits), stdin]
+function checkLanguage(
+  { name, languages = ['python'] }: Provider,
+  { language = 'python' }: ProgramRun,
+): void {
+  if (languages.includes(language)) return
+  const needs = language === 'cpp' ? ' and g++ is on the PATH' : ''
+  throw new RlError(`the sandbox ${name} runs no ${language}, only ${languages.join(', ')}`, {
+    code: 'coding.language',
+    hint: `use --provider bwrap (environment.sandbox.provider) where it works${needs}, or sandbox-fusion`,
+  })
+}
+
+function keyOf(provider: Provider, { program, language, limits }: ProgramRun, stdin: string): string {
+  const parts = [
+    provider.name,
+    provider.semantics,
+    program,
+    JSON.stringify(limits),
+    stdin,
+    language ?? [],
+  ].flat()
   const hash = createHash('sha256')
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
   return hash.digest('hex')
@@ -302,12 +335,12 @@ type Merged = { job: ProgramRun; places: Place[][] }
 
 /** One job for each distinct program and limits; each distinct test once, with every place that waits for it. */
 function mergeIdentical(batch: readonly ProgramRun[]): Merged[] {
-  const jobs = new Map<string, { program: string; limits: Limits; tests: Map<string, Place[]> }>()
+  const jobs = new Map<string, { run: ProgramRun; tests: Map<string, Place[]> }>()
   for (const [program, job] of batch.entries()) {
-    const key = `${JSON.stringify(job.limits)}${job.program}`
+    const key = `${JSON.stringify([job.limits, job.language])}${job.program}`
     let merged = jobs.get(key)
     if (!merged) {
-      merged = { program: job.program, limits: job.limits, tests: new Map() }
+      merged = { run: job, tests: new Map() }
       jobs.set(key, merged)
     }
     for (const [test, stdin] of job.stdins.entries()) {
@@ -316,8 +349,8 @@ function mergeIdentical(batch: readonly ProgramRun[]): Merged[] {
       else merged.tests.set(stdin, [{ program, test }])
     }
   }
-  return [...jobs.values()].map(({ program, limits, tests }) => ({
-    job: { program, limits, stdins: [...tests.keys()] },
+  return [...jobs.values()].map(({ run, tests }) => ({
+    job: { ...run, stdins: [...tests.keys()] },
     places: [...tests.values()],
   }))
 }

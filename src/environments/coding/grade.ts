@@ -1,6 +1,6 @@
 /** Programs against tests: executes, compares, and says of each pair whether it passed. */
 import { matches } from './compare.ts'
-import { type Executor, type ProgramRun, type RunResult, runAll, unrun } from './executor.ts'
+import { type Executor, type Language, type ProgramRun, type RunResult, runAll, unrun } from './executor.ts'
 import {
   type CallResult,
   callResults,
@@ -22,6 +22,8 @@ export type Grade = { readonly passed: boolean | null; readonly result: RunResul
 export type GradeRequest = {
   readonly problem: Pick<CodingProblem, 'limits' | 'comparator' | 'call'>
   readonly program: string
+  /** Default Python; functions are called in Python alone. */
+  readonly language?: Language
   readonly tests: readonly TestCase[]
 }
 
@@ -41,7 +43,7 @@ type Open = {
   result: RunResult
 }
 
-type Run = { readonly program: string; readonly stdin: string; readonly limits: ProgramRun['limits'] }
+type Run = Omit<ProgramRun, 'stdins'> & { readonly stdin: string }
 
 /** A grade for each test of each request, in their order. */
 export async function grade(
@@ -100,12 +102,14 @@ type Plan =
   | { readonly kind: 'value'; readonly run: Run; readonly mark: string; readonly expected: PythonValue }
   | { readonly kind: 'code' }
 
-function planOf({ problem, program }: GradeRequest, test: TestCase): Plan {
+function planOf({ problem, program, language }: GradeRequest, test: TestCase): Plan {
   const { call, limits } = problem
   const isComplete = call.kind === 'json' ? test.output.trim() !== '' : isRunnable(test)
   if (!isComplete) return { kind: 'invalid', reason: 'the test has no input or no output' }
   if (program.trim() === '') return { kind: 'invalid', reason: 'the program is empty' }
-  if (call.kind === 'stdio') return { kind: 'printed', run: { program, stdin: test.input, limits } }
+  if (call.kind === 'stdio') return { kind: 'printed', run: { program, language, stdin: test.input, limits } }
+  if (language && language !== 'python')
+    return { kind: 'invalid', reason: `the test calls a function in Python, the program is ${language}` }
   const simple = call.kind === 'json' ? readJsonTest(call.name, test) : simpleTest(test)
   if (simple === null)
     return call.kind === 'json' ? { kind: 'invalid', reason: 'the test is not JSON' } : { kind: 'code' }
@@ -243,9 +247,9 @@ async function eachResult(
     string,
     { readonly job: ProgramRun & { readonly stdins: string[] }; readonly places: number[] }
   >()
-  for (const [place, { program, stdin, limits }] of runs.entries()) {
-    const key = JSON.stringify([program, limits])
-    const known = jobs.get(key) ?? { job: { program, limits, stdins: [] }, places: [] }
+  for (const [place, { stdin, ...run }] of runs.entries()) {
+    const key = JSON.stringify([run.program, run.limits, run.language])
+    const known = jobs.get(key) ?? { job: { ...run, stdins: [] }, places: [] }
     known.job.stdins.push(stdin)
     known.places.push(place)
     jobs.set(key, known)

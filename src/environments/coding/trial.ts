@@ -1,6 +1,13 @@
 /** A hostile program's trial: graded as a model's program against tests that it cannot pass honestly, beside programs that must pass. */
 import { randomBytes, randomInt } from 'node:crypto'
-import { DEFAULT_LIMITS, type Executor, type LeftBehind, type Limits, type Verdict } from './executor.ts'
+import {
+  DEFAULT_LIMITS,
+  type Executor,
+  type Language,
+  type LeftBehind,
+  type Limits,
+  type Verdict,
+} from './executor.ts'
 import { type Grade, grade } from './grade.ts'
 import { type CodingProblem, STDIO } from './problem.ts'
 
@@ -25,14 +32,21 @@ const NOTHING: LeftBehind = { processes: 0, files: 0, keys: 0, memoryKB: 0 }
 
 type Question = Pick<CodingProblem, 'limits' | 'comparator' | 'call' | 'tests'>
 
-/** Two tests each with an answer that is in no sandbox: a text that is printed, a value that a function returns, and one that is asserted. */
-function questions(name: string): Question[] {
+/** Two tests each with an answer that is in no sandbox: a text that is printed; and in Python a value that a function returns, and one that is asserted. */
+function questions(language: Language): Question[] {
+  const name = 'solve'
   const secret = () => randomBytes(12).toString('hex')
   const number = () => String(randomInt(2 ** 40))
   const rest = { limits: TRIAL_LIMITS, comparator: { kind: 'tokens' as const } }
   const inputs = ['MARKER1\n', 'MARKER2\n']
+  const printed: Question = {
+    ...rest,
+    call: STDIO,
+    tests: inputs.map((input) => ({ input, output: `${secret()}\n` })),
+  }
+  if (language !== 'python') return [printed]
   return [
-    { ...rest, call: STDIO, tests: inputs.map((input) => ({ input, output: `${secret()}\n` })) },
+    printed,
     {
       ...rest,
       call: { kind: 'function', name, setup: '', prelude: '', oracle: '' },
@@ -47,16 +61,20 @@ function questions(name: string): Question[] {
   ]
 }
 
-/** Runs one program's trial. `name` is the function that function-style tests call. */
-export async function tryProgram(executor: Executor, program: string, name = 'solve'): Promise<Trial> {
+/** Runs one program's trial. Function-style tests call its `solve`. */
+export async function tryProgram(
+  executor: Executor,
+  program: string,
+  language: Language = 'python',
+): Promise<Trial> {
   const begun = performance.now()
   const before = await canary(executor)
-  const asked = questions(name)
+  const asked = questions(language)
   const [beside, grades] = await Promise.all([
     canary(executor),
     grade(
       executor,
-      asked.map((problem) => ({ problem, program, tests: problem.tests })),
+      asked.map((problem) => ({ problem, program, language, tests: problem.tests })),
     ),
   ])
   const after = await canary(executor)

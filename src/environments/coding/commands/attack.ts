@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { printJson } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
 import { attackGround } from '../attacks.ts'
-import type { Executor } from '../executor.ts'
+import { type Executor, languageOf } from '../executor.ts'
 import { isClean, tryProgram } from '../trial.ts'
 import { type SandboxValues, withExecutor } from './executor.ts'
 
@@ -20,7 +20,7 @@ async function tryPrograms(executor: Executor, files: readonly string[]): Promis
   const programs = ground ? ground.attacks : await Promise.all(files.map(readProgram))
   const sums = { attacks: 0, passed: 0, canariesFailed: 0, leftBehind: 0 }
   for (const { name, program } of programs) {
-    const trial = await tryProgram(executor, program)
+    const trial = await tryProgram(executor, program, languageOf(name))
     const clean = isClean(trial.leftBehind)
     sums.attacks++
     if (trial.passed) sums.passed++

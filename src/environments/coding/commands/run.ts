@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { printJson } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
+import { languageOf } from '../executor.ts'
 import { grade } from '../grade.ts'
 import { printFailure } from './check.ts'
 import { type DataValues, problemsOf, type SandboxValues, usage, withExecutor } from './executor.ts'
@@ -23,7 +24,9 @@ export function run(
     const program = await readFile(file, 'utf8').catch((cause: Error) => {
       throw new RlError(`cannot read ${file}: ${cause.message}`, { code: 'coding.no-program', cause })
     })
-    const [grades] = await grade(executor, [{ problem, program, tests: problem.tests }])
+    const [grades] = await grade(executor, [
+      { problem, program, language: languageOf(file), tests: problem.tests },
+    ])
     for (const [test, graded] of grades.entries()) {
       const { passed, result } = graded
       if (json) printJson({ test, passed, ...result })

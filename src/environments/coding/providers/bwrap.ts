@@ -1,16 +1,25 @@
 /** Programs in bubblewrap sandboxes: one a slot, in it a runner, and for each test a fork of it in namespaces of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { RlError } from '../../../errors.ts'
-import { type ProgramRun, type Provider, type RunResult, wallLimitMs } from '../executor.ts'
+import {
+  type Language,
+  type ProgramRun,
+  type Provider,
+  type RunResult,
+  unrun,
+  wallLimitMs,
+} from '../executor.ts'
 import { type ControlGroup, createControlGroup, withDescendants } from './cgroup.ts'
 import { findProgram } from './find-program.ts'
-import { findPython, type Interpreter } from './interpreter.ts'
+import { findPython, type Interpreter, isInside } from './interpreter.ts'
 import {
   createReportReader,
+  type Execution,
   encodeProgram,
   encodeStart,
   encodeTest,
@@ -18,6 +27,14 @@ import {
   resultOf,
 } from './runner-protocol.ts'
 import { systemCallFilter } from './seccomp.ts'
+import {
+  type OtherLanguage,
+  openToolchain,
+  otherLanguages,
+  type Shown,
+  same,
+  type Toolchain,
+} from './toolchain.ts'
 import { openUserNamespace, type UserNamespace } from './user-namespace.ts'
 
 const RUNNER = readFileSync(new URL('../runner/sandbox_runner.py', import.meta.url), 'utf8')
@@ -31,6 +48,8 @@ const UNGROUPED_PROCESSES = 16
 const GRACE_MS = 20_000
 /** A sandbox is made anew after so many programs. None should be able to change it; this bounds what one that could would reach. */
 const PROGRAMS_PER_SANDBOX = 64
+/** Compiled programs that are kept for their next tests. */
+const BINARIES = 64
 
 export type BwrapOptions = {
   readonly concurrency?: number
@@ -58,7 +77,61 @@ export async function createBwrapProvider({
   const groups = Array.from({ length: concurrency }, (_, slot) => createControlGroup(slot))
   const grouped = groups.every((group) => group !== null)
   const free = Array.from({ length: concurrency }, (_, slot) => slot)
-  const sandboxes = new Map<number, Sandbox>()
+  /** A slot has one sandbox for each kind of work that it has met: a language, or compiling. */
+  const sandboxes = new Map<string, Sandbox>()
+  const toolchains = new Map<OtherLanguage, Promise<Toolchain>>()
+  const binaries = new Map<string, Buffer | RunResult>()
+
+  function toolchainOf(language: OtherLanguage): Promise<Toolchain> {
+    const found = toolchains.get(language) ?? openToolchain(language)
+    toolchains.set(language, found)
+    return found
+  }
+
+  async function sandboxFor(slot: number, kind: string, shown: readonly Shown[] = []): Promise<Sandbox> {
+    const key = `${slot} ${kind}`
+    const known = sandboxes.get(key)
+    if (known?.isFit()) return known
+    await known?.end()
+    const sandbox = openSandbox({
+      bwrap: bwrap as string,
+      arguments: sandboxArguments(interpreter, { packages, users: users !== null, shown }),
+      users,
+      start: encodeStart(filter, users ? 1 + slot : 1, packages),
+      group: groups[slot],
+    })
+    sandboxes.set(key, sandbox)
+    return sandbox
+  }
+
+  /** What is executed: the text itself, or what a compiler makes of it; the compiler's failure where it refuses the text. */
+  async function built(
+    slot: number,
+    { program, language }: ProgramRun,
+    { compiler }: Toolchain,
+    signal?: AbortSignal,
+  ): Promise<string | Buffer | RunResult> {
+    if (!compiler) return program
+    const key = createHash('sha256').update(`${language}\0${program}`).digest('hex')
+    const known = binaries.get(key)
+    if (known) return known
+    const sandbox = await sandboxFor(slot, `${language} compiler`, compiler.shown)
+    const { execution, limits } = compiler
+    let result: RunResult = unrun('sandbox_error', 'the compiler gave no result')
+    const keep = (_: number, ended: RunResult) => {
+      result = ended
+    }
+    await sandbox.run({ program, stdins: [''], limits, execution }, keep, signal)
+    const { verdict, stdout, stderrTail } = result
+    const made =
+      verdict === 'ok'
+        ? Buffer.from(stdout, 'base64')
+        : unrun('compile_error', verdict === 'runtime_error' ? stderrTail : `the compiler: ${verdict}`)
+    binaries.set(key, made)
+    const [oldest] = binaries.keys()
+    if (binaries.size > BINARIES) binaries.delete(oldest)
+    return made
+  }
 
   async function run(
     job: ProgramRun,
@@ -72,19 +145,16 @@ export async function createBwrapProvider({
       : { ...job.limits, processes: Math.min(job.limits.processes, UNGROUPED_PROCESSES) }
     try {
       signal?.throwIfAborted()
-      let sandbox = sandboxes.get(slot)
-      if (!sandbox?.isFit()) {
-        await sandbox?.end()
-        sandbox = openSandbox({
-          bwrap: bwrap as string,
-          arguments: sandboxArguments(interpreter, { packages, users: users !== null }),
-          users,
-          start: encodeStart(filter, users ? 1 + slot : 1, packages),
-          group: groups[slot],
-        })
-        sandboxes.set(slot, sandbox)
+      const { program, stdins, language = 'python' } = job
+      const toolchain = language === 'python' ? undefined : await toolchainOf(language)
+      const made = toolchain ? await built(slot, job, toolchain, signal) : program
+      if (typeof made !== 'string' && 'verdict' in made) {
+        for (const test of stdins.keys()) report(test, made)
+        return
       }
-      await sandbox.run({ ...job, limits }, report, signal)
+      const sandbox = await sandboxFor(slot, language, toolchain?.shown)
+      const tell = (test: number, result: RunResult) => report(test, inWordsOf(language, result))
+      await sandbox.run({ program: made, stdins, limits, execution: toolchain?.execution }, tell, signal)
     } finally {
       free.push(slot)
     }
@@ -98,12 +168,13 @@ export async function createBwrapProvider({
       grouped ? 'control groups' : 'no control groups: limits by the runner',
     ].join(', '),
     semantics: `${SEMANTICS} ${interpreter.version} ${grouped ? 'groups' : 'no groups'} ${packages.join(':')}`,
+    languages: ['python', ...otherLanguages()],
     concurrency,
     run,
     leftBehind() {
-      const open = [...sandboxes].filter(([, sandbox]) => sandbox.isFit())
-      const processes = open.flatMap(([, sandbox]) => sandbox.strangers())
-      const held = open.map(([slot]) => (groups[slot]?.heldKB() ?? 0) - RUNNER_MB * 1024)
+      const open = [...sandboxes.values()].filter((sandbox) => sandbox.isFit())
+      const processes = open.flatMap((sandbox) => sandbox.strangers())
+      const held = open.length > 0 ? groups.map((group) => (group?.heldKB() ?? 0) - RUNNER_MB * 1024) : []
       return {
         processes: processes.length,
         files: users ? filesOf(users.owner, concurrency) : 0,
@@ -127,11 +198,17 @@ type SandboxOptions = {
   readonly group: ControlGroup | null
 }
 
+/** What a sandbox is given: a text or bytes, and how they are executed where they are no Python. */
+type Work = Pick<ProgramRun, 'stdins' | 'limits'> & {
+  readonly program: string | Uint8Array
+  readonly execution?: Execution
+}
+
 type Sandbox = {
   /** Whether it can take another program. */
   readonly isFit: () => boolean
   readonly run: (
-    job: ProgramRun,
+    work: Work,
     report: (test: number, result: RunResult) => void,
     signal?: AbortSignal,
   ) => Promise<void>
@@ -196,7 +273,7 @@ function openSandbox({ bwrap, arguments: words, users, start, group }: SandboxOp
   void ready.then(() => clearTimeout(starting))
 
   async function run(
-    { program, stdins, limits }: ProgramRun,
+    { program, stdins, limits, execution }: Work,
     report: (test: number, result: RunResult) => void,
     signal?: AbortSignal,
   ): Promise<void> {
@@ -239,7 +316,7 @@ function openSandbox({ bwrap, arguments: words, users, start, group }: SandboxOp
           },
         }
         wait()
-        child.stdin.write(encodeProgram(program, limits))
+        child.stdin.write(encodeProgram(program, limits, execution))
         for (const [test, stdin] of stdins.entries()) child.stdin.write(encodeTest(test, stdin))
       })
     } catch (error) {
@@ -261,6 +338,12 @@ function openSandbox({ bwrap, arguments: words, users, start, group }: SandboxOp
     },
   }
 }
+
+/** Node tells a text that is no program by an exception of its loader. */
+const inWordsOf = (language: Language, result: RunResult): RunResult =>
+  language === 'javascript' && result.verdict === 'runtime_error' && /^ +at wrapSafe/m.test(result.stderrTail)
+    ? { ...result, verdict: 'compile_error' }
+    : result
 
 /** bwrap and the runner. */
 const OWN_PROCESSES = 2
@@ -290,9 +373,20 @@ const sandboxError = (message: string) =>
 /** No network, no other process, of the system only what the interpreter needs, an empty environment, no capability for programs. */
 export function sandboxArguments(
   { path, files, libraryFolders }: Interpreter,
-  { packages = [], users = false }: { readonly packages?: readonly string[]; readonly users?: boolean } = {},
+  {
+    packages = [],
+    users = false,
+    shown = [],
+  }: {
+    readonly packages?: readonly string[]
+    readonly users?: boolean
+    readonly shown?: readonly Shown[]
+  } = {},
 ): string[] {
-  const shown = [...files, ...packages]
+  const wanted = [...[...files, ...packages].map(same), ...shown]
+  const seen = wanted.filter(
+    ([, as], i) => !wanted.some(([, other], j) => (other === as ? j < i : isInside(as, other))),
+  )
   const devices = ['null', 'zero', 'full', 'random', 'urandom'].map((name) => `/dev/${name}`)
   return [
     ...(users ? ['--userns', '3'] : ['--unshare-user', '--uid', '1', '--gid', '1']),
@@ -303,8 +397,13 @@ export function sandboxArguments(
       '--cap-add',
       `CAP_${name}`,
     ]),
-    ...foldersAbove([...shown, ...devices]).flatMap((folder) => ['--perms', '0755', '--dir', folder]),
-    ...shown.flatMap((file) => ['--ro-bind', file, file]),
+    ...foldersAbove([...seen.map(([, as]) => as), ...devices]).flatMap((folder) => [
+      '--perms',
+      '0755',
+      '--dir',
+      folder,
+    ]),
+    ...seen.flatMap(([path, as]) => ['--ro-bind', path, as]),
     ...devices.flatMap((file) => ['--dev-bind', file, file]),
     ...[
       '--proc',

@@ -78,15 +78,11 @@ export async function findPython(
   }
 }
 
-/** A program that is no Python: itself and the libraries that its loader finds. */
-export async function findBinary(path: string, versionFlags: readonly string[]): Promise<Interpreter> {
-  const executable = realpathSync(path)
+/** What an executable that is no Python needs: the libraries and the loader that it names. */
+export async function filesOfBinary(executable: string): Promise<string[]> {
   const { stdout } = await run('ldd', [executable], { timeout: SURVEY_MS }).catch(() => ({ stdout: '' }))
   const libraries = [...stdout.matchAll(/=> (\/\S+)/g)].map(([, library]) => library)
-  const told = await run(executable, [...versionFlags], { timeout: SURVEY_MS, env: {} })
-  const files = [executable, ...withLinks(libraries), loaderOf(executable)]
-  const [version] = told.stdout.split('\n')
-  return { path: executable, version, files: present(files), libraryFolders: foldersOf(libraries) }
+  return present([...withLinks(libraries), loaderOf(executable)])
 }
 
 const foldersOf = (files: readonly string[]) => [...new Set(files.map((file) => dirname(file)))]
@@ -123,7 +119,7 @@ function present(files: readonly string[]): string[] {
   return all.filter((file) => !all.some((other) => other !== file && isInside(file, other)))
 }
 
-function isInside(file: string, folder: string): boolean {
+export function isInside(file: string, folder: string): boolean {
   for (let above = dirname(file); above !== '/' && above !== '.'; above = dirname(above))
     if (above === folder) return true
   return false

@@ -40,6 +40,9 @@ const RESPONSE = z.object({
   run_result: PHASE.nullish(),
 })
 
+/** As the server names them. */
+const LANGUAGES = { python: 'python', javascript: 'nodejs', cpp: 'cpp' } as const
+
 const STDERR_TAIL = 4096
 const NETWORK_GRACE_MS = 10_000
 
@@ -79,16 +82,15 @@ export function createSandboxFusionProvider({
   }
 
   async function runOnce(
-    program: string,
+    { program, language = 'python', limits }: ProgramRun,
     stdin: string,
-    limits: Limits,
     signal?: AbortSignal,
   ): Promise<RunResult> {
     // The server knows wall time only; its caller's wall limit is what keeps load from changing verdicts.
     const begun = performance.now()
     const request = JSON.stringify({
       code: program,
-      language: 'python',
+      language: LANGUAGES[language],
       stdin,
       run_timeout: wallLimitMs(limits) / 1000,
       compile_timeout: 10,
@@ -114,14 +116,14 @@ export function createSandboxFusionProvider({
   }
 
   async function run(
-    { program, stdins, limits }: ProgramRun,
+    job: ProgramRun,
     report: (test: number, result: RunResult) => void,
     signal?: AbortSignal,
   ): Promise<void> {
-    const waiting = [...stdins.entries()]
+    const waiting = [...job.stdins.entries()]
     const work = async () => {
       for (let next = waiting.shift(); next; next = waiting.shift())
-        report(next[0], await runOnce(program, next[1], limits, signal))
+        report(next[0], await runOnce(job, next[1], signal))
     }
     const ended = await Promise.allSettled(Array.from({ length: parallelTests }, work))
     const failed = ended.find((one) => one.status === 'rejected')
@@ -132,6 +134,7 @@ export function createSandboxFusionProvider({
     name: 'sandbox-fusion',
     detail: endpoint,
     semantics: 'sandbox-fusion-1',
+    languages: ['python', 'javascript', 'cpp'],
     concurrency,
     run,
     close: async () => {},

@@ -226,7 +226,7 @@ export function systemCallFilter(arch: string = process.arch): Buffer {
     [RETURN, 0, 0, refuse(0)],
   ])
   onCall(machine.prctl, oneOf(0, PRCTL, EPERM))
-  onCall(machine.ioctl, oneOf(0, IOCTL, ENOTTY))
+  onCall(machine.ioctl, oneOf(1, IOCTL, ENOTTY))
   for (const [first, last] of machine.allowed)
     code.push([AT_LEAST, 0, 2, first], [AT_LEAST, 1, 0, last + 1], [RETURN, 0, 0, ALLOW])
   code.push([RETURN, 0, 0, refuse(EPERM)])
