@@ -111,6 +111,13 @@ export function parseConfig(
     )
   checkSense(config, refuse)
   if (setting && !isOurs(setting)) checkParts(setting, config, refuse)
+  if (setting?.judging?.by === 'tests' && config.rewardModel.mode !== 'off')
+    if (config.rewardModel.judging !== 'group')
+      refuse(
+        'rewardModel.judging',
+        `'${config.rewardModel.judging}' is not for a setting that is judged by tests`,
+        'use group: a test is run on all rollouts of a task',
+      )
   setting?.check?.(config, refuse)
   return deepFreeze(config)
 }

@@ -8,10 +8,11 @@ import { RlError } from '../errors.ts'
 import type { Seed } from '../random.ts'
 import type { UserPart } from '../registry.ts'
 import type { Causes } from './causes.ts'
-import type { Evidence } from './coding/briefing.ts'
-import type { CodingEnvironment } from './coding/environment.ts'
 import type { SettingCommand } from './command.ts'
-import type { Environment, Episode, Rewrite, RewriteRequest, Task, Turn, Validation } from './port.ts'
+import type { Environment, Rewrite, RewriteRequest, Task, Turn, Validation } from './port.ts'
+import type { Evidence, TestJudging, Texts } from './texts.ts'
+
+export type * from './texts.ts'
 
 /** Told of a key whose value does not fit; never returns. */
 export type Refuse = (path: string, message: string, hint: string) => never
@@ -31,7 +32,7 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   /** What runs its tasks here and why that, e.g. a sandbox: told in the plan, by ActorStarted and in `rl status`. It is started. */
   runtime?(environment: E): Promise<string>
   /** How a model acts here. Without it only agents outside do. */
-  readonly acting?: Choosing<E> | Programs<E>
+  readonly acting?: Choosing<E> | Texts<E>
   /** How a reward model judges. */
   readonly judging?: StepJudging | TestJudging<E>
   /** Harder and easier tasks. */
@@ -81,17 +82,6 @@ export type CompactView = {
   readonly command: (command: string) => string
 }
 
-/** An action is the text of a program, which is run. */
-export interface Programs<E extends Environment = Environment> {
-  readonly kind: 'programs'
-  readonly prompt: string
-  of(environment: E): CodingEnvironment
-  /** Which of its task's own tests a settled episode's program passes, and how each run ended; null where none was run. */
-  tested(episode: Episode): Tested | null
-}
-
-export type Tested = { readonly passed: readonly boolean[]; readonly verdicts: readonly string[] }
-
 /** Each step has verdicts of its own. */
 export type StepJudging = {
   readonly by: 'steps'
@@ -99,13 +89,6 @@ export type StepJudging = {
   readonly causes: Causes
   /** Prompt file for judges behind endpoints; absent: the one for any setting. */
   readonly prompt?: string
-}
-
-/** The reward model writes unit tests, and each is a vote on every program of a task. */
-export interface TestJudging<E extends Environment = Environment> {
-  readonly by: 'tests'
-  readonly prompt: string
-  of(environment: E): CodingEnvironment
 }
 
 export interface Rewriting<E extends Environment = Environment> {

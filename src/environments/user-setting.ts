@@ -20,23 +20,44 @@ const settingSchema = z.strictObject({
   check: fn.optional(),
   open: fn,
   acting: z
-    .strictObject({
-      kind: z.literal('choices'),
-      view: fn.optional(),
-      words: fn.optional(),
-      prompts: z.strictObject({ numbered: z.string(), free: z.string() }).optional(),
-    })
+    .discriminatedUnion('kind', [
+      z.strictObject({
+        kind: z.literal('choices'),
+        view: fn.optional(),
+        words: fn.optional(),
+        prompts: z.strictObject({ numbered: z.string(), free: z.string() }).optional(),
+      }),
+      z.strictObject({
+        kind: z.literal('texts'),
+        prompt: z.string().optional(),
+        invalid: fn.optional(),
+        tested: fn.optional(),
+        scripted: fn.optional(),
+        lessons: z.strictObject({ version: z.int(), words: fn, demonstrate: fn }).optional(),
+      }),
+    ])
     .optional(),
   judging: z
-    .strictObject({
-      by: z.literal('steps'),
-      causes: z.strictObject({
-        praises: z.record(z.string(), z.string()),
-        complaints: z.record(z.string(), z.string()),
-        wordFor: fn,
+    .discriminatedUnion('by', [
+      z.strictObject({
+        by: z.literal('steps'),
+        causes: z.strictObject({
+          praises: z.record(z.string(), z.string()),
+          complaints: z.record(z.string(), z.string()),
+          wordFor: fn,
+        }),
+        prompt: z.string().optional(),
       }),
-      prompt: z.string().optional(),
-    })
+      z.strictObject({
+        by: z.literal('tests'),
+        prompt: z.string(),
+        describe: fn,
+        read: fn,
+        run: fn,
+        scripted: fn.optional(),
+        lessons: z.strictObject({ version: z.int(), question: fn, tests: fn, demonstrate: fn }).optional(),
+      }),
+    ])
     .optional(),
   rewriting: z
     .strictObject({
@@ -105,13 +126,20 @@ export function userSetting(found: unknown, file: string, digest?: string): Sett
     check(environmentSchema, environment, `${file}: open()`)
     return checkedEnvironment(setting.name, environment, file)
   }
-  return { ...setting, open, digest }
+  return { ...setting, open, digest, ...(setting.acting ? { acting: withOwnEpisodes(setting.acting) } : {}) }
+}
+
+/** By the checked episode, what the environment itself gave. */
+const own = new WeakMap<Episode, Episode>()
+
+/** A part that is asked about an episode gets the one that its environment made. */
+function withOwnEpisodes(acting: NonNullable<Setting['acting']>): NonNullable<Setting['acting']> {
+  if (acting.kind !== 'texts' || !acting.tested) return acting
+  return { ...acting, tested: (episode) => acting.tested!(own.get(episode) ?? episode) }
 }
 
 /** The environment itself, but for what it gives of tasks and episodes: parts of the setting get what they know. */
 function checkedEnvironment(name: string, environment: Environment, file: string): Environment {
-  const own = new WeakMap<Episode, Episode>()
-
   function checkedEpisode(episode: Episode, where: string): Episode {
     check(episodeSchema, episode, where)
     const { task, turn, steps } = episode

@@ -1,9 +1,9 @@
 /** What of a model's update follows from the log alone: the rollouts it was trained on and the figures of their rewards. */
 
-import { testAdvantages } from '../actors/coding/test-batch.ts'
 import type { LearnableGroup, Train } from '../actors/decider/jobs.ts'
 import { policyBatch } from '../actors/policy/batch.ts'
 import { judgementAdvantages } from '../actors/reward-model/batch.ts'
+import { testAdvantages } from '../actors/writing/test-batch.ts'
 import type { Config } from '../config.ts'
 import { settingOf } from '../environments/settings.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../events/catalogue.ts'
@@ -78,7 +78,9 @@ function forUpdate(
   config: Config,
 ): { readonly rollouts: readonly string[] | null; readonly health: Readonly<Record<string, number>> } {
   if (type === 'PolicyUpdated') return policyBatch(groups, trajectories, scored, config)
-  const byTests = settingOf(config.environment)?.judging?.by === 'tests'
+  // A replay loads no module of a setting; where tests judge, the config says so too.
+  const by = settingOf(config.environment)?.judging?.by
+  const byTests = by === 'tests' || (by === undefined && config.rewardModel.judging === 'group')
   const rewards = byTests ? testAdvantages : judgementAdvantages
   return { rollouts: null, health: rewards(groups, trajectories, scored, config).health }
 }

@@ -1,18 +1,23 @@
 /** Rewriting by a language model: it reads why rollouts failed and what the environment says of the task, and names a new one. */
 import type { Config } from '../../config.ts'
-import type { Evidence } from '../../environments/coding/briefing.ts'
 import type { RewriteRequest, Task } from '../../environments/port.ts'
-import { type LanguageRewriting, type OpenSetting, partOf, type Setting } from '../../environments/setting.ts'
+import {
+  type Evidence,
+  type LanguageRewriting,
+  type OpenSetting,
+  partOf,
+  type Setting,
+} from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { seedOf } from '../../random.ts'
-import { testRates } from '../coding/test-rates.ts'
 import type { RewriteTask } from '../decider/jobs.ts'
 import { callBudgetOf } from '../learner/call-budget.ts'
 import { createTally, endpointOf } from '../learner/endpoint.ts'
 import { type PromptFile, readPrompt } from '../learner/prompts.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
+import { testRates } from '../writing/test-rates.ts'
 import { failureRequest, readSummary } from './failures.ts'
 import { accuracyOf, proposed, rejected } from './rewrite.ts'
 

@@ -36,7 +36,7 @@ export function environmentWorker(
     const endWait = beginWait(`actions of ${request.rollout}`, 'policy', deadlines.rolloutSeconds * 1000)
     try {
       const { trajectory, episode } = await player.playOut(request, await tasks.find(request.task))
-      const tested = acting?.kind === 'programs' ? acting.tested(episode) : null
+      const tested = acting?.kind === 'texts' ? acting.tested?.(episode) : null
       const ended: NewEvent = { type: 'TrajectoryCompleted', data: trajectory }
       return tested ? [programTested(request, tested), ended] : [ended]
     } catch (error) {

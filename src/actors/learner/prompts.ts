@@ -1,6 +1,7 @@
 /** Prompts are files in config/prompts: events name the SHA-256 of the one that was used. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RlError } from '../../errors.ts'
 import type { ChatMessage } from '../../models/port.ts'
@@ -16,16 +17,19 @@ const FOLDER = fileURLToPath(new URL('../../../config/prompts/', import.meta.url
 const ROLES = { System: 'system', User: 'user' } as const
 const PLACEHOLDER = /\{\{([a-z]+)\}\}/g
 
-/** Reads `config/prompts/<name>.md`: a line for people, then the parts `# System` and `# User`. Errors: `prompt.missing`. */
+/**
+ * Reads `config/prompts/<name>.md`, or the file of an absolute path: a line for people, then the parts `# System` and `# User`.
+ * Errors: `prompt.missing`.
+ */
 export function readPrompt(name: string, folder = FOLDER): PromptFile {
-  const path = `${folder}${name}.md`
+  const path = isAbsolute(name) ? name : `${folder}${name}.md`
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch (cause) {
     throw new RlError(`there is no prompt file ${path}`, {
       code: 'prompt.missing',
-      hint: 'restore config/prompts',
+      hint: 'ours are in config/prompts; one of yours is named by its absolute path',
       cause,
     })
   }

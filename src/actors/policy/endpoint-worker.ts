@@ -4,7 +4,6 @@ import { type OpenSetting, partOf, type Setting } from '../../environments/setti
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { promptedPrograms } from '../coding/program-acting.ts'
 import type { Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { createTally, tryOut } from '../learner/endpoint.ts'
@@ -13,6 +12,7 @@ import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
+import { promptedTexts } from '../writing/text-acting.ts'
 import type { Acting } from './acting.ts'
 import { policyBatch } from './batch.ts'
 import { free, numbered, promptedActing } from './prompted-acting.ts'
@@ -21,6 +21,7 @@ import { openServedPolicy } from './served-policy.ts'
 
 /** For settings without prompts of their own. */
 const PROMPTS = { numbered: 'policy', free: 'policy-free' } as const
+const TEXTS_PROMPT = 'policy-text'
 
 export async function openEndpointPolicy(
   config: Config,
@@ -90,10 +91,10 @@ export async function openEndpointPolicy(
   }
 }
 
-/** How the model is asked: for a program, the number of a command, or a command. */
+/** How the model is asked: for a text, the number of a command, or a command. */
 export function actingByPrompt(setting: Setting, { acting, historySteps }: Config['policy']): Acting {
   const part = partOf(setting, 'acting', 'a policy that reads prompts')
-  if (part.kind === 'programs') return promptedPrograms(readPrompt(part.prompt))
+  if (part.kind === 'texts') return promptedTexts(part, readPrompt(part.prompt ?? TEXTS_PROMPT), historySteps)
   const form = acting === 'free' ? 'free' : 'numbered'
   return promptedActing(readPrompt((part.prompts ?? PROMPTS)[form]), { free, numbered }[form], historySteps)
 }

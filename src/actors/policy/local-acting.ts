@@ -3,10 +3,10 @@ import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
-import { sampledPrograms } from '../coding/program-acting.ts'
-import { programCodec } from '../coding/program-packing.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { type Codec, chatCodec, codecOf, viewOf } from '../rollout/packing.ts'
+import { textCodec } from '../writing/packing.ts'
+import { sampledTexts } from '../writing/text-acting.ts'
 import { type Acting, choiceActing, type Sampling } from './acting.ts'
 import { actingByPrompt } from './endpoint-worker.ts'
 
@@ -27,8 +27,8 @@ export async function openLocalActor(
 
 function actingOf(model: LocalModelFace, policy: Config['policy'], opened: OpenSetting): Acting {
   const { contextTokens } = model.describe()
-  if (partOf(opened.setting, 'acting', 'a local policy').kind === 'programs')
-    return sampledPrograms(programCodec(model), contextTokens)
+  const part = partOf(opened.setting, 'acting', 'a local policy')
+  if (part.kind === 'texts' && part.lessons) return sampledTexts(textCodec(model), contextTokens)
   if (isPreset(policy.model)) return choiceActing(codecOf(model.encode, viewOf(opened)), contextTokens)
   if (policy.acting === 'choices')
     return choiceActing(releasedCodec(model), Math.min(contextTokens, policy.contextTokens))

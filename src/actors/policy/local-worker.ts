@@ -6,7 +6,6 @@ import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { CACHE } from '../../package.ts'
-import { coldStartPrograms } from '../coding/program-cold-start.ts'
 import type { ColdStart, Train } from '../decider/jobs.ts'
 import {
   adoptFolder,
@@ -24,6 +23,7 @@ import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
+import { coldStartTexts, lessonsOf } from '../writing/cold-start.ts'
 import { policyBatch } from './batch.ts'
 import { coldStartAdapter, coldStartPolicy } from './cold-start.ts'
 import { demonstrationTasks } from './demonstration-tasks.ts'
@@ -82,12 +82,12 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
       const timing = { fromCache: cached ? 1 : 0, ...taught }
       return firstVersion(await adoptFolder(folder, log.run, 'policy', 0), { startedMs, timing })
     }
-    if (acting.kind === 'programs') {
+    if (acting.kind === 'texts') {
       const { tasks } = demonstrated
-      const { folder, loss, cached } = await coldStartPrograms(
+      const { folder, loss, cached } = await coldStartTexts(
         preset,
         { ...settings, noise: expertNoise },
-        { ...resources, coding: acting.of(opened.environment), tasks },
+        { ...resources, opened, lessons: lessonsOf(opened.setting, acting), tasks },
       )
       const timing = { fromCache: cached ? 1 : 0, loss }
       return firstVersion(await adoptFolder(folder, log.run, 'policy', 0), { startedMs, timing })

@@ -14,9 +14,9 @@ export async function openPolicyWorker(
 ): Promise<OpenedWorker> {
   const { provider: name, acting } = config.policy
   const provider = providerOf(config.policy, config)
-  const writes = opened.setting.acting?.kind === 'programs'
+  const writes = opened.setting.acting?.kind === 'texts'
   if (provider.simulated && writes)
-    return (await import('../coding/scripted-policy.ts')).openScriptedPolicy(config, opened, log)
+    return (await import('../writing/scripted-writer.ts')).openScriptedPolicy(config, opened, log)
   if (provider.trains && acting === (writes ? 'free' : 'choices'))
     return (await import('./local-worker.ts')).openLocalPolicy(config, opened, log)
   if (provider.open && acting !== 'choices')

@@ -35,8 +35,8 @@ export async function openRewardModelWorker(
 async function openTestWriter(config: Config, opened: OpenSetting, log: LogClient): Promise<OpenedWorker> {
   const provider = providerOf(config.rewardModel, config)
   if (provider.simulated)
-    return (await import('../coding/scripted-test-writer.ts')).openScriptedTestWriter(config, opened, log)
+    return (await import('../writing/scripted-writer.ts')).openScriptedTestWriter(config, opened, log)
   if (provider.open)
-    return (await import('../coding/endpoint-test-writer.ts')).openEndpointTestWriter(config, opened, log)
-  return (await import('../coding/local-test-writer.ts')).openLocalTestWriter(config, opened, log)
+    return (await import('../writing/endpoint-test-writer.ts')).openEndpointTestWriter(config, opened, log)
+  return (await import('../writing/local-test-writer.ts')).openLocalTestWriter(config, opened, log)
 }

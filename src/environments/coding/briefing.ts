@@ -1,6 +1,7 @@
 /** Rewriting a problem by a language model: what it is told, and the task that its answer names (rlanything 4.4). */
 import { createHash } from 'node:crypto'
 import type { Rewrite, RewriteRequest, Task } from '../port.ts'
+import type { Evidence } from '../texts.ts'
 import { parseCandidate } from './candidate.ts'
 import type { CodingProblem, TestCase } from './problem.ts'
 
@@ -12,19 +13,6 @@ const HINTS = {
     'Ask for one step more, a further condition, or wider inputs; do not only make the statement longer.',
   easier: 'Leave out one step or condition, or narrow the inputs.',
 } as const
-
-/** What the log says of the programs that a problem was tried with. */
-export type Evidence = {
-  /** How the programs did on each test; absent where none was tested. */
-  readonly tested?: {
-    /** [tests of the task] share of the programs that pass it. */
-    readonly own: readonly number[]
-    /** Tests that the reward model wrote, which may be wrong. */
-    readonly written: readonly { readonly input: string; readonly output: string; readonly share: number }[]
-  }
-  /** What the slot held first, where that is not the task itself. */
-  readonly root?: Task
-}
 
 /** By the placeholders of config/prompts/coding-rewrite.md. */
 export function briefingOf(

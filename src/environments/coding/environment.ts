@@ -19,7 +19,8 @@ import type {
   Turn,
   Validation,
 } from '../port.ts'
-import { briefingOf, type Evidence, writtenTask } from './briefing.ts'
+import type { Evidence } from '../texts.ts'
+import { briefingOf, writtenTask } from './briefing.ts'
 import { candidateProblem, checkCandidate } from './candidate.ts'
 import { type ChooseOptions, type ChosenExecutor, chooseExecutor } from './choose.ts'
 import { type LoadedProblems, loadProblems, skippedLine } from './dataset.ts'
@@ -83,6 +84,8 @@ export interface CodingEnvironment extends Environment {
   readTest(text: string): ParsedTest
   /** [actions][tests] every action's program against every test. Rejects with an RlError where no sandbox could run one. */
   runTests(task: Task, actions: readonly string[], tests: readonly TestCase[]): Promise<Grade[][]>
+  /** Texts of problems, programs and tests of the family, for a tokenizer. */
+  words(): readonly string[]
   /** What runs the programs. */
   executor(): Promise<Executor>
   /** What runs the programs and why that, for people. */
@@ -214,6 +217,7 @@ export function codingEnvironment({ source, executor, choose, limits }: CodingOp
       const published = parseUnitTest(text)
       return 'test' in published || style === 'fenced' ? published : readUnitTest(text)
     },
+    words: familyTexts,
     executor: open,
     async runtime() {
       if (executor) return executor.provider.name

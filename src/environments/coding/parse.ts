@@ -1,5 +1,5 @@
 /** Reads programs and unit tests out of a model's text. */
-import type { TestCase } from './problem.ts'
+import type { ParsedTest } from '../texts.ts'
 
 export type ParsedProgram = { readonly program: string } | { readonly reason: string }
 
@@ -16,7 +16,7 @@ export function parseProgram(answer: string): ParsedProgram {
   return program.trim() === '' ? { reason: 'the last Python block is empty' } : { program }
 }
 
-export type ParsedTest = { readonly test: TestCase } | { readonly reason: string }
+export type { ParsedTest }
 
 /** A bold header, with or without its colon, before or after the closing asterisks. */
 const header = (name: string) => new RegExp(`\\*\\*[ \\t]*${name}[ \\t]*:?[ \\t]*\\*\\*[ \\t]*:?`, 'gi')

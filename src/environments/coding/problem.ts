@@ -1,9 +1,10 @@
 /** A problem and its tests, whatever file they came from. */
+import type { TestCase } from '../texts.ts'
 import type { ComparatorSpec } from './compare.ts'
 import { DEFAULT_LIMITS, type Limits } from './executor.ts'
 
 /** What is written to standard input, and what must come out. */
-export type TestCase = { readonly input: string; readonly output: string }
+export type { TestCase }
 
 /**
  * How a test's input reaches the program: on standard input, or by calls that are made from outside (function-tests.ts).

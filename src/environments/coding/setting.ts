@@ -3,30 +3,23 @@ import { RlError } from '../../errors.ts'
 import { defineSetting } from '../setting.ts'
 import { generatedCounts } from '../source.ts'
 import { commands } from './commands.ts'
-import type { CodingEnvironment, CodingEpisode } from './environment.ts'
+import type { CodingEnvironment } from './environment.ts'
 import { SANDBOXES, wrongSandbox } from './providers/registry.ts'
 import { type CodingKeys, chooseOptions, codingKeys, limitsIn } from './sandbox-config.ts'
+import { acting, judging } from './writing.ts'
 
 /** Highest level of generated problems. */
 const LEVELS = { easy: 2, medium: 4, hard: 9 } as const
-
-const of = (environment: CodingEnvironment) => environment
 
 export const setting = defineSetting<CodingEnvironment, ReturnType<typeof codingKeys>>({
   name: 'coding',
   summary: 'Python programs and unit tests, run against one another in a sandbox',
   config: codingKeys,
-  check({ environment, rewardModel, learning }, refuse) {
+  check({ environment, learning }, refuse) {
     // The providers of a user's module are checked when it is loaded.
     const { sandbox } = environment as unknown as CodingKeys
     const wrong = sandbox.module === null ? wrongSandbox(sandbox) : null
     if (wrong) refuse('environment.sandbox.provider', wrong.message, wrong.hint)
-    if (rewardModel.mode !== 'off' && rewardModel.judging !== 'group')
-      refuse(
-        'rewardModel.judging',
-        `'${rewardModel.judging}' is not for the environment coding`,
-        'use group: unit tests are run on all programs of a task',
-      )
     if (learning.reward === 'progress')
       refuse('learning.reward', "'progress' is not known of programs", 'use outcome or integrated')
   },
@@ -57,13 +50,8 @@ export const setting = defineSetting<CodingEnvironment, ReturnType<typeof coding
   },
   commands,
   doctor: async () => (await import('./doctor.ts')).sandboxFinding(),
-  acting: {
-    kind: 'programs',
-    prompt: 'coding-policy',
-    of,
-    tested: ({ tested }: CodingEpisode) => tested ?? null,
-  },
-  judging: { by: 'tests', prompt: 'coding-test', of },
+  acting,
+  judging,
   rewriting: {
     rewrite: (environment, request) => environment.rewrite(request),
     validate: (environment, task) => environment.validate(task),

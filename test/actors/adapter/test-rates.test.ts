@@ -1,6 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type TestEvents, testRates } from '../../../src/actors/coding/test-rates.ts'
+import { type TestEvents, testRates } from '../../../src/actors/writing/test-rates.ts'
 
 const of = { iteration: 2, purpose: 'train' as const, slot: 'train-1', task: 'a' }
 const program = (index: number, passes: readonly number[], slot = 'train-1') => ({

@@ -1,7 +1,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { copyingLesson, valueTokens } from '../../../src/actors/coding/copying-lesson.ts'
-import { programCodec, programPrompt } from '../../../src/actors/coding/program-packing.ts'
+import { copyingLesson, valueTokens } from '../../../src/actors/writing/copying-lesson.ts'
+import { textCodec, textPrompt } from '../../../src/actors/writing/packing.ts'
 import { familyTexts } from '../../../src/environments/coding/environment.ts'
 import { problemOf } from '../../../src/environments/coding/family/recipe.ts'
 import { drawRecipes } from '../../../src/environments/coding/family/templates.ts'
@@ -9,7 +9,7 @@ import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { seedOf } from '../../../src/random.ts'
 
-const codec = programCodec(createTokenizer(trainWordTokenizer({ texts: familyTexts(), maxWords: 500 })))
+const codec = textCodec(createTokenizer(trainWordTokenizer({ texts: familyTexts(), maxWords: 500 })))
 const problems = drawRecipes({ split: 'train', count: 20, maxLevel: 2, seed: 1 }).map(problemOf)
 const values = valueTokens(
   codec,
@@ -21,7 +21,7 @@ const lesson = (seed: number) => copyingLesson(codec, values, { count: 30, seed:
 test('an answer is what its prompt shows, has the form of unit tests, and alone is learned', () => {
   for (const { tokens, mask } of lesson(1)) {
     const begin = tokens.indexOf(codec.begin)
-    const shown = tokens.slice(0, begin + 1 - programPrompt(codec, 'test', '').length)
+    const shown = tokens.slice(0, begin + 1 - textPrompt(codec, 'test', '').length)
     assert.equal([...tokens.slice(begin + 1)], [...shown, codec.end])
     assert.is(shown[0], codec.encode('input')[0])
     assert.ok(shown.includes(codec.encode('output')[0]))

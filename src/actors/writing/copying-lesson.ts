@@ -2,28 +2,28 @@
  * What a small writer of unit tests learns before it imitates any: to repeat the examples of its prompt. Their tokens are drawn at
  * random, so that only looking them up helps; imitation alone does not teach it (docs/decisions.md, "Programs and unit tests").
  */
-import type { TestCase } from '../../environments/coding/problem.ts'
+import type { TestCase } from '../../environments/setting.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
-import { answerSample, type ProgramCodec, programPrompt } from './program-packing.ts'
+import { answerSample, type TextCodec, textPrompt } from './packing.ts'
 
 const MOST_EXAMPLES = 3
 /** Of an input, and of an output. */
 const MOST_TOKENS = 6
 
 /** The different tokens of inputs and outputs, in the order in which they come up. */
-export function valueTokens({ encode }: ProgramCodec, tests: readonly TestCase[]): number[] {
+export function valueTokens({ encode }: TextCodec, tests: readonly TestCase[]): number[] {
   return [...new Set(tests.flatMap(({ input, output }) => encode(`${input.trim()} ${output.trim()}`)))]
 }
 
 /** Prompts of one to three examples without a question, each answered by all of its examples. */
 export function copyingLesson(
-  codec: ProgramCodec,
+  codec: TextCodec,
   values: readonly number[],
   { count, seed }: { readonly count: number; readonly seed: Seed },
 ): TrainingSample[] {
   const [input, output, newline] = ['input', 'output', '\n'].map(codec.encode)
-  const prompt = programPrompt(codec, 'test', '')
+  const prompt = textPrompt(codec, 'test', '')
   return Array.from({ length: count }, (_, index) => {
     const random = rng(seedOf(seed, 'copying', index))
     const some = () => Array.from({ length: 1 + random.below(MOST_TOKENS) }, () => random.pick(values))

@@ -1,5 +1,5 @@
 /** How a group's programs did on each test, for those who rewrite its task. */
-import type { Evidence } from '../../environments/coding/briefing.ts'
+import type { Evidence } from '../../environments/setting.ts'
 import type { EventData } from '../../events/catalogue.ts'
 
 export type TestEvents = {

@@ -1,7 +1,6 @@
-/** The reward model of the coding setting as a local model: it writes unit tests and learns from what they show. */
+/** The reward model as a local model that writes tests and learns from what they show. */
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { compactProblem } from '../../environments/coding/family/unit-test.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
@@ -24,32 +23,32 @@ import { updateOptions } from '../learner/update-options.ts'
 import { demonstrationTasks } from '../policy/demonstration-tasks.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
-import { codingOf } from './coding-of.ts'
-import { coldStartTests } from './program-cold-start.ts'
-import { answerSample, programCodec, programPrompt } from './program-packing.ts'
+import { coldStartTests, lessonsOf } from './cold-start.ts'
+import { answerSample, textCodec, textPrompt } from './packing.ts'
 import { testAdvantages } from './test-batch.ts'
-import { unitTestJudge, type WriteTests } from './unit-tests.ts'
+import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
 
 /** Tasks that are judged at a time. */
 const JOBS_AT_A_TIME = 64
 
 export function openLocalTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
   const { rewardModel } = config
-  const coding = codingOf(opened, 'judging')
+  const { setting, environment } = opened
+  const lessons = lessonsOf(setting, testJudgingOf(setting))
   const tasks = openTaskBook(log)
   const resident = residentModel({
     folderOf: (version) => weightsFolder(log, 'reward-model', version),
     async open(folder) {
       const model = await openLocalModel({ folder, backend: config.backend })
-      return { model, codec: programCodec(model) }
+      return { model, codec: textCodec(model) }
     },
   })
   const { temperature, topP, maxTokens } = rewardModel
 
   const write: WriteTests = async (task, version, seeds, signal) => {
-    const problem = compactProblem(await coding.problem(task))
+    const question = await lessons.question(environment, task)
     return resident.use(version, async ({ model, codec }) => {
-      const prompt = { tokens: programPrompt(codec, 'test', problem) }
+      const prompt = { tokens: textPrompt(codec, 'test', question) }
       const stopTokens = [codec.end]
       const written = await model.generate(
         seeds.map((seed) => ({ prompt, maxTokens, temperature, topP, seed, stopTokens })),
@@ -58,7 +57,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       return written.map(({ tokens, logprobs }) => ({ text: codec.decode(tokens ?? []), tokens, logprobs }))
     })
   }
-  const { judge } = unitTestJudge(config, coding, log, { write })
+  const { judge } = unitTestJudge(config, opened, log, { write })
 
   async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
     const startedMs = performance.now()
@@ -73,7 +72,8 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
         seed,
       },
       {
-        coding,
+        opened,
+        lessons,
         tasks: (await demonstrationTasks(config, opened, rollouts)).tasks,
         cache: join(CACHE, 'cold-start'),
         backend: config.backend,
@@ -150,11 +150,11 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
         for (const test of written.filter((one) => one.slot === slot).sort((a, b) => a.index - b.index)) {
           const advantage = advantages[test.index] ?? 0
           if (advantage === 0 || test.tokensI32.length === 0) continue
-          const problem = compactProblem(await coding.problem(await tasks.find(test.task)))
+          const question = await lessons.question(environment, await tasks.find(test.task))
           samples.push(
             answerSample(
               `${test.iteration}/${slot}/test-${test.index}`,
-              programPrompt(codec, 'test', problem),
+              textPrompt(codec, 'test', question),
               readInt32(test.tokensI32),
               { advantage, logprobs: readFloat32(test.logprobsF32) },
             ),

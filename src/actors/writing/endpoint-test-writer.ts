@@ -1,6 +1,5 @@
 /** The writer of unit tests behind an endpoint: it writes by a prompt. Its weights live there, so nothing is trained here. */
 import type { Config } from '../../config.ts'
-import { parseUnitTest } from '../../environments/coding/parse.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { unchangedVersion } from '../decider/fold.ts'
@@ -10,9 +9,8 @@ import { updatedEvents } from '../learner/checkpoints.ts'
 import { createTally, endpointOf, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
-import { codingOf } from './coding-of.ts'
 import { readTestHealth } from './test-health.ts'
-import { unitTestJudge, type WriteTests } from './unit-tests.ts'
+import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
 
 /** Tasks that are judged at a time; the endpoint's own bound is that of its calls. */
 const JOBS_AT_A_TIME = 16
@@ -23,29 +21,30 @@ export async function openEndpointTestWriter(
   log: LogClient,
 ): Promise<OpenedWorker> {
   const { rewardModel, run } = config
-  const coding = codingOf(opened, 'judging')
+  const { environment } = opened
+  const judging = testJudgingOf(opened.setting)
   const model = await endpointOf(
     rewardModel,
     config,
     run.deadlines.scoringSeconds,
     callBudgetOf(log, 'reward-model', config),
   )
-  const prompt = readPrompt('coding-test')
+  const prompt = readPrompt(judging.prompt)
   const { temperature, topP, maxTokens } = rewardModel
   const invalid = createTally()
   const write: WriteTests = async (task, _, seeds, signal) => {
-    const messages = prompt.render({ problem: await coding.describe(task) })
+    const messages = prompt.render({ problem: await judging.describe(environment, task) })
     const answers = await model.generate(
       seeds.map((seed) => ({ prompt: { messages }, maxTokens, temperature, topP, seed })),
       signal,
     )
     for (const { text } of answers) {
-      const parsed = parseUnitTest(text)
+      const parsed = judging.read(environment, text)
       if ('reason' in parsed) invalid.add(`invalid: ${parsed.reason}`)
     }
     return answers
   }
-  const { judge } = unitTestJudge(config, coding, log, { write, promptSha256: prompt.sha256 })
+  const { judge } = unitTestJudge(config, opened, log, { write, promptSha256: prompt.sha256 })
 
   async function firstVersion() {
     await tryOut(model)

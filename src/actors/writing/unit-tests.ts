@@ -1,13 +1,18 @@
 /**
- * Judging programs: the reward model writes unit tests for a task, and every program of the task's group is run on all of them.
- * A test that a program passes is a vote for it, one that it fails a vote against it, one that cannot be read no vote.
+ * Judging by tests: the reward model writes tests for a task, and the action of every rollout of the task's group is run on all of
+ * them. A test that it passes is a vote for it, one that it fails a vote against it, one that cannot be read no vote.
  */
 import type { Config } from '../../config.ts'
-import type { CodingEnvironment } from '../../environments/coding/environment.ts'
-import type { Grade } from '../../environments/coding/grade.ts'
-import type { ParsedTest } from '../../environments/coding/parse.ts'
-import type { TestCase } from '../../environments/coding/problem.ts'
 import type { Task } from '../../environments/port.ts'
+import {
+  type OpenSetting,
+  type ParsedTest,
+  partOf,
+  type Setting,
+  type TestJudging,
+  type TestRun,
+} from '../../environments/setting.ts'
+import { RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
@@ -33,16 +38,17 @@ export type WriteTests = (
 ) => Promise<readonly WrittenTest[]>
 
 export type UnitTestJudge = {
-  /** UnitTestWritten for each test, then StepScored for each program. Throws where no sandbox could run one: then nothing counts. */
+  /** UnitTestWritten for each test, then StepScored for each rollout. Throws where one could not be run: then nothing counts. */
   readonly judge: (job: Judge, signal: AbortSignal) => Promise<NewEvent[]>
 }
 
 export function unitTestJudge(
   config: Config,
-  coding: CodingEnvironment,
+  { setting, environment }: OpenSetting,
   log: LogClient,
   { write, promptSha256 }: { readonly write: WriteTests; readonly promptSha256?: string },
 ): UnitTestJudge {
+  const judging = testJudgingOf(setting)
   const tasks = openTaskBook(log)
   const trajectories = trajectoryBook(log)
   const prompt = promptSha256 === undefined ? {} : { promptSha256 }
@@ -67,8 +73,8 @@ export function unitTestJudge(
     )
     const [{ purpose }] = judged
     const written = await write(task, rewardModelVersion, seedsOf(job, purpose === 'evaluation'), signal)
-    const parsed = written.map(({ text }) => coding.readTest(text))
-    const grades = await gradesOf(
+    const parsed = written.map(({ text }) => judging.read(environment, text))
+    const runs = await runsOf(
       task,
       judged.map(({ actions }) => actions[0]),
       parsed,
@@ -93,7 +99,7 @@ export function unitTestJudge(
         type: 'StepScored',
         data: {
           ...{ rollout, iteration, step: 0, task: task.id, rewardModelVersion },
-          judgements: parsed.map((test, index) => judgementOf(test, grades[program][index])),
+          judgements: parsed.map((test, index) => judgementOf(test, runs[program][index])),
           probability: null,
           progress: null,
           ...prompt,
@@ -104,15 +110,15 @@ export function unitTestJudge(
     return [...tests, ...verdicts]
   }
 
-  /** [programs][tests]; null for a test that is none. */
-  async function gradesOf(
+  /** [actions][tests]; null for a test that is none. */
+  async function runsOf(
     task: Task,
     actions: readonly string[],
     parsed: readonly ParsedTest[],
-  ): Promise<(Grade | null)[][]> {
+  ): Promise<(TestRun | null)[][]> {
     const runnable = parsed.flatMap((test) => ('test' in test ? test.test : []))
-    const grades = await coding.runTests(task, actions, runnable)
-    return grades.map((row) => {
+    const runs = await judging.run(environment, task, actions, runnable)
+    return runs.map((row) => {
       const queue = row.values()
       return parsed.map((test) => ('test' in test ? (queue.next().value ?? null) : null))
     })
@@ -121,26 +127,18 @@ export function unitTestJudge(
   return { judge }
 }
 
-function judgementOf(parsed: ParsedTest, grade: Grade | null): Judgement {
-  if (!('test' in parsed) || grade === null)
+function judgementOf(parsed: ParsedTest, run: TestRun | null): Judgement {
+  if (!('test' in parsed) || run === null)
     return { critique: '', score: 0, tokensI32: NOTHING, logprobsF32: NOTHING }
-  const passed = grade.passed === true
-  const critique = passed ? '' : faultText(parsed.test, grade)
-  return { critique, score: passed ? 1 : -1, tokensI32: NOTHING, logprobsF32: NOTHING }
+  const { passed, fault } = run
+  return { critique: fault, score: passed ? 1 : -1, tokensI32: NOTHING, logprobsF32: NOTHING }
 }
 
-/** What a program did on a test that it fails, in one line; `readFault` of the family reads it again. */
-function faultText({ input, output }: TestCase, { result }: Grade): string {
-  const did = result.verdict === 'ok' ? `printed ${oneLine(result.stdout)}` : `ended with ${result.verdict}`
-  return `on input ${oneLine(input)} it ${did}, expected ${oneLine(output)}`
-}
-
-/** Most characters that a fault shows of a text. */
-const SHOWN = 60
-
-function oneLine(text: string): string {
-  const line = text.trim().replace(/\s+/g, ' ')
-  return line.length > SHOWN ? `${line.slice(0, SHOWN)}...` : line === '' ? 'nothing' : line
+/** The part of a setting whose rollouts are judged by tests. Error: `setting.lacks`. */
+export function testJudgingOf(setting: Setting): TestJudging {
+  const judging = partOf(setting, 'judging', 'writing tests')
+  if (judging.by === 'tests') return judging
+  throw new RlError(`the setting '${setting.name}' is not judged by tests`, { code: 'setting.lacks' })
 }
 
 const NOTHING = new Uint8Array()

@@ -1,27 +1,32 @@
 /**
- * First versions of small models for the coding setting. The policy imitates programs, reference solutions and a stated share
- * of copies with one fault; the writer of unit tests starts from its weights, learns to repeat the examples of its prompt, and
- * imitates tests, a share of them wrong. So both speak well and are right too seldom, which is what RL then repairs.
+ * First versions of small models for settings of texts. The policy imitates texts, a stated share of them wrong; the writer of tests
+ * starts from its weights, learns to repeat the examples of its prompt, and imitates tests, a share of them wrong. So both speak
+ * well and are right too seldom, which is what RL then repairs.
  */
-import { type CodingEnvironment, familyTexts } from '../../environments/coding/environment.ts'
-import { compactProblem, scriptedUnitTest } from '../../environments/coding/family/unit-test.ts'
-import type { CodingProblem, TestCase } from '../../environments/coding/problem.ts'
-import { type Fault, scriptedProgram } from '../../environments/coding/scripted.ts'
 import type { Task } from '../../environments/port.ts'
+import {
+  type Demonstration,
+  identityOf,
+  type Lessons,
+  type OpenSetting,
+  type Setting,
+  type TestLessons,
+} from '../../environments/setting.ts'
+import { RlError } from '../../errors.ts'
 import type { BackendChoice } from '../../models/local/backend/backend.ts'
 import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { type PresetName, presetConfig } from '../../models/local/presets.ts'
 import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
 import type { TrainingSample } from '../../models/port.ts'
-import { rng, type Seed, seedOf } from '../../random.ts'
+import { type Seed, seedOf } from '../../random.ts'
 import { keptModel } from '../learner/kept-model.ts'
 import { supervise } from '../learner/supervise.ts'
 import { copyingLesson, valueTokens } from './copying-lesson.ts'
-import { answerSample, type ProgramCodec, programCodec, programPrompt } from './program-packing.ts'
+import { answerSample, type TextCodec, textCodec, textPrompt } from './packing.ts'
 
 export type WrittenColdStart = {
-  /** Share of faulty programs, or of wrong tests, among what is imitated. */
+  /** Share of what is imitated that is wrong. */
   readonly noise: number
   readonly updates: number
   readonly batch: number
@@ -31,8 +36,9 @@ export type WrittenColdStart = {
   readonly seed: Seed
 }
 
-export type WrittenResources = {
-  readonly coding: CodingEnvironment
+export type WrittenResources<L = Lessons | TestLessons> = {
+  readonly opened: OpenSetting
+  readonly lessons: L
   /** One demonstration of each. */
   readonly tasks: readonly Task[]
   /** Folder in which finished models are kept. */
@@ -50,25 +56,22 @@ export type WrittenStart = {
 }
 
 /** Raised when the same options would give another model. */
-const VERSION = 5
-/** Words of problems, programs and tests that are one token each; rarer ones are spelled. */
+const VERSION = 6
+/** Words of questions, texts and tests that are one token each; rarer ones are spelled. */
 const WORDS = 500
-/** How often an example comes up among the tests to imitate, for once that another test does. */
-const EXAMPLE_WEIGHT = 24
 /** Updates of copying for one of imitation, and their learning rate for one of its. */
 const COPYING = { updates: 2, learningRate: 2 } as const
-/** Faults that a word-level model can write, and that cost no time to run. */
-const FAULTS: readonly Fault[] = ['other-constant', 'other-operator', 'other-function', 'extra-output']
 
 /** The policy's first version. */
-export async function coldStartPrograms(
+export async function coldStartTexts(
   preset: PresetName,
   options: WrittenColdStart,
-  resources: WrittenResources,
+  resources: WrittenResources<Lessons>,
 ): Promise<WrittenStart> {
+  const { opened, lessons } = resources
   return cachedModel('program', { preset, ...options }, resources, {
     async open() {
-      const tokenizer = trainWordTokenizer({ texts: familyTexts(), maxWords: WORDS })
+      const tokenizer = trainWordTokenizer({ texts: lessons.words(opened.environment), maxWords: WORDS })
       const { size, encode } = createTokenizer(tokenizer)
       return openLocalModel({
         config: presetConfig(preset, {
@@ -82,55 +85,43 @@ export async function coldStartPrograms(
         backend: resources.backend,
       })
     },
-    async demonstrate(codec, task, seed) {
-      const problem = await resources.coding.problem(task)
-      const prompt = programPrompt(codec, 'program', problem.question)
-      return { prompt, answer: scriptedProgram(problem, 1 - options.noise, seed, FAULTS) }
-    },
   })
 }
 
-/** The first version of the writer of unit tests, from the policy's. */
+/** The first version of the writer of tests, from the policy's. */
 export async function coldStartTests(
   policy: { readonly folder: string; readonly sha256: string },
   options: WrittenColdStart,
-  resources: WrittenResources,
+  resources: WrittenResources<TestLessons>,
 ): Promise<WrittenStart> {
+  const { opened, lessons, tasks } = resources
   return cachedModel('test', { policy: policy.sha256, ...options }, resources, {
     open: () => openLocalModel({ folder: policy.folder, backend: resources.backend }),
     async prepare(model, codec) {
-      const different = [...new Set(resources.tasks)]
-      const problems = await Promise.all(different.map((task) => resources.coding.problem(task)))
-      const values = valueTokens(codec, problems.flatMap(testsOf))
+      const different = [...new Set(tasks)]
+      const tests = await Promise.all(different.map((task) => lessons.tests(opened.environment, task)))
+      const values = valueTokens(codec, tests.flat())
       const updates = Math.round(COPYING.updates * options.updates)
       const samples = copyingLesson(codec, values, { count: updates * options.batch, seed: options.seed })
       const learningRate = COPYING.learningRate * options.learningRate
       await learn(model, 'copying', samples, { ...options, updates, learningRate }, resources)
     },
-    async demonstrate(codec, task, seed) {
-      const problem = await resources.coding.problem(task)
-      // Other examples each time a problem comes up: what they are cannot be learned by heart.
-      const all = rng(seedOf(seed, 'examples')).shuffle(testsOf(problem))
-      const examples = all.slice(0, problem.examples.length)
-      const shown = Array.from({ length: EXAMPLE_WEIGHT - 1 }, () => examples).flat()
-      const { question } = problem
-      const prompt = programPrompt(codec, 'test', compactProblem({ question, examples }))
-      return { prompt, answer: scriptedUnitTest([...shown, ...all], 1 - options.noise, seed) }
-    },
   })
 }
 
-const testsOf = ({ examples, tests }: CodingProblem): readonly TestCase[] => [...examples, ...tests]
+/** What small models of the setting are taught by. Error: `setting.lacks`. */
+export function lessonsOf<L>({ name }: Setting, { lessons }: { readonly lessons?: L }): L {
+  if (lessons) return lessons
+  throw new RlError(`the setting '${name}' has no lessons for models that are trained from scratch`, {
+    code: 'setting.lacks',
+    hint: 'use a released model, or one that reads prompts',
+  })
+}
 
-type Lesson = {
+type Start = {
   readonly open: () => Promise<LocalModelFace>
   /** What is learned before the demonstrations. */
-  readonly prepare?: (model: LocalModelFace, codec: ProgramCodec) => Promise<void>
-  readonly demonstrate: (
-    codec: ProgramCodec,
-    task: Task,
-    seed: Seed,
-  ) => Promise<{ readonly prompt: readonly number[]; readonly answer: string }>
+  readonly prepare?: (model: LocalModelFace, codec: TextCodec) => Promise<void>
 }
 
 /** Makes a model, or finds it in the cache. */
@@ -138,22 +129,31 @@ async function cachedModel(
   what: 'program' | 'test',
   options: WrittenColdStart & Readonly<Record<string, unknown>>,
   resources: WrittenResources,
-  { open, prepare, demonstrate }: Lesson,
+  { open, prepare }: Start,
 ): Promise<WrittenStart> {
-  const { tasks, cache } = resources
+  const { opened, lessons, tasks, cache } = resources
   const ids = tasks.map(({ id }) => id)
   const { folder, cached, figures } = await keptModel({
     cache,
     name: what,
-    identity: { VERSION, WORDS, EXAMPLE_WEIGHT, COPYING, FAULTS, what, options, tasks: ids },
+    identity: {
+      ...{ VERSION, WORDS, COPYING, what, options, tasks: ids },
+      ...{ lessons: lessons.version, setting: opened.setting.name, ...identityOf(opened) },
+    },
     open,
     async teach(model) {
-      const codec = programCodec(model)
+      const codec = textCodec(model)
       await prepare?.(model, codec)
       const samples: TrainingSample[] = []
       for (const [index, task] of tasks.entries()) {
         const id = `demonstration-${index}`
-        const { prompt, answer } = await demonstrate(codec, task, seedOf(options.seed, id))
+        const { question, answer }: Demonstration = await lessons.demonstrate(
+          opened.environment,
+          task,
+          options.noise,
+          seedOf(options.seed, id),
+        )
+        const prompt = textPrompt(codec, what, question)
         samples.push(answerSample(id, prompt, [...codec.encode(answer), codec.end]))
       }
       return { loss: await learn(model, `${what}s`, samples, options, resources) }

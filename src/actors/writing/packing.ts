@@ -1,7 +1,7 @@
-/** How a small model reads a problem and writes a program or a unit test: `problem mark <|im_start|> answer <|im_end|>`. */
+/** How a small model reads a question and writes a text or a test: `question mark <|im_start|> answer <|im_end|>`. */
 import type { TrainableModel, TrainingSample } from '../../models/port.ts'
 
-export type ProgramCodec = {
+export type TextCodec = {
   readonly encode: (text: string) => readonly number[]
   /** The text of an answer's tokens, without its end token. */
   readonly decode: (tokens: ArrayLike<number>) => string
@@ -10,7 +10,7 @@ export type ProgramCodec = {
   readonly end: number
 }
 
-export function programCodec(model: Pick<TrainableModel, 'encode' | 'decode'>): ProgramCodec {
+export function textCodec(model: Pick<TrainableModel, 'encode' | 'decode'>): TextCodec {
   const [begin] = model.encode('<|im_start|>')
   const [end] = model.encode('<|im_end|>')
   return {
@@ -22,12 +22,12 @@ export function programCodec(model: Pick<TrainableModel, 'encode' | 'decode'>): 
 }
 
 /** Everything before the answer. `what`: which kind of answer is wanted; a word of the vocabulary. */
-export function programPrompt(
-  { encode, begin }: ProgramCodec,
+export function textPrompt(
+  { encode, begin }: TextCodec,
   what: 'program' | 'test',
-  problem: string,
+  question: string,
 ): number[] {
-  return [...encode(problem), ...encode(what), begin]
+  return [...encode(question), ...encode(what), begin]
 }
 
 /** An answer to learn from: imitated, or with an advantage. */

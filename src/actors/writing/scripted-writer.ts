@@ -1,0 +1,97 @@
+/** Scripts in the place of models (provider `simulated`), for settings of texts: they answer, and do not learn. */
+import type { Config } from '../../config.ts'
+import { type OpenSetting, partOf, type Setting, type Texts } from '../../environments/setting.ts'
+import { RlError } from '../../errors.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import { unchangedVersion } from '../decider/fold.ts'
+import type { Judge, Train } from '../decider/jobs.ts'
+import { updatedEvents } from '../learner/checkpoints.ts'
+import type { ActReply, ActRequest } from '../rollout/act.ts'
+import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
+import { openTaskBook } from '../rollout/log-queries.ts'
+import type { OpenedWorker } from '../runtime/worker.ts'
+import { readTestHealth } from './test-health.ts'
+import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
+
+export function openScriptedPolicy(
+  config: Config,
+  { setting, environment }: OpenSetting,
+  log: LogClient,
+): OpenedWorker {
+  const acting = partOf(setting, 'acting', 'a scripted policy') as Texts
+  const tasks = openTaskBook(log)
+  const { policyAccuracy } = config.simulation
+
+  async function actOne({ task, seed }: ActRequest): Promise<ActReply> {
+    if (!acting.scripted) throw noScript(setting, 'acting')
+    return {
+      ...REPLY,
+      action: await acting.scripted(environment, await tasks.find(task), policyAccuracy, seed),
+    }
+  }
+
+  return {
+    note: `scripted, right with probability ${policyAccuracy}`,
+    worker: {
+      services: { [ACT_SERVICE]: serveAct((requests) => Promise.all(requests.map(actOne))) },
+      async perform({ kind, input }) {
+        const unchanged =
+          kind === 'cold-start'
+            ? { ...unchangedVersion(0, ''), stopped: null }
+            : unchangedVersion((input as Train).version, 'a script does not learn')
+        return updatedEvents('policy', { ...unchanged, metrics: { simulated: 1 } })
+      },
+    },
+  }
+}
+
+export function openScriptedTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+  const { setting, environment } = opened
+  const judging = testJudgingOf(setting)
+  const { judgeAccuracy } = config.simulation
+  const write: WriteTests = async (task, _, seeds) =>
+    Promise.all(
+      seeds.map(async (seed) => {
+        if (!judging.scripted) throw noScript(setting, 'judging')
+        return {
+          text: await judging.scripted(environment, task, judgeAccuracy, seed),
+          tokens: null,
+          logprobs: null,
+        }
+      }),
+    )
+  const { judge } = unitTestJudge(config, opened, log, { write })
+
+  async function train(job: Train) {
+    const unchanged = unchangedVersion(job.version, 'a script does not learn')
+    return updatedEvents('reward-model', { ...unchanged, metrics: await readTestHealth(log, job, config) })
+  }
+
+  return {
+    note: `scripted, right with probability ${judgeAccuracy}`,
+    worker: {
+      shared: new Set(['judge']),
+      concurrency: 16,
+      async perform({ kind, input }, { signal }) {
+        if (kind === 'judge') return judge(input as Judge, signal)
+        if (kind === 'train') return train(input as Train)
+        return updatedEvents('reward-model', { ...unchangedVersion(0, ''), stopped: null })
+      },
+    },
+  }
+}
+
+function noScript({ name }: Setting, part: string): RlError {
+  return new RlError(`the ${part} of the setting '${name}' has no script`, {
+    code: 'setting.lacks',
+    hint: 'use a provider other than simulated',
+  })
+}
+
+const REPLY: Omit<ActReply, 'action'> = {
+  invalid: null,
+  fits: true,
+  continues: false,
+  tokens: null,
+  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+}

@@ -1,0 +1,81 @@
+/** Acting by texts: what a model answers is the action, whole. */
+import type { Texts } from '../../environments/setting.ts'
+import { float32Column, int32Column } from '../../events/columns.ts'
+import { episodeText, type PromptFile } from '../learner/prompts.ts'
+import type { Acting } from '../policy/acting.ts'
+import { packAnswer } from '../policy/prompted-acting.ts'
+import { type TextCodec, textPrompt } from './packing.ts'
+
+/** For models that read prompts. An answer that holds nothing to act by is an action all the same, and is counted. */
+export function promptedTexts({ invalid }: Texts, prompt: PromptFile, historySteps: number | null): Acting {
+  return ({ rollout, goal, observations, actions, seed }, sampling) => {
+    const history = episodeText({ observations, actions }, { steps: historySteps })
+    return {
+      request: {
+        prompt: { messages: prompt.render({ goal, history, problem: observations[0] }) },
+        maxTokens: sampling.maxTokens,
+        temperature: sampling.temperature,
+        topP: sampling.topP,
+        seed,
+        cacheKey: rollout,
+      },
+      reply(generation) {
+        if (generation === null) throw new TypeError('every turn has a request')
+        const reason = invalid?.(generation.text) ?? null
+        return {
+          action: generation.text,
+          invalid: reason !== null && generation.finish === 'length' ? 'the answer was cut off' : reason,
+          fits: true,
+          continues: false,
+          tokens: packAnswer(generation),
+          promptSha256: prompt.sha256,
+          usage: generation.usage,
+        }
+      },
+    }
+  }
+}
+
+/** For small models: the text alone, token by token, to the end token. They read the goal, and every sampled token is trained. */
+export function sampledTexts(codec: TextCodec, contextTokens: number): Acting {
+  return ({ goal, seed }, sampling) => {
+    const prompt = textPrompt(codec, 'program', goal)
+    if (prompt.length + sampling.maxTokens > contextTokens) return { request: null, reply: () => NOT_FITTING }
+    return {
+      request: {
+        prompt: { tokens: prompt },
+        maxTokens: sampling.maxTokens,
+        temperature: sampling.temperature,
+        topP: sampling.topP,
+        seed,
+        stopTokens: [codec.end],
+      },
+      reply(generation) {
+        if (!generation?.tokens || !generation.logprobs) return NOT_FITTING
+        const { tokens, logprobs, finish, usage } = generation
+        return {
+          action: codec.decode(tokens),
+          invalid: finish === 'length' ? 'the answer was cut off' : null,
+          fits: true,
+          continues: true,
+          tokens: {
+            promptLength: prompt.length,
+            tokensI32: int32Column([...prompt, ...tokens]),
+            maskU8: new Uint8Array(prompt.length + tokens.length).fill(1, prompt.length),
+            logprobsF32: float32Column([...prompt.map(() => 0), ...logprobs]),
+          },
+          usage,
+        }
+      },
+    }
+  }
+}
+
+const NOT_FITTING = {
+  action: '',
+  invalid: null,
+  fits: false,
+  continues: true,
+  tokens: null,
+  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+} as const
