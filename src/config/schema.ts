@@ -388,9 +388,11 @@ const learning = section({
     .default(null)
     .describe('Only tasks whose accuracy lies in this range train the policy; null takes all.'),
   mixedOutcomes: z
-    .boolean()
+    .union([z.boolean(), z.literal('graded')])
     .default(true)
-    .describe('Only tasks with both successes and failures train the policy.'),
+    .describe(
+      'Only tasks with both successes and failures train the policy; `graded`: those whose outcomes differ, such as a draw and a loss.',
+    ),
 }).describe('From outcomes and verdicts to advantages.')
 
 const adaptation = section({

@@ -15,7 +15,10 @@ export type Task = {
   readonly recipe: Readonly<Record<string, unknown>>
 }
 
-/** Why an episode ended: the goal was reached, the step limit was hit, or it was given up or lost before either. */
+/**
+ * Why an episode ended: the goal was reached, the step limit was hit, or it was over before either (given up, lost, drawn). How well
+ * it ended is told by its outcome.
+ */
 export type EpisodeEnd = 'goal' | 'step-limit' | 'gave-up'
 
 export type Turn = {
@@ -33,7 +36,7 @@ export interface Episode {
   readonly steps: number
   /** A promise where the step takes time: an opponent that thinks, a browser, a server elsewhere. */
   step(action: string): Episode | Promise<Episode>
-  /** In [0, 1], asked for at the end alone: 1 is success, 0 failure, a draw or partial credit lies between. */
+  /** In [0, 1], asked for at the end alone: 1 is success, 0 failure, a draw (0.5) or partial credit lies between. */
   outcome(): number
 }
 

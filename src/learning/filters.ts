@@ -3,15 +3,16 @@ import { groupByTask } from './advantage.ts'
 import type { FilterOptions, GroupFilter } from './rules.ts'
 import type { Outcome, Tally } from './terms.ts'
 
-/** Every task that lies in the range, with successes and failures both where that is asked for. */
+/** Every task that lies in the range, with different outcomes where that is asked for. */
 export const GROUP_FILTERS: readonly GroupFilter[] = [
   {
     name: 'accuracy',
     version: 1,
-    leavesOut(tally, { accuracy: range, mixedOutcomes }) {
-      const accuracy = accuracyOf(tally)
+    leavesOut(group, { accuracy: range, mixedOutcomes }) {
+      const accuracy = accuracyOf(group)
       if (range && (accuracy < range[0] || accuracy > range[1])) return 'outOfRange'
-      return mixedOutcomes && (tally.successes === 0 || tally.successes === tally.n) ? 'flat' : null
+      if (mixedOutcomes === 'graded') return new Set(group.outcomes).size < 2 ? 'flat' : null
+      return mixedOutcomes && (group.successes === 0 || group.successes === group.n) ? 'flat' : null
     },
   },
 ]
@@ -34,15 +35,14 @@ export function accuracyOf({ successes, n }: Tally): number {
 }
 
 /** Keeps the rollouts whose task passes, in their order. */
-export function filterByTask<T extends { readonly task: string; readonly outcome: Outcome }>(
-  rollouts: readonly T[],
-  options: FilterOptions,
-  filter: GroupFilter = GROUP_FILTERS[0],
-): Filtered<T> {
+export function filterByTask<
+  T extends { readonly task: string; readonly outcome: Outcome; readonly graded?: number },
+>(rollouts: readonly T[], options: FilterOptions, filter: GroupFilter = GROUP_FILTERS[0]): Filtered<T> {
   const passing = new Set<string>()
   const leftOut: Record<string, number> = {}
   for (const [task, group] of groupByTask(rollouts)) {
-    const why = filter.leavesOut(tallyOf(group), options)
+    const outcomes = group.map(({ outcome, graded }) => graded ?? outcome)
+    const why = filter.leavesOut({ ...tallyOf(group), outcomes }, options)
     if (why === null) passing.add(task)
     else leftOut[why] = (leftOut[why] ?? 0) + 1
   }

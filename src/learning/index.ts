@@ -32,6 +32,7 @@ export type {
   AcceptanceRule,
   AdvantageRule,
   FilterOptions,
+  GradedTally,
   GroupFilter,
   GroupOptions,
   OpenSlot,

@@ -70,14 +70,17 @@ export type AdvantageRule = Named & {
 /** Whether the rollouts of a task train the policy. */
 export type GroupFilter = Named & {
   /** Null keeps the task; else why it is left out, as a word for the figures (`outOfRange`, `flat`). */
-  readonly leavesOut: (tally: Tally, options: FilterOptions) => string | null
+  readonly leavesOut: (group: GradedTally, options: FilterOptions) => string | null
 }
+
+/** How the rollouts of a task ended: 1 is success, -1 failure, a draw or partial credit lies between. */
+export type GradedTally = Tally & { readonly outcomes: readonly number[] }
 
 export type FilterOptions = {
   /** Inclusive range of accuracy; null for none. */
   readonly accuracy: readonly [low: number, high: number] | null
-  /** Only tasks with both successes and failures. */
-  readonly mixedOutcomes: boolean
+  /** Only tasks with both successes and failures; `graded`: only those whose outcomes differ at all. */
+  readonly mixedOutcomes: boolean | 'graded'
 }
 
 /** A slot that may be played in an iteration. */

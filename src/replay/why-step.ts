@@ -13,7 +13,7 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
   const { steps, outcome, actions, observations, iteration, task, purpose, policyVersion, ended } =
     trajectory.data
   if (step >= steps) throw unknown(`trajectory '${rollout}' has only ${steps} steps, 0 to ${steps - 1}`)
-  const result = outcome.kind === 'scored' ? (outcome.success ? 'success' : 'failure') : outcome.reason
+  const result = outcome.kind === 'scored' ? gradeOf(outcome) : outcome.reason
   return node(
     `step ${rollout}#${step}: ${actions[step]}`,
     {
@@ -31,6 +31,12 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
       ...updateNode(log, rollout, iteration),
     ],
   )
+}
+
+/** A draw or partial credit is told by its value. */
+function gradeOf({ value, success }: { readonly value: number; readonly success: boolean }): string {
+  if (success) return 'success'
+  return value === 0 ? 'failure' : `no success, worth ${value}`
 }
 
 function verdictNode(log: LogReader, rollout: string, step: number): Node[] {

@@ -64,4 +64,16 @@ test('filters keep whole tasks and count the others by reason', () => {
   assert.equal(none.kept, rollouts)
 })
 
+test('a draw beside losses is a group without success whose outcomes differ: where grades count it is trained on', () => {
+  const rollouts = [
+    { task: 'drawn', outcome: -1 as const, graded: 0 },
+    { task: 'drawn', outcome: -1 as const, graded: -1 },
+    { task: 'lost', outcome: -1 as const, graded: -1 },
+    { task: 'lost', outcome: -1 as const, graded: -1 },
+  ]
+  assert.is(filterByTask(rollouts, { accuracy: null, mixedOutcomes: true }).tasks, 0)
+  const graded = filterByTask(rollouts, { accuracy: null, mixedOutcomes: 'graded' })
+  assert.equal([graded.kept, graded.leftOut], [rollouts.slice(0, 2), { flat: 1 }])
+})
+
 test.run()
