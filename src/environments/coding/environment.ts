@@ -24,13 +24,13 @@ import { briefingOf, writtenTask } from './briefing.ts'
 import { candidateProblem, checkCandidate } from './candidate.ts'
 import { type ChooseOptions, type ChosenExecutor, chooseExecutor } from './choose.ts'
 import { type LoadedProblems, loadProblems, skippedLine } from './dataset.ts'
-import type { Executor, Limits } from './executor.ts'
+import type { Executor, Language, Limits } from './executor.ts'
 import { type FamilyRecipe, parseRecipe, problemOf, templateOf, whyPoor } from './family/recipe.ts'
 import { rewriteRecipe } from './family/rewrite.ts'
 import { drawRecipes, type FamilySplit, templates } from './family/templates.ts'
 import { readUnitTest, writeUnitTest } from './family/unit-test.ts'
 import { type Grade, grade, shareOf } from './grade.ts'
-import { type ParsedTest, parseProgram, parseUnitTest } from './parse.ts'
+import { languageNote, type ParsedTest, parseProgram, parseUnitTest } from './parse.ts'
 import { type CodingProblem, isRunnable, type TestCase } from './problem.ts'
 
 const NAME = 'coding'
@@ -59,6 +59,8 @@ export type CodingOptions = {
   readonly choose?: ChooseOptions
   /** In place of the problems' own. */
   readonly limits?: Partial<Limits>
+  /** Of the policy's programs; default Python. */
+  readonly language?: Language
 }
 
 /** One step: the program. Settled, it knows which of its task's tests the program passes, and how each run ended. */
@@ -93,7 +95,13 @@ export interface CodingEnvironment extends Environment {
   close(): Promise<void>
 }
 
-export function codingEnvironment({ source, executor, choose, limits }: CodingOptions): CodingEnvironment {
+export function codingEnvironment({
+  source,
+  executor,
+  choose,
+  limits,
+  language = 'python',
+}: CodingOptions): CodingEnvironment {
   let chosen: Promise<ChosenExecutor> | null = null
   let loaded: Promise<readonly CodingProblem[]> | null = null
   const style = source.kind === 'files' ? 'fenced' : 'plain'
@@ -136,6 +144,14 @@ export function codingEnvironment({ source, executor, choose, limits }: CodingOp
 
   async function problem(task: Task): Promise<CodingProblem> {
     const found = await problemAsWritten(task)
+    if (language !== 'python' && found.call.kind !== 'stdio')
+      throw new RlError(
+        `the tests of '${task.id}' call a function in Python, environment.language is ${language}`,
+        {
+          code: 'coding.language',
+          hint: 'take problems with standard input and output, or python',
+        },
+      )
     return { ...found, limits: { ...found.limits, ...limits } }
   }
 
@@ -158,7 +174,9 @@ export function codingEnvironment({ source, executor, choose, limits }: CodingOp
   async function settle(episode: CodingEpisode): Promise<CodingEpisode> {
     if (!isSubmitted(episode)) return episode
     const of = await problem(episode.task)
-    const [grades] = await grade(await open(), [{ problem: of, program: episode.program, tests: of.tests }])
+    const [grades] = await grade(await open(), [
+      { problem: of, program: episode.program, language, tests: of.tests },
+    ])
     const value = shareOf(grades)
     if (value === null) throw sandboxError(episode.task, grades)
     return settledEpisode(episode, value, grades)
@@ -166,7 +184,12 @@ export function codingEnvironment({ source, executor, choose, limits }: CodingOp
 
   async function runTests(task: Task, actions: readonly string[], tests: readonly TestCase[]) {
     const of = await problem(task)
-    const programs = actions.map((action) => ({ problem: of, program: programOf(action, style), tests }))
+    const programs = actions.map((action) => ({
+      problem: of,
+      program: programOf(action, style, language),
+      language,
+      tests,
+    }))
     const grades = await grade(await open(), programs)
     const failed = grades.find((row) => shareOf(row) === null)
     if (failed) throw sandboxError(task, failed)
@@ -226,7 +249,8 @@ export function codingEnvironment({ source, executor, choose, limits }: CodingOp
       return `sandbox ${name}, which ${reason}${others.join('')}`
     },
     async reset(task) {
-      return openEpisode(task, observationOf(await problem(task)), style)
+      const observation = `${observationOf(await problem(task))}${languageNote(language)}`
+      return openEpisode(task, observation, (action) => programOf(action, style, language))
     },
     describe: async (task) => observationOf(await problem(task)),
     async close() {
@@ -243,9 +267,9 @@ export function observationOf({ question, examples }: CodingProblem): string {
   return [question, ...shown].join('\n')
 }
 
-/** The program of an action: its last fenced Python block; for small models, which write no fences, the text itself. */
-export function programOf(action: string, style: 'fenced' | 'plain'): string {
-  const parsed = parseProgram(action)
+/** The program of an action: its last fenced block of the language; for small models, which write no fences, the text itself. */
+export function programOf(action: string, style: 'fenced' | 'plain', language: Language): string {
+  const parsed = parseProgram(action, language)
   if ('program' in parsed) return parsed.program
   return style === 'plain' && !action.includes('```') ? action : ''
 }
@@ -254,9 +278,9 @@ type SubmittedEpisode = CodingEpisode & { readonly program: string }
 
 const isSubmitted = (episode: CodingEpisode): episode is SubmittedEpisode => 'program' in episode
 
-function openEpisode(task: Task, observation: string, style: 'fenced' | 'plain'): CodingEpisode {
+function openEpisode(task: Task, observation: string, read: (action: string) => string): CodingEpisode {
   const turn: Turn = { observation, admissible: [], done: false, ended: null }
-  return { task, turn, steps: 0, step: (action) => submit(task, programOf(action, style)), outcome: () => 0 }
+  return { task, turn, steps: 0, step: (action) => submit(task, read(action)), outcome: () => 0 }
 }
 
 /** The program is written and not yet run. */

@@ -1,19 +1,35 @@
 /** Reads programs and unit tests out of a model's text. */
 import type { ParsedTest } from '../texts.ts'
+import type { Language } from './executor.ts'
 
 export type ParsedProgram = { readonly program: string } | { readonly reason: string }
 
-const FENCE = /```(?:python|py|python3|Python)[ \t]*\r?\n([\s\S]*?)```/g
+/** What a language is called, and what stands behind the opening fence of its blocks, in small letters. */
+const BLOCKS: Readonly<Record<Language, { readonly name: string; readonly fences: readonly string[] }>> = {
+  python: { name: 'Python', fences: ['python', 'py', 'python3'] },
+  javascript: { name: 'JavaScript', fences: ['javascript', 'js', 'node'] },
+  cpp: { name: 'C++', fences: ['cpp', 'c\\+\\+', 'cc'] },
+}
 
-/** The program of an answer: its last fenced Python block (rlanything 5.1). */
-export function parseProgram(answer: string): ParsedProgram {
-  const block = [...answer.matchAll(FENCE)].at(-1)
+/** What a question ends with for programs in another language than Python, which prompts ask for. */
+export function languageNote(language: Language): string {
+  const { name, fences } = BLOCKS[language]
+  return language === 'python'
+    ? ''
+    : `\nWrite the program in ${name}, in one block that begins with \`\`\`${fences[0]}.`
+}
+
+/** The program of an answer: its last fenced block of the language (rlanything 5.1). */
+export function parseProgram(answer: string, language: Language = 'python'): ParsedProgram {
+  const { name, fences } = BLOCKS[language]
+  const open = `\`\`\`(?:${fences.join('|')})[ \\t]*\\r?\\n`
+  const block = [...answer.matchAll(new RegExp(`${open}([\\s\\S]*?)\`\`\``, 'gi'))].at(-1)
   if (!block) {
-    const open = /```(?:python|py)\b/.test(answer)
-    return { reason: open ? 'the last Python block has no end' : 'there is no Python block' }
+    const isOpen = new RegExp(open, 'i').test(answer)
+    return { reason: isOpen ? `the last ${name} block has no end` : `there is no ${name} block` }
   }
   const program = normalizeNewlines(block[1])
-  return program.trim() === '' ? { reason: 'the last Python block is empty' } : { program }
+  return program.trim() === '' ? { reason: `the last ${name} block is empty` } : { program }
 }
 
 export type { ParsedTest }

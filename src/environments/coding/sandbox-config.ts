@@ -1,7 +1,7 @@
 /** The keys of the section `environment` that only this setting has. */
 import type { z } from 'zod'
 import type { ChooseOptions } from './choose.ts'
-import type { Limits } from './executor.ts'
+import { LANGUAGES, type Limits } from './executor.ts'
 
 /** A limit that is null is the problem's own, or the default. */
 export function codingKeys(zod: typeof z) {
@@ -17,6 +17,12 @@ export function codingKeys(zod: typeof z) {
     .prefault({})
     .describe('Limits of a test; null: the problem’s own, or the default.')
   return {
+    language: zod
+      .enum(LANGUAGES)
+      .default('python')
+      .describe(
+        'Of the policy’s programs; others than Python need problems with standard input and output, read from files.',
+      ),
     tests: count
       .nullable()
       .default(null)

@@ -13,11 +13,17 @@ const LEVELS = { easy: 2, medium: 4, hard: 9 } as const
 
 export const setting = defineSetting<CodingEnvironment, ReturnType<typeof codingKeys>>({
   name: 'coding',
-  summary: 'Python programs and unit tests, run against one another in a sandbox',
+  summary: 'programs (Python, JavaScript, C++) and unit tests, run against one another in a sandbox',
   config: codingKeys,
   check({ environment, learning }, refuse) {
     // The providers of a user's module are checked when it is loaded.
-    const { sandbox } = environment as unknown as CodingKeys
+    const { sandbox, language } = environment as unknown as CodingKeys
+    if (language !== 'python' && environment.source !== 'data')
+      refuse(
+        'environment.language',
+        `generated problems are for Python, not ${language}`,
+        'use environment.source: data, or python',
+      )
     const wrong = sandbox.module === null ? wrongSandbox(sandbox) : null
     if (wrong) refuse('environment.sandbox.provider', wrong.message, wrong.hint)
     if (learning.reward === 'progress')
@@ -33,6 +39,7 @@ export const setting = defineSetting<CodingEnvironment, ReturnType<typeof coding
           : { kind: 'generated', seed, counts: generatedCounts(config), maxLevel: LEVELS[difficulty] },
       choose: chooseOptions(section),
       limits: limitsIn(section),
+      language: section.language,
     })
   },
   runtime: (environment) => environment.runtime(),

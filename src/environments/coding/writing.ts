@@ -3,6 +3,7 @@ import { RlError } from '../../errors.ts'
 import { rng, seedOf } from '../../random.ts'
 import type { TestJudging, Texts } from '../setting.ts'
 import type { CodingEnvironment, CodingEpisode } from './environment.ts'
+import { LANGUAGES } from './executor.ts'
 import { compactProblem, scriptedUnitTest } from './family/unit-test.ts'
 import type { Grade } from './grade.ts'
 import { parseProgram } from './parse.ts'
@@ -18,8 +19,9 @@ export const acting: Texts<CodingEnvironment> = {
   kind: 'texts',
   prompt: 'coding-policy',
   invalid(answer) {
-    const parsed = parseProgram(answer)
-    return 'program' in parsed ? null : parsed.reason
+    const parsed = LANGUAGES.map((language) => parseProgram(answer, language))
+    if (parsed.some((one) => 'program' in one)) return null
+    return parsed.flatMap((one) => ('reason' in one ? one.reason : []))[0]
   },
   tested: ({ tested }: CodingEpisode) => tested ?? null,
   /** Reference solutions, and copies of them with one fault. */
