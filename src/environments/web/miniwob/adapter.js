@@ -40,7 +40,7 @@
     for (const [name, value] of Object.entries(variables)) window[name] = value
     core.EPISODE_MAX_TIME = NEVER_MS
     if (core.cover_div === null) core.startEpisode()
-    Math.seedrandom(String(seed))
+    Math.seedrandom(seed)
     core.startEpisodeReal()
     for (let waits = 0; window.WOB_TASK_READY === false && waits < MOST_WAITS; waits++) await rl.advance(500)
     const told = core.getUtterance()

@@ -5,9 +5,14 @@
 
   /** What is asked: what to do, with whose mail, and which text or to whom. */
   function asked(goal, fields) {
-    if (fields.task) {
+    if (fields.by) {
       const { task, by, to, message } = fields
-      return { act: task === 'star' ? 'important' : task, by, to, text: message }
+      return {
+        act: task === 'star' ? 'important' : (task ?? (to ? 'forward' : 'important')),
+        by,
+        to,
+        text: message,
+      }
     }
     const by = /email by (\S+)/.exec(goal)?.[1]?.replace(/[.,]$/, '')
     const answer = /with the text "(.*)"/.exec(goal)?.[1]

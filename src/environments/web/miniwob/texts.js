@@ -101,16 +101,18 @@
     const values = [
       [/genre/i, genre],
       [/director/i, director],
-      [/year/i, year],
+      [/year|date/i, year],
     ]
     const inputs = $$('#area input[type=text], #area input:not([type])')
     for (const input of inputs) {
-      const label = `${text(input.closest('p,tr,.row,div'))} ${text(input.previousElementSibling)} ${input.placeholder} ${input.id} ${input.name}`
+      const label = `${text(input.closest('p,tr,.row,.field,.ui-entry,div'))} ${text(input.previousElementSibling)} ${input.placeholder} ${input.id} ${input.name}`
       const value = (values.find(([pattern]) => pattern.test(text(input.previousElementSibling))) ??
         values.find(([pattern]) => pattern.test(label)))?.[1]
       if (value !== undefined && input.value !== value) return ['type', input, value]
     }
-    return click($$('#area button').at(-1))
+    return click(
+      $$('#area button, #area a, #area div').findLast((one) => /^(Submit|Search|Go!)$/.test(text(one))),
+    )
   })
   solve(/^terminal$/, ({ goal }) => {
     const field = $1('#terminal-target')

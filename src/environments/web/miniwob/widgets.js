@@ -141,7 +141,8 @@
     return moved ? submit() : ['drag', shape, way]
   })
 
-  const items = () => $$('#sortable li')
+  /** What can be taken hold of. */
+  const items = () => $$('#sortable li > div')
 
   solve(/^drag-items(-grid)?$/, ({ goal }) => {
     const all = items()
@@ -178,10 +179,56 @@
     return click(shown(title) ? title : $$('#divWheel svg text').find((one) => text(one) === '+'))
   })
 
-  solve(/^order-food$/, () => null)
+  solve(/^order-food$/, ({ goal }) => {
+    const type = /items? that (?:are|is|contain) (\S+)/.exec(goal)?.[1]
+    const count = Number(/Order (\d+)/.exec(goal)?.[1])
+    const all = $$('.food-item')
+    const suits = (item) => [...item.querySelectorAll('.types img')].some((one) => one.alt === type)
+    const first = all.find(suits)
+    const named = /item: (.*)$/.exec(goal)?.[1] ?? ''
+    const wanted = (item) => (type ? (item === first ? count : 0) : named.includes(item.dataset.item) ? 1 : 0)
+    for (const item of all) {
+      const now = Number(item.dataset.quantity)
+      if (now !== wanted(item)) return click(item.querySelector(now < wanted(item) ? '.add' : '.remove'))
+    }
+    return click($1('#submit-order button'))
+  })
+
   solve(/^stock-market$/, ({ goal }) => {
-    const price = Number(text($1('#stock-price')).replace('$', ''))
+    const price = Number.parseFloat(text($1('#stock-price')).replace('$', ''))
     return price <= Number(/\$([\d.]+)\./.exec(goal)[1]) ? click($1('#buy')) : ['wait']
+  })
+
+  /** The way that brings one box nearer to another, by the larger distance. */
+  function wayTo(from, to) {
+    const [a, b] = [from.getBoundingClientRect(), to.getBoundingClientRect()]
+    const x = b.left + b.width / 2 - a.left - a.width / 2
+    const y = b.top + b.height / 2 - a.top - a.height / 2
+    if (Math.abs(x) / b.width > Math.abs(y) / b.height) return x > 0 ? 'right' : 'left'
+    return y > 0 ? 'down' : 'up'
+  }
+
+  solve(/^drag-shapes$/, ({ goal }) => {
+    const box = $1('#shape-container')
+    const tag = { rectangles: 'rect:not(#shape-container)', circles: 'circle', triangles: 'polygon' }[
+      /all (\w+)/.exec(goal)[1]
+    ]
+    const outside = $$(`#area_svg ${tag}`).find((one) => !window.insideContainer(one))
+    return outside ? ['drag', outside, wayTo(outside, box)] : submit()
+  })
+
+  solve(/^drag-shapes-2$/, ({ goal }) => {
+    const [left, right] = $$('#shape-container').sort((a, b) => a.getAttribute('x') - b.getAttribute('x'))
+    const [, kind] = /all (\S+)/.exec(goal)
+    const tag = { rectangles: 'rect', circles: 'circle', triangles: 'polygon' }[kind]
+    for (const shape of $$('#area_svg rect, #area_svg circle, #area_svg polygon')) {
+      if (shape.id === 'shape-container' || /shape-container/.test(shape.id)) continue
+      const box = (tag ? shape.tagName === tag : shape.getAttribute('fill') === kind) ? left : right
+      const x = Number(box.getAttribute('x'))
+      const y = Number(box.getAttribute('y'))
+      if (!window.insideContainer(shape, x, y)) return ['drag', shape, wayTo(shape, box)]
+    }
+    return submit()
   })
 
   solve(/^resize-textarea$/, ({ goal }) => {

@@ -69,6 +69,13 @@
     return add.call(this, type, ...rest)
   }
 
+  // What would lead to another page ends here, behind all that the page itself does with it.
+  add.call(window, 'submit', (event) => event.preventDefault())
+  add.call(window, 'click', (event) => {
+    const link = event.target?.closest?.('a[href]')
+    if (link && !/^(#|javascript:)/.test(link.getAttribute('href'))) event.preventDefault()
+  })
+
   const rl = {
     listensTo: (element, type) => listened.get(element)?.has(type) || element[`on${type}`] != null,
     uniform,

@@ -37,6 +37,9 @@
     (element.tagName === 'INPUT' &&
       !/^(button|submit|reset|checkbox|radio|image|file|hidden)$/.test(element.type))
 
+  const hasText = (element) =>
+    [...element.childNodes].some((one) => one.nodeType === 3 && one.data.trim() !== '')
+
   function refOf(element) {
     let ref = refs.get(element)
     if (ref === undefined) {
@@ -64,7 +67,8 @@
       const children = element.children
       const leaf = children.length === 0
       const isBody = element === document.body
-      const interactive = !isBody && isShown(element) && (control || own || (inListener && leaf))
+      const marked = full && /highlight/i.test(goal) && hasText(element)
+      const interactive = !isBody && isShown(element) && (control || own || marked || (inListener && leaf))
       if (interactive && !element.disabled) {
         refOf(element)
         found.push({ element, hovers: inHover || listens(element, HOVER) })
@@ -380,12 +384,19 @@
     },
   }
 
-  function dragTo(element, from, end) {
+  function dragTo(element, from, to) {
+    // A little further: lists that are sorted by dragging want the middle to be passed.
+    const [x, y] = [
+      Math.sign(Math.round(to.clientX - from.clientX)),
+      Math.sign(Math.round(to.clientY - from.clientY)),
+    ]
+    const end = { clientX: to.clientX + 3 * (x || y), clientY: to.clientY + 3 * (y || x) }
     const points = [1, 2, 3, 4].map((k) => ({
       clientX: from.clientX + ((end.clientX - from.clientX) * k) / 4,
       clientY: from.clientY + ((end.clientY - from.clientY) * k) / 4,
     }))
     const send = (target, type, point) => mouse(target, type, { ...point, buttons: 1, button: 0 })
+    hover(element)
     send(element, 'pointerdown', from)
     send(element, 'mousedown', from)
     for (const point of [from, ...points]) {
@@ -406,10 +417,13 @@
       }
     } else if (name === 'Enter') {
       if (target.tagName === 'TEXTAREA') write(target, `${target.value}\n`)
-      else if (target.form && isField(target)) target.form.requestSubmit?.()
-      else if (/^(BUTTON|A)$/.test(target.tagName)) mouse(target, 'click')
+      else if (target.form && isField(target)) {
+        const button = target.form.querySelector('button:not([type=button]), input[type=submit]')
+        if (button) mouse(button, 'click')
+        else target.form.requestSubmit?.()
+      } else if (/^(BUTTON|A)$/.test(target.tagName)) mouse(target, 'click')
     } else if (name === 'Backspace' && isField(target)) {
-      write(target, target.value.slice(0, -1))
+      write(target, (target.isContentEditable ? target.textContent : target.value).slice(0, -1))
       tell(target, 'input')
     } else if (name === 'Tab') {
       const all = [...document.querySelectorAll('input,select,textarea,button,a[href],[tabindex]')].filter(
