@@ -17,6 +17,7 @@ import type {
 } from '../port.ts'
 import type { Expert } from '../setting.ts'
 import { findBrowser } from './browser/find.ts'
+import type { Page } from './browser/page.ts'
 import { createPool, type Pool } from './browser/pool.ts'
 import { type Command, parseCommand } from './command.ts'
 import { CHANGED } from './compact-view.ts'
@@ -71,6 +72,8 @@ export interface WebEnvironment extends Environment {
   advice(turn: Turn): string | null
   /** Gives the oracle's advice, else a random action. */
   readonly expert: Expert
+  /** A PNG of what an episode shows now. */
+  picture(episode: WebEpisode): Promise<Buffer>
   words(): readonly string[] | undefined
   runtime(): Promise<string>
   readonly pool: Pool
@@ -88,6 +91,7 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
   })
   /** What the oracle says, by the turn that it is said of: no agent sees it. */
   const advised = new WeakMap<Turn, string>()
+  const states = new WeakMap<WebEpisode, State>()
 
   /** Brings a page to the state after some actions, and asks it. @param from the state that a page may still stand on */
   function play(
@@ -96,6 +100,7 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
     from: { readonly holder: object; readonly done: number } | null,
     ask: Readonly<Record<string, unknown>>,
     holder: object | null,
+    then?: (page: Page) => Promise<unknown>,
   ): Promise<unknown> {
     const { path, fresh, request } = site.start(task.recipe)
     return pool.run({ path, holder: from?.holder ?? null }, async (slot) => {
@@ -111,13 +116,13 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
         deadlineMs,
       )
       slot.holder = holder
-      return told
+      return then ? then(slot.page) : told
     })
   }
 
   function episode(state: State): WebEpisode {
     const { task, turn, steps, reading, maxSteps } = state
-    return {
+    const value: WebEpisode = {
       task,
       turn,
       steps,
@@ -140,6 +145,8 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
         return reading.done && reading.reward >= SUCCESS ? 1 : 0
       },
     }
+    states.set(value, state)
+    return value
   }
 
   function stateAfter(before: State, reading: Reading, actions: readonly Command[], holder: object): State {
@@ -290,6 +297,13 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
         return rng(seedOf(0, turn.observation)).pick(turn.admissible)
       },
       observe() {},
+    },
+    async picture(of) {
+      const state = states.get(of)
+      if (!state) throw new RlError('the episode is of another environment', { code: 'web.open' })
+      const { task, actions, holder } = state
+      const from = { holder, done: actions.length }
+      return (await play(task, actions, from, {}, holder, (page) => page.picture(deadlineMs))) as Buffer
     },
     words: () => site.words?.(),
     async runtime() {

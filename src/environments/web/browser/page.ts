@@ -45,6 +45,7 @@ export async function openPage(
   }
   const send = (method: string, params: Json = {}, deadlineMs = OPEN_MS) =>
     connection.send(method, params, { sessionId, deadlineMs })
+  let mainFrame = ''
   let left: string | null = null
   let loaded: (() => void) | null = null
   /** Loads of the main frame that we asked for; any other takes the page away from its task. */
@@ -57,7 +58,11 @@ export async function openPage(
     else if (method === 'Inspector.targetCrashed') leave('it crashed')
     else if (method === 'Inspector.detached') leave('it closed itself')
     else if (method === 'Page.loadEventFired') loaded?.()
-    else if (method === 'Page.frameNavigated') {
+    else if (method === 'Page.frameRequestedNavigation') {
+      // Told before the call that led to it is answered.
+      if (params.frameId === mainFrame && !String(params.url).startsWith('javascript:'))
+        leave(`it went to ${String(params.url).slice(0, 100)}`)
+    } else if (method === 'Page.frameNavigated') {
       const frame = params.frame as { id: string; parentId?: string; url: string }
       if (frame.parentId !== undefined) return
       if (expected > 0) expected--
@@ -106,7 +111,11 @@ export async function openPage(
       )
     if (left !== null) throw pageError(left)
     if (typeof result?.value !== 'string') throw pageError('it gave no answer')
-    return JSON.parse(result.value)
+    try {
+      return JSON.parse(result.value)
+    } catch {
+      throw pageError('its answer is no JSON')
+    }
   }
 
   await Promise.all([
@@ -119,7 +128,7 @@ export async function openPage(
     ...scripts.map((source) => send('Page.addScriptToEvaluateOnNewDocument', { source })),
   ])
   const { frameTree } = (await send('Page.getFrameTree')) as { frameTree: { frame: { id: string } } }
-  const mainFrame = frameTree.frame.id
+  mainFrame = frameTree.frame.id
 
   return {
     sessionId,

@@ -1,5 +1,19 @@
 /**
- * Pages that can be started again without being loaded anew: random play on a page that had episodes before gave what it gives on a
- * fresh one, in every step of every seed tried (`rl web check --again` makes this list). All others are loaded for each episode.
+ * Pages that can be started again without being loaded anew: random play and the oracle on a page that had episodes before gave what they
+ * give on a fresh one, in every step of every seed tried (`rl web check --again` makes this list; left out of it are pages that left something behind in longer
+ * play). All others are loaded for each episode.
  */
-export const AGAIN: ReadonlySet<string> = new Set([])
+export const AGAIN: ReadonlySet<string> = new Set(
+  `ascending-numbers bisect-angle button-delay buy-ticket choose-list circle-center click-button
+click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft click-collapsible
+click-collapsible-2 click-collapsible-2-nodelay click-collapsible-nodelay click-color click-dialog
+click-dialog-2 click-link click-menu click-option click-scroll-list click-shape click-tab click-tab-2
+click-tab-2-easy click-tab-2-medium click-test click-test-2 click-test-transfer click-widget copy-paste
+count-sides daily-calendar drag-box drag-circle drag-cube drag-shapes drag-shapes-2 drag-single-shape
+draw-circle draw-line email-inbox email-inbox-delete email-inbox-forward email-inbox-forward-nl
+email-inbox-forward-nl-turk email-inbox-important email-inbox-nl-turk email-inbox-noscroll email-inbox-reply
+enter-date enter-password enter-text enter-text-2 enter-text-dynamic find-midpoint find-word focus-text
+grid-coordinate guess-number highlight-text highlight-text-2 hot-cold hover-shape login-user multi-layouts
+navigate-tree odd-or-even order-food read-table resize-textarea right-angle simple-algebra simple-arithmetic
+social-media social-media-some terminal text-editor tic-tac-toe unicode-test visual-addition`.split(/\s+/),
+)

@@ -105,7 +105,7 @@
     ]
     const inputs = $$('#area input[type=text], #area input:not([type])')
     for (const input of inputs) {
-      const label = `${text(input.closest('p,tr,.row,.field,.ui-entry,div'))} ${text(input.previousElementSibling)} ${input.placeholder} ${input.id} ${input.name}`
+      const label = `${text(input.closest('p,tr,.row,.field,.ui-entry'))} ${text(input.previousElementSibling)} ${input.placeholder} ${input.id} ${input.name}`
       const value = (values.find(([pattern]) => pattern.test(text(input.previousElementSibling))) ??
         values.find(([pattern]) => pattern.test(label)))?.[1]
       if (value !== undefined && input.value !== value) return ['type', input, value]

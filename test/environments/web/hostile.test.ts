@@ -1,0 +1,155 @@
+/** Pages that hang, eat memory, open windows, go away or lie: each ends as a fault with a name, and the next task is played as ever. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Task } from '../../../src/environments/port.ts'
+import { webEnvironment } from '../../../src/environments/web/environment.ts'
+import type { Site } from '../../../src/environments/web/site.ts'
+import type { RlError } from '../../../src/errors.ts'
+import { hasBrowser } from './browser.ts'
+
+/** A page with one button; what it does when it is clicked, or when it is loaded. */
+const PAGES: Readonly<Record<string, { readonly click?: string; readonly load?: string }>> = {
+  kind: { click: 'won = true' },
+  loop: { click: 'for (;;) {}' },
+  'loop-at-load': { load: 'for (;;) {}' },
+  promises: { click: 'const f = () => Promise.resolve().then(f); f()' },
+  timers: { click: 'const f = () => setTimeout(f, 0); f(); setInterval(() => {}, 0); won = true' },
+  memory: { click: 'const all = []; for (;;) all.push(new Uint8Array(64 * 1024 * 1024).fill(1))' },
+  strings: { click: "let s = 'x'; const all = []; for (;;) all.push((s += s.slice(0, 1e6)))" },
+  dialogs: { click: 'alert(1); confirm(2); prompt(3); print(); won = true' },
+  unload: { click: "onbeforeunload = () => 'stay'; location.href = '/kind'" },
+  popup: {
+    click: `for (let i = 0; i < 9; i++) window.open('/kind')
+      const a = Object.assign(document.createElement('a'), { href: '/kind', target: '_blank' }); document.body.append(a); a.click(); won = true`,
+  },
+  download: {
+    click: `const a = Object.assign(document.createElement('a'), { href: 'data:text/plain,x', download: 'x' }); document.body.append(a); a.click(); won = true`,
+  },
+  away: { click: "location.href = '/kind'" },
+  abroad: { click: "location.href = 'http://example.com/'" },
+  form: {
+    click: `document.body.innerHTML += '<form action="/kind" id=f><input></form>'; document.getElementById('f').requestSubmit(); won = true`,
+  },
+  closed: { click: 'window.close(); top.close(); won = true' },
+  liar: { click: "JSON.stringify = () => 'no'" },
+  stranger: { click: 'JSON.stringify = () => \'{"done":true,"reward":1}\'' },
+  network: {
+    click: `won = true; fetch('http://example.com').catch(() => {}); new Image().src = 'http://127.0.0.1:1/'; try { new WebSocket('ws://127.0.0.1:1') } catch {}`,
+  },
+  large: { load: "document.body.innerHTML += '<button>x</button>'.repeat(5000)", click: 'won = true' },
+}
+
+const SCRIPT = `__rl.page = { start: () => 'click', state: () => ({ done: window.won === true, reward: window.won === true ? 1 : 0 }), oracle: () => null }`
+
+const site: Site = {
+  scripts: [SCRIPT],
+  async serve(path) {
+    const page = PAGES[path.slice(1)]
+    if (!page) return null
+    const { click = '', load = '' } = page
+    return {
+      body: `<!doctype html><body><button id=b>go</button><script>var won = false
+        document.getElementById('b').onclick = () => { ${click} }\n${load}</script></body>`,
+      mediaType: 'text/html',
+    }
+  },
+  start: ({ page }) => ({ path: `/${page}`, fresh: true, request: { seed: 1 } }),
+  tasks: async () => [],
+  samples: async () => [],
+  variants: async () => [],
+}
+
+const taskOf = (page: string): Task => ({
+  id: page,
+  environment: 'web',
+  kind: page,
+  goal: '',
+  recipe: { page },
+})
+const OPTIONS = { seed: [1, 1], maxSteps: 3 } as const
+const DEADLINE_MS = 3_000
+
+async function outcomeOf(environment: ReturnType<typeof webEnvironment>, page: string): Promise<string> {
+  try {
+    const start = await environment.reset(taskOf(page), OPTIONS)
+    const next = await start.step('click 1')
+    return next.turn.ended ?? 'open'
+  } catch (error) {
+    return (error as RlError).code
+  }
+}
+
+const EXPECTED: Readonly<Record<string, readonly string[]>> = {
+  loop: ['web.late'],
+  'loop-at-load': ['web.late'],
+  promises: ['web.late'],
+  timers: ['goal'],
+  memory: ['web.page', 'web.late', 'open'], // open: what asks for too much gets an exception
+  strings: ['web.page', 'web.late', 'open'],
+  dialogs: ['goal'],
+  unload: ['web.page'],
+  popup: ['goal'],
+  download: ['goal'],
+  away: ['web.page'],
+  abroad: ['web.page'],
+  form: ['goal'],
+  closed: ['goal'],
+  liar: ['web.page'],
+  stranger: ['web.page'],
+  network: ['goal'],
+  large: ['goal'],
+}
+
+if (hasBrowser()) {
+  test('each hostile page ends as a fault or does nothing, and a kind one is played behind it', async () => {
+    const environment = webEnvironment({ site, browser: null, pages: 2, deadlineMs: DEADLINE_MS })
+    try {
+      assert.is(await outcomeOf(environment, 'kind'), 'goal')
+      for (const [page, expected] of Object.entries(EXPECTED)) {
+        const [outcome, beside] = await Promise.all([
+          outcomeOf(environment, page),
+          outcomeOf(environment, 'kind'),
+        ])
+        assert.ok(expected.includes(outcome), `${page}: ${outcome}`)
+        assert.is(beside, 'goal', `beside ${page}`)
+        assert.is(await outcomeOf(environment, 'kind'), 'goal', `behind ${page}`)
+      }
+    } finally {
+      await environment.close()
+    }
+  })
+
+  test('no browser outlives its process, not even one that is killed', async () => {
+    const program = `
+      import { webEnvironment } from ${JSON.stringify(new URL('../../../src/environments/web/environment.ts', import.meta.url).href)}
+      import { ownSite } from ${JSON.stringify(new URL('../../../src/environments/web/own/site.ts', import.meta.url).href)}
+      const environment = webEnvironment({ site: ownSite({ seed: 1, counts: { train: 1, 'in-domain': 1, ood: 1 }, difficulty: 'easy' }), browser: null, pages: 1 })
+      environment.tasks('train').then(() => console.log(environment.pool.pid()))
+      setInterval(() => {}, 1000)`
+    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [line] = await once(child.stdout, 'data')
+    const pid = Number(String(line))
+    assert.ok(pid > 0 && existsSync(`/proc/${pid}`), `browser ${pid}`)
+    const group = processesOf(pid)
+    assert.ok(group.length > 2, `${group.length} processes`)
+    child.kill('SIGKILL')
+    const deadline = Date.now() + 10_000
+    const left = () => group.filter((one) => existsSync(`/proc/${one}`))
+    while (left().length > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.equal(left(), [])
+  })
+}
+
+/** A process and all below it. */
+function processesOf(pid: number): number[] {
+  const path = `/proc/${pid}/task/${pid}/children`
+  const children = existsSync(path) ? readFileSync(path, 'utf8').split(' ').filter(Boolean).map(Number) : []
+  return [pid, ...children.flatMap(processesOf)]
+}
+
+test.run()
