@@ -31,7 +31,7 @@ const PAGES: Readonly<Record<string, { readonly click?: string; readonly load?: 
   away: { click: "location.href = '/kind'" },
   abroad: { click: "location.href = 'http://example.com/'" },
   form: {
-    click: `document.body.innerHTML += '<form action="/kind" id=f><input></form>'; document.getElementById('f').requestSubmit(); won = true`,
+    click: `document.body.insertAdjacentHTML('beforeend', '<form action="/kind" id=f><input></form>'); document.getElementById('f').requestSubmit(); won = true`,
   },
   closed: { click: 'window.close(); top.close(); won = true' },
   liar: { click: "JSON.stringify = () => 'no'" },
@@ -39,7 +39,10 @@ const PAGES: Readonly<Record<string, { readonly click?: string; readonly load?: 
   network: {
     click: `won = true; fetch('http://example.com').catch(() => {}); new Image().src = 'http://127.0.0.1:1/'; try { new WebSocket('ws://127.0.0.1:1') } catch {}`,
   },
-  large: { load: "document.body.innerHTML += '<button>x</button>'.repeat(5000)", click: 'won = true' },
+  large: {
+    load: "document.body.insertAdjacentHTML('beforeend', '<button>x</button>'.repeat(5000))",
+    click: 'won = true',
+  },
 }
 
 const SCRIPT = `__rl.page = { start: () => 'click', state: () => ({ done: window.won === true, reward: window.won === true ? 1 : 0 }), oracle: () => null }`
