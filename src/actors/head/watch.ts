@@ -13,7 +13,7 @@ import type { LogReader } from '../../events/log-reader.ts'
 import { unpackUntrusted } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { isUser, roleOf } from '../../events/users.ts'
-import type { ActorStatus } from '../runtime/actor.ts'
+import type { ActorStatus } from '../runtime/status.ts'
 import type { Admit } from './log-service.ts'
 
 export type Watch = {

@@ -3,7 +3,6 @@
  * for, does jobs and takes work from queues, survives short absences of the head, and ends when the head stays away.
  */
 import { pause } from '../../clock.ts'
-import { explain, RlError } from '../../errors.ts'
 import type { Bus, BusAddress } from '../../events/bus.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
@@ -15,14 +14,15 @@ import { subjectsOf } from '../../events/subjects.ts'
 import { authorOf } from '../../events/users.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import type { Decider, Job } from '../decider/decider.ts'
-import { type DeciderHost, hostDecider, type OpenJob } from './decider-host.ts'
-import { type FailedWork, openDeliveries } from './deliveries.ts'
+import { openDecidedJobs } from './decided-jobs.ts'
+import { type DeciderHost, hostDecider } from './decider-host.ts'
+import { openDeliveries } from './deliveries.ts'
 import { HEAD_GONE_MS, headGone } from './head-gone.ts'
 import type { KeyFrames } from './key-frame.ts'
-import { openOwnJobs } from './own-jobs.ts'
 import { openPerformer } from './performing.ts'
-import { openQueuedWork, queueStall } from './queued-work.ts'
-import { redact } from './redact.ts'
+import { type ActorStatus, openStatus } from './status.ts'
+import { takeRole } from './take-role.ts'
+import { openTelling } from './telling.ts'
 import { openWaits, type Wait } from './waits.ts'
 import { eventQueue, jobQueue } from './work.ts'
 import type { Worker } from './worker.ts'
@@ -52,30 +52,6 @@ export type ActorOptions = {
   readonly connect?: (options: BusOptions) => Promise<Bus>
 }
 
-/** What an actor tells with each heartbeat and on `call.status.<role>`. */
-export type ActorStatus = {
-  readonly role: Role
-  /** Unique name of this process, e.g. `policy/7f3a91`. */
-  readonly worker: string
-  readonly host: string
-  readonly pid: number
-  readonly decider: boolean
-  /** State of the decider, e.g. `training`, or `working`. */
-  readonly state: string
-  /** Last position that the decider was fed; null without a decider. */
-  readonly position: number | null
-  readonly heartbeatMs: number
-  /** What it waits for or works on: the first few, and how many there are. */
-  readonly waits: readonly Wait[]
-  readonly waitsInAll: number
-  readonly startedAt: number
-  readonly rssMb: number
-  /** What its worker counts, by name. */
-  readonly counters: Readonly<Record<string, number>>
-  /** True in the last heartbeat of an actor that ends of its own accord. */
-  readonly leaving: boolean
-}
-
 export type Actor = {
   readonly name: string
   readonly status: () => ActorStatus
@@ -88,8 +64,6 @@ export type Actor = {
 export const HEARTBEAT_MS = 2_000
 const ATTEMPTS = 5
 const STOP_MS = 5_000
-/** Waits in a heartbeat: a worker may hold hundreds of rollouts. */
-const WAITS_TOLD = 8
 
 /**
  * Starts an actor, which closes its worker at its end. Errors: those of the connection, and `actor.second-decider` where another
@@ -109,9 +83,8 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const log = connectLog({ bus, run, actor: name, platform })
   const author = authorOf(bus.user, name)
   const waits = openWaits(name, clock)
-  const stopping = new AbortController()
-  const startedAt = clock.now()
-  const concurrency = worker.concurrency ?? 1
+  const abort = new AbortController()
+  const stopping = abort.signal
   let host: DeciderHost | null = null
   let leaving = false
   let headSeenAt = clock.monotonic()
@@ -123,147 +96,27 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   })
   done.catch(() => {})
 
-  function status(): ActorStatus {
-    const listed = [...decidersWaits(), ...waits.list()]
-    return {
-      role,
-      worker: name,
-      host: platform.hostname,
-      pid: platform.pid,
-      decider: decider !== undefined,
-      state: host ? (host.caughtUp() ? host.running.state() : 'catching up') : 'working',
-      position: host?.position() ?? null,
-      heartbeatMs,
-      waits: listed.slice(0, WAITS_TOLD),
-      waitsInAll: listed.length,
-      startedAt,
-      rssMb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
-      counters: worker.counters?.() ?? {},
-      leaving,
-    }
-  }
-
-  function decidersWaits(): readonly Wait[] {
-    return host?.caughtUp() && options.waits ? options.waits(host.running.context()) : []
-  }
-
-  function say(text: unknown): string {
-    return redact(
-      typeof text === 'string' ? text : explain(text),
-      address.token ? [address.token] : [],
-    ).slice(0, 2_000)
-  }
-
-  async function tell(event: NewEvent, cause: string | null = null): Promise<void> {
-    await log.append([event], { cause }).catch((error: unknown) => {
-      if (!stopping.signal.aborted) fail(error)
-    })
-  }
-
-  function failure(error: unknown, willRetry: boolean): NewEvent {
-    const code = error instanceof RlError ? error.code : null
-    return { type: 'ActorFailed', data: { role, worker: name, error: say(error), code, willRetry } }
-  }
-
+  const secrets = address.token ? [address.token] : []
+  const telling = openTelling({ role, name, log, secrets, stopping, fail })
   const performer = openPerformer({ bus, log, actor: name, worker, waits, clock })
-
-  async function onFailure(error: unknown, cause: string | null, willRetry = true): Promise<string> {
-    await tell(failure(error, willRetry), cause)
-    return say(error)
-  }
-
-  async function onGivenUp({ job, cause, attempts, error, goesOn }: FailedWork): Promise<void> {
-    const { kind, done } = job
-    const data = { role, worker: name, job: kind, done, attempts, error, goesOn }
-    await tell({ type: 'WorkFailed', data }, cause)
-  }
-
-  /** The head pauses the run; this process has nothing to do in it, and starts afresh when the run goes on. */
-  async function onOwnJobFailed(failed: FailedWork, error: unknown): Promise<void> {
-    await onGivenUp(failed)
-    fail(error)
-  }
-
-  const ownJobs = openOwnJobs({
-    performer,
-    concurrency,
-    attempts,
-    stopping: stopping.signal,
-    onFailure,
-    onGivenUp: onOwnJobFailed,
-    clock,
+  const jobs = openDecidedJobs({
+    ...{ bus, run, role, name, worker, performer, attempts, telling, stopping, fail, clock },
   })
-  const deliveries = openDeliveries({
-    log,
-    performer,
-    attempts,
-    giveUp: options.giveUp ?? (() => null),
-    stopping: stopping.signal,
-    onFault: bus.fault,
-    onFailure,
-    onGivenUp,
+  const { status, newlyOverdue } = openStatus({
+    ...{ role, name, heartbeatMs, worker, waits, platform },
+    hasDecider: decider !== undefined,
+    host: () => host,
+    waitsOf: options.waits,
+    leaving: () => leaving,
   })
-  const sharedQueue = jobQueue(run, role)
-  const sharedJobs = openQueuedWork({
-    bus,
-    queue: sharedQueue,
-    onTrouble: (trouble) => void tell(queueStall(name, sharedQueue.name, trouble)),
-    clock,
-  })
-
-  function onJob(open: OpenJob): void {
-    const { job, event } = open
-    if (worker.shared?.has(job.kind))
-      sharedJobs.open(job.done, () => ({
-        subject: sharedQueue.subject,
-        body: pack({ job, cause: event.id }),
-        id: `${job.done}#${event.id}`,
-      }))
-    else ownJobs.add(open)
-  }
-
-  function onSettled(done: string): void {
-    sharedJobs.close(done)
-    ownJobs.settle(done)
-  }
 
   function beat(): void {
-    for (const wait of waits.newlyOverdue(clock.now(), decidersWaits())) {
-      const { owner, waitingFor, from, since, deadline } = wait
-      void tell({ type: 'StallDetected', data: { owner, waitingFor, from, since, deadline } })
-    }
+    for (const wait of newlyOverdue()) void telling.stall(wait)
     if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
   }
 
   function lookForHead(): void {
     if (clock.monotonic() - headSeenAt > headGoneMs) fail(headGone(run, headGoneMs))
-  }
-
-  /** The head refuses a second decider of a role; one that was killed is forgotten after two heartbeats. */
-  async function takeRole(): Promise<void> {
-    const started: NewEvent = {
-      type: 'ActorStarted',
-      data: {
-        role,
-        worker: name,
-        host: platform.hostname,
-        pid: platform.pid,
-        node: process.version,
-        decider: decider !== undefined,
-        note: say(note),
-      },
-    }
-    const until = clock.monotonic() + 3 * heartbeatMs
-    for (;;) {
-      try {
-        await log.append([started])
-        return
-      } catch (error) {
-        const second = error instanceof RlError && error.code === 'actor.second-decider'
-        if (!second || clock.monotonic() > until) throw error
-        await pause(heartbeatMs / 4, stopping.signal, clock)
-      }
-    }
   }
 
   const leave: (() => void)[] = []
@@ -273,10 +126,10 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   async function stop(): Promise<void> {
     if (leaving) return done.catch(() => {})
     leaving = true
-    stopping.abort()
+    abort.abort()
     performer.abortAll()
     for (const end of timers) end()
-    sharedJobs.stop()
+    jobs.stop()
     const over = Promise.all([host?.stop(), ...ends.map((end) => end())])
     await Promise.race([over, pause(STOP_MS, undefined, clock)])
     log.close()
@@ -285,6 +138,34 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     await worker.close?.()
     await bus.close()
     finish()
+  }
+
+  function takeWork(): void {
+    const { shared, queues = [], concurrency = 1 } = worker
+    const ackWaitMs = 2 * heartbeatMs
+    const deliveries = openDeliveries({
+      ...{ log, performer, attempts, stopping },
+      giveUp: options.giveUp ?? (() => null),
+      onFault: bus.fault,
+      onFailure: telling.failure,
+      onGivenUp: telling.givenUp,
+    })
+    if (shared) ends.push(bus.work({ ...jobQueue(run, role), concurrency, ackWaitMs }, deliveries.takeShared))
+    for (const queue of queues)
+      ends.push(
+        bus.work(
+          { ...eventQueue(run, queue.kind.type), concurrency: queue.concurrency, ackWaitMs },
+          (delivery) => deliveries.takeEvent(queue, delivery),
+        ),
+      )
+  }
+
+  async function decide(decider: Decider): Promise<void> {
+    const { onJob, onSettled } = jobs
+    host = await hostDecider({ decider, log, frames: options.frames, onJob, onSettled, platform })
+    host.done.catch((error: unknown) => {
+      if (!stopping.aborted) void telling.failure(error, null, false).then(() => fail(error))
+    })
   }
 
   try {
@@ -297,28 +178,21 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     )
     // From the first moment on: a process that starts without a head would wait for it for ever.
     timers.push(clock.every(heartbeatMs, lookForHead))
-    await Promise.race([takeRole(), done])
+    const { hostname, pid } = platform
+    const started: NewEvent<'ActorStarted'> = {
+      type: 'ActorStarted',
+      data: {
+        ...{ role, worker: name, host: hostname, pid, node: process.version },
+        ...{ decider: decider !== undefined, note: telling.clean(note) },
+      },
+    }
+    await Promise.race([takeRole(log, started, { heartbeatMs, stopping, clock }), done])
     timers.push(clock.every(heartbeatMs, beat))
     beat()
     for (const [service, serve] of Object.entries(worker.services ?? {}))
       leave.push(bus.serve(subjects.call(service), service, serve))
-    if (worker.shared) {
-      ends.push(bus.work({ ...sharedQueue, concurrency, ackWaitMs: 2 * heartbeatMs }, deliveries.takeShared))
-    }
-    for (const queue of worker.queues ?? []) {
-      const { kind, concurrency } = queue
-      ends.push(
-        bus.work({ ...eventQueue(run, kind.type), concurrency, ackWaitMs: 2 * heartbeatMs }, (delivery) =>
-          deliveries.takeEvent(queue, delivery),
-        ),
-      )
-    }
-    if (decider) {
-      host = await hostDecider({ decider, log, frames: options.frames, onJob, onSettled, platform })
-      host.done.catch((error: unknown) => {
-        if (!stopping.signal.aborted) void tell(failure(error, false)).then(() => fail(error))
-      })
-    }
+    takeWork()
+    if (decider) await decide(decider)
   } catch (error) {
     await stop()
     throw error

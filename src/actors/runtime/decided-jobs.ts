@@ -1,0 +1,68 @@
+/** Jobs that the decider asks for: some any worker of the role may do, through a queue; the others are done beside the decider. */
+import type { Clock } from '../../clock.ts'
+import type { Bus } from '../../events/bus.ts'
+import type { Role } from '../../events/envelope.ts'
+import { pack } from '../../events/msgpack.ts'
+import type { OpenJob } from './decider-host.ts'
+import { openOwnJobs } from './own-jobs.ts'
+import type { Performer } from './performing.ts'
+import { openQueuedWork, queueStall } from './queued-work.ts'
+import type { Telling } from './telling.ts'
+import { jobQueue } from './work.ts'
+import type { Worker } from './worker.ts'
+
+export type DecidedJobs = {
+  readonly onJob: (open: OpenJob) => void
+  /** The log holds the result. */
+  readonly onSettled: (done: string) => void
+  readonly stop: () => void
+}
+
+export type DecidedJobsOptions = {
+  readonly bus: Bus
+  readonly run: string
+  readonly role: Role
+  readonly name: string
+  readonly worker: Worker
+  readonly performer: Performer
+  readonly attempts: number
+  readonly telling: Telling
+  readonly stopping: AbortSignal
+  readonly fail: (error: unknown) => void
+  readonly clock: Clock
+}
+
+export function openDecidedJobs(options: DecidedJobsOptions): DecidedJobs {
+  const { bus, run, role, name, worker, performer, attempts, telling, stopping, fail, clock } = options
+  const own = openOwnJobs({
+    ...{ performer, attempts, stopping, clock },
+    concurrency: worker.concurrency ?? 1,
+    onFailure: telling.failure,
+    /** The head pauses the run; this process has nothing to do in it, and starts afresh when the run goes on. */
+    async onGivenUp(failed, error) {
+      await telling.givenUp(failed)
+      fail(error)
+    },
+  })
+  const queue = jobQueue(run, role)
+  const shared = openQueuedWork({
+    ...{ bus, queue, clock },
+    onTrouble: (trouble) => void telling.tell(queueStall(name, queue.name, trouble)),
+  })
+  return {
+    onJob(open) {
+      const { job, event } = open
+      if (!worker.shared?.has(job.kind)) return own.add(open)
+      shared.open(job.done, () => ({
+        subject: queue.subject,
+        body: pack({ job, cause: event.id }),
+        id: `${job.done}#${event.id}`,
+      }))
+    },
+    onSettled(done) {
+      shared.close(done)
+      own.settle(done)
+    },
+    stop: shared.stop,
+  }
+}

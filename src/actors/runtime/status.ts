@@ -1,0 +1,87 @@
+import type { Role } from '../../events/envelope.ts'
+import type { Platform } from '../../platform/platform.ts'
+import type { DeciderHost } from './decider-host.ts'
+import type { OpenWaits, Wait } from './waits.ts'
+import type { Worker } from './worker.ts'
+
+/** What an actor tells with each heartbeat and on `call.status.<role>`. */
+export type ActorStatus = {
+  readonly role: Role
+  /** Unique name of this process, e.g. `policy/7f3a91`. */
+  readonly worker: string
+  readonly host: string
+  readonly pid: number
+  readonly decider: boolean
+  /** State of the decider, e.g. `training`, or `working`. */
+  readonly state: string
+  /** Last position that the decider was fed; null without a decider. */
+  readonly position: number | null
+  readonly heartbeatMs: number
+  /** What it waits for or works on: the first few, and how many there are. */
+  readonly waits: readonly Wait[]
+  readonly waitsInAll: number
+  readonly startedAt: number
+  readonly rssMb: number
+  /** What its worker counts, by name. */
+  readonly counters: Readonly<Record<string, number>>
+  /** True in the last heartbeat of an actor that ends of its own accord. */
+  readonly leaving: boolean
+}
+
+/** Waits in a heartbeat: a worker may hold hundreds of rollouts. */
+const WAITS_TOLD = 8
+
+export type StatusOptions = {
+  readonly role: Role
+  readonly name: string
+  readonly hasDecider: boolean
+  readonly heartbeatMs: number
+  readonly worker: Worker
+  readonly waits: OpenWaits
+  readonly platform: Platform
+  /** The decider, once it is there. */
+  readonly host: () => DeciderHost | null
+  /** What a decider in this state waits for. */
+  readonly waitsOf?: (context: unknown) => readonly Wait[]
+  readonly leaving: () => boolean
+}
+
+export type Status = {
+  readonly status: () => ActorStatus
+  /** Waits since the last call overdue: the decider's, and those of its process. */
+  readonly newlyOverdue: () => readonly Wait[]
+}
+
+export function openStatus(options: StatusOptions): Status {
+  const { role, name, hasDecider, heartbeatMs, worker, waits, waitsOf, platform, leaving } = options
+  const startedAt = platform.clock.now()
+
+  function decidersWaits(): readonly Wait[] {
+    const host = options.host()
+    return host?.caughtUp() && waitsOf ? waitsOf(host.running.context()) : []
+  }
+
+  return {
+    newlyOverdue: () => waits.newlyOverdue(platform.clock.now(), decidersWaits()),
+    status() {
+      const host = options.host()
+      const listed = [...decidersWaits(), ...waits.list()]
+      return {
+        role,
+        worker: name,
+        host: platform.hostname,
+        pid: platform.pid,
+        decider: hasDecider,
+        state: host ? (host.caughtUp() ? host.running.state() : 'catching up') : 'working',
+        position: host?.position() ?? null,
+        heartbeatMs,
+        waits: listed.slice(0, WAITS_TOLD),
+        waitsInAll: listed.length,
+        startedAt,
+        rssMb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
+        counters: worker.counters?.() ?? {},
+        leaving: leaving(),
+      }
+    },
+  }
+}
