@@ -56,15 +56,8 @@ export async function openLanguageRewriter(
 
   /** What the tests of programs say, and what the slot held first. */
   async function evidenceOf(parent: Task, { iteration, slot, taken }: RewriteTask): Promise<Evidence> {
-    const events = await readIteration(log, iteration, ['ProgramTested', 'UnitTestWritten', 'StepScored'])
-    const tested = testRates(
-      {
-        tested: events.flatMap((event) => (event.type === 'ProgramTested' ? [event.data] : [])),
-        written: events.flatMap((event) => (event.type === 'UnitTestWritten' ? [event.data] : [])),
-        scored: events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : [])),
-      },
-      { iteration, slot },
-    )
+    const types = ['ProgramTested', 'UnitTestWritten', 'StepScored'] as const
+    const tested = testRates(await readIteration(log, iteration, types), { iteration, slot })
     const [first = parent.id] = taken
     return { tested, root: await tasks.find(first) }
   }
@@ -76,10 +69,9 @@ export async function openLanguageRewriter(
     prompt: PromptFile,
     signal: AbortSignal,
   ): Promise<string> {
-    const events = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
-    const scored = events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : []))
-    const failed = events
-      .flatMap((event) => (event.type === 'TrajectoryCompleted' ? [event.data] : []))
+    const played = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
+    const { TrajectoryCompleted: trajectories, StepScored: scored } = played
+    const failed = trajectories
       .filter(
         ({ iteration, slot, purpose }) =>
           iteration === job.iteration && slot === job.slot && purpose === 'train',

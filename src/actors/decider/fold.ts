@@ -78,7 +78,7 @@ export function doneBy<Type extends EventType>(type: Type, data: Partial<EventDa
 }
 
 /** A model's next version where there was nothing to learn: the weights are those of the one before. */
-export function unchangedVersion(version: number, stopped: string): EventData<'PolicyUpdated'> {
+export function unchangedVersion(version: number, stopped: string | null): EventData<'PolicyUpdated'> {
   return {
     iteration: version,
     version,

@@ -2,8 +2,9 @@
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf, type Setting } from '../../environments/setting.ts'
 import { explain, RlError } from '../../errors.ts'
-import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { createTally, tryOut } from '../learner/endpoint.ts'
@@ -57,20 +58,16 @@ export async function openEndpointPolicy(
 
   async function firstVersion(): Promise<NewEvent[]> {
     await tryOut(served.first)
-    return updatedEvents('policy', { ...UNCHANGED, iteration: 0, version: 0, parentVersion: null })
+    return updatedEvents('policy', unchangedVersion(0, null))
   }
 
   /** What an update would have been made of is told all the same. */
-  async function train({ groups, iteration, version, parentVersion }: Train): Promise<NewEvent[]> {
-    const events = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
-    const trajectories = events.flatMap((event) => (event.type === 'TrajectoryCompleted' ? [event.data] : []))
-    const scored = events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : []))
+  async function train({ groups, iteration, version }: Train): Promise<NewEvent[]> {
+    const played = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
+    const { TrajectoryCompleted: trajectories, StepScored: scored } = played
     const { samples, health } = policyBatch(groups, trajectories, scored, config)
     return updatedEvents('policy', {
-      ...UNCHANGED,
-      iteration,
-      version,
-      parentVersion,
+      ...unchangedVersion(version, null),
       metrics: { ...health, trainableSamples: samples.length },
       stopped: trajectories.some(({ trainable }) => trainable)
         ? 'the weights live at the endpoint'
@@ -107,8 +104,3 @@ const NO_ANSWER: ActReply = {
   tokens: null,
   usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
 }
-
-const UNCHANGED: Pick<
-  EventData<'PolicyUpdated'>,
-  'checkpoint' | 'trainedOn' | 'samples' | 'metrics' | 'stopped'
-> = { checkpoint: null, trainedOn: [], samples: 0, metrics: {}, stopped: null }

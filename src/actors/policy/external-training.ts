@@ -43,9 +43,8 @@ async function trainOutside(
 ): Promise<NewEvent[]> {
   const startedMs = performance.now()
   const { iteration, version, parentVersion, groups, seed } = job
-  const events = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
-  const trajectories = events.flatMap((one) => (one.type === 'TrajectoryCompleted' ? [one.data] : []))
-  const scored = events.flatMap((one) => (one.type === 'StepScored' ? [one.data] : []))
+  const played = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
+  const { TrajectoryCompleted: trajectories, StepScored: scored } = played
   const batch = policyBatch(groups, trajectories, scored, config)
   const unchanged = (stopped: string): NewEvent[] =>
     updatedEvents('policy', {

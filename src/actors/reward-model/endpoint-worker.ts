@@ -2,10 +2,11 @@
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
-import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { GenerateRequest } from '../../models/port.ts'
+import { unchangedVersion } from '../decider/fold.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
 import { callBudgetOf } from '../learner/call-budget.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
@@ -109,25 +110,17 @@ export async function openEndpointJudge(
 
   async function firstVersion(): Promise<NewEvent[]> {
     await tryOut(model)
-    return updatedEvents('reward-model', { ...UNCHANGED, iteration: 0, version: 0, parentVersion: null })
+    return updatedEvents('reward-model', unchangedVersion(0, null))
   }
 
   /** What an update would have been made of is told all the same: it measures the judge. */
-  async function train({ groups, iteration, version, parentVersion }: Train): Promise<NewEvent[]> {
-    const events = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
-    const { health } = judgementAdvantages(
-      groups,
-      events.flatMap((event) => (event.type === 'TrajectoryCompleted' ? [event.data] : [])),
-      events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : [])),
-      config,
-    )
+  async function train({ groups, iteration, version }: Train): Promise<NewEvent[]> {
+    const judged = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
+    const { TrajectoryCompleted: trajectories, StepScored: scored } = judged
+    const { health } = judgementAdvantages(groups, trajectories, scored, config)
     return updatedEvents('reward-model', {
-      ...UNCHANGED,
-      iteration,
-      version,
-      parentVersion,
+      ...unchangedVersion(version, 'the weights live at the endpoint'),
       metrics: { ...health },
-      stopped: 'the weights live at the endpoint',
     })
   }
 
@@ -147,7 +140,3 @@ export async function openEndpointJudge(
 }
 
 const NOTHING = new Uint8Array()
-const UNCHANGED: Pick<
-  EventData<'RewardModelUpdated'>,
-  'checkpoint' | 'trainedOn' | 'samples' | 'metrics' | 'stopped'
-> = { checkpoint: null, trainedOn: [], samples: 0, metrics: {}, stopped: null }

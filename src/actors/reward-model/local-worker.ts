@@ -11,18 +11,10 @@ import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts
 import { CACHE } from '../../package.ts'
 import type { Seed } from '../../random.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
-import {
-  adoptFolder,
-  checkpointOf,
-  saveCheckpoint,
-  updatedEvents,
-  updateFigures,
-  weightsFolder,
-} from '../learner/checkpoints.ts'
+import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import { keptModel } from '../learner/kept-model.ts'
-import { withReference } from '../learner/kl-reference.ts'
 import { residentModel } from '../learner/resident-model.ts'
-import { updateOptions } from '../learner/update-options.ts'
+import { firstVersion, updateModel } from '../learner/update.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../rollout/log-queries.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
@@ -62,17 +54,10 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       open: () => openLocalModel({ folder: policy.folder, backend: config.backend }),
       teach: (model) => teach(model, settings),
     })
-    return updatedEvents('reward-model', {
-      iteration: 0,
-      version: 0,
-      parentVersion: null,
-      checkpoint: await adoptFolder(folder, log.run, 'reward-model', 0),
-      trainedOn: [],
-      samples: 0,
+    return firstVersion('reward-model', log.run, folder, async () => ({
       metrics: { ...figures },
-      stopped: null,
       timing: { fromCache: cached ? 1 : 0, durationMs: Math.round(performance.now() - startedMs) },
-    })
+    }))
   }
 
   async function teach(
@@ -159,50 +144,21 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
 
   async function train(job: Train): Promise<NewEvent[]> {
     const startedMs = performance.now()
-    const events = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
+    const judged = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
+    const { TrajectoryCompleted: trajectories, StepScored: scored } = judged
     const goals = new Map<string, string>()
     for (const { task } of job.groups) goals.set(task, (await tasks.find(task)).goal)
     const judge = await resident.use(job.parentVersion, async ({ judge }) => judge)
-    const batch = judgeBatch(
-      job.groups,
-      events.flatMap((event) => (event.type === 'TrajectoryCompleted' ? [event.data] : [])),
-      events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : [])),
-      goals,
-      judge,
-      config,
+    const { rollouts, ...batch } = judgeBatch(job.groups, trajectories, scored, goals, judge, config)
+    return updateModel(
+      job,
+      { ...batch, trainedOn: rollouts },
+      {
+        ...{ role: 'reward-model', log, resident, backend: config.backend },
+        ...{ training: rewardModel.training, none: 'no judgement has an advantage' },
+      },
+      startedMs,
     )
-    const data: EventData<'RewardModelUpdated'> = {
-      iteration: job.iteration,
-      version: job.version,
-      parentVersion: job.parentVersion,
-      checkpoint: null,
-      trainedOn: [...batch.rollouts],
-      samples: batch.samples.length,
-      metrics: { ...batch.health },
-      stopped: 'no judgement has an advantage',
-    }
-    if (batch.samples.length === 0) return updatedEvents('reward-model', data)
-    const { klReference } = rewardModel.training
-    const samples = await withReference(batch.samples, klReference, {
-      log,
-      role: 'reward-model',
-      backend: config.backend,
-    })
-    const { figures, checkpoint } = await resident.change(
-      job.parentVersion,
-      job.version,
-      async ({ model }) => ({
-        figures: updateFigures(await model.update(samples, updateOptions(rewardModel.training, job.seed))),
-        checkpoint: await saveCheckpoint(model, log.run, 'reward-model', job.version),
-      }),
-    )
-    return updatedEvents('reward-model', {
-      ...data,
-      checkpoint,
-      metrics: { ...data.metrics, ...figures.metrics },
-      stopped: figures.stopped,
-      timing: { durationMs: Math.round(performance.now() - startedMs) },
-    })
   }
 
   return {

@@ -23,15 +23,17 @@ export async function readEvents<T extends EventType>(
   }
 }
 
-/** Events of these types since an iteration began, in order of the log; with staleness some may be of its neighbours. */
+/** What events of these types since an iteration began say, by type and in order of the log; with staleness some may be of its neighbours. */
 export async function readIteration<T extends EventType>(
   log: LogClient,
   iteration: number,
   types: readonly T[],
-): Promise<LoggedEvent<T>[]> {
+): Promise<{ readonly [K in T]: EventData<K>[] }> {
   const [from] = await log.positionsOf([`IterationStarted/${iteration}`])
   const { events } = await readEvents(log, from ?? 1, types)
-  return events
+  const byType = Object.fromEntries(types.map((type) => [type, [] as unknown[]]))
+  for (const { type, data } of events) byType[type].push(data)
+  return byType as { readonly [K in T]: EventData<K>[] }
 }
 
 export type TaskBook = {

@@ -48,7 +48,7 @@ export async function openEndpointTestWriter(
 
   async function firstVersion() {
     await tryOut(model)
-    return updatedEvents('reward-model', { ...unchangedVersion(0, ''), stopped: null })
+    return updatedEvents('reward-model', unchangedVersion(0, null))
   }
 
   async function train(job: Train) {

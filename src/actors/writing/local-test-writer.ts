@@ -9,17 +9,9 @@ import { openLocalModel } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { CACHE } from '../../package.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
-import {
-  adoptFolder,
-  checkpointOf,
-  saveCheckpoint,
-  updatedEvents,
-  updateFigures,
-  weightsFolder,
-} from '../learner/checkpoints.ts'
-import { withReference } from '../learner/kl-reference.ts'
+import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import { residentModel } from '../learner/resident-model.ts'
-import { updateOptions } from '../learner/update-options.ts'
+import { firstVersion, updateModel } from '../learner/update.ts'
 import { demonstrationTasks } from '../policy/demonstration-tasks.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
@@ -80,62 +72,30 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
         report: (message) => process.stdout.write(`${message}\n`),
       },
     )
-    return updatedEvents('reward-model', {
-      iteration: 0,
-      version: 0,
-      parentVersion: null,
-      checkpoint: await adoptFolder(start.folder, log.run, 'reward-model', 0),
-      trainedOn: [],
-      samples: 0,
+    return firstVersion('reward-model', log.run, start.folder, async () => ({
       metrics: { loss: start.loss },
-      stopped: null,
       timing: { fromCache: start.cached ? 1 : 0, durationMs: Math.round(performance.now() - startedMs) },
-    })
+    }))
   }
 
   async function train(job: Train): Promise<NewEvent[]> {
     const startedMs = performance.now()
-    const { iteration, version, parentVersion, groups } = job
-    const events = await readIteration(log, iteration, [
-      'TrajectoryCompleted',
-      'StepScored',
-      'UnitTestWritten',
-    ])
-    const { bySlot, health } = testAdvantages(
-      groups,
-      events.flatMap((event) => (event.type === 'TrajectoryCompleted' ? [event.data] : [])),
-      events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : [])),
-      config,
+    const { iteration, parentVersion, groups } = job
+    const types = ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'] as const
+    const judged = await readIteration(log, iteration, types)
+    const { TrajectoryCompleted: trajectories, StepScored: scored, UnitTestWritten: all } = judged
+    const { bySlot, health } = testAdvantages(groups, trajectories, scored, config)
+    const written = all.filter((test) => test.iteration === iteration)
+    const samples = await samplesOf(written, bySlot, parentVersion)
+    return updateModel(
+      job,
+      { samples, trainedOn: samples.map(({ id }) => id), health },
+      {
+        ...{ role: 'reward-model', log, resident, backend: config.backend },
+        ...{ training: rewardModel.training, none: 'no unit test has an advantage' },
+      },
+      startedMs,
     )
-    const written = events.flatMap((event) =>
-      event.type === 'UnitTestWritten' && event.data.iteration === iteration ? [event.data] : [],
-    )
-    const own = await samplesOf(written, bySlot, parentVersion)
-    const data: EventData<'RewardModelUpdated'> = {
-      ...{ iteration, version, parentVersion, checkpoint: null },
-      trainedOn: own.map(({ id }) => id),
-      samples: own.length,
-      metrics: { ...health },
-      stopped: 'no unit test has an advantage',
-    }
-    if (own.length === 0) return updatedEvents('reward-model', data)
-    const { klReference } = rewardModel.training
-    const samples = await withReference(own, klReference, {
-      log,
-      role: 'reward-model',
-      backend: config.backend,
-    })
-    const { figures, checkpoint } = await resident.change(parentVersion, version, async ({ model }) => ({
-      figures: updateFigures(await model.update(samples, updateOptions(rewardModel.training, job.seed))),
-      checkpoint: await saveCheckpoint(model, log.run, 'reward-model', version),
-    }))
-    return updatedEvents('reward-model', {
-      ...data,
-      checkpoint,
-      metrics: { ...data.metrics, ...figures.metrics },
-      stopped: figures.stopped,
-      timing: { durationMs: Math.round(performance.now() - startedMs) },
-    })
   }
 
   /** The tests with an advantage, in order of their slots and places. */

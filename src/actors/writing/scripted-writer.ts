@@ -37,7 +37,7 @@ export function openScriptedPolicy(
       async perform({ kind, input }) {
         const unchanged =
           kind === 'cold-start'
-            ? { ...unchangedVersion(0, ''), stopped: null }
+            ? unchangedVersion(0, null)
             : unchangedVersion((input as Train).version, 'a script does not learn')
         return updatedEvents('policy', { ...unchanged, metrics: { simulated: 1 } })
       },
@@ -75,7 +75,7 @@ export function openScriptedTestWriter(config: Config, opened: OpenSetting, log:
       async perform({ kind, input }, { signal }) {
         if (kind === 'judge') return judge(input as Judge, signal)
         if (kind === 'train') return train(input as Train)
-        return updatedEvents('reward-model', { ...unchangedVersion(0, ''), stopped: null })
+        return updatedEvents('reward-model', unchangedVersion(0, null))
       },
     },
   }

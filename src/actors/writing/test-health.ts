@@ -10,12 +10,8 @@ export async function readTestHealth(
   { groups, iteration }: Train,
   config: Config,
 ): Promise<Record<string, number>> {
-  const events = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
-  const { health } = testAdvantages(
-    groups,
-    events.flatMap((event) => (event.type === 'TrajectoryCompleted' ? [event.data] : [])),
-    events.flatMap((event) => (event.type === 'StepScored' ? [event.data] : [])),
-    config,
-  )
+  const judged = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
+  const { TrajectoryCompleted: trajectories, StepScored: scored } = judged
+  const { health } = testAdvantages(groups, trajectories, scored, config)
   return { ...health }
 }

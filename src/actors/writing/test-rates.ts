@@ -3,14 +3,14 @@ import type { Evidence } from '../../environments/setting.ts'
 import type { EventData } from '../../events/catalogue.ts'
 
 export type TestEvents = {
-  readonly tested: readonly EventData<'ProgramTested'>[]
-  readonly written: readonly EventData<'UnitTestWritten'>[]
-  readonly scored: readonly EventData<'StepScored'>[]
+  readonly ProgramTested: readonly EventData<'ProgramTested'>[]
+  readonly UnitTestWritten: readonly EventData<'UnitTestWritten'>[]
+  readonly StepScored: readonly EventData<'StepScored'>[]
 }
 
 /** Of the group of a slot in an iteration; undefined where no program was tested. */
 export function testRates(
-  { tested, written, scored }: TestEvents,
+  { ProgramTested: tested, UnitTestWritten: written, StepScored: scored }: TestEvents,
   { iteration, slot }: { readonly iteration: number; readonly slot: string },
 ): Evidence['tested'] {
   const ofGroup = (event: { readonly iteration: number; readonly slot: string }) =>

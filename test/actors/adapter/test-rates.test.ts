@@ -27,13 +27,13 @@ const votes = (rollout: string, scores: readonly (-1 | 0 | 1)[]) => ({
 })
 
 const events: TestEvents = {
-  tested: [program(0, [1, 0, 1]), program(1, [1, 0, 0]), program(0, [0, 0, 0], 'train-2')],
-  written: [
+  ProgramTested: [program(0, [1, 0, 1]), program(1, [1, 0, 0]), program(0, [0, 0, 0], 'train-2')],
+  UnitTestWritten: [
     unitTest(2, { input: '3', output: '4' }),
     unitTest(0, { input: '1', output: '2' }),
     unitTest(1, null),
   ],
-  scored: [
+  StepScored: [
     votes('2/train-1/0', [1, 0, -1]),
     votes('2/train-1/1', [1, 0, 1]),
     votes('2/train-2/0', [-1, 0, -1]),

@@ -1,0 +1,86 @@
+/** Versions of a local model: the first, from a folder that a cold start made, and the next, by one update. */
+import type { Config } from '../../config.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import type { TrainableModel, TrainingSample } from '../../models/port.ts'
+import { unchangedVersion } from '../decider/fold.ts'
+import type { Train } from '../decider/jobs.ts'
+import { adoptFolder, type ModelRole, saveCheckpoint, updatedEvents, updateFigures } from './checkpoints.ts'
+import { fittingSamples } from './fitting-samples.ts'
+import { withReference } from './kl-reference.ts'
+import type { ResidentModel } from './resident-model.ts'
+import { updateOptions } from './update-options.ts'
+
+/**
+ * Version 0, from a folder. What depends on whether the model was in the cache goes into `timing`: equal runs have equal events.
+ * @param figures asked for when the folder is in its place
+ */
+export async function firstVersion(
+  role: ModelRole,
+  run: string,
+  folder: string,
+  figures: () => Promise<Pick<EventData<'PolicyUpdated'>, 'metrics' | 'timing'>>,
+): Promise<NewEvent[]> {
+  const checkpoint = await adoptFolder(folder, run, role, 0)
+  return updatedEvents(role, { ...unchangedVersion(0, null), checkpoint, ...(await figures()) })
+}
+
+export type Batch = {
+  readonly samples: readonly TrainingSample[]
+  /** Rollouts, or tests. */
+  readonly trainedOn: readonly string[]
+  /** What stands in the event's metrics beside those of the optimiser. */
+  readonly health: Readonly<Record<string, number>>
+}
+
+export type UpdateResources = {
+  readonly role: ModelRole
+  readonly log: LogClient
+  readonly resident: ResidentModel<{ readonly model: TrainableModel }>
+  readonly training: Config['policy']['training'] | Config['rewardModel']['training']
+  readonly backend: Config['backend']
+  /** Why nothing is learned where there is no sample. */
+  readonly none: string
+  /** Samples that are longer than this many tokens are left out and counted. */
+  readonly longest?: (model: TrainableModel) => number
+}
+
+/** Learns from a batch and keeps the new version. `startedMs`: when the batch began to be made. */
+export async function updateModel(
+  { iteration, version, parentVersion, seed }: Train,
+  { samples: own, trainedOn, health }: Batch,
+  { role, log, resident, training, backend, none, longest }: UpdateResources,
+  startedMs: number,
+): Promise<NewEvent[]> {
+  const data: EventData<'PolicyUpdated'> = {
+    ...{ iteration, version, parentVersion, checkpoint: null, trainedOn: [...trainedOn] },
+    ...{ samples: own.length, metrics: { ...health }, stopped: none },
+  }
+  if (own.length === 0) return updatedEvents(role, data)
+  const samples = await withReference(own, training.klReference, { log, role, backend })
+  const preparedMs = performance.now()
+  const { told, counted, checkpoint, updatedMs } = await resident.change(
+    parentVersion,
+    version,
+    async ({ model }) => {
+      const fitting = longest ? fittingSamples(samples, longest(model)) : { samples, counted: {} }
+      const told = await model.update(fitting.samples, updateOptions(training, seed))
+      const updatedMs = performance.now()
+      const checkpoint = await saveCheckpoint(model, log.run, role, version)
+      return { told, counted: fitting.counted, checkpoint, updatedMs }
+    },
+  )
+  const { metrics, stopped } = updateFigures(told)
+  return updatedEvents(role, {
+    ...data,
+    checkpoint,
+    metrics: { ...health, ...metrics, ...counted },
+    stopped,
+    timing: {
+      prepareMs: Math.round(preparedMs - startedMs),
+      updateMs: Math.round(updatedMs - preparedMs),
+      saveMs: Math.round(performance.now() - updatedMs),
+      durationMs: Math.round(performance.now() - startedMs),
+    },
+  })
+}
