@@ -118,7 +118,7 @@ function measuredByTrajectories(log: LogReader): Pick<Row, 'rollouts' | 'judge'>
     if (type === 'TrajectoryCompleted') {
       if (data.purpose !== 'evaluation') rollouts++
       else if (data.outcome.kind === 'scored') outcomes.set(data.rollout, data.outcome.success ? 1 : -1)
-    } else if (type === 'StepScored') enter(data)
+    } else enter(data)
   }
 
   function enter({ rollout, iteration, judgements, progress }: EventData<'StepScored'>): void {

@@ -8,7 +8,7 @@ export async function openRun(run: string): Promise<LogReader> {
   const log = openLogReader(runFolder(run).log)
   try {
     for (const { data } of log.events({ types: ['RunStarted'] }))
-      if ('config' in data) await loadUserParts(loggedConfig(data.config))
+      await loadUserParts(loggedConfig(data.config))
     return log
   } catch (error) {
     log.close()

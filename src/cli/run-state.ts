@@ -59,8 +59,7 @@ function stateOf(turn: LoggedEvent | null): RunState['state'] {
 
 function notesOf(log: LogReader): Record<string, string> {
   const notes: Record<string, string> = {}
-  for (const event of log.events({ types: ['ActorStarted'] }))
-    if (event.type === 'ActorStarted') notes[event.data.worker] = event.data.note
+  for (const { data } of log.events({ types: ['ActorStarted'] })) notes[data.worker] = data.note
   return notes
 }
 

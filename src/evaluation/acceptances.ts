@@ -192,8 +192,8 @@ function requestFor(
 /** The folder with the weights of a policy version: its own, or where weights did not change that of an earlier one. */
 export function policyFolder(log: LogReader, version: number | 'last'): string {
   let found: { readonly run: string; readonly path: string } | null = null
-  for (const { type, run, data } of log.events({ types: ['PolicyUpdated'] }))
-    if (type === 'PolicyUpdated' && data.checkpoint && (version === 'last' || data.version <= version))
+  for (const { run, data } of log.events({ types: ['PolicyUpdated'] }))
+    if (data.checkpoint && (version === 'last' || data.version <= version))
       found = { run, path: data.checkpoint.path }
   if (found === null)
     throw new RlError(`run '${log.run}' has no checkpoint of policy version ${version}`, {

@@ -33,13 +33,13 @@ export type LogRow = {
 /** The last position (0 where the log is empty) and the chain hash there (hex). */
 export type LogHead = { readonly position: number; readonly hash: string }
 
-export type ReadOptions = {
+export type ReadOptions<T extends EventType = EventType> = {
   /** First position wanted; 1 is the beginning. */
   readonly from?: number
   /** Last position wanted. */
   readonly until?: number
   /** Only these types. */
-  readonly types?: readonly EventType[]
+  readonly types?: readonly T[]
 }
 
 /** An encoded event with its position. */
@@ -69,7 +69,9 @@ export type LogReader = {
   /** At most `limit` encoded events, and fewer where they would be more than `maxBytes` (but never none for that). */
   readonly page: (options: ReadOptions & { limit?: number; maxBytes?: number }) => RawPage
   /** All events asked for, in order, read page by page: events appended meanwhile are included. */
-  readonly events: (options?: ReadOptions) => IterableIterator<LoggedEvent>
+  readonly events: <T extends EventType = EventType>(
+    options?: ReadOptions<T>,
+  ) => IterableIterator<LoggedEvent<T>>
   readonly row: (position: number) => LogRow | null
   /** The chain's hash at a position (hex); '' where there is none. */
   readonly hashAt: (position: number) => string
@@ -233,10 +235,14 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     return decodeLogged(body, position, blobs.get)
   }
 
-  function* events({ from = 1, until = Infinity, types }: ReadOptions = {}): IterableIterator<LoggedEvent> {
+  function* events<T extends EventType = EventType>({
+    from = 1,
+    until = Infinity,
+    types,
+  }: ReadOptions<T> = {}): IterableIterator<LoggedEvent<T>> {
     for (let next = from; ; ) {
       const found = page({ from: next, until, types })
-      for (const raw of found.events) yield decode(raw)
+      for (const raw of found.events) yield decode(raw) as LoggedEvent<T>
       if (found.next === next || found.next > until) return
       next = found.next
     }

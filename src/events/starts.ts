@@ -10,7 +10,7 @@ export type Starts = {
 
 /** Where the log of a run begins, and where its latest fork does. Errors: `run.not-started`. */
 export function startsOf(log: Pick<LogReader, 'events' | 'run' | 'path'>): Starts {
-  const starts = [...log.events({ types: ['RunStarted'] })] as LoggedEvent<'RunStarted'>[]
+  const starts = [...log.events({ types: ['RunStarted'] })]
   const last = starts.at(-1)
   if (!last)
     throw new RlError(`the log of run '${log.run}' does not begin with RunStarted`, {

@@ -1,11 +1,10 @@
 import { type Config, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
-import type { LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 
 /** The config that decides whatever follows from the event at a position: that of the last RunStarted. */
 export function configAt(log: LogReader, position: number): Config {
-  const starts = [...log.events({ types: ['RunStarted'], until: position })] as LoggedEvent<'RunStarted'>[]
+  const starts = [...log.events({ types: ['RunStarted'], until: position })]
   const last = starts.at(-1)
   if (!last)
     throw new RlError(`run '${log.run}' had not started at position ${position}`, {

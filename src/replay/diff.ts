@@ -140,8 +140,8 @@ function pairedFigures(a: LogReader, b: LogReader, shared: number): PairedFigure
 
 function* outcomes(log: LogReader, after: number): Generator<[group: string, rollout: string, Played]> {
   for (const event of log.events({ from: after + 1, types: ['TrajectoryCompleted'] })) {
-    if (event.type !== 'TrajectoryCompleted' || event.data.outcome.kind !== 'scored') continue
     const { purpose, split, iteration, rollout, task, seed, steps, outcome } = event.data
+    if (outcome.kind !== 'scored') continue
     const group = purpose === 'evaluation' ? `evaluation ${split} ${iteration}` : `${purpose} ${iteration}`
     yield [group, rollout, { task, seed: seed.join('/'), success: outcome.success ? 1 : 0, steps }]
   }

@@ -58,7 +58,7 @@ const READ = [
 export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
   let config = loggedConfig(startsOf(log).first.data.config)
   const open = new Map<number, Open>()
-  for (const event of log.events({ types: [...READ] })) {
+  for (const event of log.events({ types: READ })) {
     const iteration = 'iteration' in event.data ? open.get(event.data.iteration ?? -1) : undefined
     if (event.type === 'RunStarted') config = loggedConfig(event.data.config)
     else if (event.type === 'IterationPlanned')
@@ -146,7 +146,7 @@ const MEASURED = ['IterationCompleted', 'EvaluationCompleted', 'PolicyUpdated', 
 
 /** In order of the log: `train/accuracy`, `evaluation/<split>/accuracy`, `policy/<figure>`, `reward-model/<figure>`. */
 export function* metricRows(log: LogReader): Generator<MetricRow> {
-  for (const event of log.events({ types: [...MEASURED] })) {
+  for (const event of log.events({ types: MEASURED })) {
     const { time } = event
     if (event.type === 'IterationCompleted') {
       const { iteration, accuracy, metrics } = event.data
@@ -156,7 +156,7 @@ export function* metricRows(log: LogReader): Generator<MetricRow> {
       const { iteration, split, rollouts, meanSteps } = event.data
       const figures = { ...share(rollouts), meanSteps }
       yield { step: iteration, time, metrics: named(`evaluation/${split}`, figures) }
-    } else if (event.type === 'PolicyUpdated' || event.type === 'RewardModelUpdated') {
+    } else {
       const role = event.type === 'PolicyUpdated' ? 'policy' : 'reward-model'
       yield { step: event.data.iteration, time, metrics: named(role, event.data.metrics) }
     }

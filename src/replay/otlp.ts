@@ -42,7 +42,7 @@ const CLOSING = [
 export function* spansOf(log: LogReader): IterableIterator<Span> {
   const { last } = startsOf(log)
   const { policy } = loggedConfig(last.data.config)
-  for (const event of log.events({ types: [...CLOSING] })) {
+  for (const event of log.events({ types: CLOSING })) {
     if (!('iteration' in event.data) || event.data.iteration === undefined) continue
     const { iteration } = event.data
     const cause = causeOf(log, event)

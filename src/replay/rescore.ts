@@ -135,7 +135,7 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
     }
   }
 
-  for (const event of log.events({ types: [...READ] })) {
+  for (const event of log.events({ types: READ })) {
     if (event.type === 'RunStarted') rules = bothRules(event, set)
     else if (event.type === 'IterationPlanned')
       iterations.set(event.data.iteration, openIteration(event.data))

@@ -160,8 +160,8 @@ function voteOn(log: LogReader, rollout: string, step: number, { rewardModel }: 
 /** `count` of the steps that were judged, each as likely as any other, in order of the log. */
 export function drawSteps(log: LogReader, count: number, seed: number): StepName[] {
   const steps: StepName[] = []
-  for (const event of log.events({ types: ['StepScored'] }))
-    if (event.type === 'StepScored') steps.push({ rollout: event.data.rollout, step: event.data.step })
+  for (const { data } of log.events({ types: ['StepScored'] }))
+    steps.push({ rollout: data.rollout, step: data.step })
   const drawn = rng(seedOf(seed, 'what-if'))
     .shuffle(steps.map((_, index) => index))
     .slice(0, count)

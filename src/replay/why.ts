@@ -170,7 +170,7 @@ function evaluationsOf(log: LogReader, version: number): Node[] {
 
 /** Events of a type, through the index of types. */
 export function ofType<T extends EventType>(log: LogReader, type: T): LoggedEvent<T>[] {
-  return [...log.events({ types: [type] })] as LoggedEvent<T>[]
+  return [...log.events({ types: [type] })]
 }
 
 export function trajectoryOf(log: LogReader, rollout: string): LoggedEvent<'TrajectoryCompleted'> | null {

@@ -6,6 +6,7 @@ import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { EventData, EventType, LoggedEvent } from '../../src/events/catalogue.ts'
+import type { LogReader } from '../../src/events/log-reader.ts'
 import { PROJECTIONS } from '../../src/projections/all.ts'
 import {
   catchUp,
@@ -89,7 +90,7 @@ test('two processes on one file: whoever comes late goes on where the other stan
     const until = Math.min(end, log.length)
     catchUp(both[turn], {
       head: () => ({ position: until, hash: '' }),
-      events: ({ from = 1 } = {}) => log.slice(from - 1, until).values(),
+      events: (({ from = 1 } = {}) => log.slice(from - 1, until).values()) as LogReader['events'],
     })
   }
   assert.equal(openProjections(new Database(file), PROJECTIONS).digests(), expected)

@@ -2,7 +2,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
 import { CATALOGUE } from '../../src/events/catalogue.ts'
-import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
+import { type LogReader, openLogReader, type ReadOptions } from '../../src/events/log-reader.ts'
 import { unpack } from '../../src/events/msgpack.ts'
 import { verifyLog } from '../../src/events/verify.ts'
 import { expectationOf, readExpectation, surprise } from '../../src/replay/expectation.ts'
@@ -61,17 +61,15 @@ test('a log of an older schema replays: what it holds is brought to the newest a
 test('another constant of the reward is found at the update that it changes', () => {
   const log = openLogReader(unpackFixture(temporaryFolder()).log)
   const update = log.byKey('PolicyUpdated/1')
-  const changed: LogReader = {
-    ...log,
-    *events(options) {
-      for (const event of log.events(options))
-        if (event.type !== 'RunStarted') yield event
-        else {
-          const learning = { ...(event.data.config.learning as object), lambda: 0.5 }
-          yield { ...event, data: { ...event.data, config: { ...event.data.config, learning } } }
-        }
-    },
+  function* events(options?: ReadOptions) {
+    for (const event of log.events(options))
+      if (event.type !== 'RunStarted') yield event
+      else {
+        const learning = { ...(event.data.config.learning as object), lambda: 0.5 }
+        yield { ...event, data: { ...event.data, config: { ...event.data.config, learning } } }
+      }
   }
+  const changed: LogReader = { ...log, events: events as LogReader['events'] }
   const { difference } = replay(changed)
   assert.is(difference?.kind, 'contradiction')
   assert.ok(['PolicyUpdated/1', 'RewardModelUpdated/1'].includes(difference?.key ?? ''))

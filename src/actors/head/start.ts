@@ -188,7 +188,7 @@ type MadeBy = Pick<EventData<'RunStarted'>, 'codeVersion' | 'rules'>
 /** Told where a run goes on under other code or rules than those that it was last decided by. */
 function changeLines(log: LogReader, now: MadeBy): string[] {
   const before = [...log.events({ types: ['RunStarted', 'RunResumed'] })]
-    .flatMap(({ type, data }) => (type === 'RunStarted' || type === 'RunResumed' ? [data] : []))
+    .map(({ data }) => data)
     .findLast(({ codeVersion }) => codeVersion !== undefined)
   if (before === undefined) return []
   const check = `npm run -s rl -- replay ${log.run} tells whether its decisions are the same`

@@ -94,8 +94,7 @@ export function watchActors(log: LogReader, { heartbeatMs, clock = systemClock }
   const held = new Map<string, { at: number; missed: boolean }>()
   let leave: (() => void)[] = []
 
-  for (const event of log.events({ types: ['ActorStarted'] }))
-    if (event.type === 'ActorStarted') take(event.data)
+  for (const { data } of log.events({ types: ['ActorStarted'] })) take(data)
 
   function take(data: EventData<'ActorStarted'>): void {
     if (!data.decider) return
