@@ -4,6 +4,7 @@
  * nothing native is loaded before it.
  */
 import { spawn } from 'node:child_process'
+import module from 'node:module'
 import { constants } from 'node:os'
 import { delimiter, dirname, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -40,6 +41,8 @@ export async function launch(entry, args) {
   if (isRecent(process.versions.node)) {
     const script = resolve(ROOT, entry)
     process.argv.splice(1, process.argv.length, script, ...args)
+    // Absent before Node 22.8. A process that is started again has a third less to do.
+    module.enableCompileCache?.(resolve(ROOT, '.cache/compiled'))
     if (script.endsWith('.ts')) (await import('tsx/esm/api')).register()
     await import(pathToFileURL(script).href)
     return

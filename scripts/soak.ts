@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runFolder } from '../src/broker/connection.ts'
 import { pause } from '../src/clock.ts'
+import { build } from './build.ts'
 import { type JoinedBroker, startJoinedBroker } from './soak/broker.ts'
 import { type Blow, blowOf, FAULT_KINDS, type FaultKind, textOf } from './soak/plan.ts'
 import { openSmallDisk } from './soak/small-disk.ts'
@@ -21,6 +22,7 @@ blows were struck or the time is over. Each run must end with the facts of an un
   --minutes M      ends earlier, after the run that is under way                  (60)
   --iterations N   of each run                                                    (60)
   --seed N         of the blows: the same seed strikes in the same way            (1)
+  --sources        strikes the sources as tsx runs them, in place of what is compiled (and installed)
   --faults A,B     only these: ${FAULT_KINDS.join(', ')}
   --log FILE       one JSON object a blow
   --json           the same on standard output
@@ -43,6 +45,7 @@ const { values: flags } = parseArgs({
     seed: { type: 'string', default: '1' },
     faults: { type: 'string', default: FAULT_KINDS.join(',') },
     log: { type: 'string' },
+    sources: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -51,6 +54,9 @@ if (flags.help) {
   process.stdout.write(`${HELP}\n`)
   process.exit(0)
 }
+
+if (!flags.sources) build()
+const MAIN = flags.sources ? 'src/main.ts' : 'dist/main.js'
 
 const STUCK_MS = 60_000
 /** Without a blow a run is over long before. */
@@ -130,6 +136,7 @@ async function playUndisturbed(runSeed: number): Promise<Facts> {
     run: `whole-${runSeed}`,
     root: disk.folder,
     settings: settingsOf(runSeed),
+    main: MAIN,
     nats: null,
   })
   try {
@@ -145,7 +152,7 @@ async function playDisturbed(count: number, runSeed: number): Promise<void> {
   const joined =
     count % JOINS_EACH === 0 ? await startJoinedBroker(join(disk.folder, `broker-${count}`)) : null
   const settings = settingsOf(runSeed)
-  const run = startSoakedRun({ run: name, root: disk.folder, settings, nats: joined })
+  const run = startSoakedRun({ run: name, root: disk.folder, settings, main: MAIN, nats: joined })
   const before = { lost: lost.length, twice: twice.length, stuck }
   try {
     await strikeAllAlong(run, joined)

@@ -10,7 +10,16 @@ test('real runs lose nothing, do nothing twice and go on after each of forty blo
     return
   }
   // A busy machine strikes fewer in its time.
-  const soak = startProcess(['scripts/soak.ts', '--kills', '40', '--minutes', '4', '--iterations', '20'])
+  const soak = startProcess([
+    'scripts/soak.ts',
+    '--sources',
+    '--kills',
+    '40',
+    '--minutes',
+    '4',
+    '--iterations',
+    '20',
+  ])
   await soak.status
   const last = soak.output().trim().split('\n').at(-1) ?? ''
   assert.match(last, /^kills=[1-9]\d* lost=0 twice=0 stuck=0 recover_p95_s=[\d.]+$/, soak.output())

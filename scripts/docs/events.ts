@@ -120,8 +120,10 @@ argument, output or log.
 | \`tool\` | everybody who looks on | subscribe to \`evt.*\` and \`tap.>\`; ask \`log.read\`, \`log.has\`, \`log.head\`, \`blob.get\`, \`call.actors\`, \`call.status.*\` |
 
 What a message says of its sender is not believed: the head knows the user by the subject \`log.append.<user>\`, on which the broker lets only that user
-publish. The \`actor\` of an event is the user's role, or begins with it and a slash. A user's answers come to \`_INBOX_<user>.>\`, a tool's to \`_INBOX.>\`; the head
-answers to nothing else, so nobody can make it speak on another subject.
+publish. The \`actor\` of an event is the user's role, or begins with it and a slash. The head's answers come to a user's \`_INBOX_<user>.>\`, a tool's \`_INBOX.>\`,
+where no role may publish; those of roles (\`call.<role>.*\`, \`call.status.*\`) to \`_CALL.<user>.<random>\`: give such a subject as the reply of a call, 128 random bits for each.
+Nobody answers to anything else, so nobody can be made to speak on another subject. JetStream delivers a role's own queue to any subject that the role names: drop a message
+whose subject your subscription does not cover.
 
 **A broker of your own** (\`--nats URL\`, credentials in \`NATS_TOKEN\`, or \`NATS_USER\` and \`NATS_PASSWORD\`; the authority's certificate in \`NATS_CA\`). With
 one token for all everything works and nothing above is protected: whoever has the token can publish facts, append as any user, answer in the head's place and
@@ -129,8 +131,7 @@ delete queues. The head still checks types by subject, which catches mistakes an
 with the permissions of \`src/broker/permissions.ts\` (a head's own \`runs/<run>/broker/nats.conf\` shows them as nats-server reads them), start each process with its own
 user, and speak \`tls://\`: the certificate is verified, and a server without TLS is refused before anything is sent to it. With \`nats://\` credentials cross the network
 in the clear. Not protected in either case: a user's role from processes that have its password, and what a role says of its own work (a worker can report
-outcomes that it did not see). A role's process can also have its own job queue's messages delivered to any subject by JetStream itself; such a message holds a
-job and no event.
+outcomes that it did not see).
 
 ## Envelope
 

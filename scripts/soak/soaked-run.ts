@@ -5,7 +5,6 @@ import { RlError } from '../../src/errors.ts'
 import type { EventType } from '../../src/events/catalogue.ts'
 import { CATALOGUE } from '../../src/events/catalogue.ts'
 import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
-import { nodeWords } from '../../src/package.ts'
 import type { Victim } from './plan.ts'
 import { processesBelow } from './processes.ts'
 
@@ -32,14 +31,15 @@ export type SoakedRunOptions = {
   readonly run: string
   readonly root: string
   readonly settings: readonly string[]
+  /** `dist/main.js`, or `src/main.ts`. */
+  readonly main: string
   /** Of a broker to join, with its token; the head starts its own without. */
   readonly nats: { readonly url: string; readonly token: string } | null
 }
 
-const MAIN = nodeWords(new URL('../../src/main.ts', import.meta.url))
 const OUTPUT_KEPT = 2_000
 
-export function startSoakedRun({ run, root, settings, nats }: SoakedRunOptions): SoakedRun {
+export function startSoakedRun({ run, root, settings, main, nats }: SoakedRunOptions): SoakedRun {
   const folder = runFolder(run, root)
   const ends: string[] = []
   let head: ChildProcess | null = null
@@ -51,12 +51,16 @@ export function startSoakedRun({ run, root, settings, nats }: SoakedRunOptions):
   function start(first: boolean): void {
     const set = first ? settings.flatMap((setting) => ['--set', setting]) : []
     const join = nats ? ['--nats', nats.url] : []
-    const child = spawn(process.execPath, [...MAIN, '--role', 'head', '--run', run, ...join, ...set], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      // A process group of its own: a Ctrl-C at the terminal is for the soak, which then ends the head itself.
-      detached: true,
-      env: { ...process.env, RL_RUNS: root, FORCE_COLOR: '0', ...(nats ? { NATS_TOKEN: nats.token } : {}) },
-    })
+    const child = spawn(
+      process.execPath,
+      ['bin/launch.mjs', main, '--role', 'head', '--run', run, ...join, ...set],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        // A process group of its own: a Ctrl-C at the terminal is for the soak, which then ends the head itself.
+        detached: true,
+        env: { ...process.env, RL_RUNS: root, FORCE_COLOR: '0', ...(nats ? { NATS_TOKEN: nats.token } : {}) },
+      },
+    )
     head = child
     let output = ''
     for (const stream of [child.stdout, child.stderr])

@@ -41,8 +41,6 @@ export type BrokerOptions = {
 
 /** The server may be silent for so long while it starts: it writes a line for each stream that it restores. */
 const READY_MS = 10_000
-/** After so long nobody waits for an answer any more. */
-const ANSWER_TIME = '1h'
 
 export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerOptions): Promise<Broker> {
   const { path: program } = await findNatsServer()
@@ -174,10 +172,9 @@ function userLine(run: string, user: User, password: string): string {
   const named = `user: ${quoted(user)}, password: ${quoted(password)}`
   const permissions = permissionsOf(run, user)
   if (permissions === null) return `{ ${named} }`
-  const { publish, subscribe, answers } = permissions
+  const { publish, subscribe } = permissions
   const list = (subjects: readonly string[]) => `[${subjects.map(quoted).join(', ')}]`
-  const responses = answers ? `, allow_responses: { max: 1, expires: ${quoted(ANSWER_TIME)} }` : ''
-  return `{ ${named}, permissions: { publish: ${list(publish)}, subscribe: ${list(subscribe)}${responses} } }`
+  return `{ ${named}, permissions: { publish: ${list(publish)}, subscribe: ${list(subscribe)} } }`
 }
 
 function quoted(text: string): string {

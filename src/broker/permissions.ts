@@ -1,21 +1,22 @@
 /** What each user of a run's broker may publish and hear: see docs/events.md. Only the head publishes facts and answers for the log. */
 import { ROLES, type Role } from '../events/envelope.ts'
 import { subjectsOf } from '../events/subjects.ts'
-import { inboxPrefixOf, roleOf, type User } from '../events/users.ts'
+import { callInboxOf, inboxPrefixOf, roleOf, type User } from '../events/users.ts'
 
-/** A role answers the calls that begin with its name, and `call.status.<role>`. */
+/**
+ * A role answers the calls that begin with its name, and `call.status.<role>`. It is given the subjects of answers by name: leave to
+ * answer whatever reply subject a message names (`allow_responses`) is leave to publish anywhere, since everybody can call himself.
+ */
 export type Permissions = {
   readonly publish: readonly string[]
   readonly subscribe: readonly string[]
-  /** Whether it answers calls: then it may publish to the inbox of who asked. */
-  readonly answers: boolean
 }
 
 /** Null for the head, which may all. */
 export function permissionsOf(run: string, user: User): Permissions | null {
   if (user === 'head') return null
   const subjects = subjectsOf(run)
-  const facts = [subjects.evt('>'), subjects.tap('>'), `${inboxPrefixOf(user)}.>`]
+  const facts = [subjects.evt('>'), subjects.tap('>'), `${inboxPrefixOf(user)}.>`, `${callInboxOf(user)}.>`]
   const readers = [
     subjects.log('read'),
     subjects.log('has'),
@@ -25,7 +26,7 @@ export function permissionsOf(run: string, user: User): Permissions | null {
     ...ROLES.map((role) => subjects.call(`status.${role}`)),
   ]
   const role = roleOf(user)
-  if (role === null || user === 'tool') return { publish: readers, subscribe: facts, answers: false }
+  if (role === null || user === 'tool') return { publish: readers, subscribe: facts }
   return {
     publish: [
       ...readers,
@@ -34,11 +35,12 @@ export function permissionsOf(run: string, user: User): Permissions | null {
       subjects.tapOf('heartbeat', user),
       subjects.tapOf('fault', user),
       subjects.call('>'),
+      '_CALL.>',
       ...(user === role ? [subjects.work(role)] : []),
       ...queuesOf(run, role).flatMap(takingFrom),
+      ...(user === role ? [`$JS.API.STREAM.MSG.GET.rl-${run}-work-${role}`] : []),
     ],
     subscribe: [...facts, subjects.call(`status.${role}`), subjects.call(`${role}.>`)],
-    answers: true,
   }
 }
 
@@ -48,5 +50,5 @@ function queuesOf(run: string, role: Role): readonly string[] {
 }
 
 function takingFrom(stream: string): readonly string[] {
-  return [`$JS.API.STREAM.MSG.GET.${stream}`, `$JS.API.CONSUMER.MSG.NEXT.${stream}.>`, `$JS.ACK.${stream}.>`]
+  return [`$JS.API.CONSUMER.MSG.NEXT.${stream}.>`, `$JS.ACK.${stream}.>`]
 }

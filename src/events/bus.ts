@@ -75,8 +75,6 @@ export type Bus = {
     body: Uint8Array,
     options: { timeoutMs: number; hear?: (header: BusMessage['header']) => void },
   ) => Promise<Uint8Array>
-  /** Asks everybody and returns the answers that came in time. */
-  readonly gather: (subject: string, body: Uint8Array, options: { waitMs: number }) => Promise<Uint8Array[]>
   /** Calls back for each message, in order; one that it throws at is a fault, and the next comes all the same. Returns the end of it. */
   readonly subscribe: (subject: string, handler: (message: BusMessage) => void) => () => void
   /** Answers requests; with a queue name each request goes to one of its members. An error becomes the answer. All answers bear the headers. */

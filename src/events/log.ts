@@ -39,6 +39,8 @@ export type NewDeadLetter = {
   readonly subject: string
   readonly code: string
   readonly reason: string
+  /** Of the message; `body` is its beginning. */
+  readonly bytes: number
   readonly body: Uint8Array
 }
 
@@ -55,7 +57,7 @@ export type LogOptions = {
 
 export const MIN_FREE_BYTES = 512 * 1024 * 1024
 /** Bodies of dead letters are cut off here, and only so many are kept: bad input must not fill the disk. */
-const DEAD_LETTER_BYTES = 64 * 1024
+export const DEAD_LETTER_BYTES = 64 * 1024
 const DEAD_LETTERS = 1000
 
 const SCHEMA = `
@@ -146,9 +148,9 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
 
   const addAllDead = db.transaction((letters: readonly NewDeadLetter[]) => {
     let last: number | bigint = 0
-    for (const { subject, code, reason, body } of letters) {
+    for (const { subject, code, reason, bytes, body } of letters) {
       const kept = body.subarray(0, DEAD_LETTER_BYTES)
-      last = insertDead.run(clock.now(), subject, code, reason, body.byteLength, kept).lastInsertRowid
+      last = insertDead.run(clock.now(), subject, code, reason, bytes, kept).lastInsertRowid
     }
     trimDead.run(Number(last) - DEAD_LETTERS)
     upsertMeta.run('dead_letters', String(last))

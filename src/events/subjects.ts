@@ -45,6 +45,22 @@ export function subjectsOf(run: string): Subjects {
   }
 }
 
+/** Whether requests on this subject are answered by roles, and not by the head. */
+export function isCall(subject: string): boolean {
+  return /^rl\.v1\.[a-z0-9-]+\.call\./.test(subject)
+}
+
+/** Whether a subscription on a pattern may get messages of a subject: JetStream delivers messages wherever who asks for them says. */
+export function covers(pattern: string, subject: string): boolean {
+  if (pattern === subject) return true
+  const wild = pattern.search(/[*>]/)
+  if (wild < 0 || !subject.startsWith(pattern.slice(0, wild))) return false
+  if (pattern[wild] === '>') return subject.length > wild
+  const end = subject.indexOf('.', wild)
+  if (end < 0) return wild === pattern.length - 1 && subject.length > wild
+  return end > wild && pattern[wild + 1] === '.' && covers(pattern.slice(wild + 2), subject.slice(end + 1))
+}
+
 /** Name of the header with the epoch of the head that speaks (decimal): on events and on answers of the log. */
 export const EPOCH_HEADER = 'Rl-Epoch'
 

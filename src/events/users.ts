@@ -44,7 +44,15 @@ export function inboxPrefixOf(user: User | null): string {
   return user === null || user === 'tool' ? '_INBOX' : `_INBOX_${user}`
 }
 
+/**
+ * What the answers of roles come to, each under a random name of its own: roles may publish to all of these, so nobody can guess where
+ * another's answer is awaited. The head's answers come to the inbox, where no role may publish.
+ */
+export function callInboxOf(user: User | null): string {
+  return `_CALL.${user ?? 'tool'}`
+}
+
 /** Whether answers may go to this subject: one that is no inbox would let a requester speak with the answerer's rights. */
 export function isInbox(subject: string): boolean {
-  return /^_INBOX(_[a-z-]+)?\.[^*>\s]+$/.test(subject)
+  return /^_(INBOX(_[a-z-]+)?|CALL\.[a-z-]+)\.[^*>\s]+$/.test(subject)
 }

@@ -65,7 +65,9 @@ test('three deciders and their workers go through a run', async () => {
   assert.is(counts.IterationCompleted, plan.iterations)
   const completed = head.log.byKey('IterationCompleted/1')
   assert.is(head.log.byId(String(completed?.cause))?.type, 'TrajectoryCompleted')
-  const [answer] = await head.bus.gather(subjectsOf('test').call('status.policy'), pack({}), { waitMs: 300 })
+  const answer = await head.bus.request(subjectsOf('test').call('status.policy'), pack({}), {
+    timeoutMs: 5_000,
+  })
   const status = unpack(answer) as ActorStatus
   assert.is(status.role, 'policy')
   assert.is(status.decider, true)

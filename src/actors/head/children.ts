@@ -6,7 +6,7 @@ import { environmentOf } from '../../broker/connection.ts'
 import { RlError } from '../../errors.ts'
 import type { BusAddress } from '../../events/bus.ts'
 import type { Role } from '../../events/envelope.ts'
-import { nodeWords } from '../../package.ts'
+import { CACHE, nodeWords } from '../../package.ts'
 import { askToEnd } from '../../platform/processes.ts'
 
 export type ChildSpec = { readonly role: Role; readonly worker: boolean }
@@ -34,6 +34,8 @@ const START_FAILURES = 4
 const RESTARTS_AN_HOUR = 20
 const HOUR_MS = 3_600_000
 const STOP_MS = 8_000
+/** Modules as V8 compiled them: a process that is started again has a third less to do. */
+const COMPILED = join(CACHE, 'compiled')
 const MAIN = nodeWords(new URL('../../main.ts', import.meta.url))
 
 /** Set for a process whose standard input is a pipe from the head: when that closes, the head is gone. */
@@ -59,7 +61,7 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
       [...MAIN, ...['--role', spec.role, '--run', run], ...(spec.worker ? ['--worker'] : [])],
       {
         stdio: ['pipe', 'pipe', 'pipe'],
-        env: { ...process.env, ...environmentOf(address), [PARENT_PIPE]: '1' },
+        env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, ...environmentOf(address), [PARENT_PIPE]: '1' },
       },
     )
     alive.add(child)

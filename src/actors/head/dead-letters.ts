@@ -1,23 +1,31 @@
 /** Messages that could not be taken: kept for people to look at, counted, and never in the way of good ones. */
 import type { Clock } from '../../clock.ts'
-import type { EventLog, NewDeadLetter } from '../../events/log.ts'
+import { DEAD_LETTER_BYTES, type EventLog, type NewDeadLetter } from '../../events/log.ts'
 import { toWireError } from '../../events/log-client.ts'
 
 export type DeadLetters = {
   readonly add: (subject: string, body: Uint8Array, error: unknown) => void
-  /** Writes what was added since the last turn of the event loop. */
+  /** Writes what was added. */
   readonly write: () => void
 }
 
-/** The letters of one turn share a transaction, up to so many: their bodies wait in memory. */
-const LETTERS_A_TURN = 256
+/** Letters share a transaction: each one takes the disk's time, and whoever floods the head may not take all of it. */
+const WRITE_MS = 250
+/** Beyond these in a transaction, letters are only counted. */
+const LETTERS_A_WRITE = 256
 
 export function openDeadLetters(log: EventLog, clock: Clock): DeadLetters {
   let letters: NewDeadLetter[] = []
+  let more = 0
+  let endTimer: (() => void) | null = null
 
   function write(): void {
+    endTimer?.()
+    endTimer = null
     const batch = letters
+    if (more > 0) batch.push(floodOf(more))
     letters = []
+    more = 0
     try {
       if (batch.length > 0) log.addDeadLetters(batch)
     } catch {
@@ -27,11 +35,20 @@ export function openDeadLetters(log: EventLog, clock: Clock): DeadLetters {
 
   return {
     add(subject, body, error) {
-      const { code, message } = toWireError(error)
-      if (letters.length === 0) clock.soon(write)
-      letters.push({ subject, code, reason: message, body })
-      if (letters.length === LETTERS_A_TURN) write()
+      endTimer ??= clock.after(WRITE_MS, write)
+      if (letters.length === LETTERS_A_WRITE) more++
+      else {
+        const { code, message } = toWireError(error)
+        // A copy: the whole message would wait in memory.
+        const kept = body.slice(0, DEAD_LETTER_BYTES)
+        letters.push({ subject, code, reason: message, bytes: body.byteLength, body: kept })
+      }
     },
     write,
   }
+}
+
+function floodOf(more: number): NewDeadLetter {
+  const reason = `${more} more messages within ${WRITE_MS} ms could not be taken and were not kept`
+  return { subject: '', code: 'dead-letters.flood', reason, bytes: 0, body: new Uint8Array(0) }
 }

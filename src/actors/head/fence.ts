@@ -42,7 +42,8 @@ const recordSchema = z.strictObject({
   released: z.boolean(),
 })
 type FenceRecord = z.infer<typeof recordSchema>
-type Entry = { readonly record: FenceRecord; readonly sequence: number }
+/** Null where what stands there is no record of a head: whoever holds the run writes over it. */
+type Entry = { readonly record: FenceRecord | null; readonly sequence: number }
 
 const LEASE_MS = 4_000
 const RENEW_MS = 1_000
@@ -71,25 +72,26 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     released,
   })
 
-  async function take(): Promise<Entry> {
+  async function take(): Promise<Entry & { readonly record: FenceRecord }> {
     for (let attempt = 0; attempt < TRIES; attempt++) {
       const before = await patiently(cell.read, clock)
-      if (before && !alone && !isOver(before.record, platform)) await outlive(before)
-      const epoch = Math.max(after, before?.record.epoch ?? 0) + 1
+      if (before?.record && !alone && !isOver(before.record, platform))
+        await outlive(before.record, before.sequence)
+      const epoch = Math.max(after, before?.record?.epoch ?? 0) + 1
       const taken = await patiently(() => cell.write(own(epoch), before?.sequence ?? 0), clock)
-      if (taken?.record.holder === holder) return taken
+      if (taken?.record?.holder === holder) return { record: taken.record, sequence: taken.sequence }
     }
     throw new RlError(`other heads take run '${run}' all the time`, { code: 'head.second' })
   }
 
   /** Waits until the holder has said nothing for a lease, by this host's own clock. */
-  async function outlive({ record, sequence }: Entry): Promise<void> {
+  async function outlive(record: FenceRecord, sequence: number): Promise<void> {
     const until = clock.monotonic() + leaseMs
     while (clock.monotonic() < until) {
       await pause(Math.min(250, leaseMs / 4), undefined, clock)
       const now = await cell.read()
-      if (now === null || now.record.released) return
-      if (now.sequence !== sequence)
+      if (now === null || now.record?.released) return
+      if (now.sequence !== sequence && now.record !== null)
         throw new RlError(
           `run '${run}' has a head: process ${now.record.pid} on ${now.record.host}, epoch ${record.epoch}`,
           { code: 'head.second', hint: 'end that one first, or choose another run id' },
@@ -109,10 +111,14 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     const askedAt = clock.monotonic()
     const entry = await cell.write(record, sequence).catch(() => undefined)
     if (entry === undefined) return // The broker is away: the lease ends by itself.
-    if (entry?.record.holder === holder) {
+    if (entry?.record?.holder === holder) {
       sequence = entry.sequence
       renewedAt = askedAt
       return
+    }
+    if (entry?.record === null) {
+      sequence = entry.sequence
+      return renew()
     }
     // A bucket that was wiped is made again; a record of somebody else is the end.
     if (entry === null) {
@@ -157,6 +163,14 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
   }
 }
 
+function recordOf(base64: string): FenceRecord | null {
+  try {
+    return recordSchema.parse(JSON.parse(Buffer.from(base64, 'base64').toString()))
+  } catch {
+    return null
+  }
+}
+
 /** Whether its holder gave it up, or is a process of this host that has ended. */
 function isOver({ released, host, pid }: FenceRecord, platform: Platform): boolean {
   return released || (host === platform.hostname && pid !== platform.pid && !platform.isAlive(pid))
@@ -179,11 +193,7 @@ function openCell(bus: Bus, run: string, { newId }: Platform) {
       message?: { seq: number; data: string }
       error?: { code: number; description: string }
     }
-    if (message)
-      return {
-        record: recordSchema.parse(JSON.parse(Buffer.from(message.data, 'base64').toString())),
-        sequence: message.seq,
-      }
+    if (message) return { record: recordOf(message.data), sequence: message.seq }
     if (error?.code === 404) return null
     throw new RlError(`${stream} cannot be read: ${error?.description}`, { code: 'bus.no-jetstream' })
   }

@@ -46,7 +46,7 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     const fence = await takeFence({ bus, run, after, alone, platform, ...fenceTimes })
     undo.push(fence.release)
     log.setMeta('epoch', String(fence.epoch))
-    const watch = watchActors(log, { heartbeatMs, clock: platform.clock })
+    const watch = watchActors(log, { heartbeatMs, platform })
     const service = await startLogService({
       log,
       bus,

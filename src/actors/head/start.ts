@@ -70,6 +70,17 @@ export async function startHead(options: StartOptions): Promise<number> {
     const shown = display.goOn(core.log)
     const [begun] = core.service.append([firstEvent(config, madeBy, resumed)])
     const over = runOver(begun.position)
+    // Before the head folds its own log: on a processor of their own they fold theirs meanwhile.
+    children = startChildren({
+      run,
+      folder: folder.folder,
+      address: core.broker ? { url: core.address.url } : core.address,
+      specs: childSpecs(config, options),
+      onExit({ spec, pid, reason }) {
+        display.say(`${spec.role} ${reason}; it is started again`)
+        core.watch.forget(pid, hostname())
+      },
+    })
     const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {
       display.see(event)
       over.see(event)
@@ -87,16 +98,6 @@ export async function startHead(options: StartOptions): Promise<number> {
       worker: { perform: async (job) => Promise.reject(new TypeError(`the head does no job '${job.kind}'`)) },
       heartbeatMs: config.run.heartbeatSeconds * 1000,
       waits: (context) => awaitedBy(context as HeadContext, config),
-    })
-    children = startChildren({
-      run,
-      folder: folder.folder,
-      address: core.broker ? { url: core.address.url } : core.address,
-      specs: childSpecs(config, options),
-      onExit({ spec, pid, reason }) {
-        display.say(`${spec.role} ${reason}; it is started again`)
-        core.watch.forget(pid, hostname())
-      },
     })
     const end = await Promise.race([
       over.end,

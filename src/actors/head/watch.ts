@@ -3,7 +3,6 @@
  * log holds who took the role (ActorStarted), and while that process is heard of nobody else gets it.
  */
 import { z } from 'zod'
-import { type Clock, systemClock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
 import { CATALOGUE, type EventData, type EventType, type NewEvent } from '../../events/catalogue.ts'
@@ -13,6 +12,7 @@ import type { LogReader } from '../../events/log-reader.ts'
 import { unpackUntrusted } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { isUser, roleOf } from '../../events/users.ts'
+import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import type { ActorStatus } from '../runtime/status.ts'
 import type { Admit } from './log-service.ts'
 
@@ -77,6 +77,11 @@ const HOLD_BEATS = 2
 /** A role that some process had and none has for so many heartbeats is missed. */
 const VACANT_BEATS = 30
 
+/** Whether it is known to have ended: only of a process of this host. Its number may be another's by now, and then its time has to pass. */
+function hasEnded({ pid, host }: Holder, { hostname, isAlive }: Platform): boolean {
+  return host === hostname && !isAlive(pid)
+}
+
 /** Whether only the role's decider makes such events. */
 function isDecision({ type, actor }: { readonly type: EventType; readonly actor: string }): boolean {
   const by: readonly string[] = CATALOGUE[type].by
@@ -84,9 +89,10 @@ function isDecision({ type, actor }: { readonly type: EventType; readonly actor:
   return by.includes(role) && !by.includes(`${role}-worker`)
 }
 
-export type WatchOptions = { readonly heartbeatMs: number; readonly clock?: Clock }
+export type WatchOptions = { readonly heartbeatMs: number; readonly platform?: Platform }
 
-export function watchActors(log: LogReader, { heartbeatMs, clock = systemClock }: WatchOptions): Watch {
+export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlatform }: WatchOptions): Watch {
+  const { clock } = platform
   const subjects = subjectsOf(log.run)
   const entries = new Map<string, Entry>()
   const holders = new Map<string, Holder>()
@@ -95,6 +101,7 @@ export function watchActors(log: LogReader, { heartbeatMs, clock = systemClock }
   let leave: (() => void)[] = []
 
   for (const { data } of log.events({ types: ['ActorStarted'] })) take(data)
+  for (const [role, holder] of holders) if (hasEnded(holder, platform)) holders.delete(role)
 
   function take(data: EventData<'ActorStarted'>): void {
     if (!data.decider) return
@@ -137,14 +144,15 @@ export function watchActors(log: LogReader, { heartbeatMs, clock = systemClock }
     })
   }
 
-  /** A user speaks for the processes of its own role, and a further worker not for the decider: see `permissionsOf`. */
+  /** A user speaks for the processes of its own role, and a further worker not for the decider; the head for all. */
   function hear(subject: string, body: Uint8Array): void {
     const { success, data: status } = HEARTBEAT.safeParse(unpackUntrusted(body))
     const user = subject.slice(subject.lastIndexOf('.') + 1)
-    if (!success || !isUser(user) || roleOf(user) !== status.role) return
+    if (!success || !isUser(user)) return
+    if (user !== 'head' && roleOf(user) !== status.role) return
     if (!status.worker.startsWith(`${status.role}/`)) return
     const isDecider = status.decider || holders.get(status.role)?.worker === status.worker
-    if (isDecider && user !== status.role) return
+    if (isDecider && user !== 'head' && user !== status.role) return
     if (status.leaving) {
       entries.delete(status.worker)
       release(status.worker)

@@ -1,8 +1,10 @@
 /** The bus over a connection of the NATS client. Only the files of this folder speak NATS. */
+import { randomBytes } from 'node:crypto'
 import { type Msg, type MsgHdrs, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
 import type { Bus, Fault, Headers } from '../bus.ts'
-import { inboxPrefixOf, isInbox, type User } from '../users.ts'
+import { covers, isCall } from '../subjects.ts'
+import { callInboxOf, inboxPrefixOf, isInbox, type User } from '../users.ts'
 import { disconnected, errorBody, errorOfBody, toRlError } from './errors.ts'
 import { toMessage } from './message.ts'
 import { natsQueues } from './queues.ts'
@@ -62,6 +64,16 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
     for (const callback of faultListeners) callback(what)
   }
 
+  /** Whoever may take work can have the server deliver it to any subscription: it comes under its own subject, and is no message of this one. */
+  function isRedirected(pattern: string, { subject, data }: Msg): boolean {
+    if (covers(pattern, subject)) return false
+    const error = new RlError(`a message of ${subject} came to ${pattern}`, { code: 'bus.redirected' })
+    fault({ subject, body: data, error })
+    return true
+  }
+
+  const callInbox = () => `${callInboxOf(user)}.${randomBytes(16).toString('hex')}`
+
   const queues = natsQueues(connection, url)
 
   return {
@@ -86,31 +98,18 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
       // The client would keep the message and lose it when it connects again.
       if (!connected) throw disconnected(url)
       try {
-        const reply = await unlessLost(connection.request(subject, body, { timeout: timeoutMs }))
+        const options = isCall(subject) ? { noMux: true, reply: callInbox() } : {}
+        const reply = await unlessLost(connection.request(subject, body, { timeout: timeoutMs, ...options }))
         hear?.(toMessage(reply).header)
         return readReply(reply)
       } catch (error) {
         throw toRlError(error, subject, url, timeoutMs)
       }
     },
-    async gather(subject, body, { waitMs }) {
-      const answers = await connection.requestMany(subject, body, {
-        strategy: 'timer',
-        maxWait: waitMs,
-      })
-      const bodies: Uint8Array[] = []
-      try {
-        for await (const answer of answers) bodies.push(readReply(answer))
-      } catch (error) {
-        const wrapped = toRlError(error, subject, url)
-        if (wrapped.code !== 'bus.no-responder') throw wrapped
-      }
-      return bodies
-    },
     subscribe(subject, handler) {
       const subscription = connection.subscribe(subject, {
         callback(failure, message) {
-          if (failure !== null) return
+          if (failure !== null || isRedirected(subject, message)) return
           try {
             handler(toMessage(message))
           } catch (error) {
@@ -132,7 +131,8 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
       const subscription = connection.subscribe(subject, {
         queue: queue ?? undefined,
         callback(failure, message) {
-          if (failure === null && message.reply !== undefined && isInbox(message.reply))
+          if (failure !== null || isRedirected(subject, message)) return
+          if (message.reply !== undefined && isInbox(message.reply))
             void answer(message).catch((error) => fault({ subject, body: message.data, error }))
         },
       })

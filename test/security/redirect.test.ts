@@ -1,0 +1,160 @@
+/** What a role's connection can have the broker say for it: JetStream publishes wherever a request says, with all rights. */
+import fc from 'fast-check'
+import { uuidv7 } from 'uuidv7'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { NewEvent } from '../../src/events/catalogue.ts'
+import { encodeEnvelope } from '../../src/events/codec.ts'
+import { connectLog } from '../../src/events/log-client.ts'
+import { pack } from '../../src/events/msgpack.ts'
+import { connectBus } from '../../src/events/nats/connect.ts'
+import { covers, subjectsOf } from '../../src/events/subjects.ts'
+import { subscribe } from '../../src/events/subscription.ts'
+import { AUTHORS, type Author } from '../../src/events/users.ts'
+import { openRawNats } from '../support/raw-nats.ts'
+import { startTestHead, type TestHead, until } from '../support/run.ts'
+
+const subjects = subjectsOf('test')
+const paused: NewEvent = { type: 'RunPaused', data: { reason: 'a test' } }
+const ROLES = AUTHORS.filter((author) => author !== 'head')
+
+/** Has a role's own bytes delivered from its work queue to a subject that it may not publish on. */
+async function redirect(
+  head: TestHead,
+  role: Author,
+  to: string,
+  body: Uint8Array,
+  headers = {},
+): Promise<void> {
+  const raw = await openRawNats(head.addressOf(role))
+  raw.publish(subjects.work(role), body, { headers })
+  await raw.settle()
+  const next = `$JS.API.CONSUMER.MSG.NEXT.rl-test-work-${role}.workers`
+  raw.publish(next, Buffer.from(JSON.stringify({ batch: 1, no_wait: true })), { reply: to })
+  await raw.settle()
+  assert.equal(raw.refused, [])
+  raw.close()
+}
+
+test('nobody gets leave to publish by calling himself with another subject to answer to', async () => {
+  const head = await startTestHead()
+  const watched = await openRawNats(head.address)
+  for (const subject of ['rl.v1.test.evt.*', 'rl.v1.test.log.>', '$KV.>', '_INBOX.>'])
+    watched.subscribe(subject)
+  await watched.settle()
+  for (const user of ROLES) {
+    const raw = await openRawNats(head.addressOf(user))
+    const role = user.replace('-worker', '')
+    const own = [subjects.call(`status.${role}`), subjects.call(`${role}.x`)]
+    for (const subject of own) raw.subscribe(subject)
+    await raw.settle()
+    const targets = [
+      subjects.evt('PolicyUpdated'),
+      ...AUTHORS.filter((author) => author !== user).map(subjects.append),
+      '$KV.rl-test-fence.head',
+      '_INBOX.guessed',
+    ]
+    for (const target of targets) {
+      for (const subject of own) raw.publish(subject, pack(1), { reply: target })
+      await raw.settle()
+      raw.publish(target, pack('forged'))
+      await raw.settle()
+    }
+    assert.is(raw.refused.length, targets.length, user)
+    raw.close()
+  }
+  await watched.settle()
+  assert.equal(
+    watched.messages.filter(({ subject }) => !subject.startsWith('$KV')).map(({ subject }) => subject),
+    [],
+  )
+  watched.close()
+  await head.close()
+})
+
+test('bytes that a role has delivered to readers hide no event from them and end none of them', async () => {
+  const head = await startTestHead()
+  const seen: number[] = []
+  const address = { ...head.addressOf('tool'), run: 'test' }
+  const subscription = await subscribe({ ...address, types: ['RunPaused'] }, ({ position }) => {
+    seen.push(position)
+  })
+  head.service.append([paused])
+  await until('live', () => seen.length === 1)
+  const faults = head.log.deadLetters(0).total
+  const event = (type: string) =>
+    encodeEnvelope({ id: uuidv7(), type, v: 1, run: 'test', actor: 'head', time: 1, cause: null, data: {} })
+  const headers = { 'Rl-Position': '2', 'Rl-Epoch': '1' }
+  await redirect(head, 'environment', subjects.evt('x'), event('environment'), headers)
+  const wrong = { position: 1, hash: 'f'.repeat(64), epoch: 1, time: 1 }
+  await redirect(head, 'adapter', subjects.tap('head'), pack(wrong))
+  await redirect(head, 'adapter', subjects.append('policy'), pack([[event('RunPaused')]]))
+  await redirect(head, 'adapter', subjects.log('append'), pack([[event('RunPaused')]]))
+  await until('the head has noticed', () => head.log.deadLetters(0).total >= faults + 2)
+  head.service.append([paused])
+  await until('the second event', () => seen.length === 2)
+  head.service.append([paused])
+  await until('the third event', () => seen.length === 3)
+  assert.equal(seen, [1, 2, 3])
+  assert.is(head.log.countByType().RunPaused, 3)
+  await subscription.stop()
+  await head.close()
+})
+
+test('what the broker is made to write into the record of the epoch is written over: the head goes on', async () => {
+  const head = await startTestHead({ fenceTimes: { leaseMs: 1_500, renewMs: 200 } })
+  const bus = await connectBus(head.addressOf('policy'))
+  const log = connectLog({ bus, run: 'test', actor: 'policy' })
+  const raw = await openRawNats(head.addressOf('policy'))
+  raw.publish(subjects.work('policy'), pack('some work'))
+  await raw.settle()
+  const fence = '$KV.rl-test-fence.head'
+  const watched = await openRawNats(head.address)
+  watched.subscribe(fence)
+  await watched.settle()
+  const get = Buffer.from(JSON.stringify({ seq: 1 }))
+  raw.publish('$JS.API.STREAM.MSG.GET.rl-test-work-policy', get, { reply: fence })
+  const scribbled = () =>
+    watched.messages.findIndex(({ body }) => Buffer.from(body).includes('msg_get_response'))
+  await until('the record is scribbled over', () => scribbled() >= 0)
+  await until('and written again', () => watched.messages.length > scribbled() + 8)
+  const data = { role: 'policy', worker: 'policy/x', error: 'none', code: null, willRetry: true } as const
+  await log.append([{ type: 'ActorFailed', data }])
+  assert.is(head.log.countByType().ActorFailed, 1)
+  log.close()
+  await bus.close()
+  for (const one of [raw, watched]) one.close()
+  await head.close()
+})
+
+test('a pattern covers the subjects that the server would match', () => {
+  const cases: readonly (readonly [string, string, boolean])[] = [
+    ['a.b', 'a.b', true],
+    ['a.b', 'a.b.c', false],
+    ['a.*', 'a.b', true],
+    ['a.*', 'a.b.c', false],
+    ['a.*', 'a.', false],
+    ['a.*.c', 'a.b.c', true],
+    ['a.*.c', 'a.b.d', false],
+    ['a.>', 'a.b.c', true],
+    ['a.>', 'a', false],
+    ['*', 'a', true],
+    ['>', 'a.b', true],
+  ]
+  for (const [pattern, subject, is] of cases) assert.is(covers(pattern, subject), is, `${pattern} ${subject}`)
+  const words = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 5 })
+  fc.assert(
+    fc.property(words, fc.nat(4), fc.boolean(), (tokens, at, all) => {
+      const place = Math.min(at, tokens.length - 1)
+      const pattern = all
+        ? [...tokens.slice(0, place), '>']
+        : tokens.map((token, n) => (n === place ? '*' : token))
+      assert.ok(covers(pattern.join('.'), tokens.join('.')))
+      assert.not(
+        covers(pattern.join('.'), ['x', ...tokens].join('.')) && pattern[0] !== '*' && pattern[0] !== '>',
+      )
+    }),
+  )
+})
+
+test.run()
