@@ -25,10 +25,10 @@ export function accuracyRows(db: Database): AccuracyRow[] {
     .all() as AccuracyRow[]
 }
 
-export type Tally = { readonly right: number; readonly n: number }
+export type Hits = { readonly right: number; readonly n: number }
 
 /** Accuracy of verdicts against a label: over all, and the mean of the shares among good and among bad ones. */
-export type Agreement = Tally & { readonly balanced: number | null }
+export type Agreement = Hits & { readonly balanced: number | null }
 
 export type QualityRow = {
   readonly iteration: number

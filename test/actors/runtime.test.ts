@@ -11,6 +11,7 @@ import { RlError } from '../../src/errors.ts'
 import type { NewEvent } from '../../src/events/catalogue.ts'
 import { pack, unpack } from '../../src/events/msgpack.ts'
 import { subjectsOf } from '../../src/events/subjects.ts'
+import { workerOf } from '../../src/events/users.ts'
 import { startProcess } from '../support/processes.ts'
 import { startTestHead, type TestHead, until } from '../support/run.ts'
 import {
@@ -26,7 +27,9 @@ import {
 const plan = { iterations: 3, rollouts: 8 }
 
 function actor(head: TestHead, options: Pick<ActorOptions, 'role' | 'worker'> & Partial<ActorOptions>) {
-  return startActor({ run: head.folder.run, address: head.address, heartbeatMs: 200, ...options })
+  const { role, decider } = options
+  const address = head.addressOf(decider ? role : workerOf(role))
+  return startActor({ run: head.folder.run, address, heartbeatMs: 200, ...options })
 }
 
 /** A proxy that lets so many connections through to the broker and hangs up on all others. */

@@ -14,7 +14,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import { seedOf } from '../../random.ts'
 import type { RewriteTask } from '../decider/jobs.ts'
 import { callBudgetOf } from '../learner/call-budget.ts'
-import { createTally, endpointOf } from '../learner/endpoint.ts'
+import { createCounts, endpointOf } from '../learner/endpoint.ts'
 import { type PromptFile, readPrompt } from '../learner/prompts.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
 import { testRates } from '../writing/test-rates.ts'
@@ -52,7 +52,7 @@ export async function openLanguageRewriter(
     callBudgetOf(log, 'adapter', config),
   )
   const tasks = openTaskBook(log)
-  const counts = createTally()
+  const counts = createCounts()
 
   /** What the tests of programs say, and what the slot held first. */
   async function evidenceOf(parent: Task, { iteration, slot, taken }: RewriteTask): Promise<Evidence> {
@@ -110,7 +110,7 @@ export async function openLanguageRewriter(
       goal: parent.goal,
       failures: critique === '' ? 'nothing is known of failures' : critique,
     })
-    const refused = createTally()
+    const refused = createCounts()
     const answers = await model.generate(
       Array.from({ length: adaptation.samples }, (_, attempt) => ({
         ...{ prompt: { messages }, maxTokens, temperature },

@@ -49,7 +49,7 @@ export async function tryOut(model: PromptedModel): Promise<void> {
 }
 
 /** Counts by name, for answers that no rule could read. */
-export function createTally() {
+export function createCounts() {
   const counts: Record<string, number> = {}
   return {
     add(name: string): void {

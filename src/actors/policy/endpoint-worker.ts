@@ -7,7 +7,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
-import { createTally, tryOut } from '../learner/endpoint.ts'
+import { createCounts, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
@@ -33,7 +33,7 @@ export async function openEndpointPolicy(
   const served = await openServedPolicy(config, log)
   // Settings that only agents outside play have no acting, and nobody asks.
   let acting: Acting | undefined
-  const invalid = createTally()
+  const invalid = createCounts()
 
   /** A fault is of its own rollout alone: the others of the batch get their answers. */
   async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {

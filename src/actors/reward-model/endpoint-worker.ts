@@ -10,7 +10,7 @@ import { unchangedVersion } from '../decider/fold.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
 import { callBudgetOf } from '../learner/call-budget.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
-import { createTally, endpointOf, tryOut } from '../learner/endpoint.ts'
+import { createCounts, endpointOf, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
@@ -46,7 +46,7 @@ export async function openEndpointJudge(
   }
   const tasks = openTaskBook(log)
   const trajectories = trajectoryBook(log)
-  const invalid = createTally()
+  const invalid = createCounts()
 
   async function judge(job: Judge, signal: AbortSignal): Promise<NewEvent[]> {
     const startedMs = performance.now()

@@ -6,7 +6,7 @@ import { unchangedVersion } from '../decider/fold.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
 import { callBudgetOf } from '../learner/call-budget.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
-import { createTally, endpointOf, tryOut } from '../learner/endpoint.ts'
+import { createCounts, endpointOf, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
 import { readTestHealth } from './test-health.ts'
@@ -31,7 +31,7 @@ export async function openEndpointTestWriter(
   )
   const prompt = readPrompt(judging.prompt)
   const { temperature, topP, maxTokens } = rewardModel
-  const invalid = createTally()
+  const invalid = createCounts()
   const write: WriteTests = async (task, _, seeds, signal) => {
     const messages = prompt.render({ problem: await judging.describe(environment, task) })
     const answers = await model.generate(
