@@ -11,7 +11,7 @@ import {
   type NewEvent,
 } from './catalogue.ts'
 import { type Envelope, envelopeSchema } from './envelope.ts'
-import { unpackFast } from './fast-unpack.ts'
+import { unpackFast, unpackFastAt } from './fast-unpack.ts'
 import { MAX_VALUES, pack, unpackUntrusted } from './msgpack.ts'
 import { upcast } from './upcasters.ts'
 
@@ -123,6 +123,18 @@ function resolveData(data: unknown, loadBlob: LoadBlob | undefined): unknown {
 /** An event as the log gives it back. Nothing is checked again but that the version is known: the log holds checked events. */
 export function decodeLogged(body: Uint8Array, position: number, loadBlob?: LoadBlob): LoggedEvent {
   const envelope = unpackFast(body) as Envelope
+  return toLogged(envelope, resolveData(envelope.data, loadBlob), position)
+}
+
+/** As `decodeLogged`, of an event that lies in a block of many, between these offsets. */
+export function decodeLoggedAt(
+  block: Buffer,
+  from: number,
+  until: number,
+  position: number,
+  loadBlob?: LoadBlob,
+): LoggedEvent {
+  const envelope = unpackFastAt(block, from, until) as Envelope
   return toLogged(envelope, resolveData(envelope.data, loadBlob), position)
 }
 

@@ -9,26 +9,46 @@ const EMPTY = new Uint8Array()
 const TEXTS = 1 << 13
 /** Longest text in bytes that is kept in the table. */
 const KEPT_BYTES = 64
+/** Of an event's id: no two are alike. */
+const ID_BYTES = 36
 
 const texts: (string | undefined)[] = new Array(TEXTS)
+/** A name in a map, and the one that came after it last time: most maps are like the one before. */
+type Key = { readonly text: string; next: Key | null }
+const keys = new Map<string, Key>()
+const KEYS = 1 << 10
+let lastKey: Key = { text: '', next: null }
+
 let bytes: Buffer = Buffer.alloc(0)
 let view = new DataView(bytes.buffer)
 let at = 0
+let end = 0
 let depth = 0
 
 /** Decodes one value. Binary values are views into `source`. Errors: `event.malformed`. */
 export function unpackFast(source: Uint8Array): unknown {
-  bytes = Buffer.isBuffer(source) ? source : Buffer.from(source.buffer, source.byteOffset, source.byteLength)
-  view = new DataView(source.buffer, source.byteOffset, source.byteLength)
-  at = 0
+  const whole = Buffer.isBuffer(source)
+    ? source
+    : Buffer.from(source.buffer, source.byteOffset, source.byteLength)
+  return unpackFastAt(whole, 0, whole.length)
+}
+
+/** Decodes the one value that lies in a block between these offsets: of many values in one block each takes no buffer of its own. */
+export function unpackFastAt(block: Buffer, from: number, until: number): unknown {
+  if (block !== bytes) {
+    bytes = block
+    view = new DataView(block.buffer, block.byteOffset, block.byteLength)
+  }
+  at = from
+  end = until
   depth = 0
   const value = read()
-  if (at !== bytes.length) throw malformed(`${bytes.length - at} bytes follow the value`)
+  if (at !== end) throw malformed(`${end - at} bytes follow the value`)
   return value
 }
 
 function read(): unknown {
-  if (at >= bytes.length) throw malformed('it ends too early')
+  if (at >= end) throw malformed('it ends too early')
   const head = bytes[at++]
   if (head < 0x80) return head
   if (head < 0x90) return readMap(head & 0x0f)
@@ -91,7 +111,7 @@ function read(): unknown {
 function move(count: number): number {
   const from = at
   at += count
-  if (at > bytes.length) throw malformed('it ends too early')
+  if (at > end) throw malformed('it ends too early')
   return from
 }
 
@@ -103,16 +123,40 @@ function readMap(size: number): Record<string, unknown> {
   const map: Record<string, unknown> = {}
   enter()
   for (let i = 0; i < size; i++) {
-    const key = read()
-    if (typeof key !== 'string' || key === '__proto__') throw malformed('a key is no name')
-    map[key] = read()
+    map[readKey()] = read()
   }
   depth--
   return map
 }
 
+function readKey(): string {
+  const size = at < end ? bytes[at] - 0xa0 : -1
+  const guess = lastKey.next
+  if (guess !== null && guess.text.length === size && at + 1 + size <= end && isText(guess.text, at + 1)) {
+    at += 1 + size
+    lastKey = guess
+    return guess.text
+  }
+  const text = read()
+  if (typeof text !== 'string' || text === '__proto__') throw malformed('a key is no name')
+  const key = keyOf(text)
+  lastKey.next = key
+  lastKey = key ?? { text, next: null }
+  return text
+}
+
+/** Null for a text whose bytes are not its characters, and where there are too many names: those are read each time. */
+function keyOf(text: string): Key | null {
+  const known = keys.get(text)
+  if (known !== undefined) return known
+  if (keys.size >= KEYS || !/^[\x20-\x7e]*$/.test(text)) return null
+  const key = { text, next: null }
+  keys.set(text, key)
+  return key
+}
+
 function readArray(size: number): unknown[] {
-  if (size > bytes.length - at) throw malformed('a header claims more than there is')
+  if (size > end - at) throw malformed('a header claims more than there is')
   const array: unknown[] = new Array(size)
   enter()
   for (let i = 0; i < size; i++) array[i] = read()
@@ -128,7 +172,7 @@ function readBinary(size: number): Uint8Array {
 
 function readText(size: number): string {
   const from = move(size)
-  if (size > KEPT_BYTES) return bytes.toString('utf8', from, at)
+  if (size > KEPT_BYTES || size === ID_BYTES) return bytes.toString('utf8', from, at)
   let hash = size
   let all = 0
   for (let i = from; i < at; i++) {

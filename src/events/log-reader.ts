@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { RlError } from '../errors.ts'
 import { type BlobStore, openBlobStore } from './blobs.ts'
 import { CATALOGUE, type EventType, type LoggedEvent } from './catalogue.ts'
-import { decodeLogged } from './codec.ts'
+import { decodeLogged, decodeLoggedAt } from './codec.ts'
 import { openSegments, type SegmentRow, segmentsFolder } from './segments.ts'
 
 /** Where a fork's log begins: it shares the events 1 to `position` of this run. */
@@ -93,6 +93,8 @@ export type LogReader = {
 }
 
 const PAGE = 1000
+/** Events that are read as one block: few enough that large ones fit. */
+const BLOCK = 128
 /** Events that are looked up to tell how close together the wanted types lie; rows a wanted one from which the index is faster. */
 const PROBED = 64
 const SPARSE = 8
@@ -122,6 +124,12 @@ export function readerOf(path: string, db: Database.Database): LogReader {
   const selectHead = db.prepare('SELECT position, hash FROM events ORDER BY position DESC LIMIT 1')
   const selectPage = db
     .prepare('SELECT position, body FROM events WHERE position BETWEEN ? AND ? ORDER BY position LIMIT ?')
+    .raw()
+  const selectBlock = db
+    .prepare(
+      `SELECT CAST(group_concat(body, '') AS BLOB), group_concat(length(body)), max(position) FROM
+        (SELECT position, body FROM events WHERE position BETWEEN ? AND ? ORDER BY position)`,
+    )
     .raw()
   const selectRow = db.prepare(`SELECT ${columns} FROM events WHERE position = ?`)
   const selectHash = db.prepare('SELECT hash FROM events WHERE position = ?').pluck()
@@ -235,12 +243,37 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     return decodeLogged(body, position, blobs.get)
   }
 
+  /**
+   * All events of some positions in one buffer, which costs a third of a buffer each: SQLite strings them together. Null where a
+   * body is in a segment or the parent's, or a position is missing.
+   */
+  function block(
+    from: number,
+    until: number,
+  ): { readonly bodies: Buffer; readonly lengths: readonly string[] } | null {
+    if (from <= base) return null
+    const [bodies, lengths, last] = selectBlock.get(from, until) as [Buffer | null, string | null, number]
+    if (bodies === null || lengths === null) return null
+    const each = lengths.split(',')
+    return each.includes('0') || last !== from + each.length - 1 ? null : { bodies, lengths: each }
+  }
+
   function* events<T extends EventType = EventType>({
     from = 1,
     until = Infinity,
     types,
   }: ReadOptions<T> = {}): IterableIterator<LoggedEvent<T>> {
     for (let next = from; ; ) {
+      const whole = types ? null : block(next, Math.min(until, next + BLOCK - 1))
+      if (whole !== null) {
+        let at = 0
+        for (const length of whole.lengths) {
+          const begin = at
+          at += Number(length)
+          yield decodeLoggedAt(whole.bodies, begin, at, next++, blobs.get) as LoggedEvent<T>
+        }
+        continue
+      }
       const found = page({ from: next, until, types })
       for (const raw of found.events) yield decode(raw) as LoggedEvent<T>
       if (found.next === next || found.next > until) return

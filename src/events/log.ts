@@ -53,6 +53,8 @@ export type LogOptions = {
   /** `FULL` survives a loss of power, `NORMAL` the end of the process. */
   readonly synchronous?: 'FULL' | 'NORMAL'
   readonly clock?: Clock
+  /** Pages of the write-ahead file after which a commit brings them into the database file: more where a thread does so. */
+  readonly checkpointPages?: number
 }
 
 export const MIN_FREE_BYTES = 512 * 1024 * 1024
@@ -108,6 +110,7 @@ export function openLog(path: string, options: LogOptions): EventLog {
 
 function openLocked(path: string, options: LogOptions, releaseLock: () => void): EventLog {
   const { run, minFreeBytes = MIN_FREE_BYTES, synchronous = 'FULL', clock = systemClock } = options
+  const { checkpointPages = 1000 } = options
   const freeBytes = options.freeBytes ?? (() => freeBytesOf(dirname(path)))
   const db = new Database(path, { timeout: 5000 })
   if (Number(db.pragma('page_size', { simple: true })) === FORK_PAGE_BYTES) {
@@ -116,6 +119,7 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
   }
   db.pragma('journal_mode = WAL')
   db.pragma(`synchronous = ${synchronous}`)
+  db.pragma(`wal_autocheckpoint = ${checkpointPages}`)
   db.exec(SCHEMA)
   db.prepare("INSERT OR IGNORE INTO meta VALUES ('run', ?)").run(run)
   const reader = readerOf(path, db)

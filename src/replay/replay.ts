@@ -80,6 +80,7 @@ export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
   const deciders = decidersOf(config).map(startDecider)
   const byRole = new Map(deciders.map((running) => [running.decider.role, running]))
   const interested = byType(deciders)
+  const deciding = decidingByType(deciders)
   const expected = new Map<string, Expected>()
   const updates = openUpdates()
   const logged = openDigest()
@@ -103,7 +104,8 @@ export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
 
   function compare(event: LoggedEvent): void {
     if (event.type === 'TaskAdded') expected.delete(keyOf(event) ?? '')
-    const role = deciding(deciders, event)
+    const role = deciding.get(event.type)?.find(({ decider }) => decidingAction(decider, event) !== null)
+      ?.decider.role
     const key = role && keyOf(event)
     if (!role || !key) return
     const by = expected.get(key) ?? null
@@ -206,8 +208,11 @@ function byType(deciders: readonly RunningDecider[]): Map<EventType, RunningDeci
   return map
 }
 
-/** The decider whose decision an event is, or whose work it answers; of the others anything may come from workers and people. */
-function deciding(deciders: readonly RunningDecider[], event: LoggedEvent): Role | null {
-  const found = deciders.find(({ decider }) => decidingAction(decider, event) !== null)
-  return found?.decider.role ?? null
+/** By type: whose decision such an event may be, or whose work it may answer; of the others anything may come from workers and people. */
+function decidingByType(deciders: readonly RunningDecider[]): Map<string, RunningDecider[]> {
+  const map = new Map<string, RunningDecider[]>()
+  for (const running of deciders)
+    for (const type of Object.keys(running.decider.decides))
+      map.set(type, [...(map.get(type) ?? []), running])
+  return map
 }

@@ -35,12 +35,12 @@ export async function benchRestart(events: number): Promise<void> {
     log.close()
 
     const cold = await restart(folder, root)
-    await end(cold.head, 'SIGKILL')
+    await end(cold, 'SIGKILL')
     const warm = await restart(folder, root)
     await new Promise((resolve) => setTimeout(resolve, WATCHED_MS))
     const live = await askHead(folder)
     const after = positionOf(folder)
-    await end(warm.head, 'SIGINT')
+    await end(warm, 'SIGINT')
     const row = (value: number, more: object) =>
       report({ suite: 'events', unit: 's', goal: null, n: 1, ...(more as { name: string }), value })
     row(cold.seconds, {
@@ -78,6 +78,7 @@ type Started = {
   readonly seconds: number
   readonly position: number
   readonly samples: () => readonly Sample[]
+  readonly stopWatching: () => void
 }
 
 /** Starts the head and all roles; resolves at the first decision. */
@@ -101,7 +102,7 @@ async function restart(folder: RunFolder, root: string): Promise<Started> {
   const seconds = (performance.now() - start) / 1000
   const { position } = log.head()
   log.close()
-  return { head, seconds, position, samples: () => watched.samples }
+  return { head, seconds, position, samples: () => watched.samples, stopWatching: watched.stop }
 }
 
 /** Whether only a decider makes such events. */
@@ -111,10 +112,11 @@ function isDecision({ type, actor }: LoggedEvent): boolean {
   return actor.includes('/') && by.includes(role) && !by.includes(`${role}-worker`) && type !== 'ActorStarted'
 }
 
-async function end(head: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+async function end({ head, stopWatching }: Started, signal: NodeJS.Signals): Promise<void> {
   const ended = new Promise((resolve) => head.once('exit', resolve))
   head.kill(signal)
   await ended
+  stopWatching()
 }
 
 function positionOf({ log }: RunFolder): number {

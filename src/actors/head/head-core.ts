@@ -11,6 +11,7 @@ import {
 } from '../../broker/connection.ts'
 import type { RlError } from '../../errors.ts'
 import type { Bus, BusAddress } from '../../events/bus.ts'
+import { PAGES_BETWEEN_CHECKPOINTS, startCheckpoints } from '../../events/checkpoints.ts'
 import { type EventLog, openLog } from '../../events/log.ts'
 import { connectBus, parseAddress } from '../../events/nats/connect.ts'
 import { USERS, type User } from '../../events/users.ts'
@@ -57,8 +58,13 @@ export type HeadCoreOptions = {
 export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore> {
   const { folder, nats, work, heartbeatMs = HEARTBEAT_MS } = options
   const { minFreeBytes, freeBytes, fenceTimes, onBrokerRestart } = options
-  const log = openLog(folder.log, { run: folder.run, minFreeBytes, freeBytes })
-  const undo: (() => Promise<void> | void)[] = [log.close]
+  const log = openLog(folder.log, {
+    run: folder.run,
+    minFreeBytes,
+    freeBytes,
+    checkpointPages: PAGES_BETWEEN_CHECKPOINTS,
+  })
+  const undo: (() => Promise<void> | void)[] = [log.close, startCheckpoints(folder.log)]
   async function close(): Promise<void> {
     for (const step of undo.splice(0).reverse()) await step()
   }

@@ -1,0 +1,7 @@
+/** Brings what was committed from a log's write-ahead file into its database file, beside the writer, which never waits for it. */
+import { workerData } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+
+const EVERY_MS = 100
+const db = new Database(workerData as string, { timeout: 0 })
+setInterval(() => db.pragma('wal_checkpoint(PASSIVE)'), EVERY_MS)
