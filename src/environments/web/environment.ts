@@ -18,9 +18,10 @@ import type {
 import type { Expert } from '../setting.ts'
 import { findBrowser } from './browser/find.ts'
 import type { Page } from './browser/page.ts'
-import { createPool, type Pool } from './browser/pool.ts'
+import { createPool, type Pool, type Slot } from './browser/pool.ts'
 import { type Command, parseCommand } from './command.ts'
-import { CHANGED } from './compact-view.ts'
+import { CHANGED, NAMED } from './compact-view.ts'
+import { namedIn } from './named.ts'
 import { lineText, type Reading, readGoals, readLeft, readReading } from './reading.ts'
 import { rewriteTask } from './rewrite.ts'
 import type { Asked, Site, Variant } from './site.ts'
@@ -31,6 +32,8 @@ const PLAY_MS = 10_000
 const GOALS = 200
 /** Success: sums of sixths do not make up one. */
 export const SUCCESS = 1 - 1e-6
+/** Names that the task tells, in one line. */
+const MOST_NAMED = 12
 /** Most steps of an oracle from any state. */
 const MOST_ORACLE_STEPS = 60
 
@@ -93,6 +96,15 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
   const advised = new WeakMap<Turn, string>()
   const states = new WeakMap<WebEpisode, State>()
 
+  /** Sees to it that an address is loaded; nothing stands on the page then. */
+  async function bring(slot: Slot, path: string, fresh: boolean): Promise<void> {
+    slot.holder = null
+    if (!fresh && slot.path === path) return
+    slot.path = null
+    await slot.page.load(path, deadlineMs)
+    slot.path = path
+  }
+
   /** Brings a page to the state after some actions, and asks it. @param from the state that a page may still stand on */
   function play(
     task: Task,
@@ -105,12 +117,8 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
     const { path, fresh, request } = site.start(task.recipe)
     return pool.run({ path, holder: from?.holder ?? null }, async (slot) => {
       const goesOn = from !== null && slot.holder === from.holder
+      if (!goesOn) await bring(slot, path, fresh)
       slot.holder = null
-      if (!goesOn && (fresh || slot.path !== path)) {
-        slot.path = null
-        await slot.page.load(path, deadlineMs)
-        slot.path = path
-      }
       const told = await slot.page.play(
         goesOn ? { actions: actions.slice(from.done), ...ask } : { start: request, actions, ...ask },
         deadlineMs,
@@ -159,18 +167,21 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
       : steps >= before.maxSteps
         ? 'step-limit'
         : null
-    const turn = turnOf(reading, ended, before.reading)
+    const turn = turnOf(before.task.goal, reading, ended, before.reading)
     return { ...before, actions, reading, steps, turn, holder }
   }
 
-  function turnOf(reading: Reading, ended: EpisodeEnd | null, before: Reading | null): Turn {
+  function turnOf(goal: string, reading: Reading, ended: EpisodeEnd | null, before: Reading | null): Turn {
     const known = before && new Set(before.lines.map(lineText))
     const lines = reading.lines
       .map(lineText)
       .map((line) => (!known || known.has(line) ? line : `${CHANGED}${line}`))
-    const observation = [...(reading.problem === undefined ? [] : [`! ${reading.problem}`]), ...lines].join(
-      '\n',
-    )
+    const named = namedIn(goal, reading.commands)
+    const observation = [
+      ...(reading.problem === undefined ? [] : [`! ${reading.problem}`]),
+      ...lines,
+      ...(named.length === 0 ? [] : [`${NAMED}${named.slice(0, MOST_NAMED).join(' | ')}`]),
+    ].join('\n')
     const admissible = ended === null ? [...new Set(reading.commands)] : []
     // A page without anything to act on can still be waited on.
     if (ended === null && admissible.length === 0) admissible.push('wait')
@@ -202,20 +213,10 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
       await Promise.all(
         groups.map(async (group) => {
           const { path, fresh } = starts[group[0]]
+          const asked = group.map((i) => starts[i].request)
           const told = await pool.run({ path, holder: null }, async (slot) => {
-            slot.holder = null
-            if (fresh || slot.path !== path) {
-              slot.path = null
-              await slot.page.load(path, deadlineMs)
-              slot.path = path
-            }
-            return readGoals(
-              await slot.page.call(
-                'goals',
-                group.map((i) => starts[i].request),
-                deadlineMs,
-              ),
-            )
+            await bring(slot, path, fresh)
+            return readGoals(await slot.page.call('goals', asked, deadlineMs))
           })
           for (const [k, i] of group.entries()) goals[i] = told[k]
         }),
@@ -224,12 +225,7 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
     },
     call: (path, name, argument) =>
       pool.run({ path, holder: null }, async (slot) => {
-        if (slot.path !== path) {
-          slot.path = null
-          slot.holder = null
-          await slot.page.load(path, deadlineMs)
-          slot.path = path
-        }
+        await bring(slot, path, false)
         return slot.page.call(name, argument, deadlineMs)
       }),
   }
@@ -267,7 +263,7 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
         actions: [],
         reading,
         steps: 0,
-        turn: turnOf(reading, ended, null),
+        turn: turnOf(task.goal, reading, ended, null),
         holder,
       })
     },

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert'
 import { parseCommand, VERBS } from '../../../src/environments/web/command.ts'
 import { compactView } from '../../../src/environments/web/compact-view.ts'
 import { webEnvironment } from '../../../src/environments/web/environment.ts'
+import { namedIn } from '../../../src/environments/web/named.ts'
 import { ownSite } from '../../../src/environments/web/own/site.ts'
 import { hasBrowser } from './browser.ts'
 
@@ -65,6 +66,23 @@ test('commands', () => {
   assert.match((parseCommand('select 3') as { problem: string }).problem, /lacks an option/)
 })
 
+test('what the task names is found by its rarest word, in the order of the task', () => {
+  const commands = [
+    'click 1 "add tea"',
+    'click 2 "add milk"',
+    'click 3 "order"',
+    'select 4 "city" rome',
+    'type 5 "name" anna b',
+  ]
+  assert.equal(namedIn('add milk , choose Rome for anna and click order .', commands), [
+    'add milk',
+    'rome',
+    'anna b',
+    'order',
+  ])
+  assert.equal(namedIn('do it', commands), [])
+})
+
 test('the compact view keeps names, values and changes', () => {
   assert.is(
     compactView.intro('do it .', '[1] textbox "name"\nhello\n[2] select "city" = none (focused)'),
@@ -72,6 +90,7 @@ test('the compact view keeps names, values and changes', () => {
   )
   assert.is(compactView.observation('[1] button "a"\n* [2] checkbox "b" (checked)'), 'b checked')
   assert.is(compactView.observation('[1] button "a"'), 'same')
+  assert.is(compactView.observation('[1] button "a"\nnamed: a | b c'), 'same # a | b c')
   assert.is(compactView.command('type 3 "name" anna'), 'type name anna')
 })
 

@@ -3,8 +3,12 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { loadConfig } from '../../../src/config.ts'
 import { openSetting } from '../../../src/environments/open.ts'
+import { compactView } from '../../../src/environments/web/compact-view.ts'
+import type { WebEnvironment } from '../../../src/environments/web/environment.ts'
 import { partsOf } from '../../../src/environments/web/own/recipe.ts'
+import { ownWords } from '../../../src/environments/web/own/words.ts'
 import { setting } from '../../../src/environments/web/setting.ts'
+import { splitWords } from '../../../src/models/local/word-tokenizer.ts'
 import { testEnvironment } from '../../../src/testing/index.ts'
 import { hasBrowser } from './browser.ts'
 
@@ -21,20 +25,38 @@ if (hasBrowser()) {
     assert.ok(tested.rewrites.proposed > 24, JSON.stringify(tested))
   })
 
-  test('no family of ood is trained on, and every word of a task is in the word list', async () => {
-    const config = loadConfig({ set: ['environment={name: web}', 'environment.difficulty=hard', ...SMALL] })
-    const { environment } = await openSetting(config)
+  test('no family of ood is trained on, the oracle solves every task, and every word is in the word list', async () => {
+    const config = loadConfig({
+      set: ['environment={name: web}', 'environment.difficulty=hard', ...SMALL],
+    })
+    const environment = (await openSetting(config)).environment as WebEnvironment
+    const known = new Set(ownWords())
+    const unknown = new Set<string>()
+    const read = (text: string) => {
+      for (const word of splitWords(text)) if (/^\p{L}/u.test(word) && !known.has(word)) unknown.add(word)
+    }
+    const types = { train: new Set<string>(), ood: new Set<string>() }
     try {
-      const types = async (split: string) =>
-        new Set(
-          (await environment.tasks(split)).flatMap(({ recipe }) => partsOf(recipe).map(({ type }) => type)),
-        )
-      const [train, ood] = [await types('train'), await types('ood')]
+      for (const split of ['train', 'ood'] as const)
+        for (const task of await environment.tasks(split)) {
+          for (const { type } of partsOf(task.recipe)) types[split].add(type)
+          let episode = await environment.reset(task, { seed: [1, 1], maxSteps: 80 })
+          read(compactView.intro(task.goal, episode.turn.observation))
+          while (!episode.turn.done) {
+            for (const action of episode.turn.admissible) read(compactView.command(action))
+            const advice = environment.advice(episode.turn)
+            assert.ok(advice !== null && episode.turn.admissible.includes(advice), `${task.id}: ${advice}`)
+            episode = await episode.step(advice)
+            if (!episode.turn.done) read(compactView.observation(episode.turn.observation))
+          }
+          assert.is(episode.outcome(), 1, task.id)
+        }
       assert.equal(
-        [...train].filter((type) => ood.has(type)),
+        [...types.train].filter((type) => types.ood.has(type)),
         [],
       )
-      assert.ok(train.size >= 24 && ood.size >= 12, `${train.size} and ${ood.size} types`)
+      assert.ok(types.train.size >= 24 && types.ood.size >= 12, `${types.train.size}, ${types.ood.size}`)
+      assert.equal([...unknown], [])
     } finally {
       await environment.close?.()
     }

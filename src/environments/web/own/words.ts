@@ -34,7 +34,7 @@ export const POOLS = {
 /** Words of goals, of the pages' fixed parts, and of commands. */
 const FRAME_WORDS = `click type select check open follow link button buttons the tab menu dialog in this order and submit into
 log with user password login choose city none colour fill name news date month day of row rows answer number largest item lowest price
-set to save delete edit mail from about star reply send forward back archive add remove order search find for it book a flight on seat
+set to save delete edit mail mails from about star reply send forward back archive add remove order search find for it book a flight on seat
 switch off volume brightness less more language old new repeat change theme all first then same checked selected over x`
 
 /** Every word that a small model meets on our own pages, frequent ones first. */
