@@ -41,6 +41,8 @@ export type BrokerOptions = {
 
 /** The server may be silent for so long while it starts: it writes a line for each stream that it restores. */
 const READY_MS = 10_000
+/** A process that folds a long log, or waits for a processor, says who it is after more than the two seconds that are usual. */
+const LOGIN_S = 60
 
 export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerOptions): Promise<Broker> {
   const { path: program } = await findNatsServer()
@@ -156,6 +158,7 @@ function configOf({ run, port, passwords, pid, log, store }: ServerConfig): stri
 host: "127.0.0.1"
 port: ${port}
 authorization {
+  timeout: ${LOGIN_S}
   users: [
     ${users.join('\n    ')}
   ]

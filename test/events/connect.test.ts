@@ -26,21 +26,26 @@ test('a process that is busy for longer than its deadline connects all the same'
   await head.close()
 })
 
-test('a server that greets and then says nothing is given up at the deadline', async () => {
-  const sockets: Socket[] = []
-  const server = createServer((socket) => {
-    sockets.push(socket.on('error', () => {}))
-    socket.write('INFO {"server_id":"x","max_payload":1000,"proto":1,"headers":true}\r\n')
+for (const [name, answer] of [
+  ['says nothing', ''],
+  ['has waited too long for the login', "-ERR 'Authentication Timeout'\r\n"],
+])
+  test(`a server that greets and then ${name} is given up at the deadline, and no password is blamed`, async () => {
+    const sockets: Socket[] = []
+    const server = createServer((socket) => {
+      sockets.push(socket.on('error', () => {}))
+      socket.write('INFO {"server_id":"x","version":"2.9.0","max_payload":1000,"proto":1,"headers":true}\r\n')
+      socket.once('data', () => socket.write(answer))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { port: number }
+    const code = await connectBus({ url: `nats://127.0.0.1:${port}`, timeoutMs: 300 }).then(
+      () => 'connected',
+      (error: RlError) => error.code,
+    )
+    assert.is(code, 'bus.unreachable')
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => server.close(resolve))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  const code = await connectBus({ url: `nats://127.0.0.1:${port}`, timeoutMs: 300 }).then(
-    () => 'connected',
-    (error: RlError) => error.code,
-  )
-  assert.is(code, 'bus.unreachable')
-  for (const socket of sockets) socket.destroy()
-  await new Promise((resolve) => server.close(resolve))
-})
 
 test.run()

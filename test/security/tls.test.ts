@@ -129,7 +129,14 @@ test('a server without TLS is told nothing, whatever its greeting says', async (
   const sockets: Socket[] = []
   const greetings = [{}, { tls_available: true }, { tls_required: true }, { auth_required: true }]
   for (const greeting of greetings) {
-    const info = JSON.stringify({ server_id: 'x', max_payload: 1000, headers: true, proto: 1, ...greeting })
+    const info = JSON.stringify({
+      server_id: 'x',
+      version: '2.9.0',
+      max_payload: 1000,
+      headers: true,
+      proto: 1,
+      ...greeting,
+    })
     const server = createServer((socket) => {
       sockets.push(socket.on('error', () => {}).on('data', (bytes) => heard.push(bytes)))
       socket.write(`INFO ${info}\r\n`)

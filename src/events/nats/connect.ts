@@ -6,6 +6,7 @@ import {
   type NodeConnectionOptions,
   type TlsOptions,
 } from '@nats-io/transport-node'
+import { pause } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { Bus, BusAddress } from '../bus.ts'
 import { inboxPrefixOf, isUser, type User } from '../users.ts'
@@ -38,6 +39,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       } catch (error) {
         // A process that folds its log hears nothing meanwhile: the answer may have been there in time.
         if (!(error instanceof NoAnswer) || listened.ms() >= 0.9 * timeoutMs) throw error
+        await pause(50)
       }
   } finally {
     listened.close()
@@ -117,6 +119,8 @@ const NO_ANSWER = {
 function connectError(error: unknown, shown: string, timeoutMs: number): unknown {
   if (error instanceof RlError) return error
   const { code, message } = causeOf(error) as NodeJS.ErrnoException
+  // The server gave up waiting for this process to say who it is.
+  if (/authentication timeout/i.test(message)) return new NoAnswer(shown, timeoutMs)
   if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError)
     return new RlError(`${shown} refused the token or password`, {
       code: 'bus.wrong-token',
