@@ -1,7 +1,4 @@
-/**
- * Takes requests to append: checks each event at once, and commits together what arrived in one turn of the event loop. A commit
- * waits for the disk, and so does the loop: after one the next waits as long as it took, and what arrives meanwhile shares it.
- */
+/** Takes requests to append: checks each event at once, and commits what arrived in one turn of the event loop together. */
 import type { Clock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { CheckedEvent } from '../../events/codec.ts'
@@ -41,16 +38,12 @@ type Waiting = {
 
 const BATCH_EVENTS = 4_096
 const BATCH_BYTES = 8 * 1024 * 1024
-/** After a commit that the disk held up for long. */
-const MOST_WAIT_MS = 10
 
 export function openAppender(options: AppenderOptions): Appender {
   const { check, admit, authorOf, append, onCommit, deadLetters, clock } = options
   const waiting: Waiting[] = []
   let scheduled = false
   let closing = false
-  /** Commits take half of the loop's time at most. */
-  let nextCommitMs = 0
 
   function admitGroup(
     group: readonly Uint8Array[],
@@ -97,18 +90,11 @@ export function openAppender(options: AppenderOptions): Appender {
   function schedule(): void {
     if (scheduled) return
     scheduled = true
-    const waitMs = Math.min(MOST_WAIT_MS, nextCommitMs - clock.monotonic())
-    if (waitMs > 0) clock.after(waitMs, commitSoon)
-    else clock.soon(commitSoon)
-  }
-
-  function commitSoon(): void {
-    scheduled = false
-    const begunMs = clock.monotonic()
-    commit()
-    const endMs = clock.monotonic()
-    nextCommitMs = endMs + (endMs - begunMs)
-    if (waiting.length > 0) schedule()
+    clock.soon(() => {
+      scheduled = false
+      commit()
+      if (waiting.length > 0) schedule()
+    })
   }
 
   function takeBatch(): Waiting[] {
