@@ -81,7 +81,7 @@ test('a provider that there is not, and a module without one, are refused by nam
   )
 })
 
-test('an answer that does not come is waited for no longer than its asker does', async () => {
+test('an answer that does not come is waited for no longer than its asker does, and each is taken from the budget', async () => {
   const silent = join(root, 'silent.mjs')
   writeFileSync(
     silent,
@@ -89,22 +89,24 @@ test('an answer that does not come is waited for no longer than its asker does',
   )
   const config = smallConfig({ models: { module: silent }, policy: { provider: 'silent' } })
   await loadProviders(config)
-  const model = await providerOf(config.policy, config).open?.({
-    ...{
-      model: 'x',
-      baseUrl: null,
-      apiKeyEnv: 'X',
-      concurrency: 1,
-      promptPrice: null,
-      completionPrice: null,
-    },
-    ...{ callMs: 20, budgetMs: 20 },
-  })
+  const options = {
+    ...{ model: 'x', baseUrl: null, apiKeyEnv: 'X', concurrency: 1 },
+    ...{ promptPrice: null, completionPrice: null, callMs: 20, budgetMs: 20 },
+  }
+  const provider = providerOf(config.policy, config)
+  const model = await provider.open?.(options)
   const request = { prompt: { text: '?' }, maxTokens: 1, temperature: 0, seed: [0, 0] } as const
   const error = await model!.generate([request]).catch((caught: unknown) => caught)
   assert.match(String(error), /'silent': no answer within 0\.02 s/)
   const left = await model!.generate([request], AbortSignal.abort()).catch((caught: unknown) => caught)
   assert.match(String(left), /cancelled/)
+  let permits = 0
+  const permit = async () => {
+    if (++permits > 2) throw new Error('the budget is spent')
+  }
+  const bounded = await provider.open?.({ ...options, permit })
+  const third = await bounded!.generate([request, request, request]).catch((caught: unknown) => caught)
+  assert.match(String(third), /the budget is spent/)
   await model!.close()
 })
 

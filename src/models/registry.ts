@@ -93,14 +93,15 @@ const generations = z.array(
   }),
 )
 
-/** A user's provider: what its models give is checked, and no answer is waited for longer than its asker does. */
+/** A user's provider: what its models give is checked, its calls are counted, and no answer is waited for longer than its asker does. */
 function guarded({ name, version, open }: ModelProvider, file: string): ModelProvider {
   const where = `${file}: ${LIST}: '${name}'`
   return {
     name,
     version,
     async open(options) {
-      const model = await open?.(options)
+      const { permit: _, ...told } = options
+      const model = await open?.(told)
       if (typeof model?.generate !== 'function')
         throw invalid(`${where}: open() gave no function \`generate\``)
       return boundedModel(model, options, where)
@@ -108,9 +109,14 @@ function guarded({ name, version, open }: ModelProvider, file: string): ModelPro
   }
 }
 
-function boundedModel(model: PromptedModel, { budgetMs }: ModelOptions, where: string): PromptedModel {
+function boundedModel(
+  model: PromptedModel,
+  { budgetMs, permit }: ModelOptions,
+  where: string,
+): PromptedModel {
   return {
     async generate(requests, signal) {
+      for (const _ of requests) await permit?.()
       const limit = deadline(budgetMs, signal)
       const over = new Promise<never>((_, reject) => {
         const late = () =>
