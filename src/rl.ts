@@ -9,7 +9,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   status: () => import('./cli/status.ts'),
   log: () => import('./cli/log.ts'),
   doctor: () => import('./cli/doctor.ts'),
-  desktop: () => import('./cli/desktop.ts'),
   projections: () => import('./cli/projections.ts'),
   model: () => import('./cli/model.ts'),
   serve: () => import('./cli/serve.ts'),

@@ -52,7 +52,7 @@ export const environmentShape = {
     .min(1)
     .default('alfworld')
     .describe(
-      'Which setting: `alfworld`, `coding`, `web`, `agents` (tasks that only agents outside can play), `simulated`; that of a module has its own name.',
+      'Which setting: `alfworld`, `coding`, `web`, `desktop`, `agents` (tasks that only agents outside can play), `simulated`; that of a module has its own name.',
     ),
   module: z
     .string()
@@ -470,7 +470,9 @@ const projections = section({
 const simulation = section({
   policyAccuracy: share
     .default(0.5)
-    .describe('Coding: share of right programs; the others are reference solutions with one fault.'),
+    .describe(
+      'Coding: share of right programs; the others are reference solutions with one fault. Where actions are chosen: share of rollouts that follow the expert.',
+    ),
   learningRate: z.number().nonnegative().default(0.03).describe('How fast success grows with training.'),
   judgeAccuracy: share
     .default(0.7)

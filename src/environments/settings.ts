@@ -4,12 +4,13 @@ import { loadUserModule } from '../user-module.ts'
 import { setting as agents } from './agents.ts'
 import { setting as alfworld } from './alfworld/setting.ts'
 import { setting as coding } from './coding/setting.ts'
+import { setting as desktop } from './desktop/setting.ts'
 import type { Setting } from './setting.ts'
 import { setting as simulated } from './simulated.ts'
 import { userSetting } from './user-setting.ts'
 import { setting as web } from './web/setting.ts'
 
-export const OUR_SETTINGS: readonly Setting[] = [alfworld, coding, web, agents, simulated]
+export const OUR_SETTINGS: readonly Setting[] = [alfworld, coding, web, desktop, agents, simulated]
 
 /** Modules whose setting this process has loaded, by what the config calls them. */
 const loaded = new Map<string, Setting>()

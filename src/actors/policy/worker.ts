@@ -17,6 +17,8 @@ export async function openPolicyWorker(
   const writes = opened.setting.acting?.kind === 'texts'
   if (provider.simulated && writes)
     return (await import('../writing/scripted-writer.ts')).openScriptedPolicy(config, opened, log)
+  if (provider.simulated && acting === 'choices')
+    return (await import('./scripted-worker.ts')).openScriptedChooser(config, opened)
   if (provider.trains && acting === (writes ? 'free' : 'choices'))
     return (await import('./local-worker.ts')).openLocalPolicy(config, opened, log)
   if (provider.open && acting !== 'choices')
@@ -25,6 +27,6 @@ export async function openPolicyWorker(
     code: 'config.invalid',
     hint: writes
       ? 'use provider local, openai, simulated or one of yours with acting free'
-      : 'use provider local with acting choices, or openai or one of yours with acting numbered or free',
+      : 'use provider local or simulated with acting choices, or openai or one of yours with acting numbered or free',
   })
 }

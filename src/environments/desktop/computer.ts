@@ -53,6 +53,8 @@ export interface Computer {
   listDirectory(path: string): Promise<unknown>
   /** Opens a file with its program, or starts a program; resolves once a window shows it. */
   openFile(path: string): Promise<void>
+  /** Resolves once a window fits and the screen is at rest. Rejects with `desktop.refused` after a minute. */
+  waitForWindow(window: WindowQuery): Promise<void>
   /** False where no window fits. */
   activateWindow(window: WindowQuery): Promise<boolean>
   closeWindow(window: WindowQuery): Promise<boolean>

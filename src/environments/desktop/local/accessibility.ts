@@ -9,7 +9,7 @@ const MOST_NODES = 4000
 const MOST_DEPTH = 50
 /** More children than these are not asked for: a sheet has more than sixteen thousand million. */
 const MOST_CHILDREN = 600
-const TABLE = { rows: 30, columns: 12 } as const
+const TABLE = { rows: 16, columns: 8 } as const
 const MOST_TEXT = 20_000
 
 type Reference = readonly [bus: string, path: string]
@@ -90,7 +90,7 @@ export async function readAccessibility(bus: Dbus): Promise<AccessibleNode> {
       has('Value') ? property(of, 'org.a11y.atspi.Value', 'CurrentValue') : null,
       childrenIn(of, Number(count?.[0] ?? 0), depth + 1),
     ])
-    return {
+    return mended({
       role: String(role[0]),
       name: String(name?.[0] ?? ''),
       description: String(description?.[0] ?? ''),
@@ -99,7 +99,18 @@ export async function readAccessibility(bus: Dbus): Promise<AccessibleNode> {
       text: typeof text?.[0] === 'string' ? text[0] : null,
       value: typeof value?.[0] === 'number' ? value[0] : null,
       children,
-    }
+    })
+  }
+
+  /**
+   * LibreOffice counts what is in its window from below the menu bar, which the toolkit has drawn: where a pane seems to lie
+   * under the menu bar, it lies so much lower.
+   */
+  function mended(frame: AccessibleNode): AccessibleNode {
+    const bar = find(frame, 'menu bar')?.box
+    const pane = find(frame, 'root pane')
+    if (!bar || !pane?.box || pane.box.y !== bar.y || frame.role !== 'frame') return frame
+    return { ...frame, children: frame.children.map((child) => lowered(child, pane, bar.height)) }
   }
 
   async function childrenIn(of: Reference, count: number, depth: number): Promise<readonly AccessibleNode[]> {
@@ -121,6 +132,21 @@ export async function readAccessibility(bus: Dbus): Promise<AccessibleNode> {
 }
 
 const isThere = (node: AccessibleNode | null): node is AccessibleNode => node !== null
+
+function find(node: AccessibleNode, role: string): AccessibleNode | undefined {
+  if (node.role === role) return node
+  for (const child of node.children) {
+    const found = find(child, role)
+    if (found) return found
+  }
+}
+
+/** With all that is in the pane so many pixels further down. */
+function lowered(node: AccessibleNode, pane: AccessibleNode, by: number, inside = false): AccessibleNode {
+  const moves = inside || node === pane
+  const box = moves && node.box ? { ...node.box, y: node.box.y + by } : node.box
+  return { ...node, box, children: node.children.map((child) => lowered(child, pane, by, moves)) }
+}
 
 function referenceOf(value: DbusValue): Reference[] {
   if (!Array.isArray(value)) return []

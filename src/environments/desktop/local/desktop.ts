@@ -16,18 +16,18 @@ export const SCREEN: ScreenSize = { width: 1280, height: 800 }
 /** At rest: so long between two equal frames, and never longer than this in all. */
 const FRAME_MS = 20
 const MOST_REST_MS = 2000
+/** A program that starts stands still for a moment now and then. */
+const FRAMES_OF_A_START = 15
+const MOST_START_MS = 20_000
 const WINDOW_MS = 60_000
 const LOOK_MS = 20
 const EXECUTE_MS = 120_000
+const START_MS = 30_000
 
 export interface LocalDesktop extends Computer {
   readonly windows: () => Promise<readonly Window[]>
   readonly pointer: Display['pointer']
   readonly windowSize: (windowClass: string) => Promise<ScreenSize | null>
-  /** Until two frames are equal. */
-  readonly rest: () => Promise<void>
-  /** Resolves once a window fits. Rejects with `desktop.refused` after a minute. */
-  readonly waitForWindow: (query: WindowQuery) => Promise<void>
   /** Why it is no more: the sandbox ended, or a program crashed; null while all is well. */
   readonly fault: () => string | null
 }
@@ -50,7 +50,7 @@ async function start(size: ScreenSize): Promise<Parts> {
     opened.unshift(display.close)
     const bus = await openDbus(`${files}/run/user/at-spi/bus_0`)
     opened.unshift(bus.close)
-    const end = Date.now() + EXECUTE_MS
+    const end = Date.now() + START_MS
     while (!(await display.managed())) {
       if (Date.now() > end || sandbox.fault() !== null)
         throw faultError(sandbox.fault() ?? 'its window manager does not start')
@@ -77,15 +77,18 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
     if (why !== null) throw faultError(why)
   }
 
-  async function rest(): Promise<void> {
-    const end = Date.now() + MOST_REST_MS
+  /** Until so many frames after one another are equal, no program running in between. */
+  async function rest(wanted = 1, mostMs = MOST_REST_MS): Promise<void> {
+    const end = Date.now() + mostMs
     await sleep(FRAME_MS)
     await parts.screen.read(frames[0])
-    do {
+    for (let equal = 0; equal < wanted && Date.now() < end; ) {
       await sleep(FRAME_MS)
+      const { threads } = await parts.sandbox.ask('busy', {})
       await parts.screen.read(frames[1])
+      equal = threads === 0 && frames[0].equals(frames[1]) ? equal + 1 : 0
       frames = [frames[1], frames[0]]
-    } while (!frames[0].equals(frames[1]) && Date.now() < end)
+    }
   }
 
   async function waitForWindow(query: WindowQuery): Promise<void> {
@@ -98,7 +101,7 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
         })
       await sleep(LOOK_MS)
     }
-    await rest()
+    await rest(FRAMES_OF_A_START, MOST_START_MS)
   }
 
   async function close(): Promise<void> {
@@ -119,7 +122,6 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
       const found = windows.find((window) => fits(window, { name, strict: false, byClass: true }))
       return found ? parts.display.geometry(found.id) : null
     },
-    rest,
     waitForWindow,
     fault,
     async act(actions) {
@@ -184,11 +186,14 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
 
 const CRASHES = ['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP']
 
-/** Programs mix up text and other keys that come at once, so these go one at a time. */
+/** Programs mix up text and other keys that come at once, and may take a letter that comes twice for one: these go one at a time. */
 function strokes(action: DesktopAction): readonly DesktopAction[] {
   if (action.type === 'press') return action.keys.map((key) => ({ type: 'press', keys: [key] }))
   if (action.type === 'type')
-    return (action.text.match(/[^\n\t]+|[\n\t]/g) ?? []).map((text) => ({ type: 'type', text }))
+    return (action.text.match(/[\n\t]|(?:([^\n\t])(?!\1))*[^\n\t]/gu) ?? []).map((text) => ({
+      type: 'type',
+      text,
+    }))
   return [action]
 }
 

@@ -3,7 +3,7 @@
  * standard input ask for, each answered by one line with its id. It ends with its standard input.
  */
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -43,6 +43,8 @@ async function boot() {
   keep('Xvfb', [
     ':0',
     ...['-screen', '0', `${WIDTH}x${HEIGHT}x24`, '-fbdir', '/run/fb', '-nolisten', 'tcp', '-ac', '-noreset'],
+    // On a busy machine a key that was just let go would be repeated.
+    '-r',
   ])
   keep('dbus-daemon', ['--session', `--address=${BUS}`, '--nofork', '--nopidfile', '--nosyslog'])
   await until(() => existsSync('/tmp/.X11-unix/X0') && existsSync('/run/user/bus'), 'the display')
@@ -193,7 +195,25 @@ async function list({ path }) {
   return { tree: await tree(root, root.split('/').filter(Boolean).at(-1) ?? '/') }
 }
 
+/** Threads of other processes that run or wait for a disk: none of them is at rest. */
+function busy() {
+  let threads = 0
+  for (const pid of readdirSync('/proc')) {
+    if (!/^\d+$/.test(pid) || pid === '1' || Number(pid) === process.pid) continue
+    try {
+      for (const thread of readdirSync(`/proc/${pid}/task`)) {
+        const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1')
+        if (/^[RD]/.test(stat.slice(stat.lastIndexOf(')') + 2))) threads++
+      }
+    } catch {
+      // it has ended
+    }
+  }
+  return { threads }
+}
+
 const OPERATIONS = {
+  busy,
   execute,
   launch,
   read,

@@ -39,6 +39,8 @@ export async function openDisplay(socket: string, { width, height }: ScreenSize)
   const { client: X, screen } = await new Promise<X11Display>((resolve, reject) => {
     createClient({ stream, display: ':0' }, (error, display) => (error ? reject(error) : resolve(display)))
   })
+  // All connections of the package share one table of atoms, though each display numbers them itself.
+  X.atoms = { ...X.atoms }
   let broken: string | null = null
   X.on('error', (error) => {
     // Errors of windows that have gone in the meantime come here as well; only the connection's end is one of the desktop.
@@ -281,6 +283,7 @@ type Done<Answer> = (error: Error | null, answer: Answer) => void
 /** What is used here of the package x11. */
 type X11Client = {
   readonly display: { readonly min_keycode: number; readonly max_keycode: number }
+  atoms: Readonly<Record<string, number>>
   on(event: 'error', listener: (error: Error) => void): void
   on(event: 'end', listener: () => void): void
   require(extension: 'xtest', done: Done<XTest>): void

@@ -1,0 +1,53 @@
+/** The setting's expert in the place of a model (provider `simulated`), where actions are chosen: it does not learn. */
+import type { Config } from '../../config.ts'
+import type { Turn } from '../../environments/port.ts'
+import { type OpenSetting, partOf } from '../../environments/setting.ts'
+import { rng, seedOf } from '../../random.ts'
+import { unchangedVersion } from '../decider/fold.ts'
+import type { Train } from '../decider/jobs.ts'
+import { updatedEvents } from '../learner/checkpoints.ts'
+import type { ActReply, ActRequest } from '../rollout/act.ts'
+import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
+import type { OpenedWorker } from '../runtime/worker.ts'
+
+/** A rollout follows the expert to its end with probability `simulation.policyAccuracy`, and else does anything. */
+export function openScriptedChooser(config: Config, { setting, environment }: OpenSetting): OpenedWorker {
+  partOf(setting, 'expert', 'a scripted policy')
+  const { policyAccuracy } = config.simulation
+
+  function act({ rollout, observations, actions, admissible, seed }: ActRequest): ActReply {
+    const follows = rng(seedOf(config.run.seed, 'scripted', rollout)).uniform() < policyAccuracy
+    if (!follows) return { ...REPLY, action: rng(seed).pick(admissible) }
+    const turn = (i: number): Turn => ({
+      observation: observations[i],
+      admissible: i === actions.length ? admissible : [],
+      done: false,
+      ended: null,
+    })
+    const expert = setting.expert?.(environment, turn(0))
+    for (const [i, action] of actions.entries()) expert?.observe(action, turn(i + 1))
+    return { ...REPLY, action: expert?.advise(turn(actions.length)) ?? admissible[0] }
+  }
+
+  return {
+    note: `scripted, follows the expert in a share of ${policyAccuracy}`,
+    worker: {
+      services: { [ACT_SERVICE]: serveAct(async (requests) => requests.map(act)) },
+      async perform({ kind, input }) {
+        const unchanged =
+          kind === 'cold-start'
+            ? { ...unchangedVersion(0, ''), stopped: null }
+            : unchangedVersion((input as Train).version, 'a script does not learn')
+        return updatedEvents('policy', { ...unchanged, metrics: { simulated: 1 } })
+      },
+    },
+  }
+}
+
+const REPLY: Omit<ActReply, 'action'> = {
+  invalid: null,
+  fits: true,
+  continues: false,
+  tokens: null,
+  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+}

@@ -1,0 +1,28 @@
+import { wholeNumber } from '../../../command-line.ts'
+import { openDesktop } from '../local/desktop.ts'
+import { type DesktopServer, startDesktopServer } from '../osworld/server.ts'
+
+const MOST_DESKTOPS = 64
+
+type Values = { readonly desktops: string; readonly port: string; readonly host: string }
+
+export async function serve({ desktops: wanted, port: first, host }: Values): Promise<number> {
+  const count = Math.min(wholeNumber('--desktops', wanted, 1), MOST_DESKTOPS)
+  const port = wholeNumber('--port', first)
+  const servers: DesktopServer[] = []
+  const desktops = await Promise.all(Array.from({ length: count }, () => openDesktop()))
+  try {
+    for (const [i, desktop] of desktops.entries()) {
+      servers.push(await startDesktopServer({ desktop, host, port: port === 0 ? 0 : port + i }))
+      process.stdout.write(`${servers[i].url}\n`)
+    }
+    await new Promise<void>((stop) => {
+      process.once('SIGINT', () => stop())
+      process.once('SIGTERM', () => stop())
+    })
+  } finally {
+    await Promise.all(servers.map((server) => server.close()))
+    await Promise.all(desktops.map((desktop) => desktop.close()))
+  }
+  return 0
+}

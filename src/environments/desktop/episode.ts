@@ -1,0 +1,191 @@
+/** Episodes on desktops. A value: an older one is continued by doing its actions again on a fresh desktop. */
+import { RlError } from '../../errors.ts'
+import type { Episode, EpisodeEnd, Task } from '../port.ts'
+import { type DesktopAction, shown } from './action.ts'
+import type { Computer } from './computer.ts'
+import { parseCommand, type Target, targetsIn } from './grammars/commands.ts'
+import { parseComputer13 } from './grammars/computer-13.ts'
+import { parseComputerUse } from './grammars/computer-use.ts'
+import type { Grammar } from './grammars/names.ts'
+import { parsePyautogui } from './grammars/pyautogui.ts'
+import { parseUiTars } from './grammars/ui-tars.ts'
+import { admissibleIn, observationOf } from './observation.ts'
+import { evaluate } from './osworld/evaluate.ts'
+import { setUp } from './osworld/setup.ts'
+import type { Lease, Pool } from './pool.ts'
+import type { DesktopTask } from './tasks/task.ts'
+
+export type DesktopEpisode = Episode & {
+  /** With its outcome, once it has ended. */
+  readonly settle: () => Promise<DesktopEpisode>
+  /** Gives its desktop back. */
+  readonly abandon: () => Promise<void>
+}
+
+export type EpisodeOptions = {
+  readonly pool: Pool<Computer>
+  readonly grammar: Grammar
+  readonly maxSteps: number
+  /** Files that tasks name by a web address. */
+  readonly folder: string | null
+}
+
+/** A desktop with what was done on it so far: the token of the one episode that may go on with it. */
+type Stage = {
+  readonly lease: Lease<Computer>
+  owner: object
+  targets: readonly Target[]
+  readonly close: () => Promise<void>
+}
+
+type State = {
+  readonly actions: readonly string[]
+  readonly ended: EpisodeEnd | null
+  readonly gaveUp: boolean
+}
+
+/** @throws RlError `rollout.infra` where no desktop can be had or one breaks */
+export async function startEpisode(
+  task: Task,
+  { file, texts }: DesktopTask,
+  options: EpisodeOptions,
+): Promise<DesktopEpisode> {
+  const { pool, grammar, maxSteps, folder } = options
+
+  async function open(): Promise<Stage> {
+    const lease = await asInfra(() => pool.lease())
+    try {
+      const { desktop } = lease
+      await asInfra(() => setUp({ computer: desktop, task: file.id, folder }, file.config))
+      return { lease, owner: {}, targets: [], close: lease.release }
+    } catch (cause) {
+      await lease.release()
+      throw cause
+    }
+  }
+
+  async function look(stage: Stage): Promise<string> {
+    const tree = await asInfra(() => stage.lease.desktop.accessibility())
+    stage.targets = tree ? targetsIn(tree) : []
+    return tree ? observationOf(tree) : ''
+  }
+
+  /** Does one action; null where it could not be read, which is told. */
+  async function act(
+    stage: Stage,
+    action: string,
+  ): Promise<{ readonly end: DesktopAction | null; readonly told: string }> {
+    stage.lease.touch()
+    let actions: readonly DesktopAction[]
+    try {
+      actions = await parse(stage, action)
+    } catch (error) {
+      if (error instanceof RlError && error.code === 'desktop.action')
+        return { end: null, told: `Not done: ${error.message}\n` }
+      throw error
+    }
+    const end = actions.find(({ type }) => type === 'end') ?? null
+    await asInfra(() => stage.lease.desktop.act(actions))
+    return { end, told: '' }
+  }
+
+  async function parse(stage: Stage, action: string): Promise<readonly DesktopAction[]> {
+    const size = await stage.lease.desktop.size()
+    switch (grammar) {
+      case 'commands':
+        return parseCommand(action, stage.targets)
+      case 'computer_use':
+        return parseComputerUse(action, size)
+      case 'ui-tars':
+        return parseUiTars(action, size)
+      case 'pyautogui':
+        return parsePyautogui(action)
+      case 'computer_13':
+        return parseComputer13(action)
+    }
+  }
+
+  /** The stage of an episode: its own where nobody has gone on from there, else another on which all was done again. */
+  async function stageOf(stage: Stage, token: object, actions: readonly string[]): Promise<Stage> {
+    if (stage.owner === token && stage.lease.isHeld()) return stage
+    const other = await open()
+    await look(other)
+    for (const action of actions) {
+      await act(other, action)
+      await look(other)
+    }
+    return other
+  }
+
+  function episode(
+    stage: Stage,
+    { actions, ended, gaveUp }: State,
+    observation: string,
+    score: number | null,
+  ): DesktopEpisode {
+    const token = {}
+    stage.owner = token
+    const { targets } = stage
+    return {
+      task,
+      steps: actions.length,
+      turn: {
+        observation,
+        admissible:
+          ended === null && grammar === 'commands' ? admissibleIn(targets, texts, file.instruction) : [],
+        done: ended !== null,
+        ended,
+      },
+      async step(action) {
+        if (ended !== null) return this
+        const here = await stageOf(stage, token, actions)
+        const { end, told } = await act(here, action)
+        const next: State = {
+          actions: [...actions, action],
+          ended: end ? 'gave-up' : actions.length + 1 >= maxSteps ? 'step-limit' : null,
+          gaveUp: end?.type === 'end' && end.status === 'fail',
+        }
+        return episode(here, next, told + (await look(here)), null)
+      },
+      async settle() {
+        if (ended === null || score !== null) return this
+        const here = await stageOf(stage, token, actions)
+        try {
+          const computer = here.lease.desktop
+          const found = await asInfra(() => evaluate({ computer, task: file.id, folder }, file, gaveUp))
+          return episode(here, { actions, ended: found >= 1 ? 'goal' : ended, gaveUp }, observation, found)
+        } finally {
+          await here.close()
+        }
+      },
+      abandon: () => stage.close(),
+      outcome() {
+        if (score === null)
+          throw new RlError(`the outcome of ${shown(task.id)} is not known before it is settled`, {
+            code: 'desktop.unsettled',
+          })
+        return score
+      },
+    }
+  }
+
+  const stage = await open()
+  return episode(
+    stage,
+    { actions: [], ended: null, gaveUp: false },
+    `Task: ${file.instruction}\n${await look(stage)}`,
+    null,
+  )
+}
+
+/** Whatever goes wrong with a desktop, or with setting a task up and judging it, is a fault of the infrastructure. */
+async function asInfra<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw new RlError(cause instanceof Error ? cause.message : String(cause), {
+      code: 'rollout.infra',
+      cause,
+    })
+  }
+}

@@ -1,0 +1,69 @@
+/** Judges the end of an episode as a task's file says. */
+
+import { fileHere } from './files-here.ts'
+import { type Found, type GetterContext, get, isGetter } from './getters.ts'
+import { METRICS } from './metrics/index.ts'
+import { unknownTableRules } from './metrics/table.ts'
+import { isSetupStep, type SetupContext, setUp } from './setup.ts'
+import { type Check, checksOf, type TaskFile } from './task-file.ts'
+
+/** The metric of tasks that cannot be done: right is who says so. */
+export const INFEASIBLE = 'infeasible'
+
+/**
+ * In [0, 1]. With `and` the first 0 ends it and else the mean counts, with `or` the first 1 and else the best.
+ * Errors: `desktop.task`, and what the desktop says: neither is an outcome.
+ * @param gaveUp whether the last action said that the task cannot be done
+ */
+export async function evaluate(setup: SetupContext, task: TaskFile, gaveUp: boolean): Promise<number> {
+  await setUp(setup, task.evaluator.postconfig)
+  if (task.evaluator.func === INFEASIBLE) return gaveUp ? 1 : 0
+  if (gaveUp) return 0
+  const context: GetterContext = { ...setup, cache: new Map() }
+  const scores: number[] = []
+  const { conj } = task.evaluator
+  for (const check of checksOf(task)) {
+    const value = await scoreOf(context, check)
+    scores.push(value)
+    if (value === (conj === 'and' ? 0 : 1)) return value
+  }
+  return conj === 'and' ? scores.reduce((sum, one) => sum + one, 0) / scores.length : Math.max(...scores)
+}
+
+async function scoreOf(
+  context: GetterContext,
+  { metric, result, expected, options }: Check,
+): Promise<number> {
+  const found: Found = result ? await get(context, result) : null
+  // A file that is not there fails its check, whatever the metric makes of nothing.
+  if (result?.type === 'vm_file' && found === null) return 0
+  return METRICS[metric](found, expected ? await get(context, expected) : null, options)
+}
+
+/** What of a task is not supported here, by name; nothing where it can be played. */
+export function unsupportedIn(task: TaskFile, folder: string | null): readonly string[] {
+  const steps = [...task.config, ...task.evaluator.postconfig]
+  const named = [
+    ...steps.filter(({ type }) => !isSetupStep(type)).map(({ type }) => `step ${type}`),
+    ...steps.flatMap(({ type, parameters: { files } }) =>
+      type === 'download' && Array.isArray(files)
+        ? files
+            .filter(({ url }) => fileHere(folder, task.id, String(url)) === null)
+            .map(() => 'file not here')
+        : [],
+    ),
+  ]
+  if (task.evaluator.func === INFEASIBLE) return [...new Set(named)]
+  for (const { metric, result, expected, options } of checksOf(task)) {
+    if (!Object.hasOwn(METRICS, metric)) named.push(`metric ${metric}`)
+    else if (metric === 'compare_table') named.push(...unknownTableRules(options))
+    for (const source of [result, expected])
+      if (source && !isGetter(source.type)) named.push(`getter ${source.type}`)
+      else if (
+        source?.type === 'cloud_file' &&
+        fileHere(folder, task.id, String([source.path].flat()[0])) === null
+      )
+        named.push('file not here')
+  }
+  return [...new Set(named)]
+}

@@ -1,0 +1,105 @@
+/** Where values to be judged come from: files and answers of the desktop, files of this machine, and what the task says itself. */
+import { basename } from 'node:path'
+import { RlError } from '../../../errors.ts'
+import { toXml } from './accessibility-xml.ts'
+import { readDocument } from './document.ts'
+import { readHere } from './files-here.ts'
+import type { SetupContext } from './setup.ts'
+import { readWorkbook } from './spreadsheet.ts'
+import type { Source } from './task-file.ts'
+import { descendants, parseXml } from './xml.ts'
+
+/** A file's bytes, a text, or what the task says; null where there is no such thing. */
+export type Found =
+  | Uint8Array
+  | string
+  | number
+  | boolean
+  | null
+  | readonly unknown[]
+  | { readonly [key: string]: unknown }
+
+export type GetterContext = SetupContext & {
+  /** Files that were fetched before, by their name. */
+  readonly cache: Map<string, Uint8Array>
+}
+
+type Getter = (context: GetterContext, source: Source) => Promise<Found>
+
+const GETTERS: Readonly<Record<string, Getter>> = {
+  rule: async (_, { rules }) => (rules ?? null) as Found,
+  vm_file: async (context, { path, dest }) => {
+    const [from] = Array.isArray(path) ? path : [path]
+    const [to] = Array.isArray(dest) ? dest : [dest]
+    const bytes = await context.computer.readFile(word('path', from))
+    if (bytes !== null) context.cache.set(typeof to === 'string' ? to : basename(word('path', from)), bytes)
+    return bytes
+  },
+  cloud_file: async (context, { path, dest }) => {
+    const [from] = Array.isArray(path) ? path : [path]
+    const [to] = Array.isArray(dest) ? dest : [dest]
+    const bytes = readHere(context.folder, context.task, word('path', from))
+    context.cache.set(typeof to === 'string' ? to : basename(word('path', from)), bytes)
+    return bytes
+  },
+  cache_file: async ({ cache }, { path }) => cache.get(word('path', path)) ?? null,
+  vm_command_line: async (context, source) => (await answer(context, source)).output,
+  vm_command_error: async (context, source) => (await answer(context, source)).error,
+  list_directory: async ({ computer }, { path }) =>
+    (await computer.listDirectory(word('path', path))) as Found,
+  vm_screen_size: ({ computer }) => computer.size(),
+  accessibility_tree: async ({ computer }) => {
+    const tree = await computer.accessibility()
+    return tree ? toXml(tree) : null
+  },
+  content_from_vm_file: async (context, source) => {
+    const bytes = await context.computer.readFile(word('path', source.path))
+    if (bytes === null) return null
+    if (source.file_type !== 'xlsx' || source.file_content !== 'last_row')
+      throw new RlError(`content_from_vm_file reads no ${source.file_content} of ${source.file_type}`, {
+        code: 'desktop.task',
+      })
+    const [sheet] = readWorkbook(bytes)
+    const rows = Math.max(0, ...[...sheet.values.keys()].map((address) => Number(/\d+$/.exec(address)?.[0])))
+    return [...sheet.values]
+      .filter(([address]) => address.endsWith(`${rows}`))
+      .map(([, value]) => String(value))
+  },
+  /** Of ours: the paragraphs of a text document. */
+  document_text: async (context, { path }) => {
+    const bytes = await context.computer.readFile(word('path', path))
+    return bytes === null ? null : readDocument(bytes).paragraphs.join('\n')
+  },
+  /** Of ours: the text of the first element of a role in the accessibility tree. */
+  element_text: async (context, { role }) => {
+    const tree = await context.computer.accessibility()
+    if (!tree) return null
+    for (const { content } of descendants(parseXml(toXml(tree)), word('role', role))) {
+      const text = content.filter((one) => typeof one === 'string').join('')
+      if (text !== '') return text
+    }
+    return null
+  },
+}
+
+export function isGetter(type: string): boolean {
+  return Object.hasOwn(GETTERS, type)
+}
+
+/** Errors: `desktop.task` where the source cannot be read, and what the desktop says. */
+export function get(context: GetterContext, source: Source): Promise<Found> {
+  if (!isGetter(source.type))
+    throw new RlError(`the getter '${source.type}' is not supported`, { code: 'desktop.task' })
+  return GETTERS[source.type](context, source)
+}
+
+function answer({ computer }: GetterContext, { command, shell }: Source) {
+  const words = Array.isArray(command) ? command.map((one) => word('command', one)) : word('command', command)
+  return computer.execute(words, { shell: shell === true })
+}
+
+function word(name: string, value: unknown): string {
+  if (typeof value !== 'string' || value === '')
+    throw new RlError(`${name} is no text`, { code: 'desktop.task' })
+  return value
+}

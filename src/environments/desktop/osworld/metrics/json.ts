@@ -1,0 +1,63 @@
+/** Metrics over JSON: files of settings, and answers that are objects. */
+import type { Found } from '../getters.ts'
+import { equal, fitsRule, type Metric, rulesIn, score, textIn, wrongRules } from './values.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+function parsed(found: Found): unknown {
+  const text = typeof found === 'string' || found instanceof Uint8Array ? textIn(found) : null
+  if (text === null) return found
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Every expected key stands in the file with its value. */
+export const checkJsonSettings: Metric = (result, expected) => {
+  const [given, wanted] = [parsed(result), rulesIn(expected).expected]
+  if (!isObject(wanted)) throw wrongRules('expected is no object')
+  if (!isObject(given)) return 0
+  return score(
+    Object.entries(wanted).every(([key, value]) => Object.hasOwn(given, key) && equal(given[key], value)),
+  )
+}
+
+export const checkDirectJsonObject: Metric = (result, expected) => {
+  const { expected: wanted, expect_in_result: within, ignore_list_order: anyOrder } = rulesIn(expected)
+  const given = parsed(typeof result === 'string' ? result.replaceAll("'", '"') : result)
+  if (!isObject(wanted)) throw wrongRules('expected is no object')
+  if (!isObject(given)) return 0
+  const inOrder = (value: unknown) =>
+    anyOrder === true && Array.isArray(value) ? [...value].map(String).sort() : value
+  const fits = ([key, value]: readonly [string, unknown]) => {
+    const found = Object.hasOwn(given, key) ? given[key] : undefined
+    if (within !== true) return equal(inOrder(value), inOrder(found))
+    if (Array.isArray(value))
+      return Array.isArray(found) && value.some((one) => found.some((two) => equal(one, two)))
+    return typeof value === 'string' && typeof found === 'string' && found.includes(value)
+  }
+  return score(Object.entries(wanted).every(fits))
+}
+
+/** Values at paths of keys, each by a rule `{key, method, ref}`. */
+export const checkJson: Metric = (result, expected) => {
+  const { expect = [], unexpect = [] } = rulesIn(expected)
+  if (!Array.isArray(expect) || !Array.isArray(unexpect)) throw wrongRules('expect and unexpect are no lists')
+  const given = parsed(result)
+  if (given === undefined || given === null) return 0
+  const holds = (rule: unknown) => {
+    if (!isObject(rule) || !Array.isArray(rule.key)) throw wrongRules('a rule has no list of keys')
+    let value: unknown = given
+    for (const key of rule.key) {
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return false
+      value = (value as Fields)[key]
+    }
+    return fitsRule(value, rule)
+  }
+  return score(expect.every(holds) && !unexpect.some(holds))
+}

@@ -1,0 +1,78 @@
+/** Metrics over texts: answers of programs, plain files, lines. */
+import { equal, type Metric, pattern, rulesIn, score, textIn, textsIn } from './values.ts'
+
+export const exactMatch: Metric = (result, expected) => score(equal(result, rulesIn(expected).expected))
+
+export const checkIncludeExclude: Metric = (result, expected) => {
+  const { include, exclude } = rulesIn(expected)
+  const text = textIn(result)
+  if (text === null) return 0
+  return score(
+    textsIn('include', include).every((part) => text.includes(part)) &&
+      textsIn('exclude', exclude).every((part) => !text.includes(part)),
+  )
+}
+
+/** Patterns that a line each must fit, and patterns that no line may fit. */
+export const checkList: Metric = (result, expected) => {
+  const { expect, unexpect } = rulesIn(expected)
+  const text = textIn(result)
+  if (text === null) return 0
+  const lines = text.split('\n')
+  const someFits = (source: string) => lines.some((line) => pattern(source).test(line))
+  return score(textsIn('expect', expect).every(someFits) && !textsIn('unexpect', unexpect).some(someFits))
+}
+
+export const compareTextFile: Metric = (
+  result,
+  expected,
+  { ignore_blanks: blanks, ignore_case: letters },
+) => {
+  const [given, wanted] = [textIn(result), textIn(expected)].map((text) => {
+    if (text === null) return null
+    const plain = blanks === true ? text.replace(/\s+/g, ' ').trim() : text
+    return letters === true ? plain.toLowerCase() : plain
+  })
+  return score(given !== null && given === wanted)
+}
+
+export const compareCsv: Metric = (result, expected, { strict = true, ignore_case: letters }) => {
+  const [given, wanted] = [textIn(result), textIn(expected)].map((text) =>
+    text === null
+      ? null
+      : text
+          .replace(/\r?\n$/, '')
+          .split(/\r?\n/)
+          .map((line) => (strict === true ? line : line.trim()))
+          .map((line) => (letters === true ? line.toLowerCase() : line)),
+  )
+  return score(given !== null && equal(given, wanted))
+}
+
+/** A file whose whole text the rules give. */
+export const compareConfig: Metric = (result, expected) =>
+  score(textIn(result) !== null && textIn(result) === rulesIn(expected).expected)
+
+export const fileContains: Metric = (result, expected) => {
+  const text = textIn(result)
+  return score(
+    text !== null && textsIn('expected', rulesIn(expected).expected).every((part) => text.includes(part)),
+  )
+}
+
+export const matchInList: Metric = (result, expected) => {
+  const { expected: wanted } = rulesIn(expected)
+  return score(Array.isArray(wanted) && wanted.some((one) => equal(one, result)))
+}
+
+export const literalMatch: Metric = (result, expected, { type = 'str', ignore_case: letters }) => {
+  const plain = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(plain)
+    return letters === true ? String(value).toLowerCase() : String(value)
+  }
+  if (type === 'list' && !(Array.isArray(result) && Array.isArray(expected))) return 0
+  return score(equal(plain(result), plain(expected)))
+}
+
+/** What `timedatectl` tells of a clock without an offset. */
+export const isUtc0: Metric = (result) => score(/Time zone:.*\+0000\)\s*$/m.test(textIn(result) ?? ''))

@@ -1,0 +1,87 @@
+/** What metrics have in common: how they read what was found, and how values are compared. */
+import { isDeepStrictEqual } from 'node:util'
+import { RlError } from '../../../../errors.ts'
+import type { Found } from '../getters.ts'
+
+export type Options = Readonly<Record<string, unknown>>
+
+/** In [0, 1]. Errors: `desktop.task` for rules that cannot be read. */
+export type Metric = (result: Found, expected: Found, options: Options) => number
+
+export function wrongRules(message: string): RlError {
+  return new RlError(message, { code: 'desktop.task' })
+}
+
+/** Bytes as text. Null where nothing was found. */
+export function textIn(found: Found): string | null {
+  if (found === null) return null
+  if (typeof found === 'string') return found
+  return found instanceof Uint8Array ? Buffer.from(found).toString() : JSON.stringify(found)
+}
+
+export function rulesIn(expected: Found): Readonly<Record<string, unknown>> {
+  if (
+    typeof expected !== 'object' ||
+    expected === null ||
+    Array.isArray(expected) ||
+    expected instanceof Uint8Array
+  )
+    throw wrongRules('the rules are no object')
+  return expected as Readonly<Record<string, unknown>>
+}
+
+export function textsIn(name: string, value: unknown): readonly string[] {
+  if (value === undefined) return []
+  if (!Array.isArray(value) || !value.every((one) => typeof one === 'string'))
+    throw wrongRules(`${name} is no list of texts`)
+  return value
+}
+
+export const equal = isDeepStrictEqual
+export const score = (holds: boolean): number => (holds ? 1 : 0)
+
+/** How a value stands to another, by OSWorld's names. */
+export function fitsRule(value: unknown, { method, ref }: Readonly<Record<string, unknown>>): boolean {
+  const [kind, ...detail] = String(method).split('.')
+  switch (kind) {
+    case 'eq':
+      return equal(value, ref)
+    case 'ne':
+      return !equal(value, ref)
+    case 'lt':
+      return Number(value) < Number(ref)
+    case 'le':
+      return Number(value) <= Number(ref)
+    case 'gt':
+      return Number(value) > Number(ref)
+    case 'ge':
+      return Number(value) >= Number(ref)
+    case 'in':
+      return Array.isArray(ref) && ref.some((one) => equal(one, value))
+    case 'str_set_eq':
+    case 'str_list_eq': {
+      const parts = String(value).split(',')
+      const wanted = textsIn('ref', ref)
+      return kind === 'str_list_eq'
+        ? equal(parts, wanted)
+        : equal([...new Set(parts)].sort(), [...new Set(wanted)].sort())
+    }
+    default:
+      if (method?.toString().startsWith('approx:'))
+        return Math.abs(Number(value) - Number(ref)) < Number(String(method).slice('approx:'.length))
+      if (kind === 're') return pattern(String(ref), detail.includes('I') ? 'i' : '').test(String(value))
+      throw wrongRules(`there is no method '${method}'`)
+  }
+}
+
+const LONGEST_PATTERN = 1000
+
+/** A task's regular expression; those of published tasks mean the same here as in Python. */
+export function pattern(source: string, flags = ''): RegExp {
+  if (source.length > LONGEST_PATTERN) throw wrongRules(`a pattern of ${source.length} characters`)
+  try {
+    return new RegExp(source, flags)
+  } catch {
+    throw wrongRules(`'${source}' is no pattern`)
+  }
+}

@@ -1,0 +1,137 @@
+/** The steps of a task's `config` and `postconfig`, done on a desktop in their order. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RlError } from '../../../errors.ts'
+import type { Command, Computer, WindowQuery } from '../computer.ts'
+import { parseScript } from '../grammars/pyautogui.ts'
+import { readHere } from './files-here.ts'
+import type { SetupStep } from './task-file.ts'
+
+export type SetupContext = {
+  readonly computer: Computer
+  readonly task: string
+  /** Where files are that tasks name by a web address. */
+  readonly folder: string | null
+}
+
+const LONGEST_SLEEP_S = 60
+const [POLL_MS, MOST_FAILURES] = [300, 5]
+const PASSWORD = 'password'
+
+type Parameters = Readonly<Record<string, unknown>>
+type Step = (context: SetupContext, parameters: Parameters) => Promise<void>
+
+/**
+ * What OSWorld's steps do, by their names. Of ours are `write_file` (`{path, text}` or `{path, base64}`) and `wait_for_window`
+ * (the parameters of `activate_window`).
+ */
+const STEPS: Readonly<Record<string, Step>> = {
+  write_file: async ({ computer }, { path, text, base64 }) => {
+    const bytes =
+      typeof base64 === 'string' ? Buffer.from(base64, 'base64') : Buffer.from(wordIn('text', text))
+    await computer.writeFile(wordIn('path', path), bytes)
+  },
+  download: async ({ computer, task, folder }, { files }) => {
+    for (const { url, path } of listOf('files', files))
+      await computer.writeFile(wordIn('path', path), readHere(folder, task, wordIn('url', url)))
+  },
+  upload_file: async ({ computer, task, folder }, { files }) => {
+    for (const { local_path: from, path } of listOf('files', files))
+      await computer.writeFile(wordIn('path', path), readHere(folder, task, wordIn('local_path', from)))
+  },
+  launch: async ({ computer }, parameters) => {
+    const { command, shell } = await commandIn(computer, parameters)
+    await computer.launch(command, { shell })
+  },
+  open: ({ computer }, { path }) => computer.openFile(wordIn('path', path)),
+  execute,
+  command: execute,
+  activate_window: async ({ computer }, parameters) => {
+    await computer.activateWindow(windowIn(parameters))
+  },
+  close_window: async ({ computer }, parameters) => {
+    await computer.closeWindow(windowIn(parameters))
+  },
+  wait_for_window: ({ computer }, parameters) => computer.waitForWindow(windowIn(parameters)),
+  sleep: async (_, { seconds }) => {
+    if (typeof seconds !== 'number' || !(seconds >= 0) || seconds > LONGEST_SLEEP_S)
+      throw wrong(`seconds is ${seconds}`)
+    await sleep(seconds * 1000)
+  },
+}
+
+export function isSetupStep(type: string): boolean {
+  return Object.hasOwn(STEPS, type)
+}
+
+/** Errors: `desktop.task` for a step that cannot be read, and what the desktop says. */
+export async function setUp(context: SetupContext, steps: readonly SetupStep[]): Promise<void> {
+  for (const { type, parameters } of steps) {
+    if (!isSetupStep(type)) throw wrong(`the step '${type}' is not supported`)
+    try {
+      await STEPS[type](context, parameters)
+    } catch (cause) {
+      if (cause instanceof RlError && cause.code !== 'desktop.refused') throw cause
+      throw new RlError(
+        `task ${context.task}: the step '${type}' failed: ${cause instanceof Error ? cause.message : cause}`,
+        {
+          code: 'desktop.task',
+          cause,
+        },
+      )
+    }
+  }
+}
+
+/** Code of pyautogui is read and done, never run. With `until` a program is run again till its output or status fits. */
+async function execute({ computer }: SetupContext, parameters: Parameters): Promise<void> {
+  const { command, shell } = await commandIn(computer, parameters)
+  if (Array.isArray(command) && command[1] === '-c' && /\bpyautogui\b/.test(command[2] ?? '')) {
+    await computer.act(parseScript(command[2]).actions)
+    return
+  }
+  const { until } = parameters as { readonly until?: Readonly<Record<string, unknown>> }
+  for (let failures = 0; ; failures++) {
+    const { output, error, returncode } = await computer.execute(command, { shell })
+    const fits =
+      !until ||
+      ((until.returncode === undefined || until.returncode === returncode) &&
+        (typeof until.stdout !== 'string' || output.includes(until.stdout)) &&
+        (typeof until.stderr !== 'string' || error.includes(until.stderr)))
+    if (fits || failures >= MOST_FAILURES) return
+    await sleep(POLL_MS)
+  }
+}
+
+async function commandIn(
+  computer: Computer,
+  { command, shell }: Parameters,
+): Promise<{ readonly command: Command; readonly shell: boolean }> {
+  const { width, height } = await computer.size()
+  const filled = (word: unknown) =>
+    wordIn('command', word)
+      .replaceAll('{CLIENT_PASSWORD}', PASSWORD)
+      .replaceAll('{SCREEN_WIDTH_HALF}', String(width >> 1))
+      .replaceAll('{SCREEN_HEIGHT_HALF}', String(height >> 1))
+      .replaceAll('{SCREEN_WIDTH}', String(width))
+      .replaceAll('{SCREEN_HEIGHT}', String(height))
+  return { command: Array.isArray(command) ? command.map(filled) : filled(command), shell: shell === true }
+}
+
+function windowIn({ window_name: name, strict, by_class: byClass }: Parameters): WindowQuery {
+  return { name: wordIn('window_name', name), strict: strict === true, byClass: byClass === true }
+}
+
+function wordIn(name: string, value: unknown): string {
+  if (typeof value !== 'string' || value.includes('\0')) throw wrong(`${name} is no text`)
+  return value
+}
+
+function listOf(name: string, value: unknown): readonly Parameters[] {
+  if (!Array.isArray(value) || !value.every((one) => typeof one === 'object' && one !== null))
+    throw wrong(`${name} is no list`)
+  return value
+}
+
+function wrong(message: string): RlError {
+  return new RlError(message, { code: 'desktop.task' })
+}

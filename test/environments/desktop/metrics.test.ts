@@ -1,0 +1,159 @@
+/** Metrics and getters by recorded cases: what was found, what the task says, and the score. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { readDocument, writeDocument } from '../../../src/environments/desktop/osworld/document.ts'
+import type { Found } from '../../../src/environments/desktop/osworld/getters.ts'
+import { METRICS } from '../../../src/environments/desktop/osworld/metrics/index.ts'
+import { readWorkbook, writeWorkbook } from '../../../src/environments/desktop/osworld/spreadsheet.ts'
+import { RlError } from '../../../src/errors.ts'
+
+type Case = readonly [
+  result: Found,
+  expected: Found,
+  score: number,
+  options?: Readonly<Record<string, unknown>>,
+]
+
+const bytes = (text: string) => Buffer.from(text)
+const BOOK = writeWorkbook([
+  ['a', 1],
+  ['b', 2.00001],
+])
+const OTHER = writeWorkbook([['a', 1]])
+const LETTER = writeDocument(['Dear  all', '', 'Bye'])
+const rules = (...list: readonly object[]) => ({ rules: list })
+const data = { type: 'sheet_data', sheet_idx0: 'RI0', sheet_idx1: 'EI0' }
+const cell = (method: string, ref: unknown) => ({
+  type: 'check_cell',
+  sheet_idx: 0,
+  coordinate: 'B1',
+  props: { value: { method, ref } },
+})
+
+const CASES: Readonly<Record<string, readonly Case[]>> = {
+  exact_match: [
+    ['a\n', { expected: 'a\n' }, 1],
+    ['a', { expected: 'a\n' }, 0],
+    [null, { expected: 'a' }, 0],
+  ],
+  check_include_exclude: [
+    ['hello world', { include: ['hello'], exclude: ['bye'] }, 1],
+    ['hello bye', { include: ['hello'], exclude: ['bye'] }, 0],
+    [null, { include: [] }, 0],
+  ],
+  check_list: [
+    [bytes('one 1\ntwo 2'), { expect: ['^one \\d'], unexpect: ['three'] }, 1],
+    [bytes('one'), { expect: ['two'] }, 0],
+    [bytes('one'), { expect: ['one'], unexpect: ['o'] }, 0],
+  ],
+  check_json_settings: [
+    [bytes('{"a": 1, "b": [2]}'), { expected: { b: [2] } }, 1],
+    [bytes('{"a": 1}'), { expected: { a: 2 } }, 0],
+    [bytes('no json'), { expected: { a: 2 } }, 0],
+  ],
+  check_direct_json_object: [
+    ["{'a': 'x'}", { expected: { a: 'x' } }, 1],
+    [{ a: ['x', 'y'] }, { expected: { a: ['y', 'x'] }, ignore_list_order: true }, 1],
+    [{ a: ['x', 'y'] }, { expected: { a: ['z'] }, expect_in_result: true }, 0],
+    [{ a: 'xyz' }, { expected: { a: 'y' }, expect_in_result: true }, 1],
+  ],
+  check_json: [
+    [bytes('{"a": {"b": 3}}'), { expect: [{ key: ['a', 'b'], method: 'ge', ref: 3 }] }, 1],
+    [bytes('{"a": {"b": 3}}'), { unexpect: [{ key: ['a', 'b'], method: 're', ref: '^3$' }] }, 0],
+    [bytes('{}'), { expect: [{ key: ['__proto__'], method: 'ne', ref: 1 }] }, 0],
+  ],
+  compare_text_file: [
+    [bytes('a  b\n'), bytes('a b'), 0],
+    [bytes('a  b\n'), bytes('a b'), 1, { ignore_blanks: true }],
+    [bytes('A'), bytes('a'), 1, { ignore_case: true }],
+    [null, null, 0],
+  ],
+  compare_csv: [
+    [bytes('a,b\r\n1,2\r\n'), bytes('a,b\n1,2'), 1],
+    [bytes('a,b '), bytes('a,b'), 0],
+    [bytes('a,b '), bytes('a,B'), 1, { strict: false, ignore_case: true }],
+  ],
+  compare_config: [
+    [bytes('x=1'), { expected: 'x=1' }, 1],
+    [bytes('x=2'), { expected: 'x=1' }, 0],
+  ],
+  file_contains: [
+    [bytes('abc'), { expected: ['a', 'c'] }, 1],
+    [bytes('abc'), { expected: ['d'] }, 0],
+  ],
+  match_in_list: [
+    ['b', { expected: ['a', 'b'] }, 1],
+    ['c', { expected: ['a', 'b'] }, 0],
+  ],
+  literal_match: [
+    ['A', 'a', 0],
+    ['A', 'a', 1, { ignore_case: true }],
+  ],
+  is_utc_0: [
+    ['  Time zone: Etc/UTC (UTC, +0000)\n', null, 1],
+    ['Time zone: Europe/Zurich (CET, +0100)', null, 0],
+  ],
+  compare_docx_files: [
+    [LETTER, writeDocument(['Dear all', 'Bye']), 1],
+    [LETTER, writeDocument(['Dear all', 'Bye']), 0, { ignore_blanks: false }],
+    [bytes('no archive'), LETTER, 0],
+  ],
+  compare_docx_tables: [[LETTER, LETTER, 1]],
+  compare_table: [
+    [
+      BOOK,
+      writeWorkbook([
+        ['a', 1],
+        ['b', 2.00002],
+      ]),
+      1,
+      rules(data),
+    ],
+    [BOOK, OTHER, 0, rules(data)],
+    [BOOK, null, 1, rules(cell('eq', 1), cell('approx:0.5', 1.2))],
+    [BOOK, null, 0, rules(cell('gt', 1))],
+    [null, null, 0, rules(data)],
+    [BOOK, OTHER, 1, rules({ type: 'sheet_name' }, { type: 'freeze', sheet_idx0: 'RI0', sheet_idx1: 'EI0' })],
+  ],
+}
+
+for (const [name, cases] of Object.entries(CASES))
+  test(`the metric ${name}`, () => {
+    for (const [result, expected, wanted, options = {}] of cases)
+      assert.is(
+        METRICS[name](result, expected, options),
+        wanted,
+        `${name} of ${JSON.stringify(result)?.slice(0, 60)}`,
+      )
+  })
+
+test('every metric has cases', () => assert.equal(Object.keys(CASES).sort(), Object.keys(METRICS).sort()))
+
+test('what we write is what we read', () => {
+  assert.equal(readDocument(LETTER), { paragraphs: ['Dear  all', '', 'Bye'], tables: [] })
+  const [sheet] = readWorkbook(BOOK)
+  assert.equal(
+    [...sheet.values],
+    [
+      ['A1', 'a'],
+      ['B1', 1],
+      ['A2', 'b'],
+      ['B2', 2.00001],
+    ],
+  )
+})
+
+test("rules that cannot be read are the task's fault and no outcome", () => {
+  for (const [name, expected, options] of [
+    ['exact_match', null, {}],
+    ['check_list', { expect: ['('] }, {}],
+    ['compare_table', null, {}],
+    ['compare_table', null, rules({ type: 'pivot_table' })],
+  ] as const)
+    assert.throws(
+      () => METRICS[name](BOOK, expected, options),
+      (error: unknown) => error instanceof RlError && error.code === 'desktop.task',
+    )
+})
+
+test.run()
