@@ -55,8 +55,10 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
   if (live.queueFailures > 0)
     head.push(`${live.queueFailures} times a queue did not take work; each was tried again`)
   if (live.openWork > 0) head.push(`${live.openWork} rollouts are asked for and not over`)
-  const { p99Ms, maxMs } = live.loopDelay
-  head.push(`the head's loop is late by ${p99Ms} ms (p99), ${maxMs} ms at most`)
+  if (live.loopDelay) {
+    const { p99Ms, maxMs } = live.loopDelay
+    head.push(`the head's loop is late by ${p99Ms} ms (p99), ${maxMs} ms at most`)
+  }
   return [
     ...head,
     ...live.actors.flatMap((actor) => {

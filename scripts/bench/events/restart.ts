@@ -59,7 +59,8 @@ export async function benchRestart(events: number): Promise<void> {
         unit: 'MiB',
         note: 'most that a process of the role had, while all was folded and afterwards',
       })
-    if (!('loopDelay' in live)) throw new Error(`the run is not live: ${live.unreachable}`)
+    if ('unreachable' in live) throw new Error(`the run is not live: ${live.unreachable}`)
+    if (!live.loopDelay) throw new Error('the head does not tell how late its loop is')
     const { p99Ms, maxMs } = live.loopDelay
     row(p99Ms, {
       name: 'loop_delay_p99_ms',

@@ -18,8 +18,8 @@ export type LiveRun = {
   readonly position: number
   readonly deadLetters: number
   readonly brokerRestarts: number
-  /** Of the head's event loop. */
-  readonly loopDelay: LoopDelay
+  /** Of the head's event loop; a head of before does not tell. */
+  readonly loopDelay?: LoopDelay
 }
 
 /** Asks the head of a run, or says why it cannot be asked. */
