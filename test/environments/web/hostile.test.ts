@@ -73,7 +73,7 @@ const taskOf = (page: string): Task => ({
   recipe: { page },
 })
 const OPTIONS = { seed: [1, 1], maxSteps: 3 } as const
-const DEADLINE_MS = 3_000
+const DEADLINE_MS = 5_000
 
 async function outcomeOf(environment: ReturnType<typeof webEnvironment>, page: string): Promise<string> {
   try {

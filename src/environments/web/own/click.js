@@ -60,7 +60,7 @@
     },
   )
 
-  define('click-tab', 'click', { tabs: [2, 5], links: [1, 4] }, (random, { tabs: count, links }, page) => {
+  define('click-tab', 'click', { tabs: [2, 4], links: [1, 4] }, (random, { tabs: count, links }, page) => {
     const shown = random.some(tabs, count)
     const all = random.some(words, Math.min(words.length, count * links))
     const wantedTab = random.pick(shown)
