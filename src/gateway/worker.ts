@@ -1,5 +1,5 @@
 /** The gateway as a worker of a run's environment: what the run asks to be played, agents outside play. */
-import { rolloutQueue } from '../actors/environment/worker.ts'
+import { rolloutQueue } from '../actors/environment/rollout-queue.ts'
 import type { Targets } from '../actors/policy/targets.ts'
 import { openTaskBook } from '../actors/rollout/log-queries.ts'
 import type { JobContext, Worker } from '../actors/runtime/worker.ts'

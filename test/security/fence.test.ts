@@ -3,6 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { takeFence } from '../../src/actors/head/fence.ts'
 import { RlError } from '../../src/errors.ts'
 import type { Bus } from '../../src/events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../src/events/catalogue.ts'
@@ -85,6 +86,53 @@ test('a head that stood still writes no more, and hears that another has the run
   assert.ok(Number(next.log.meta('epoch')) > Number(still.log.meta('epoch')))
   await bus.close()
   for (const head of [still, next, host]) await head.close()
+})
+
+async function wipe(bus: Bus): Promise<void> {
+  await bus.request('$JS.API.STREAM.DELETE.KV_rl-test-fence', new Uint8Array(), { timeoutMs: 5_000 })
+}
+
+test('a head whose bucket was wiped, and taken by another since, hears of it and does not write over it', async () => {
+  const host = await startTestHead({ run: 'host' })
+  const bus = await connectBus(host.address)
+  const options = { bus, run: 'test', after: 0, alone: false, leaseMs: 4_000 }
+  const first = await takeFence({ ...options, renewMs: 1_000 })
+  await wipe(bus)
+  const second = await takeFence({ ...options, renewMs: 60_000 })
+  let code = ''
+  void first.lost.then((error) => {
+    code = error.code
+  })
+  await until('the first hears of it', () => code !== '')
+  assert.is(code, 'head.fenced')
+  await second.release()
+  await bus.close()
+  await host.close()
+})
+
+test('a head that finds the bucket wiped waits for one that may live', async () => {
+  const host = await startTestHead({ run: 'host' })
+  const bus = await connectBus(host.address)
+  const options = { bus, run: 'test', alone: false, leaseMs: 2_000, renewMs: 300 }
+  const first = await takeFence({ ...options, after: 0 })
+  await wipe(bus)
+  assert.is(await codeOf(takeFence({ ...options, after: first.epoch })), 'head.second')
+  await first.release()
+  await bus.close()
+  await host.close()
+})
+
+test('a head that does not know whether the run is its own answers no reads', async () => {
+  const host = await startTestHead({ run: 'host' })
+  const nats = host.address
+  const still = await startTestHead({ nats, fenceTimes: { leaseMs: 300, renewMs: 60_000 } })
+  const bus = await connectBus(nats)
+  let code: string | null = ''
+  for (let n = 1; code !== 'log.not-held'; n++) [code] = await send(bus, [[encode('head', planned(n))]])
+  const read = bus.request(subjects.log('read'), pack({ from: 1 }), { timeoutMs: 5_000 })
+  assert.is(await codeOf(read), 'log.not-held')
+  await bus.close()
+  for (const head of [still, host]) await head.close()
 })
 
 test('of two deciders that are sent together one is admitted, and what the older decides is refused', async () => {

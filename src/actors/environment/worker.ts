@@ -2,21 +2,17 @@
 import type { Config } from '../../config.ts'
 import type { OpenSetting, Tested } from '../../environments/setting.ts'
 import { explain, RlError } from '../../errors.ts'
-import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import type { Job } from '../decider/decider.ts'
 import type { LoadTasks } from '../decider/jobs.ts'
 import { actOver } from '../rollout/act-service.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
 import { createPlayer } from '../rollout/player.ts'
-import { ROLLOUT_WORK } from '../runtime/work.ts'
-import type { JobContext, QueueWork, Worker } from '../runtime/worker.ts'
+import type { JobContext, Worker } from '../runtime/worker.ts'
 import { loadTasks } from './load-tasks.ts'
+import { rolloutFailure, rolloutQueue } from './rollout-queue.ts'
 
 type Request = EventData<'RolloutRequested'>
-
-/** Rollouts in the hands of one worker at a time: they share each call of the policy. */
-const ROLLOUTS_AT_A_TIME = 256
 
 export function environmentWorker(
   config: Config,
@@ -41,7 +37,7 @@ export function environmentWorker(
       return tested ? [programTested(request, tested), ended] : [ended]
     } catch (error) {
       if (error instanceof RlError && error.code === 'rollout.env')
-        return [{ type: 'RolloutFailed', data: failure(request, 'env', explain(error), 1) }]
+        return [{ type: 'RolloutFailed', data: rolloutFailure(request, 'env', explain(error), 1) }]
       throw error
     } finally {
       endWait()
@@ -60,28 +56,6 @@ export function environmentWorker(
   }
 }
 
-/** The queue of rollouts, whatever plays them. */
-export function rolloutQueue(deadlineMs: number): QueueWork {
-  return {
-    kind: ROLLOUT_WORK,
-    concurrency: ROLLOUTS_AT_A_TIME,
-    jobOf: (event): Job<Request> => ({
-      kind: 'play',
-      done: ROLLOUT_WORK.done(event),
-      input: requestOf(event),
-      deadlineMs,
-    }),
-    exhausted: (event, attempts, lastError) => [
-      { type: 'RolloutFailed', data: failure(requestOf(event), 'infra', lastError, attempts) },
-    ],
-  }
-}
-
-function requestOf(event: LoggedEvent): Request {
-  if (event.type !== 'RolloutRequested') throw new TypeError(`${event.type} asks for no rollout`)
-  return event.data
-}
-
 function programTested(
   { rollout, iteration, purpose, slot, task }: Request,
   { passed, verdicts }: Tested,
@@ -91,13 +65,4 @@ function programTested(
     type: 'ProgramTested',
     data: { rollout, iteration, purpose, slot, task, passedU8, verdicts: [...verdicts] },
   }
-}
-
-function failure(
-  { rollout, iteration, purpose, slot, task }: Request,
-  cause: EventData<'RolloutFailed'>['cause'],
-  error: string,
-  attempts: number,
-): EventData<'RolloutFailed'> {
-  return { rollout, iteration, purpose, slot, task, cause, error: error.slice(0, 2000), attempts }
 }

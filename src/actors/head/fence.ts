@@ -72,58 +72,60 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     released,
   })
 
-  async function take(): Promise<Entry & { readonly record: FenceRecord }> {
+  /** Where the log or the bucket knows of a head, one that is silent is waited for, also when the bucket was wiped since. */
+  async function take(): Promise<{ readonly record: FenceRecord; readonly askedAt: number }> {
+    let hadHead = after > 0
     for (let attempt = 0; attempt < TRIES; attempt++) {
       const before = await patiently(cell.read, clock)
-      if (before?.record && !alone && !isOver(before.record, platform))
-        await outlive(before.record, before.sequence)
-      const epoch = Math.max(after, before?.record?.epoch ?? 0) + 1
-      const taken = await patiently(() => cell.write(own(epoch), before?.sequence ?? 0), clock)
-      if (taken?.record?.holder === holder) return { record: taken.record, sequence: taken.sequence }
+      hadHead ||= Boolean(before?.record)
+      if (hadHead && !alone && !(before?.record && isOver(before.record, platform))) await outlive(before)
+      const record = own(Math.max(after, before?.record?.epoch ?? 0) + 1)
+      const askedAt = clock.monotonic()
+      const taken = await patiently(() => cell.write(record, before?.sequence ?? 0), clock)
+      if (taken?.record?.holder === holder) return { record, askedAt }
     }
     throw new RlError(`other heads take run '${run}' all the time`, { code: 'head.second' })
   }
 
-  /** Waits until the holder has said nothing for a lease, by this host's own clock. */
-  async function outlive(record: FenceRecord, sequence: number): Promise<void> {
+  /** Waits until nobody has said anything for a lease, by this host's own clock. */
+  async function outlive(before: Entry | null): Promise<void> {
     const until = clock.monotonic() + leaseMs
     while (clock.monotonic() < until) {
       await pause(Math.min(250, leaseMs / 4), undefined, clock)
       const now = await cell.read()
-      if (now === null || now.record?.released) return
-      if (now.sequence !== sequence && now.record !== null)
+      if (now?.record?.released) return
+      if (now?.record && (now.sequence !== before?.sequence || now.record.holder !== before.record?.holder))
         throw new RlError(
-          `run '${run}' has a head: process ${now.record.pid} on ${now.record.host}, epoch ${record.epoch}`,
+          `run '${run}' has a head: process ${now.record.pid} on ${now.record.host}, epoch ${now.record.epoch}`,
           { code: 'head.second', hint: 'end that one first, or choose another run id' },
         )
     }
   }
 
-  let { record, sequence } = await take()
-  let renewedAt = clock.monotonic()
+  let { record, askedAt: renewedAt } = await take()
   let loss: RlError | null = null
   let tellLoss: (error: RlError) => void = () => {}
   const lost = new Promise<RlError>((resolve) => {
     tellLoss = resolve
   })
 
+  /**
+   * What stands there after this head wrote its record again; where the bucket was wiped it is made anew. It is read first: numbers
+   * begin anew in a bucket that was made anew, so another's record may have the number that ours had.
+   */
+  async function rewrite(next: FenceRecord): Promise<Entry | null> {
+    const before = await cell.read()
+    if (before === null) await cell.make()
+    else if (before.record && before.record.holder !== holder) return before
+    return cell.write(next, before?.sequence ?? 0)
+  }
+
   async function renew(): Promise<void> {
     const askedAt = clock.monotonic()
-    const entry = await cell.write(record, sequence).catch(() => undefined)
-    if (entry === undefined) return // The broker is away: the lease ends by itself.
-    if (entry?.record?.holder === holder) {
-      sequence = entry.sequence
+    const entry = await rewrite(record).catch(() => null)
+    if (!entry?.record) return // The broker is away: the lease ends by itself.
+    if (entry.record.holder === holder) {
       renewedAt = askedAt
-      return
-    }
-    if (entry?.record === null) {
-      sequence = entry.sequence
-      return renew()
-    }
-    // A bucket that was wiped is made again; a record of somebody else is the end.
-    if (entry === null) {
-      sequence = 0
-      await cell.make().catch(() => {})
       return
     }
     const { epoch, pid, host } = entry.record
@@ -158,7 +160,7 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
       await renewing
       if (loss) return
       record = own(record.epoch, true)
-      await cell.write(record, sequence).catch(() => {})
+      await rewrite(record).catch(() => {})
     },
   }
 }

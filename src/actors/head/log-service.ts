@@ -40,6 +40,8 @@ export type LogServiceOptions = {
   /** Kinds of work that have a queue. */
   readonly work?: readonly WorkKind[]
   readonly admit?: Admit
+  /** Why this head may not speak for the run now, or null: one that lost it would tell of its own log. */
+  readonly refusal?: () => RlError | null
   /** Called after each commit, before anything is published, with what was really appended. */
   readonly onAppended?: (
     events: readonly { readonly event: CheckedEvent; readonly position: number }[],
@@ -74,7 +76,7 @@ const READ_BYTES = 700 * 1024
 const QUEUES_MS = 2_000
 
 export async function startLogService(options: LogServiceOptions): Promise<LogService> {
-  const { log, bus, work = [], admit = () => null, onAppended } = options
+  const { log, bus, work = [], admit = () => null, refusal = () => null, onAppended } = options
   const { epoch = 1, announceMs = 500, ackWaitMs = 4_000, platform = systemPlatform } = options
   const { clock } = platform
   const subjects = subjectsOf(log.run)
@@ -206,6 +208,15 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     return pack(reply)
   }
 
+  /** Answers only while the run is this head's. */
+  function whileHeld(handler: (body: Uint8Array) => Uint8Array): (body: Uint8Array) => Uint8Array {
+    return function serveWhileHeld(body) {
+      const reason = refusal()
+      if (reason) throw reason
+      return handler(body)
+    }
+  }
+
   function deadLetteringErrors(handler: (body: Uint8Array, subject: string) => Uint8Array) {
     return function serveOrDeadLetter(body: Uint8Array, subject: string): Uint8Array {
       try {
@@ -242,10 +253,17 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
         time: clock.now(),
       }),
     )
+    keepCursor()
+  }
+
+  function keepCursor(): void {
     const confirmed = publisher.confirmed()
-    if (confirmed > saved && pausedSince === null) {
+    if (confirmed <= saved || pausedSince !== null) return
+    try {
       log.setMeta('published', String(confirmed))
       saved = confirmed
+    } catch {
+      // The disk is full: it is kept later, and what is published twice is dropped by its readers.
     }
   }
 
@@ -254,8 +272,8 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   const leave = [
     bus.serve(subjects.log('append'), null, appender.serve, spoken),
     bus.serve(subjects.log('append.*'), null, appender.serve, spoken),
-    bus.serve(subjects.log('read'), null, deadLetteringErrors(serveRead), spoken),
-    bus.serve(subjects.log('has'), null, deadLetteringErrors(serveHas), spoken),
+    bus.serve(subjects.log('read'), null, deadLetteringErrors(whileHeld(serveRead)), spoken),
+    bus.serve(subjects.log('has'), null, deadLetteringErrors(whileHeld(serveHas)), spoken),
     bus.serve(subjects.log('head'), null, serveHead, spoken),
     serveBlobs(bus, log, deadLetteringErrors, spoken, clock),
     bus.onFault(({ subject, body, error }) => deadLetters.add(subject, body, error)),

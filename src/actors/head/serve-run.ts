@@ -53,6 +53,7 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
       work,
       epoch: fence.epoch,
       admit: (event) => fence.refusal() ?? watch.admit(event),
+      refusal: fence.refusal,
       onAppended: watch.observe,
       ackWaitMs: 2 * heartbeatMs,
       platform,

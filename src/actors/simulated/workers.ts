@@ -6,7 +6,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import { seedOf } from '../../random.ts'
 import type { Judge, LoadTasks, RewriteTask, Train } from '../decider/jobs.ts'
 import { slotName } from '../decider/names.ts'
-import { rolloutQueue } from '../environment/worker.ts'
+import { rolloutQueue } from '../environment/rollout-queue.ts'
 import { openTaskBook, readEvents, trajectoryBook } from '../rollout/log-queries.ts'
 import type { Worker } from '../runtime/worker.ts'
 import {

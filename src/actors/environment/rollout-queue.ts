@@ -1,0 +1,40 @@
+/** The queue of rollouts, whatever plays them. */
+import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
+import type { Job } from '../decider/decider.ts'
+import { ROLLOUT_WORK } from '../runtime/work.ts'
+import type { QueueWork } from '../runtime/worker.ts'
+
+type Request = EventData<'RolloutRequested'>
+
+/** Rollouts in the hands of one worker at a time: they share each call of the policy. */
+const ROLLOUTS_AT_A_TIME = 256
+
+export function rolloutQueue(deadlineMs: number): QueueWork {
+  return {
+    kind: ROLLOUT_WORK,
+    concurrency: ROLLOUTS_AT_A_TIME,
+    jobOf: (event): Job<Request> => ({
+      kind: 'play',
+      done: ROLLOUT_WORK.done(event),
+      input: requestOf(event),
+      deadlineMs,
+    }),
+    exhausted: (event, attempts, lastError) => [
+      { type: 'RolloutFailed', data: rolloutFailure(requestOf(event), 'infra', lastError, attempts) },
+    ],
+  }
+}
+
+function requestOf(event: LoggedEvent): Request {
+  if (event.type !== 'RolloutRequested') throw new TypeError(`${event.type} asks for no rollout`)
+  return event.data
+}
+
+export function rolloutFailure(
+  { rollout, iteration, purpose, slot, task }: Request,
+  cause: EventData<'RolloutFailed'>['cause'],
+  error: string,
+  attempts: number,
+): EventData<'RolloutFailed'> {
+  return { rollout, iteration, purpose, slot, task, cause, error: error.slice(0, 2000), attempts }
+}
