@@ -73,10 +73,10 @@ test('a second head on another host is refused while the first lives, and let in
 test('a head that stood still writes no more, and hears that another has the run', async () => {
   const host = await startTestHead({ run: 'host' })
   const nats = host.address
-  const still = await startTestHead({ nats, fenceTimes: { leaseMs: 300, renewMs: 3_000 } })
+  const still = await startTestHead({ nats, fenceTimes: { leaseMs: 3_000, renewMs: 9_000 } })
   const bus = await connectBus(nats)
   assert.equal(await send(bus, [[encode('head', planned(1))]]), [null])
-  const next = await startTestHead({ nats, fenceTimes: { leaseMs: 300, renewMs: 100 } })
+  const next = await startTestHead({ nats, fenceTimes: { leaseMs: 3_000, renewMs: 100 } })
   await still.bus.flush()
   const codes = new Set<string | null>()
   for (let n = 0; n < 20; n++)

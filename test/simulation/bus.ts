@@ -221,7 +221,6 @@ export function connectSimulated(options: BusOptions): SimulatedBus {
         })
       })
     },
-    gather: async () => [],
     subscribe(subject, handler) {
       const deliver = arriving((message: Sent) => {
         try {
