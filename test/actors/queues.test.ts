@@ -1,4 +1,6 @@
 /** What befalls work on its way through a queue: lost, handed out twice, garbage among it, hung, failed for good. */
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startActor } from '../../src/actors/runtime/actor.ts'
@@ -68,6 +70,33 @@ test('work whose queue was wiped or deleted is published again', async () => {
   await jetstream(head, `STREAM.DELETE.${QUEUE}`)
   head.service.append([{ ...begun, data: { iteration: 2, policyVersion: 0, rewardModelVersion: 0 } }])
   await until('all played, again', () => done(head) === 40)
+  for (const one of actors) await one.stop()
+  await head.close()
+})
+
+test('work is done though a server that was killed forgot the numbers of its queue', async () => {
+  const head = await startTestHead()
+  const decider = toyEnvironment({ iterations: 1, rollouts: 6 })
+  const actors = [await environment(head, { worker: environmentWorker(), decider })]
+  const begin = (iteration: number) => head.service.append([{ ...begun, data: { ...begun.data, iteration } }])
+  for (const iteration of [1, 2, 3, 4]) {
+    begin(iteration)
+    await until('all played', () => done(head) === 6 * iteration)
+  }
+  await until('all off the queue', async () => (await queued(head, QUEUE)) === 0)
+  const server = () => Number(readFileSync(join(head.folder.broker, 'nats.pid'), 'utf8'))
+  const before = server()
+  process.kill(before, 'SIGTERM') // It writes down what its consumers have delivered.
+  await until(
+    'another server',
+    async () => server() !== before && (await queued(head, QUEUE).catch(() => -1)) === 0,
+  )
+  // What nats-server 2.9 makes of an empty queue when it is killed: numbers begin at 1 again, and the consumer stands at 24.
+  const streams = join(head.folder.broker, 'store', 'jetstream', '$G', 'streams')
+  rmSync(join(streams, QUEUE, 'msgs'), { recursive: true })
+  process.kill(server(), 'SIGKILL')
+  begin(5)
+  await until('all played, again', () => done(head) === 30)
   for (const one of actors) await one.stop()
   await head.close()
 })

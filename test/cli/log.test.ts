@@ -69,7 +69,7 @@ test('rl doctor has a line for each check', async () => {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line).check)
-  assert.equal(checks, ['node', 'nats-server', 'SQLite', 'tensors', 'sandbox', 'browser', 'disk'])
+  assert.equal(checks, ['node', 'nats-server', 'SQLite', 'tensors', 'sandbox', 'browser', 'desktop', 'disk'])
 })
 
 test.run()

@@ -103,6 +103,8 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
   }
 
   let { record, askedAt: renewedAt } = await take()
+  /** The run is not this head's before then: it wrote its record where it did not find it, and others may not know. */
+  let heldFrom = 0
   let loss: RlError | null = null
   let tellLoss: (error: RlError) => void = () => {}
   const lost = new Promise<RlError>((resolve) => {
@@ -111,13 +113,21 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
 
   /**
    * What stands there after this head wrote its record again; where the bucket was wiped it is made anew. It is read first: numbers
-   * begin anew in a bucket that was made anew, so another's record may have the number that ours had.
+   * begin anew in a bucket that was made anew, so another's record may have the number that ours had. The highest epoch has the run:
+   * a lower one was written by a head that had slept, into a bucket that was wiped.
    */
   async function rewrite(next: FenceRecord): Promise<Entry | null> {
     const before = await cell.read()
+    const isOwn = before?.record?.holder === holder
     if (before === null) await cell.make()
-    else if (before.record && before.record.holder !== holder) return before
+    else if (before.record && !isOwn && before.record.epoch >= next.epoch) return before
+    if (!isOwn && !isHeld()) heldFrom = clock.monotonic() + leaseMs
     return cell.write(next, before?.sequence ?? 0)
+  }
+
+  function isHeld(): boolean {
+    const now = clock.monotonic()
+    return now >= heldFrom && now - renewedAt < leaseMs
   }
 
   async function renew(): Promise<void> {
@@ -128,6 +138,7 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
       renewedAt = askedAt
       return
     }
+    if (entry.record.epoch < record.epoch) return // It is written over the next time.
     const { epoch, pid, host } = entry.record
     loss = new RlError(`another head has run '${run}': process ${pid} on ${host}, epoch ${epoch}`, {
       code: 'head.fenced',
@@ -149,7 +160,7 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     lost,
     refusal() {
       if (loss) return loss
-      if (clock.monotonic() - renewedAt < leaseMs) return null
+      if (isHeld()) return null
       return new RlError(`this head does not know whether run '${run}' is still its own`, {
         code: 'log.not-held',
         hint: 'ask again: it finds out within a second',

@@ -53,8 +53,8 @@ export function natsQueues(connection: NatsConnection, url: string) {
   }
 
   /** Deliveries are counted by the handler, which ends hopeless work with an event; the server must not drop it in silence. */
-  async function ensureConsumer({ name, subject, ackWaitMs }: QueueOptions): Promise<void> {
-    await (await manager).consumers.add(name, {
+  async function ensureConsumer({ name, subject, ackWaitMs }: QueueOptions): Promise<number> {
+    const { delivered } = await (await manager).consumers.add(name, {
       durable_name: CONSUMER,
       ack_policy: AckPolicy.Explicit,
       ack_wait: nanos(ackWaitMs),
@@ -63,13 +63,27 @@ export function natsQueues(connection: NatsConnection, url: string) {
       max_waiting: 4_096,
       filter_subject: subject,
     })
+    return delivered.stream_seq
+  }
+
+  /**
+   * A server that was killed may forget how far the numbers of an empty stream were, and give them out again from 1; the consumer
+   * remembers, and hands out nothing below. A consumer that is ahead of its stream is made anew: it delivers all that is there.
+   */
+  async function ensureDelivery(queue: QueueOptions): Promise<void> {
+    const delivered = await ensureConsumer(queue)
+    const { streams, consumers } = await manager
+    const { state } = await streams.info(queue.name)
+    if (delivered <= state.last_seq) return
+    await consumers.delete(queue.name, CONSUMER)
+    await ensureConsumer(queue)
   }
 
   return {
     async ensure(queue: QueueOptions): Promise<void> {
       try {
         await ensureStream(queue)
-        await ensureConsumer(queue)
+        await ensureDelivery(queue)
       } catch (error) {
         throw error instanceof RlError ? error : queueError(error, queue.name, url)
       }
