@@ -182,7 +182,10 @@ for (const name of ['bwrap', 'pyodide'] as const) {
   })
 }
 
-test('200 mutants get the same verdict in bwrap, in pyodide and in plain CPython', async () => {
+test('200 mutants get the same verdict in bwrap and in plain CPython, 50 of them in pyodide', async () => {
+  const inPyodide = process.env.RL_ALL_ATTACKS === '1' ? 200 : 50
+  if (inPyodide < 200)
+    process.stdout.write(`SKIP all but ${inPyodide} mutants in pyodide: RL_ALL_ATTACKS=1 runs the others\n`)
   const providers: Provider[] = []
   for (const name of ['bwrap', 'pyodide', 'process'] as const) {
     const provider = await openProvider(name)
@@ -198,7 +201,9 @@ test('200 mutants get the same verdict in bwrap, in pyodide and in plain CPython
   for (const provider of providers) {
     const executor = createExecutor({ provider })
     tables.push(
-      (await grade(executor, requests)).map((row) => row.map(({ passed, result }) => [passed, result])),
+      (await grade(executor, provider.name === 'pyodide' ? requests.slice(0, inPyodide) : requests)).map(
+        (row) => row.map(({ passed, result }) => [passed, result]),
+      ),
     )
     await executor.close()
   }
