@@ -4,7 +4,7 @@
  *
  * npm test [-- PATTERN...]   only the files whose path holds one of the patterns
  */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
@@ -25,13 +25,33 @@ function testFiles(patterns: readonly string[]): string[] {
     .sort()
 }
 
+const running = new Set<ChildProcess>()
+
+/** Ends a test file's process and all that it started and left. */
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // Nothing of it is left.
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    for (const child of running) endGroup(child)
+    process.exit(130)
+  })
+
 function runFile(file: string): Promise<FileResult> {
   return new Promise((resolve) => {
     const started = performance.now()
     const child = spawn(process.execPath, ['--import', 'tsx', file], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, FORCE_COLOR: '0' },
+      // A group of its own: what a file leaves running ends with it.
+      detached: true,
     })
+    running.add(child)
     let output = ''
     const collect = (chunk: Buffer) => {
       output += chunk.toString()
@@ -41,10 +61,12 @@ function runFile(file: string): Promise<FileResult> {
     let late = false
     const deadline = setTimeout(() => {
       late = true
-      child.kill('SIGKILL')
+      endGroup(child)
     }, DEADLINE_MS)
+    child.on('exit', () => endGroup(child))
     child.on('close', (status) => {
       clearTimeout(deadline)
+      running.delete(child)
       const total = count(output, 'Total')
       const passed = count(output, 'Passed')
       const skipped = count(output, 'Skipped')

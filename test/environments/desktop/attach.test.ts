@@ -10,19 +10,22 @@ import { canRun } from './support.ts'
 const python = process.env.RL_TEST_DESKTOP_ENV
 const run = promisify(execFile)
 
-if (!python) process.stdout.write('SKIP desktop-env: RL_TEST_DESKTOP_ENV names no Python that has it\n')
-else if (canRun('desktop-env', 'mousepad'))
-  test("OSWorld's client attaches, plays three tasks and evaluates", async () => {
-    const desktop = await openDesktop()
-    const server = await startDesktopServer({ desktop })
-    try {
-      const { stdout } = await run(python, ['test/environments/desktop/attach.py', String(server.port)])
-      const scores = [...stdout.matchAll(/^evaluate t\d (\S+)$/gm)].map(([, score]) => Number(score))
-      assert.equal(scores, [1, 1, 0])
-    } finally {
-      await server.close()
-      await desktop.close()
-    }
-  })
+test("OSWorld's client attaches, plays three tasks and evaluates", async () => {
+  if (!python) {
+    process.stdout.write('SKIP desktop-env: RL_TEST_DESKTOP_ENV names no Python that has it\n')
+    return
+  }
+  if (!canRun('desktop-env', 'mousepad')) return
+  const desktop = await openDesktop()
+  const server = await startDesktopServer({ desktop })
+  try {
+    const { stdout } = await run(python, ['test/environments/desktop/attach.py', String(server.port)])
+    const scores = [...stdout.matchAll(/^evaluate t\d (\S+)$/gm)].map(([, score]) => Number(score))
+    assert.equal(scores, [1, 1, 0])
+  } finally {
+    await server.close()
+    await desktop.close()
+  }
+})
 
 test.run()
