@@ -1,6 +1,6 @@
 /** Fetching from a server on loopback with the hub's routes. */
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { RlError } from '../../src/errors.ts'
 import { describeHubModel, fetchHubModel, type HubOptions, isHubName } from '../../src/models/hub.ts'
+import { until } from '../support/run.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'hub-'))
 const WEIGHTS = Buffer.alloc(300_000, 'weights ')
@@ -111,7 +112,12 @@ test('what was broken off goes on where it ended', async () => {
     if (body !== WEIGHTS) return false
     spoil = null
     response.writeHead(200, { 'content-length': body.length })
-    response.write(body.subarray(0, 100_000), () => response.socket?.end())
+    response.write(body.subarray(0, 100_000))
+    const begun = () =>
+      readdirSync(folder).some(
+        (name) => name.startsWith('.model.safetensors') && statSync(join(folder, name)).size > 0,
+      )
+    void until('some bytes of it in a file', begun).then(() => response.socket?.end())
     return true
   }
   assert.match(await messageOf(fetchHubModel(model, folder, options, () => {})), /model\.hub.*broke off at/)
