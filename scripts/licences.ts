@@ -11,6 +11,9 @@ const ALLOWED: ReadonlySet<string> = new Set([
   ...['MIT-0', 'MPL-2.0', 'Python-2.0', 'Unlicense', 'Zlib'],
 ])
 
+/** Read in the package's own LICENSE, where its package.json names it in a way that lockfiles do not keep. */
+const READ: Readonly<Record<string, string>> = { 'x11@4.2.2': 'MIT' }
+
 export type Licensed = { readonly name: string; readonly licence: string; readonly allowed: boolean }
 
 type Lock = {
@@ -21,11 +24,11 @@ type Lock = {
 export function licencesOf({ packages }: Lock): readonly Licensed[] {
   return Object.entries(packages)
     .filter(([path]) => path !== '')
-    .map(([path, { version, license: licence = 'none' }]) => ({
-      name: `${path.split('node_modules/').at(-1)}@${version}`,
-      licence,
-      allowed: isAllowed(licence),
-    }))
+    .map(([path, { version, license }]) => {
+      const name = `${path.split('node_modules/').at(-1)}@${version}`
+      const licence = license ?? READ[name] ?? 'none'
+      return { name, licence, allowed: isAllowed(licence) }
+    })
 }
 
 /** `(MIT OR GPL-3.0) AND ISC`: one of several that may be chosen, all of those that hold together. */

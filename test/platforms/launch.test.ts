@@ -66,6 +66,12 @@ for (const [version, recent] of [
 ] as const)
   test(`Node ${version} is ${recent ? 'recent' : 'too old'}`, () => assert.is(isRecent(version), recent))
 
+/** What is in the cache but compiled modules. */
+function fetched(root: string): string[] {
+  const cache = join(root, '.cache')
+  return existsSync(cache) ? readdirSync(cache).filter((name) => name !== 'compiled') : []
+}
+
 test('a recent Node gets nothing and passes on arguments and status', async () => {
   const root = freshFolder()
   const { status, out, errors } = await start(process.execPath, root, ['3', 'a b', '--c=☃']).ended
@@ -73,7 +79,7 @@ test('a recent Node gets nothing and passes on arguments and status', async () =
   assert.match(out, `${process.versions.node} `)
   assert.match(out, / a b --c=☃\n$/)
   assert.is(errors, '')
-  assert.not(existsSync(join(root, '.cache')))
+  assert.equal(fetched(root), [])
 })
 
 if (!OLD) {
@@ -115,7 +121,7 @@ if (!OLD) {
       assert.match(out, /^(\S+) \1 [45]\n$/)
       assert.ok(isRecent(out.split(' ')[0]))
     }
-    assert.is(readdirSync(join(root, '.cache')).length, 1)
+    assert.is(fetched(root).length, 1)
     const again = await start(OLD, root, ['6', 'x']).ended
     assert.equal([again.status, again.errors], [6, ''])
   })
