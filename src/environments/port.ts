@@ -45,6 +45,7 @@ export interface ImmediateEpisode extends Episode {
   step(action: string): ImmediateEpisode
 }
 
+/** What it rejects with code `rollout.infra` is a fault of the infrastructure: the rollout is tried again. Any other is of its task. */
 export interface Environment {
   /** The tasks of a split in a fixed order, e.g. `train`, `in-domain`, `ood`. */
   tasks(split: string): Promise<readonly Task[]>

@@ -244,7 +244,9 @@ async function within<T>(step: Promise<T>, deadlineMs: number): Promise<T> {
   }
 }
 
-function fault(cause: 'env' | 'infra', message: string, error: unknown): RlError {
+/** An environment that knows its fault for one of the infrastructure says so by its code. */
+function fault(blamed: 'env' | 'infra', message: string, error: unknown): RlError {
+  const cause = error instanceof RlError && error.code === 'rollout.infra' ? 'infra' : blamed
   const reason = error instanceof Error ? error.message : String(error)
   return new RlError(`${message}: ${reason}`, { code: `rollout.${cause}`, cause: error })
 }

@@ -54,6 +54,30 @@ test('a fault fails its own rollout with infra; the others of the batch go on', 
   assert.match(failed.reason.message, /rate-limit/)
 })
 
+test('an environment that blames the infrastructure for a start or a step is believed', async () => {
+  const broken = (code: string) => new RlError('it broke', { code })
+  const start = { turn: { observation: 'a room', admissible: ['go'], done: false, ended: null }, steps: 0 }
+  const codeOf = async (fails: 'reset' | 'step', code: string) => {
+    const player = createPlayer({
+      environment: {
+        ...environment,
+        async reset(of) {
+          if (fails === 'reset') throw broken(code)
+          return { ...start, task: of, outcome: () => 0, step: async () => Promise.reject(broken(code)) }
+        },
+      },
+      act: policy(-1),
+      actDeadlineMs: 10_000,
+    })
+    const failed = await player.play(request(0), task).catch((error: RlError) => error)
+    return failed instanceof RlError ? failed.code : 'played'
+  }
+  for (const fails of ['reset', 'step'] as const) {
+    assert.is(await codeOf(fails, 'rollout.infra'), 'rollout.infra')
+    assert.is(await codeOf(fails, 'mine.odd'), 'rollout.env')
+  }
+})
+
 test('without token ids a trajectory is scored and told untrainable, with the prompt and the invalid answers', async () => {
   const player = createPlayer({ environment, act: policy(-1), actDeadlineMs: 10_000 })
   const trajectory = await player.play(request(0), task)
