@@ -2,7 +2,9 @@
 import type { GenerateRequest, Generation, PromptProvider } from 'rlanything/models'
 
 function answer({ prompt, seed }: GenerateRequest): Generation {
-  const text = 'messages' in prompt ? (prompt.messages.at(-1)?.content ?? '') : ''
+  const said = 'messages' in prompt ? prompt.messages.at(-1)?.content : ''
+  // Of a model that sees, messages are parts with images among them.
+  const text = typeof said === 'string' ? said : ''
   const options = text.match(/^\d+\) /gm) ?? []
   const box = options.length > 0 ? (seed[0] >>> 0) % options.length : /Nothing happens/.test(text) ? -1 : 1
   return {

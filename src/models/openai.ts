@@ -1,6 +1,8 @@
 /** The model port over any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, `rl serve`, a hosted one. */
 import OpenAI from 'openai'
 import { RlError } from '../errors.ts'
+import { imagesOf } from './content.ts'
+import { createDataUrls } from './openai/data-urls.ts'
 import { type Fault, type FaultKind, faultOf, fetchReadably } from './openai/faults.ts'
 import { createLimit, deadline, pause } from './openai/limit.ts'
 import { fromWire, OPTIONAL_FIELDS, toWire } from './openai/wire.ts'
@@ -15,6 +17,8 @@ export type EndpointUse = {
   readonly promptTokens: number
   readonly cachedTokens: number
   readonly completionTokens: number
+  /** Images that were sent, each time that they were. */
+  readonly images: number
   /** Answers without token ids or without log-probs: nothing can be learned from them. */
   readonly untrainable: number
   /** Null where no price is known. */
@@ -48,6 +52,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     fetch: fetchReadably,
   })
   const limited = createLimit(options.concurrency)
+  const dataUrls = createDataUrls(options.readImage)
   const refused = new Set<string>()
   let lengthField: 'max_tokens' | 'max_completion_tokens' = 'max_tokens'
   const used = {
@@ -56,6 +61,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     promptTokens: 0,
     cachedTokens: 0,
     completionTokens: 0,
+    images: 0,
     untrainable: 0,
   }
   const faults: Partial<Record<FaultKind, number>> = {}
@@ -68,9 +74,11 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
   async function call(request: GenerateRequest, budget: AbortSignal): Promise<Generation> {
     const limit = deadline(callMs, budget)
     try {
-      const { path, body } = toWire(model, request, refused, lengthField)
+      const images = 'messages' in request.prompt ? imagesOf(request.prompt.messages) : []
+      const { path, body } = toWire(model, request, refused, lengthField, await dataUrls(images))
       await options.permit?.()
       used.requests++
+      used.images += images.length
       const generation = fromWire(await client.post<unknown>(path, { body, signal: limit.signal }), request)
       if (!generation.tokens || !generation.logprobs) used.untrainable++
       used.promptTokens += generation.usage.promptTokens

@@ -1,10 +1,26 @@
 /** The one port through which the loop uses a language model, whether it runs in this process or behind HTTP. */
 import type { Seed } from '../random.ts'
 
+/** An image by the digest of its file: who asks a model says where the file is. Width and height in pixels. */
+export type ImageRef = {
+  readonly sha256: string
+  readonly bytes: number
+  readonly mediaType: 'image/png' | 'image/webp' | 'image/jpeg'
+  readonly width: number
+  readonly height: number
+}
+
+export type ContentPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly image: ImageRef }
+
 export type ChatMessage = {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
-  readonly content: string
+  /** Parts where images stand among the text. */
+  readonly content: string | readonly ContentPart[]
 }
+
+export type TextMessage = ChatMessage & { readonly content: string }
 
 /** What stands before the text to generate: token ids as they are, plain text, or a chat that the model's template renders. */
 export type Prompt =

@@ -1,4 +1,4 @@
-import type { LanguageModel } from './port.ts'
+import type { ImageRef, LanguageModel } from './port.ts'
 
 /** A model that answers prompts, wherever it lives. Of its requests those with `tokens` or `choices` are for local models alone. */
 export type PromptedModel = Pick<LanguageModel, 'generate' | 'close'> & {
@@ -23,6 +23,8 @@ export type ModelOptions = {
   /** Per million tokens, in whatever currency; null where unknown. */
   readonly promptPrice: number | null
   readonly completionPrice: number | null
+  /** The file of an image in a prompt; absent where prompts hold none. */
+  readonly readImage?: (image: ImageRef) => Promise<Uint8Array>
   /** To be waited for before each call, retries included; where it fails, no call may be made. */
   readonly permit?: () => Promise<void>
 }

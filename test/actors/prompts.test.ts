@@ -6,9 +6,10 @@ import { episodeText, parsePrompt, readPrompt } from '../../src/actors/learner/p
 import { free, numbered, promptedActing } from '../../src/actors/policy/prompted-acting.ts'
 import { judgeRequests, readJudgement } from '../../src/actors/reward-model/prompted-judge.ts'
 import type { ActRequest } from '../../src/actors/rollout/act.ts'
+import { textOf } from '../../src/models/content.ts'
 import type { RlError } from '../../src/errors.ts'
 import { readInt32 } from '../../src/events/columns.ts'
-import type { Generation } from '../../src/models/port.ts'
+import type { Generation, ImageRef } from '../../src/models/port.ts'
 
 const generation = (text: string, changes: Partial<Generation> = {}): Generation => ({
   text,
@@ -67,6 +68,20 @@ test('an episode in lines, whole or its latest steps', () => {
   )
 })
 
+test('images stand where a prompt asks for them, with the text in parts around them; without images it is one text', () => {
+  const image: ImageRef = { sha256: 'a'.repeat(64), bytes: 9, mediaType: 'image/png', width: 2, height: 3 }
+  const prompt = parsePrompt('x', '# User\nbefore {{goal}}\n{{frames}}\nafter')
+  const render = (frames: readonly ImageRef[]) => prompt.render({ goal: 'go', frames })[0].content
+  assert.equal(render([image, image]), [
+    { type: 'text', text: 'before go\n' },
+    { type: 'image', image },
+    { type: 'image', image },
+    { type: 'text', text: '\nafter' },
+  ])
+  assert.is(render([]), 'before go\n\nafter')
+  assert.throws(() => textOf({ role: 'user', content: render([image]) }), code('model.unsupported'))
+})
+
 test('the policy is shown the task, what happened, and numbered options', () => {
   const { request } = promptedActing(readPrompt('alfworld-policy'), numbered, null)(turn, sampling)
   const prompt = request?.prompt
@@ -75,7 +90,7 @@ test('the policy is shown the task, what happened, and numbered options', () => 
     prompt.messages.map(({ role }) => role),
     ['system', 'user'],
   )
-  const [, { content }] = prompt.messages
+  const content = textOf(prompt.messages[1])
   for (const part of [
     'put a mug in desk.',
     '0) go to desk 1\n1) open drawer 1\n2) look',

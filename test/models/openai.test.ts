@@ -1,4 +1,5 @@
 /** The endpoint provider against the local model's server, directly and through a proxy that spoils answers. */
+import { createHash } from 'node:crypto'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { RlError } from '../../src/errors.ts'
@@ -8,9 +9,10 @@ import { type ModelServer, startModelServer } from '../../src/models/local/serve
 import { createTokenizer } from '../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../src/models/local/word-tokenizer.ts'
 import { type EndpointModel, openEndpoint } from '../../src/models/openai.ts'
-import type { GenerateRequest, Generation } from '../../src/models/port.ts'
+import type { ContentPart, GenerateRequest, Generation, ImageRef } from '../../src/models/port.ts'
 import type { ModelOptions } from '../../src/models/provider.ts'
 import { type FaultProxy, type Spoil, startFaultProxy } from '../support/fault-proxy.ts'
+import { completion, startScriptedEndpoint } from '../support/scripted-endpoint.ts'
 
 const files = trainWordTokenizer({ words: ['go to the cabinet', 'open fridge', 'look around'] })
 const tokenizer = createTokenizer(files)
@@ -55,6 +57,11 @@ const chat = (seed: number): GenerateRequest => ({
   temperature: 1,
   seed: [seed, 0xffff_ffff - seed],
 })
+
+function image(file: Buffer): { readonly ref: ImageRef; readonly file: Buffer } {
+  const sha256 = createHash('sha256').update(file).digest('hex')
+  return { ref: { sha256, bytes: file.length, mediaType: 'image/png', width: 2, height: 3 }, file }
+}
 
 /** Without what depends on a cache. */
 const told = ({ text, finish, tokens, logprobs, promptTokens }: Generation) => ({
@@ -113,6 +120,60 @@ test('tokens are counted, and priced where prices are given', async () => {
   assert.is(use.completionTokens, usage.completionTokens)
   assert.ok(Math.abs(use.cost! - (2 * usage.promptTokens + 10 * usage.completionTokens) / 1e6) < 1e-12)
   assert.is(open().use().cost, null)
+})
+
+test('images go as data URLs in the order of the parts, are read once, and are counted', async () => {
+  const images = [1, 2].map((byte) => image(Buffer.alloc(5, byte)))
+  const files = new Map(images.map(({ ref, file }) => [ref.sha256, file]))
+  const read: string[] = []
+  const scripted = await startScriptedEndpoint(() =>
+    completion({ content: 'ok' }, { prompt: [1, 2], tokens: [3] }),
+  )
+  try {
+    const endpoint = open({
+      baseUrl: scripted.url,
+      readImage: async ({ sha256 }) => {
+        read.push(sha256)
+        return files.get(sha256)!
+      },
+    })
+    const content: ContentPart[] = [
+      { type: 'text', text: 'first' },
+      ...images.map(({ ref }): ContentPart => ({ type: 'image', image: ref })),
+    ]
+    const request = { ...chat(1), prompt: { messages: [{ role: 'user' as const, content }] } }
+    await endpoint.generate([request, request])
+    for (const { body } of scripted.asked)
+      assert.equal(body.messages, [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'first' },
+            ...images.map(({ file }) => ({
+              type: 'image_url',
+              image_url: { url: `data:image/png;base64,${file.toString('base64')}` },
+            })),
+          ],
+        },
+      ])
+    assert.is(read.length, 2)
+    assert.is(endpoint.use().images, 4)
+  } finally {
+    await scripted.close()
+  }
+})
+
+test('a model of this process, its server and an endpoint that nothing reads images for refuse them by name', async () => {
+  const { ref } = image(Buffer.alloc(3))
+  const content: ContentPart[] = [{ type: 'image', image: ref }]
+  const request = { ...chat(1), prompt: { messages: [{ role: 'user' as const, content }] } }
+  const refused = await errorOf(model.generate([request]))
+  assert.is(refused.code, 'model.unsupported')
+  assert.match(refused.message, ref.sha256.slice(0, 12))
+  assert.is((await errorOf(open().generate([request]))).code, 'model.unsupported')
+  const served = await errorOf(open({ readImage: async () => Buffer.alloc(3) }).generate([request]))
+  assert.is(served.code, 'model.endpoint')
+  assert.match(served.message, /image_url/)
 })
 
 const PASSING: readonly (readonly [string, Spoil, string])[] = [

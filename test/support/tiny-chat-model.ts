@@ -10,10 +10,11 @@ import { openLocalModel } from '../../src/models/local/model.ts'
 import { presetConfig } from '../../src/models/local/presets.ts'
 import { createTokenizer, type TokenizerFiles } from '../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../src/models/local/word-tokenizer.ts'
-import type { ChatMessage, GenerateRequest } from '../../src/models/port.ts'
+import { textOf } from '../../src/models/content.ts'
+import type { GenerateRequest, TextMessage } from '../../src/models/port.ts'
 import { rng, seedOf } from '../../src/random.ts'
 
-type Chat = { readonly messages: ChatMessage[] }
+type Chat = { readonly messages: TextMessage[] }
 
 /** Makes the model and writes it to a folder. */
 export async function writeTinyChatModel(folder: string, updates: number): Promise<void> {
@@ -70,7 +71,12 @@ async function exampleChats(): Promise<Chat[]> {
   const chats: Chat[] = []
   const answer = (request: GenerateRequest | null, content: string) => {
     if (request && 'messages' in request.prompt)
-      chats.push({ messages: [...request.prompt.messages, { role: 'assistant', content }] })
+      chats.push({
+        messages: [
+          ...request.prompt.messages.map((message) => ({ ...message, content: textOf(message) })),
+          { role: 'assistant', content },
+        ],
+      })
   }
   for (const [index, task] of (await environment.tasks('train')).entries()) {
     const random = rng(seedOf(7, 'chat', index))

@@ -5,7 +5,7 @@ import type { ModelOptions, PromptedModel } from '../../models/provider.ts'
 import { providerOf } from '../../models/registry.ts'
 import type { CallBudget } from './call-budget.ts'
 
-type Section = Omit<ModelOptions, 'callMs' | 'budgetMs' | 'permit'> & { readonly provider: string }
+type Section = Omit<ModelOptions, 'callMs' | 'budgetMs' | 'permit' | 'readImage'> & { readonly provider: string }
 
 /** Of a deadline, so that an answer (or why there is none) still reaches the one who waits. */
 const SHARE_OF_DEADLINE = 0.95
@@ -13,6 +13,7 @@ const SHARE_OF_DEADLINE = 0.95
 /**
  * @param budgetSeconds how long the asker waits for one generation, retries included
  * @param calls what each call is taken from
+ * @param readImage for prompts with images
  * @throws RlError `config.invalid` where the section's provider answers no prompts
  */
 export async function endpointOf(
@@ -20,6 +21,7 @@ export async function endpointOf(
   config: Config,
   budgetSeconds: number,
   calls: CallBudget | null,
+  readImage?: ModelOptions['readImage'],
 ): Promise<PromptedModel> {
   const found = providerOf({ provider }, config)
   const budgetMs = budgetSeconds * 1000 * SHARE_OF_DEADLINE
@@ -28,6 +30,7 @@ export async function endpointOf(
     callMs: Math.min(config.run.deadlines.llmCallSeconds * 1000, budgetMs),
     budgetMs,
     permit: calls?.spend,
+    readImage,
   })
   if (opened) return opened
   throw new RlError(`the provider '${provider}' answers no prompts`, {

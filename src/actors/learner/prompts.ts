@@ -4,13 +4,13 @@ import { readFileSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RlError } from '../../errors.ts'
-import type { ChatMessage } from '../../models/port.ts'
+import type { ChatMessage, ContentPart, ImageRef } from '../../models/port.ts'
 
 export type PromptFile = {
   /** Of the whole file. */
   readonly sha256: string
-  /** The messages with every placeholder filled. Errors: `prompt.placeholder`. */
-  readonly render: (values: Readonly<Record<string, string>>) => ChatMessage[]
+  /** The messages with every placeholder filled, by text or by images. Errors: `prompt.placeholder`. */
+  readonly render: (values: Readonly<Record<string, string | readonly ImageRef[]>>) => ChatMessage[]
 }
 
 const FOLDER = fileURLToPath(new URL('../../../config/prompts/', import.meta.url))
@@ -45,20 +45,34 @@ export function parsePrompt(name: string, text: string): PromptFile {
     throw new RlError(`the prompt '${name}' has no part '# User'`, { code: 'prompt.missing' })
   return {
     sha256: createHash('sha256').update(text).digest('hex'),
-    render: (values) =>
-      parts.map(({ role, content }) => ({
-        role,
-        content: content.replace(PLACEHOLDER, (_, key: string) => {
-          const value = values[key]
-          if (value === undefined)
-            throw new RlError(`the prompt '${name}' asks for {{${key}}}`, {
-              code: 'prompt.placeholder',
-              hint: `it may use ${Object.keys(values).join(', ')}`,
-            })
-          return value
-        }),
-      })),
+    render: (values) => parts.map(({ role, content }) => ({ role, content: filled(name, content, values) })),
   }
+}
+
+/** A text, or parts where images are among the values that it asks for. */
+function filled(
+  name: string,
+  template: string,
+  values: Readonly<Record<string, string | readonly ImageRef[]>>,
+): ChatMessage['content'] {
+  const parts: ContentPart[] = []
+  let text = ''
+  for (const [index, piece] of template.split(PLACEHOLDER).entries()) {
+    const value = index % 2 === 0 ? piece : values[piece]
+    if (value === undefined)
+      throw new RlError(`the prompt '${name}' asks for {{${piece}}}`, {
+        code: 'prompt.placeholder',
+        hint: `it may use ${Object.keys(values).join(', ')}`,
+      })
+    if (typeof value === 'string') text += value
+    else if (value.length > 0) {
+      if (text !== '') parts.push({ type: 'text', text })
+      parts.push(...value.map((image): ContentPart => ({ type: 'image', image })))
+      text = ''
+    }
+  }
+  if (parts.length === 0) return text
+  return text === '' ? parts : [...parts, { type: 'text', text }]
 }
 
 /** An episode in lines, for prompts. */

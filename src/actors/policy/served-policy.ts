@@ -23,7 +23,7 @@ export async function openServedPolicy(config: Config, log: LogClient): Promise<
   const { policy, run } = config
   const budget = run.deadlines.stepSeconds
   const calls = callBudgetOf(log, 'policy', config)
-  const first = await endpointOf(policy, config, budget, calls)
+  const first = await endpointOf(policy, config, budget, calls, log.getBlob)
   if (policy.publish.as === 'none')
     return {
       first,
@@ -44,7 +44,7 @@ export async function openServedPolicy(config: Config, log: LogClient): Promise<
     const name = `${target.baseUrl} ${target.model}`
     const known = models.get(name)
     if (known) return known
-    const opened = await endpointOf({ ...policy, ...target }, config, budget, calls)
+    const opened = await endpointOf({ ...policy, ...target }, config, budget, calls, log.getBlob)
     models.set(name, opened)
     return opened
   }

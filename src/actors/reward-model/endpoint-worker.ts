@@ -37,6 +37,7 @@ export async function openEndpointJudge(
     config,
     run.deadlines.scoringSeconds,
     callBudgetOf(log, 'reward-model', config),
+    log.getBlob,
   )
   const prompt = readPrompt(part.prompt ?? PROMPT)
   const { samples, temperature, topP, maxTokens } = rewardModel

@@ -2,6 +2,7 @@ import { Template } from '@huggingface/jinja'
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { textOf } from '../content.ts'
 import type { ChatMessage } from '../port.ts'
 
 /** What the files of a Hugging Face folder say about text: parsed tokenizer.json and tokenizer_config.json. */
@@ -90,11 +91,12 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   const renderChat: Tokenizer['renderChat'] = (messages, { generationPrompt = true, variables } = {}) => {
     if (templateText == null)
       throw unusable(source, 'has no chat template', undefined, 'prompt this model with text')
+    const texts = messages.map((message) => ({ role: message.role, content: textOf(message) }))
     try {
       template ??= new Template(templateText)
       return template.render({
         ...variables,
-        messages: messages.map(({ role, content }) => ({ role, content })),
+        messages: texts,
         add_generation_prompt: generationPrompt,
         bos_token: bos_token ?? '',
         eos_token: eos_token ?? '',

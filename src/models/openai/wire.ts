@@ -1,6 +1,6 @@
 /** Requests and answers of the port as the OpenAI API words them, with the fields that vLLM and `rl serve` add. */
 import { z } from 'zod'
-import type { GenerateRequest, Generation } from '../port.ts'
+import type { ChatMessage, GenerateRequest, Generation, ImageRef } from '../port.ts'
 import { BadAnswer } from './faults.ts'
 
 /** Fields that only make an answer richer or cheaper: a server that refuses one is asked without it from then on. */
@@ -22,12 +22,14 @@ export type Wire = { readonly path: string; readonly body: Readonly<Record<strin
 /**
  * @param without optional fields that the server refused
  * @param lengthField hosted reasoning models take `max_completion_tokens` only
+ * @param urlOf an image's data URL
  */
 export function toWire(
   model: string,
   request: GenerateRequest,
   without: ReadonlySet<string>,
   lengthField: 'max_tokens' | 'max_completion_tokens',
+  urlOf: (image: ImageRef) => string,
 ): Wire {
   const { prompt, seed, topP, stopTexts, stopTokens, choices, cacheKey } = request
   const chat = 'messages' in prompt
@@ -35,7 +37,7 @@ export function toWire(
     model,
     ...(chat
       ? {
-          messages: prompt.messages,
+          messages: prompt.messages.map((message) => wireMessage(message, urlOf)),
           ...(prompt.template ? { chat_template_kwargs: prompt.template } : {}),
         }
       : { prompt: 'text' in prompt ? prompt.text : Array.from(prompt.tokens) }),
@@ -61,6 +63,16 @@ export function toWire(
   }
   for (const field of without) delete body[field]
   return { path: chat ? '/chat/completions' : '/completions', body }
+}
+
+function wireMessage({ role, content }: ChatMessage, urlOf: (image: ImageRef) => string): object {
+  if (typeof content === 'string') return { role, content }
+  return {
+    role,
+    content: content.map((part) =>
+      part.type === 'text' ? part : { type: 'image_url', image_url: { url: urlOf(part.image) } },
+    ),
+  }
 }
 
 const ids = z.array(z.int().nonnegative()).nullish()

@@ -2,6 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readPrompt } from '../../../src/actors/learner/prompts.ts'
+import { textOf } from '../../../src/models/content.ts'
 import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
 import { goalOfSentence } from '../../../src/environments/alfworld/tasks.ts'
 import type { Direction, RewriteRequest, Task } from '../../../src/environments/port.ts'
@@ -36,7 +37,7 @@ test('the briefing fills the prompt, for every task type and direction', async (
     for (const direction of ['harder', 'easier'] as const) {
       const values = await environment.briefing!(requestFor(task, direction))
       const told = { direction, accuracy: '1 of 8', goal: task.goal, failures: 'none' }
-      const [, { content }] = prompt.render({ ...values, ...told })
+      const content = textOf(prompt.render({ ...values, ...told })[1])
       assert.not.match(content, '{{')
       const { object, target } = goalOfSentence(task.goal)!
       assert.ok(values.tokens.includes(object) && values.tokens.includes(target))
