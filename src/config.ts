@@ -9,6 +9,7 @@ import { nearest } from './config/nearest.ts'
 import { formerPaths, presentPath, withPresentNames } from './config/renamed.ts'
 import { type Config, configSchema } from './config/schema.ts'
 import { schemaWith, sectionIn, settingIn } from './config/with-setting.ts'
+import { sectionOf } from './environments/sections.ts'
 import type { Refuse, Setting } from './environments/setting.ts'
 import { isOurs, loadSetting, OUR_SETTINGS } from './environments/settings.ts'
 import { RlError } from './errors.ts'
@@ -110,6 +111,7 @@ export function parseConfig(
       `ours are ${OUR_SETTINGS.map(({ name }) => name).join(', ')}; environment.module names another's`,
     )
   checkSense(config, refuse)
+  if (setting) checkSeeing(setting, config, refuse)
   if (setting && !isOurs(setting)) checkParts(setting, config, refuse)
   if (setting?.judging?.by === 'tests' && config.rewardModel.mode !== 'off')
     if (config.rewardModel.judging !== 'group')
@@ -134,6 +136,47 @@ function checkDeadlines({ run: { deadlines } }: Config, refuse: Refuse): void {
         `deadlines must grow: ${order.join(' < ')}`,
       )
   }
+}
+
+/** Models that see are behind endpoints, and act by places on the screen of a setting that has one. */
+function checkSeeing(setting: Setting, config: Config, refuse: Refuse): void {
+  const { environment, policy, rewardModel, models } = config
+  const trains = (provider: string) => MODEL_PROVIDERS.find(provider, models.module)?.trains === true
+  const judged = rewardModel.frames && rewardModel.mode !== 'off'
+  const wanted = environment.frames
+    ? 'environment.frames'
+    : policy.frames > 0
+      ? 'policy.frames'
+      : judged
+        ? 'rewardModel.frames'
+        : null
+  if (wanted !== null && !setting.pictures)
+    refuse(wanted, `the setting '${setting.name}' shows no screen`, 'web and desktop do')
+  const reader =
+    policy.frames > 0 && trains(policy.provider)
+      ? 'policy'
+      : judged && trains(rewardModel.provider)
+        ? 'rewardModel'
+        : null
+  if (reader !== null)
+    refuse(
+      `${reader}.frames`,
+      `models of the provider '${config[reader].provider}' read text alone`,
+      'use provider openai with a model that sees',
+    )
+  const seeing = setting.pictures?.seeing(sectionOf(setting, config)) ?? null
+  if (policy.frames > 0 && seeing === null)
+    refuse(
+      'policy.frames',
+      'the setting takes actions in words',
+      'add --set environment.grammar=computer_use',
+    )
+  if (policy.frames === 0 && seeing !== null && environment.player === 'own')
+    refuse(
+      'policy.frames',
+      'actions are places on a screen, and the policy sees none',
+      'add --set policy.frames=3 with a model that sees, or environment.grammar=commands',
+    )
 }
 
 function checkSense(config: Config, refuse: Refuse): void {

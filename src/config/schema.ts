@@ -103,6 +103,12 @@ export const environmentShape = {
   quarantineAfter: positive
     .default(2)
     .describe('A task is set aside after so many of its groups fell below `minGroupSize`.'),
+  frames: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Screens of every step go into the log (FramesRecorded, PNG by blob), so that an episode can be looked at; they do whenever a model sees them.',
+    ),
   sampler: rule('uniform').describe(
     'Which training tasks an iteration plays: drawn alike (`uniform`), or by a rule of yours.',
   ),
@@ -253,6 +259,11 @@ const policy = section({
     .nullable()
     .default(null)
     .describe('Earlier steps that a prompt shows; null shows all.'),
+  frames: count
+    .default(0)
+    .describe(
+      'Screens that a prompt shows, the newest last, for models that see; the form of their actions is that of the setting (`environment.grammar`). 0 for models that read text.',
+    ),
   coldStart: section({
     demonstrations: positive.default(5000).describe('Expert episodes to imitate.'),
     difficulty: z
@@ -306,6 +317,10 @@ const rewardModel = section({
   temperature: z.number().nonnegative().default(1).describe('Of judging.'),
   topP: share.default(1).describe('Nucleus of judging.'),
   maxTokens: positive.default(8).describe('Most tokens of one judgement, critique included.'),
+  frames: z
+    .boolean()
+    .default(false)
+    .describe('A judge that sees is shown the screens before and after each step.'),
   expected: z
     .boolean()
     .default(true)

@@ -9,7 +9,7 @@ import type { Seed } from '../random.ts'
 import type { UserPart } from '../registry.ts'
 import type { Causes } from './causes.ts'
 import type { SettingCommand } from './command.ts'
-import type { Environment, Rewrite, RewriteRequest, Task, Turn, Validation } from './port.ts'
+import type { Environment, Episode, Rewrite, RewriteRequest, Task, Turn, Validation } from './port.ts'
 import type { Evidence, TestJudging, Texts } from './texts.ts'
 
 export type * from './texts.ts'
@@ -33,6 +33,8 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   runtime?(environment: E): Promise<string>
   /** How a model acts here. Without it only agents outside do. */
   readonly acting?: Choosing<E> | Texts<E>
+  /** What an episode looks like, for models that see and for who looks on. */
+  readonly pictures?: Pictures<E, Section>
   /** How a reward model judges. */
   readonly judging?: StepJudging | TestJudging<E>
   /** Harder and easier tasks. */
@@ -74,6 +76,30 @@ export interface Choosing<E extends Environment = Environment> {
   /** Prompt files for models behind endpoints; absent: those for any setting. */
   readonly prompts?: { readonly numbered: string; readonly free: string }
 }
+
+/** An episode shows a screen. */
+export interface Pictures<E extends Environment = Environment, Section = unknown> {
+  /** What it shows now; of one that is over, before it is settled. */
+  picture(environment: E, episode: Episode): Promise<Picture>
+  /** How a model that sees acts by places on the screen; null where actions are named in words. */
+  seeing(section: Section): Seeing | null
+}
+
+/** A PNG, width and height in pixels. */
+export type Picture = { readonly bytes: Uint8Array; readonly width: number; readonly height: number }
+
+/** A model's answer, as it is, is the action. */
+export type Seeing = {
+  /** Prompt file, with placeholders goal, history, frames. */
+  readonly prompt: string
+  /** Why an answer holds no action, so that such answers are counted; null where it does. It is a step all the same. */
+  readonly invalid: (answer: string) => string | null
+  /** An answer in a line, for the history that later prompts show. */
+  readonly brief: (answer: string) => string
+}
+
+/** Begins an observation where the action could not be done, and why; in line one. */
+export const PROBLEM = '! '
 
 /** Short forms of an episode's texts. Different commands must keep different forms. */
 export type CompactView = {
@@ -139,7 +165,7 @@ export function defineSetting<E extends Environment, Shape extends z.ZodRawShape
   return setting
 }
 
-type Part = 'acting' | 'judging' | 'rewriting' | 'expert' | 'progress'
+type Part = 'acting' | 'pictures' | 'judging' | 'rewriting' | 'expert' | 'progress'
 
 /** A part of a setting, for one who cannot do without it. Error: `setting.lacks`. */
 export function partOf<P extends Part>(setting: Setting, part: P, neededBy: string): NonNullable<Setting[P]> {

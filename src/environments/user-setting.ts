@@ -72,6 +72,7 @@ const settingSchema = z.strictObject({
         .optional(),
     })
     .optional(),
+  pictures: z.strictObject({ picture: fn, seeing: fn }).optional(),
   expert: fn.optional(),
   progress: fn.optional(),
   runtime: fn.optional(),

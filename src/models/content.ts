@@ -21,7 +21,10 @@ export function textOf({ role, content }: ChatMessage): string {
       const { mediaType, width, height, sha256 } = part.image
       throw new RlError(
         `a message of '${role}' holds an image (${mediaType}, ${width} x ${height}, ${sha256.slice(0, 12)}), and this model reads text alone`,
-        { code: 'model.unsupported', hint: 'ask a model that sees, behind provider openai; or set frames to 0' },
+        {
+          code: 'model.unsupported',
+          hint: 'ask a model that sees, behind provider openai; or set frames to 0',
+        },
       )
     })
     .join('')

@@ -18,6 +18,7 @@ function keyOfCause({ type, data }: LoggedEvent): string | null {
     case 'StepScored':
     case 'TrajectoryJudged':
     case 'ProgramTested':
+    case 'FramesRecorded':
     case 'CallsRecorded':
       return `Rollout/${data.rollout}`
     case 'UnitTestWritten':

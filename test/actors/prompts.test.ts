@@ -6,9 +6,9 @@ import { episodeText, parsePrompt, readPrompt } from '../../src/actors/learner/p
 import { free, numbered, promptedActing } from '../../src/actors/policy/prompted-acting.ts'
 import { judgeRequests, readJudgement } from '../../src/actors/reward-model/prompted-judge.ts'
 import type { ActRequest } from '../../src/actors/rollout/act.ts'
-import { textOf } from '../../src/models/content.ts'
 import type { RlError } from '../../src/errors.ts'
 import { readInt32 } from '../../src/events/columns.ts'
+import { textOf } from '../../src/models/content.ts'
 import type { Generation, ImageRef } from '../../src/models/port.ts'
 
 const generation = (text: string, changes: Partial<Generation> = {}): Generation => ({
@@ -34,6 +34,7 @@ const turn: ActRequest = {
   seed: [1, 2],
   evaluation: false,
 }
+const code = (expected: string) => (error: RlError) => error.code === expected
 const sampling = { temperature: 1, topP: 1, maxTokens: 64 }
 
 test('every prompt file can be read and has a digest of its own', () => {
@@ -46,7 +47,6 @@ test('every prompt file can be read and has a digest of its own', () => {
 test('a placeholder without a value, a missing file and a file without a user part are errors', () => {
   const prompt = parsePrompt('x', 'about\n\n# User\n{{one}} and {{two}}')
   assert.equal(prompt.render({ one: '1', two: '2' }), [{ role: 'user', content: '1 and 2' }])
-  const code = (expected: string) => (error: RlError) => error.code === expected
   assert.throws(() => prompt.render({ one: '1' }), code('prompt.placeholder'))
   assert.throws(() => readPrompt('absent'), code('prompt.missing'))
   assert.throws(() => parsePrompt('x', '# System\nyou'), code('prompt.missing'))

@@ -5,12 +5,12 @@ import { numbered, promptedActing } from '../../src/actors/policy/prompted-actin
 import { judgeRequests } from '../../src/actors/reward-model/prompted-judge.ts'
 import { alfworldEnvironment } from '../../src/environments/alfworld/environment.ts'
 import { goalOfSentence } from '../../src/environments/alfworld/tasks.ts'
+import { textOf } from '../../src/models/content.ts'
 import { supervisedSamples } from '../../src/models/local/fine-tune.ts'
 import { openLocalModel } from '../../src/models/local/model.ts'
 import { presetConfig } from '../../src/models/local/presets.ts'
 import { createTokenizer, type TokenizerFiles } from '../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../src/models/local/word-tokenizer.ts'
-import { textOf } from '../../src/models/content.ts'
 import type { GenerateRequest, TextMessage } from '../../src/models/port.ts'
 import { rng, seedOf } from '../../src/random.ts'
 

@@ -6,6 +6,7 @@ import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { LoadTasks } from '../decider/jobs.ts'
 import { actOver } from '../rollout/act-service.ts'
+import { framesRecorded, looksOn, pictureTaker } from '../rollout/frames.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
 import { createPlayer } from '../rollout/player.ts'
 import type { JobContext, Worker } from '../runtime/worker.ts'
@@ -14,11 +15,8 @@ import { rolloutFailure, rolloutQueue } from './rollout-queue.ts'
 
 type Request = EventData<'RolloutRequested'>
 
-export function environmentWorker(
-  config: Config,
-  { setting, environment }: OpenSetting,
-  log: LogClient,
-): Worker {
+export function environmentWorker(config: Config, opened: OpenSetting, log: LogClient): Worker {
+  const { setting, environment } = opened
   const { acting } = setting
   const tasks = openTaskBook(log)
   const { deadlines } = config.run
@@ -26,15 +24,22 @@ export function environmentWorker(
     environment,
     act: actOver(log, deadlines.stepSeconds * 1000),
     actDeadlineMs: deadlines.stepSeconds * 1000,
+    ...(looksOn(config) ? { look: pictureTaker(opened, log.putBlob) } : {}),
   })
 
   async function play(request: Request, { beginWait }: JobContext): Promise<NewEvent[]> {
     const endWait = beginWait(`actions of ${request.rollout}`, 'policy', deadlines.rolloutSeconds * 1000)
     try {
-      const { trajectory, episode } = await player.playOut(request, await tasks.find(request.task))
+      const { trajectory, episode, frames } = await player.playOut(request, await tasks.find(request.task))
       const tested = acting?.kind === 'texts' ? acting.tested?.(episode) : null
       const ended: NewEvent = { type: 'TrajectoryCompleted', data: trajectory }
-      return tested ? [programTested(request, tested), ended] : [ended]
+      return [
+        ...(tested ? [programTested(request, tested)] : []),
+        ...(frames.length > 0
+          ? [{ type: 'FramesRecorded' as const, data: framesRecorded(request, frames) }]
+          : []),
+        ended,
+      ]
     } catch (error) {
       if (error instanceof RlError && error.code === 'rollout.env')
         return [{ type: 'RolloutFailed', data: rolloutFailure(request, 'env', explain(error), 1) }]

@@ -5,7 +5,9 @@ import type { ModelOptions, PromptedModel } from '../../models/provider.ts'
 import { providerOf } from '../../models/registry.ts'
 import type { CallBudget } from './call-budget.ts'
 
-type Section = Omit<ModelOptions, 'callMs' | 'budgetMs' | 'permit' | 'readImage'> & { readonly provider: string }
+type Section = Omit<ModelOptions, 'callMs' | 'budgetMs' | 'permit' | 'readImage'> & {
+  readonly provider: string
+}
 
 /** Of a deadline, so that an answer (or why there is none) still reaches the one who waits. */
 const SHARE_OF_DEADLINE = 0.95

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { PROBLEM } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { ChatMessage, ContentPart, ImageRef } from '../../models/port.ts'
 
@@ -99,6 +100,25 @@ export function episodeText(
     if (i + 1 < observations.length) lines.push(`observation: ${observations[i + 1]}`)
   }
   return lines.join('\n')
+}
+
+/**
+ * What was done, for models that see what came of it: an action a line with its number, and why it could not be done.
+ * @param brief an action in a line
+ * @param steps how many of the latest actions are told; null for all
+ */
+export function doneText(
+  { observations, actions }: EpisodeLines,
+  brief: (action: string) => string,
+  steps: number | null,
+): string {
+  const first = steps === null ? 0 : Math.max(0, actions.length - steps)
+  const lines = actions.slice(first).flatMap((action, i) => {
+    const after = observations[first + i + 1] ?? ''
+    const problem = after.startsWith(PROBLEM) ? [`   ${after.split('\n', 1)[0]}`] : []
+    return [`${first + i + 1}. ${brief(action)}`, ...problem]
+  })
+  return lines.length === 0 ? 'nothing yet' : lines.join('\n')
 }
 
 function withoutWelcome(observation: string): string {

@@ -1,6 +1,6 @@
 /** The policy behind an endpoint: it acts by prompts. Its weights live there, so nothing is trained here. */
 import type { Config } from '../../config.ts'
-import { type OpenSetting, partOf, type Setting } from '../../environments/setting.ts'
+import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
@@ -18,6 +18,7 @@ import type { Acting } from './acting.ts'
 import { policyBatch } from './batch.ts'
 import { free, numbered, promptedActing } from './prompted-acting.ts'
 import { samplingOf } from './sampling.ts'
+import { seeingActing } from './seeing-acting.ts'
 import { openServedPolicy } from './served-policy.ts'
 
 /** For settings without prompts of their own. */
@@ -26,7 +27,7 @@ const TEXTS_PROMPT = 'policy-text'
 
 export async function openEndpointPolicy(
   config: Config,
-  { setting }: OpenSetting,
+  opened: OpenSetting,
   log: LogClient,
 ): Promise<OpenedWorker> {
   const { policy } = config
@@ -41,7 +42,7 @@ export async function openEndpointPolicy(
   }
 
   async function actOne(request: ActRequest, signal: AbortSignal): Promise<ActReply> {
-    acting ??= actingByPrompt(setting, policy)
+    acting ??= actingByPrompt(opened, policy)
     const turn = acting(request, samplingOf(config, request.evaluation))
     try {
       const [generation] = turn.request
@@ -88,8 +89,13 @@ export async function openEndpointPolicy(
   }
 }
 
-/** How the model is asked: for a text, the number of a command, or a command. */
-export function actingByPrompt(setting: Setting, { acting, historySteps }: Config['policy']): Acting {
+/** How the model is asked: for an action on the screen, a text, the number of a command, or a command. */
+export function actingByPrompt(
+  { setting, section }: OpenSetting,
+  { acting, historySteps, frames }: Config['policy'],
+): Acting {
+  const seeing = setting.pictures?.seeing(section)
+  if (seeing) return seeingActing(readPrompt(seeing.prompt), seeing, frames, historySteps)
   const part = partOf(setting, 'acting', 'a policy that reads prompts')
   if (part.kind === 'texts') return promptedTexts(part, readPrompt(part.prompt ?? TEXTS_PROMPT), historySteps)
   const form = acting === 'free' ? 'free' : 'numbered'

@@ -32,7 +32,7 @@ function actingOf(model: LocalModelFace, policy: Config['policy'], opened: OpenS
   if (isPreset(policy.model)) return choiceActing(codecOf(model.encode, viewOf(opened)), contextTokens)
   if (policy.acting === 'choices')
     return choiceActing(releasedCodec(model), Math.min(contextTokens, policy.contextTokens))
-  return actingByPrompt(opened.setting, policy)
+  return actingByPrompt(opened, policy)
 }
 
 /** A model that others have trained is spoken to through its chat template; one trained here from scratch reads compact views. */

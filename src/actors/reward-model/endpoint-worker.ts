@@ -12,6 +12,7 @@ import { callBudgetOf } from '../learner/call-budget.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { createCounts, endpointOf, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
+import { framesOf } from '../rollout/frames.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { judgementAdvantages } from './batch.ts'
@@ -23,6 +24,7 @@ const JOBS_AT_A_TIME = 64
 
 /** For settings without a prompt of their own. */
 const PROMPT = 'judge'
+const SEEING_PROMPT = 'screen-judge'
 
 export async function openEndpointJudge(
   config: Config,
@@ -30,7 +32,7 @@ export async function openEndpointJudge(
   log: LogClient,
 ): Promise<OpenedWorker> {
   const { rewardModel, run, policy } = config
-  const { setting } = opened
+  const { setting, section } = opened
   const part = partOf(setting, 'judging', 'a judge behind an endpoint')
   const model = await endpointOf(
     rewardModel,
@@ -39,11 +41,12 @@ export async function openEndpointJudge(
     callBudgetOf(log, 'reward-model', config),
     log.getBlob,
   )
-  const prompt = readPrompt(part.prompt ?? PROMPT)
-  const { samples, temperature, topP, maxTokens } = rewardModel
+  const { samples, temperature, topP, maxTokens, frames } = rewardModel
+  const prompt = readPrompt(frames ? SEEING_PROMPT : (part.prompt ?? PROMPT))
   const judging: PromptedJudging = {
     ...{ prompt, samples, temperature, topP, maxTokens },
     historySteps: policy.historySteps,
+    ...(frames ? { brief: setting.pictures?.seeing(section)?.brief ?? ((action) => action) } : {}),
   }
   const tasks = openTaskBook(log)
   const trajectories = trajectoryBook(log)
@@ -58,7 +61,12 @@ export async function openEndpointJudge(
       judged.map(async (trajectory) => {
         const { rollout, iteration, seed, observations, actions } = trajectory
         const requests = judgeRequests(
-          { goal: task.goal, observations, actions },
+          {
+            goal: task.goal,
+            observations,
+            actions,
+            ...(frames ? { frames: await framesOf(log, rollout) } : {}),
+          },
           seeds.get(rollout)!,
           judging,
         )

@@ -1,9 +1,9 @@
 /** Judging by prompt: one question a step and judgement, the verdict in a box at the end of what is said. */
 import { lastBox, parseScore } from '../../learning/parse-score.ts'
 import type { Score } from '../../learning/terms.ts'
-import type { GenerateRequest, Generation } from '../../models/port.ts'
+import type { GenerateRequest, Generation, ImageRef } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
-import { episodeText, type PromptFile } from '../learner/prompts.ts'
+import { doneText, episodeText, type PromptFile } from '../learner/prompts.ts'
 import type { EpisodeText } from '../rollout/packing.ts'
 
 export type PromptedJudging = {
@@ -15,6 +15,8 @@ export type PromptedJudging = {
   readonly maxTokens: number
   /** Earlier steps that are shown; null for all. */
   readonly historySteps: number | null
+  /** An action in a line, where the judge sees what came of it; else the history tells what was read. */
+  readonly brief?: (action: string) => string
 }
 
 export type Judged = {
@@ -27,21 +29,23 @@ export type Judged = {
   readonly logprobs: Float32Array | null
 }
 
+/** An episode as a judge gets it: with screens [steps + 1] where it sees. */
+export type JudgedLines = EpisodeText & { readonly frames?: readonly ImageRef[] }
+
 /** [steps * samples], judgements of a step side by side. What is asked of a step depends on the episode and its seed alone. */
 export function judgeRequests(
-  { goal, observations, actions }: EpisodeText,
+  { goal, observations, actions, frames }: JudgedLines,
   seed: Seed,
-  { prompt, samples, temperature, topP, maxTokens, historySteps }: PromptedJudging,
+  { prompt, samples, temperature, topP, maxTokens, historySteps, brief }: PromptedJudging,
 ): GenerateRequest[] {
   return actions.flatMap((action, step) => {
+    const before = { observations: observations.slice(0, step + 1), actions: actions.slice(0, step) }
     const messages = prompt.render({
       goal,
-      history: episodeText(
-        { observations: observations.slice(0, step + 1), actions: actions.slice(0, step) },
-        { steps: historySteps },
-      ),
+      history: brief ? doneText(before, brief, historySteps) : episodeText(before, { steps: historySteps }),
       action,
       observation: observations[step + 1],
+      ...(frames ? { before: [frames[step]], after: [frames[step + 1]] } : {}),
     })
     return Array.from({ length: samples }, (_, index) => ({
       prompt: { messages },

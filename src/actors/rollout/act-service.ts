@@ -74,7 +74,7 @@ function split(requests: readonly ActRequest[], mostBytes: number): ActRequest[]
 }
 
 /** Bytes of a request in msgpack, not less than it takes: UTF-8 has at most three bytes a code unit. */
-function sizeOf({ goal, observations, actions, admissible }: ActRequest): number {
+function sizeOf({ goal, observations, actions, admissible, frames = [] }: ActRequest): number {
   const texts = [goal, ...observations, ...actions, ...admissible]
-  return 400 + texts.reduce((sum, text) => sum + 5 + 3 * text.length, 0)
+  return 400 + 200 * frames.length + texts.reduce((sum, text) => sum + 5 + 3 * text.length, 0)
 }

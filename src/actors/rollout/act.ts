@@ -1,4 +1,5 @@
 /** What an environment worker asks of a policy worker (`rl.v1.<run>.call.policy.act`): the next action of many episodes at once. */
+import type { ImageRef } from '../../models/port.ts'
 import type { Seed } from '../../random.ts'
 
 export type ActRequest = {
@@ -10,6 +11,8 @@ export type ActRequest = {
   /** [actions + 1] */
   readonly observations: readonly string[]
   readonly actions: readonly string[]
+  /** [actions + 1] what the screen showed, blobs of the run; absent where nobody looks. */
+  readonly frames?: readonly ImageRef[]
   /** What is allowed now; empty where the environment takes free text (a program). */
   readonly admissible: readonly string[]
   /** Tokens of this episode that the asker has already: the reply holds only what comes after them. */

@@ -5,6 +5,7 @@
 import type { Environment, Episode, Task } from '../../environments/port.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
+import type { ImageRef } from '../../models/port.ts'
 import { seedOf } from '../../random.ts'
 import type { Act, ActReply, ActRequest } from './act.ts'
 import { type SegmentBuilder, segmentBuilder } from './segments.ts'
@@ -16,6 +17,8 @@ export type Played = {
   readonly trajectory: Trajectory
   /** As it ended, with its outcome. */
   readonly episode: Episode
+  /** [steps + 1] where pictures are taken, else none. */
+  readonly frames: readonly ImageRef[]
 }
 
 export type Player = {
@@ -35,6 +38,8 @@ export type OpenEpisode = {
   readonly episode: Episode
   readonly observations: readonly string[]
   readonly actions: readonly string[]
+  /** [actions + 1] where pictures are taken. */
+  readonly frames?: readonly ImageRef[]
 }
 
 type Live = {
@@ -43,6 +48,7 @@ type Live = {
   episode: Episode
   readonly observations: string[]
   readonly actions: string[]
+  readonly frames: ImageRef[]
   readonly segments: SegmentBuilder
   readonly invalid: Record<string, number>
   readonly usage: { promptTokens: number; cachedTokens: number; completionTokens: number }
@@ -58,9 +64,11 @@ export type PlayerOptions = {
   readonly act: Act
   /** How long one tick's answer of the policy may take, and one step of an environment. */
   readonly actDeadlineMs: number
+  /** Keeps what an episode shows, at its start and after each step; absent where nobody looks. */
+  readonly look?: (episode: Episode) => Promise<ImageRef>
 }
 
-export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions): Player {
+export function createPlayer({ environment, act, actDeadlineMs, look }: PlayerOptions): Player {
   const live = new Set<Live>()
   const stopped = new AbortController()
   let ticking = false
@@ -71,7 +79,12 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
         seed: seedOf(request.seed, 'reset'),
         maxSteps: request.maxSteps,
       })
-      return { episode, observations: [episode.turn.observation], actions: [] }
+      return {
+        episode,
+        observations: [episode.turn.observation],
+        actions: [],
+        ...(look ? { frames: [await look(episode)] } : {}),
+      }
     } catch (cause) {
       throw fault('env', `task '${task.id}' cannot be started`, cause)
     }
@@ -79,7 +92,7 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
 
   async function playOut(request: Request, task: Task, from?: OpenEpisode): Promise<Played> {
     const startedMs = performance.now()
-    const { episode, observations, actions } = from ?? (await start(request, task))
+    const { episode, observations, actions, frames = [] } = from ?? (await start(request, task))
     return new Promise((finish, fail) => {
       live.add({
         request,
@@ -87,6 +100,7 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
         episode,
         observations: [...observations],
         actions: [...actions],
+        frames: [...frames],
         segments: segmentBuilder(),
         invalid: {},
         usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
@@ -128,12 +142,12 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
       return
     }
     if (!reply.fits) {
-      end(one, () => one.finish({ trajectory: trajectory(one, 'context'), episode: one.episode }))
+      end(one, () => one.finish(played(one, 'context')))
       return
     }
     record(one, reply)
     try {
-      const next = one.episode.step(reply.action)
+      const next = looked(one, one.episode.step(reply.action))
       one.episode = next instanceof Promise ? await apart(one, next) : next
     } catch (cause) {
       end(one, () => one.fail(fault('env', `task '${one.task.id}' failed at '${reply.action}'`, cause)))
@@ -147,13 +161,18 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
     live.delete(one)
     try {
       one.episode = (await environment.settle?.(one.episode)) ?? one.episode
-      one.finish({
-        trajectory: trajectory(one, one.episode.turn.ended ?? ended ?? 'step-limit'),
-        episode: one.episode,
-      })
+      one.finish(played(one, one.episode.turn.ended ?? ended ?? 'step-limit'))
     } catch (cause) {
       one.fail(fault('infra', `the outcome of task '${one.task.id}' could not be found`, cause))
     }
+  }
+
+  function looked(one: Live, step: Episode | Promise<Episode>): Episode | Promise<Episode> {
+    if (!look) return step
+    return Promise.resolve(step).then(async (episode) => {
+      one.frames.push(await look(episode))
+      return episode
+    })
   }
 
   /** A step that takes time is waited for out of the tick, so that it holds up no other episode; then the episode joins again. */
@@ -178,7 +197,7 @@ export function createPlayer({ environment, act, actDeadlineMs }: PlayerOptions)
 }
 
 function toRequest(one: Live): ActRequest {
-  const { request, task, episode, observations, actions, segments } = one
+  const { request, task, episode, observations, actions, segments, frames } = one
   return {
     rollout: request.rollout,
     task: task.id,
@@ -186,6 +205,7 @@ function toRequest(one: Live): ActRequest {
     goal: task.goal,
     observations,
     actions,
+    ...(frames.length > 0 ? { frames } : {}),
     admissible: episode.turn.admissible,
     packedTokens: segments.length(),
     policyVersion: request.policyVersion,
@@ -203,6 +223,12 @@ function record(one: Live, reply: ActReply): void {
   one.usage.cachedTokens += reply.usage.cachedTokens
   one.usage.completionTokens += reply.usage.completionTokens
 }
+
+const played = (one: Live, ended: Trajectory['ended']): Played => ({
+  trajectory: trajectory(one, ended),
+  episode: one.episode,
+  frames: one.frames,
+})
 
 function trajectory(one: Live, ended: Trajectory['ended']): Trajectory {
   const { request, episode } = one

@@ -1,7 +1,5 @@
 /** What every desktop can do, wherever it runs: on a display of this machine, or behind a server that speaks OSWorld's endpoints. */
-import type { DesktopAction } from './action.ts'
-
-export type ScreenSize = { readonly width: number; readonly height: number }
+import type { ScreenAction, ScreenSize } from '../screen/action.ts'
 
 /** What a program said and how it ended; a signal is a negative number. */
 export type Executed = { readonly output: string; readonly error: string; readonly returncode: number }
@@ -37,7 +35,7 @@ export type WindowQuery = { readonly name: string; readonly strict: boolean; rea
 export interface Computer {
   size(): Promise<ScreenSize>
   /** Does one after the other, each once the screen has come to rest. */
-  act(actions: readonly DesktopAction[]): Promise<void>
+  act(actions: readonly ScreenAction[]): Promise<void>
   /** A PNG. */
   screenshot(): Promise<Uint8Array>
   /** The tree below the desktop; null where there is none. */

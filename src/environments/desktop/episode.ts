@@ -1,14 +1,13 @@
 /** Episodes on desktops. A value: an older one is continued by doing its actions again on a fresh desktop. */
 import { RlError } from '../../errors.ts'
 import type { Episode, EpisodeEnd, Task } from '../port.ts'
-import { type DesktopAction, shown } from './action.ts'
+import { type ScreenAction, shown } from '../screen/action.ts'
+import { parseAnswer } from '../screen/answer.ts'
+import type { Grammar } from '../screen/grammars/names.ts'
+import { pngSize } from '../screen/png.ts'
+import { type Picture, PROBLEM } from '../setting.ts'
 import type { Computer } from './computer.ts'
 import { parseCommand, type Target, targetsIn } from './grammars/commands.ts'
-import { parseComputer13 } from './grammars/computer-13.ts'
-import { parseComputerUse } from './grammars/computer-use.ts'
-import type { Grammar } from './grammars/names.ts'
-import { parsePyautogui } from './grammars/pyautogui.ts'
-import { parseUiTars } from './grammars/ui-tars.ts'
 import { admissibleIn, observationOf } from './observation.ts'
 import { evaluate } from './osworld/evaluate.ts'
 import { setUp } from './osworld/setup.ts'
@@ -18,6 +17,8 @@ import type { DesktopTask } from './tasks/task.ts'
 export type DesktopEpisode = Episode & {
   /** With its outcome, once it has ended. */
   readonly settle: () => Promise<DesktopEpisode>
+  /** What it shows now. */
+  readonly picture: () => Promise<Picture>
   /** Gives its desktop back. */
   readonly abandon: () => Promise<void>
 }
@@ -64,7 +65,9 @@ export async function startEpisode(
     }
   }
 
+  /** As text; a model that sees is spared what it would not read. */
   async function look(stage: Stage): Promise<string> {
+    if (grammar !== 'commands') return ''
     const tree = await asInfra(() => stage.lease.desktop.accessibility())
     stage.targets = tree ? targetsIn(tree) : []
     return tree ? observationOf(tree) : ''
@@ -74,14 +77,14 @@ export async function startEpisode(
   async function act(
     stage: Stage,
     action: string,
-  ): Promise<{ readonly end: DesktopAction | null; readonly told: string }> {
+  ): Promise<{ readonly end: ScreenAction | null; readonly told: string }> {
     stage.lease.touch()
-    let actions: readonly DesktopAction[]
+    let actions: readonly ScreenAction[]
     try {
       actions = await parse(stage, action)
     } catch (error) {
-      if (error instanceof RlError && error.code === 'desktop.action')
-        return { end: null, told: `Not done: ${error.message}\n` }
+      if (error instanceof RlError && error.code === 'screen.action')
+        return { end: null, told: `${PROBLEM}${error.message}\n` }
       throw error
     }
     const end = actions.find(({ type }) => type === 'end') ?? null
@@ -89,20 +92,10 @@ export async function startEpisode(
     return { end, told: '' }
   }
 
-  async function parse(stage: Stage, action: string): Promise<readonly DesktopAction[]> {
-    const size = await stage.lease.desktop.size()
-    switch (grammar) {
-      case 'commands':
-        return parseCommand(action, stage.targets)
-      case 'computer_use':
-        return parseComputerUse(action, size)
-      case 'ui-tars':
-        return parseUiTars(action, size)
-      case 'pyautogui':
-        return parsePyautogui(action)
-      case 'computer_13':
-        return parseComputer13(action)
-    }
+  async function parse(stage: Stage, action: string): Promise<readonly ScreenAction[]> {
+    return grammar === 'commands'
+      ? parseCommand(action, stage.targets)
+      : parseAnswer(grammar, action, await stage.lease.desktop.size())
   }
 
   /** The stage of an episode: its own where nobody has gone on from there, else another on which all was done again. */
@@ -156,6 +149,17 @@ export async function startEpisode(
           return episode(here, { actions, ended: found >= 1 ? 'goal' : ended, gaveUp }, observation, found)
         } finally {
           await here.close()
+        }
+      },
+      async picture() {
+        const here = await stageOf(stage, token, actions)
+        try {
+          const bytes = await asInfra(() => here.lease.desktop.screenshot())
+          const size = pngSize(bytes)
+          if (!size) throw new RlError('the screenshot is no PNG', { code: 'rollout.infra' })
+          return { bytes, ...size }
+        } finally {
+          if (here !== stage) await here.close()
         }
       },
       abandon: () => stage.close(),

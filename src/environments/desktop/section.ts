@@ -1,6 +1,6 @@
 /** The keys that are the setting's own. */
 import type { z } from 'zod'
-import { GRAMMARS } from './grammars/names.ts'
+import { GRAMMARS } from '../screen/grammars/names.ts'
 
 export const shape = (zod: typeof z) => ({
   desktops: zod
@@ -23,7 +23,9 @@ export const shape = (zod: typeof z) => ({
   grammar: zod
     .enum(GRAMMARS)
     .default('commands')
-    .describe('The form of actions: `commands` in words over what shows, or that of a model that sees.'),
+    .describe(
+      'The form of actions: `commands` in words over what shows, or that of a model that sees (`policy.frames`).',
+    ),
 })
 
 export type DesktopSection = z.output<z.ZodObject<ReturnType<typeof shape>>>

@@ -1,9 +1,11 @@
 /** Desktops as a setting: tasks over real programs, ours or OSWorld's. What runs them is loaded by who opens it. */
 import { PLAIN_CAUSES } from '../causes.ts'
 import type { Turn } from '../port.ts'
+import { seeingBy } from '../screen/answer.ts'
 import { defineSetting, type Expert } from '../setting.ts'
 import { commands } from './commands.ts'
 import type { DesktopEnvironment } from './environment.ts'
+import type { DesktopEpisode } from './episode.ts'
 import { shape } from './section.ts'
 
 export const setting = defineSetting<DesktopEnvironment, ReturnType<typeof shape>>({
@@ -24,6 +26,10 @@ export const setting = defineSetting<DesktopEnvironment, ReturnType<typeof shape
     return names.length === 0 ? describe : `${describe}; tasks left out for: ${names.join(', ')}`
   },
   acting: { kind: 'choices' },
+  pictures: {
+    picture: (_, episode) => (episode as DesktopEpisode).picture(),
+    seeing: ({ grammar }) => seeingBy(grammar),
+  },
   judging: { by: 'steps', causes: PLAIN_CAUSES },
   expert: (environment, first) => oracleExpert(environment, first),
   commands,

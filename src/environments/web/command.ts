@@ -1,6 +1,6 @@
 /** What an agent says: `click 5`, `type 7 some text`; the name that a listed command has behind the ref may be left out. */
 
-/** Verb, ref (0 for `wait`), and what is typed, chosen, pressed, or where to. */
+/** Verb, ref (0 for `wait` and `click-at`), and what is typed, chosen, pressed, where to, or the place. */
 export type Command = readonly [verb: string, ref: number, argument?: string]
 
 /** Verbs with what stands behind the ref. */
@@ -23,9 +23,11 @@ export function parseCommand(text: string): Command | { readonly problem: string
   if (text.length > MOST_CHARACTERS)
     return { problem: `an action has at most ${MOST_CHARACTERS} characters: '${told}'` }
   if (text.trim() === 'wait') return ['wait', 0]
+  const [, x, y] = /^\s*click-at\s+(\d{1,4})\s+(\d{1,4})\s*$/.exec(text) ?? []
+  if (x !== undefined) return ['click-at', 0, `${x} ${y}`]
   const [, verb = '', rest = ''] = /^\s*(\S+)\s*([\s\S]*)$/.exec(text) ?? []
   if (!Object.hasOwn(VERBS, verb))
-    return { problem: `'${told}' begins with none of ${Object.keys(VERBS).join(', ')}, wait` }
+    return { problem: `'${told}' begins with none of ${Object.keys(VERBS).join(', ')}, click-at x y, wait` }
   const parsed = /^(\d{1,6})(?: "[^"]*")?(?: ([\s\S]*))?$/.exec(rest)
   if (!parsed) return { problem: `'${told}' has no ref behind '${verb}'` }
   const [, ref, argument] = parsed

@@ -15,16 +15,18 @@ import type {
   Turn,
   Validation,
 } from '../port.ts'
-import type { Expert } from '../setting.ts'
+import type { Grammar } from '../screen/grammars/names.ts'
+import { pngSize } from '../screen/png.ts'
+import { type Expert, type Picture, PROBLEM } from '../setting.ts'
 import { findBrowser } from './browser/find.ts'
 import type { Page } from './browser/page.ts'
 import { createPool, type Pool, type Slot } from './browser/pool.ts'
-import { type Command, parseCommand } from './command.ts'
 import { CHANGED, NAMED } from './compact-view.ts'
 import { namedIn } from './named.ts'
 import { lineText, type Reading, readGoals, readLeft, readReading } from './reading.ts'
 import { rewriteTask } from './rewrite.ts'
 import type { Asked, Site, Variant } from './site.ts'
+import { perform, type Step, stepReader } from './steps.ts'
 
 /** A page that takes longer hangs: its browser is ended. */
 const PLAY_MS = 10_000
@@ -43,6 +45,10 @@ export type WebOptions = {
   readonly browser: string | null
   /** Pages that are open at once. */
   readonly pages: number
+  /** In what form actions are written; default commands. */
+  readonly grammar?: Grammar
+  /** Pixels of a picture for one of a page; default 1. */
+  readonly scale?: number
   readonly deadlineMs?: number
 }
 
@@ -50,7 +56,7 @@ export type WebOptions = {
 type State = {
   readonly task: Task
   readonly maxSteps: number
-  readonly actions: readonly Command[]
+  readonly actions: readonly Step[]
   readonly reading: Reading
   readonly steps: number
   readonly turn: Turn
@@ -75,15 +81,23 @@ export interface WebEnvironment extends Environment {
   advice(turn: Turn): string | null
   /** Gives the oracle's advice, else a random action. */
   readonly expert: Expert
-  /** A PNG of what an episode shows now. */
-  picture(episode: WebEpisode): Promise<Buffer>
+  /** What an episode shows now. */
+  picture(episode: Episode): Promise<Picture>
   words(): readonly string[] | undefined
   runtime(): Promise<string>
   readonly pool: Pool
   close(): Promise<void>
 }
 
-export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: WebOptions): WebEnvironment {
+export function webEnvironment({
+  site,
+  browser,
+  pages,
+  grammar = 'commands',
+  scale = 1,
+  deadlineMs = PLAY_MS,
+}: WebOptions): WebEnvironment {
+  const readStep = stepReader(grammar, site.screen, scale)
   const program = findBrowser(browser)
   const script = (name: string) => readFileSync(new URL(`./page/${name}.js`, import.meta.url), 'utf8')
   const pool = createPool({
@@ -91,10 +105,11 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
     pages,
     scripts: [script('clock'), script('driver'), ...site.scripts],
     serve: site.serve,
+    scale,
   })
   /** What the oracle says, by the turn that it is said of: no agent sees it. */
   const advised = new WeakMap<Turn, string>()
-  const states = new WeakMap<WebEpisode, State>()
+  const states = new WeakMap<Episode, State>()
 
   /** Sees to it that an address is loaded; nothing stands on the page then. */
   async function bring(slot: Slot, path: string, fresh: boolean): Promise<void> {
@@ -108,7 +123,7 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
   /** Brings a page to the state after some actions, and asks it. @param from the state that a page may still stand on */
   function play(
     task: Task,
-    actions: readonly Command[],
+    actions: readonly Step[],
     from: { readonly holder: object; readonly done: number } | null,
     ask: Readonly<Record<string, unknown>>,
     holder: object | null,
@@ -119,10 +134,9 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
       const goesOn = from !== null && slot.holder === from.holder
       if (!goesOn) await bring(slot, path, fresh)
       slot.holder = null
-      const told = await slot.page.play(
-        goesOn ? { actions: actions.slice(from.done), ...ask } : { start: request, actions, ...ask },
-        deadlineMs,
-      )
+      const told = goesOn
+        ? await perform(slot.page, null, actions.slice(from.done), ask, deadlineMs)
+        : await perform(slot.page, request, actions, ask, deadlineMs)
       slot.holder = holder
       return then ? then(slot.page) : told
     })
@@ -136,16 +150,16 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
       steps,
       async step(text) {
         if (turn.done) return episode(state)
-        const command = parseCommand(text)
-        if ('problem' in command)
+        const done = readStep(text)
+        if ('problem' in done)
           return episode(
-            stateAfter(state, { ...reading, problem: command.problem }, state.actions, state.holder),
+            stateAfter(state, { ...reading, problem: done.problem }, state.actions, state.holder, false),
           )
-        const actions = [...state.actions, command]
+        const actions = [...state.actions, done]
         const holder = {}
         const from = { holder: state.holder, done: state.actions.length }
         const next = readReading(await play(task, actions, from, { oracle: true }, holder))
-        return episode(stateAfter(state, next, actions, holder))
+        return episode(stateAfter(state, next, actions, holder, done.ends))
       },
       outcome() {
         if (steps < maxSteps && !turn.done)
@@ -157,16 +171,24 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
     return value
   }
 
-  function stateAfter(before: State, reading: Reading, actions: readonly Command[], holder: object): State {
+  /** @param ends whether the agent says that it is over */
+  function stateAfter(
+    before: State,
+    reading: Reading,
+    actions: readonly Step[],
+    holder: object,
+    ends: boolean,
+  ): State {
     const steps = before.steps + 1
     const { done, reward } = reading
-    const ended: EpisodeEnd | null = done
-      ? reward >= SUCCESS
-        ? 'goal'
-        : 'gave-up'
-      : steps >= before.maxSteps
-        ? 'step-limit'
-        : null
+    const solved = done && reward >= SUCCESS
+    const ended: EpisodeEnd | null = solved
+      ? 'goal'
+      : done || ends
+        ? 'gave-up'
+        : steps >= before.maxSteps
+          ? 'step-limit'
+          : null
     const turn = turnOf(before.task.goal, reading, ended, before.reading)
     return { ...before, actions, reading, steps, turn, holder }
   }
@@ -178,13 +200,14 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
       .map((line) => (!known || known.has(line) ? line : `${CHANGED}${line}`))
     const named = namedIn(goal, reading.commands)
     const observation = [
-      ...(reading.problem === undefined ? [] : [`! ${reading.problem}`]),
+      ...(reading.problem === undefined ? [] : [`${PROBLEM}${reading.problem}`]),
       ...lines,
       ...(named.length === 0 ? [] : [`${NAMED}${named.slice(0, MOST_NAMED).join(' | ')}`]),
     ].join('\n')
-    const admissible = ended === null ? [...new Set(reading.commands)] : []
+    const listed = ended === null && grammar === 'commands'
+    const admissible = listed ? [...new Set(reading.commands)] : []
     // A page without anything to act on can still be waited on.
-    if (ended === null && admissible.length === 0) admissible.push('wait')
+    if (listed && admissible.length === 0) admissible.push('wait')
     const turn = {
       observation: ended === null ? observation : 'over',
       admissible,
@@ -231,11 +254,11 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
   }
 
   async function remaining(task: Task, actions: readonly string[]): Promise<number | null> {
-    const commands = actions.flatMap((action) => {
-      const command = parseCommand(action)
-      return 'problem' in command ? [] : [command]
+    const steps = actions.flatMap((action) => {
+      const step = readStep(action)
+      return 'problem' in step ? [] : [step]
     })
-    return readLeft(await play(task, commands, null, { finish: MOST_ORACLE_STEPS }, null))
+    return readLeft(await play(task, steps, null, { finish: MOST_ORACLE_STEPS }, null))
   }
 
   const lists = new Map<string, Promise<readonly Task[]>>()
@@ -299,7 +322,12 @@ export function webEnvironment({ site, browser, pages, deadlineMs = PLAY_MS }: W
       if (!state) throw new RlError('the episode is of another environment', { code: 'web.open' })
       const { task, actions, holder } = state
       const from = { holder, done: actions.length }
-      return (await play(task, actions, from, {}, holder, (page) => page.picture(deadlineMs))) as Buffer
+      const bytes = await play(task, actions, from, {}, holder, (page) =>
+        page.picture(site.screen, deadlineMs),
+      )
+      const size = pngSize(bytes as Buffer)
+      if (!size) throw new RlError('the browser gave no PNG', { code: 'web.page' })
+      return { bytes: bytes as Buffer, ...size }
     },
     words: () => site.words?.(),
     async runtime() {

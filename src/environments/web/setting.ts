@@ -1,5 +1,7 @@
 /** Web pages in a real browser as a setting. What starts one is loaded by who opens it. */
 import type { z } from 'zod'
+import { seeingBy } from '../screen/answer.ts'
+import { GRAMMARS } from '../screen/grammars/names.ts'
 import { defineSetting } from '../setting.ts'
 import { generatedCounts } from '../source.ts'
 import { CAUSES } from './causes.ts'
@@ -22,32 +24,52 @@ const keys = (zod: typeof z) => ({
     .max(32)
     .default(2)
     .describe('Of web: pages that are open at once; as many as cores are enough.'),
+  grammar: zod
+    .enum(GRAMMARS)
+    .default('commands')
+    .describe(
+      'The form of actions: `commands` in words over what shows, or that of a model that sees (`policy.frames`).',
+    ),
+  scale: zod
+    .int()
+    .min(1)
+    .max(8)
+    .default(1)
+    .describe(
+      'Of web: pixels of a picture for one of the page, which has 500 x 500; MiniWoB++ pages, 160 x 210, want 6.',
+    ),
 })
 
 export const setting = defineSetting<WebEnvironment, ReturnType<typeof keys>>({
   name: 'web',
   summary: 'web pages in a headless Chromium, our own or MiniWoB++ folders',
   config: keys,
-  async open(config, { browser, pages }) {
+  async open(config, { browser, pages, grammar, scale }) {
     const { source, data, seed, difficulty } = config.environment
     const { webEnvironment } = await import('./environment.ts')
     if (source === 'data') {
       const { folderSite } = await import('./miniwob/site.ts')
       const { train, ...evaluated } = generatedCounts(config)
       const site = folderSite({ folder: data ?? '', seed, counts: { train, ...evaluated } })
-      return webEnvironment({ site, browser, pages })
+      return webEnvironment({ site, browser, pages, grammar, scale })
     }
     const { ownSite } = await import('./own/site.ts')
     return webEnvironment({
       site: ownSite({ seed, counts: generatedCounts(config), difficulty }),
       browser,
       pages,
+      grammar,
+      scale,
     })
   },
   runtime: (environment) => environment.runtime(),
   commands,
   doctor: async () => (await import('./doctor.ts')).browserFinding(),
   acting: { kind: 'choices', view: () => compactView, words: (environment) => environment.words() },
+  pictures: {
+    picture: (environment, episode) => environment.picture(episode),
+    seeing: ({ grammar }) => seeingBy(grammar),
+  },
   judging: { by: 'steps', causes: CAUSES },
   rewriting: {
     rewrite: (environment, request) => environment.rewrite(request),

@@ -1,6 +1,7 @@
 /** Where pages come from, and which tasks they make: our own, or those of a folder. */
 import type { Seed } from '../../random.ts'
 import type { Direction, Task } from '../port.ts'
+import type { ScreenSize } from '../screen/action.ts'
 import type { Json } from './browser/cdp.ts'
 import type { Serve } from './browser/page.ts'
 
@@ -28,6 +29,8 @@ export type Variant = Pick<Task, 'id' | 'kind' | 'recipe'>
 export type Sample = { readonly name: string; readonly variants: readonly Variant[] }
 
 export type Site = {
+  /** The part of a page that shows a task, from its upper left corner, in pixels. */
+  readonly screen: ScreenSize
   /** Run before a page's own scripts, in this order. */
   readonly scripts: readonly string[]
   readonly serve: Serve

@@ -79,6 +79,30 @@ export const experienceEvents = {
     key: (data) => `ProgramTested/${data.rollout}`,
     reproducible: true,
   }),
+  FramesRecorded: define({
+    v: 1,
+    by: ['environment-worker'],
+    summary:
+      'What the screen of a rollout showed, before each action and after the last; the actions are in its TrajectoryCompleted.',
+    schema: z.strictObject({
+      rollout: name,
+      iteration: count,
+      task: name,
+      /** [steps + 1] image files as blobs of the run; width and height in pixels. */
+      frames: z.array(
+        z.strictObject({
+          sha256,
+          bytes: count,
+          mediaType: z.enum(['image/png', 'image/webp', 'image/jpeg']),
+          width: z.int().positive(),
+          height: z.int().positive(),
+        }),
+      ),
+    }),
+    key: (data) => `FramesRecorded/${data.rollout}`,
+    // The same text is drawn by other fonts on another machine.
+    reproducible: false,
+  }),
   RolloutFailed: define({
     v: 1,
     by: ['environment-worker'],

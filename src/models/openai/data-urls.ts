@@ -21,7 +21,8 @@ export function createDataUrls(read: ((image: ImageRef) => Promise<Uint8Array>) 
       kept.set(image.sha256, known)
       return known.url
     }
-    if (!read) throw new RlError('a prompt holds images, and nothing reads them', { code: 'model.unsupported' })
+    if (!read)
+      throw new RlError('a prompt holds images, and nothing reads them', { code: 'model.unsupported' })
     const url = read(image).then(
       (file) => `data:${image.mediaType};base64,${Buffer.from(file).toString('base64')}`,
     )

@@ -2,10 +2,10 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readPrompt } from '../../../src/actors/learner/prompts.ts'
-import { textOf } from '../../../src/models/content.ts'
 import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
 import { goalOfSentence } from '../../../src/environments/alfworld/tasks.ts'
 import type { Direction, RewriteRequest, Task } from '../../../src/environments/port.ts'
+import { textOf } from '../../../src/models/content.ts'
 
 const environment = alfworldEnvironment({
   source: { kind: 'generated', seed: 9, counts: { train: 12, 'in-domain': 0, ood: 0 }, size: 'easy' },

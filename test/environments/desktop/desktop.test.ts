@@ -8,7 +8,7 @@ import type { AccessibleNode } from '../../../src/environments/desktop/computer.
 import { openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
 import { fromXml, toXml } from '../../../src/environments/desktop/osworld/accessibility-xml.ts'
 import { startDesktopServer } from '../../../src/environments/desktop/osworld/server.ts'
-import { pngSize } from '../../../src/environments/desktop/png.ts'
+import { pngSize } from '../../../src/environments/screen/png.ts'
 import { RlError } from '../../../src/errors.ts'
 import { canRun } from './support.ts'
 

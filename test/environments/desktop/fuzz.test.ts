@@ -7,7 +7,7 @@ import { readDocument, writeDocument } from '../../../src/environments/desktop/o
 import { unsupportedIn } from '../../../src/environments/desktop/osworld/evaluate.ts'
 import { readWorkbook, writeWorkbook } from '../../../src/environments/desktop/osworld/spreadsheet.ts'
 import { readTaskFile } from '../../../src/environments/desktop/osworld/task-file.ts'
-import { isImage, pngSize } from '../../../src/environments/desktop/png.ts'
+import { isImage, pngSize } from '../../../src/environments/screen/png.ts'
 import { RlError } from '../../../src/errors.ts'
 
 const RUNS = 2500

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { DesktopAction } from '../../../src/environments/desktop/action.ts'
-import { parseComputer13 } from '../../../src/environments/desktop/grammars/computer-13.ts'
-import { parseComputerUse } from '../../../src/environments/desktop/grammars/computer-use.ts'
-import { parsePyautogui, parseScript } from '../../../src/environments/desktop/grammars/pyautogui.ts'
-import { parseUiTars } from '../../../src/environments/desktop/grammars/ui-tars.ts'
+import type { ScreenAction } from '../../../src/environments/screen/action.ts'
+import { parseComputer13 } from '../../../src/environments/screen/grammars/computer-13.ts'
+import { parseComputerUse } from '../../../src/environments/screen/grammars/computer-use.ts'
+import { parsePyautogui, parseScript } from '../../../src/environments/screen/grammars/pyautogui.ts'
+import { parseUiTars } from '../../../src/environments/screen/grammars/ui-tars.ts'
 import { RlError } from '../../../src/errors.ts'
 
 const SCREEN = { width: 1280, height: 800 }
@@ -91,7 +91,7 @@ for (const [code, why] of REFUSED)
     assert.throws(
       () => parsePyautogui(code),
       (error: unknown) =>
-        error instanceof RlError && error.code === 'desktop.action' && why.test(error.message),
+        error instanceof RlError && error.code === 'screen.action' && why.test(error.message),
     )
   })
 
@@ -220,7 +220,7 @@ test('whatever is written, a grammar gives actions of its own form or a clear er
     fc.array(fc.constantFrom(...SNIPPETS), { maxLength: 20 }).map((parts) => parts.join('')),
     fc.json(),
   )
-  const grammars: readonly ((text: string) => readonly DesktopAction[])[] = [
+  const grammars: readonly ((text: string) => readonly ScreenAction[])[] = [
     parsePyautogui,
     parseComputer13,
     (text) => parseComputerUse(text, SCREEN),
@@ -231,7 +231,7 @@ test('whatever is written, a grammar gives actions of its own form or a clear er
       try {
         for (const action of grammars[which](text)) assert.type(action.type, 'string')
       } catch (error) {
-        if (!(error instanceof RlError && error.code === 'desktop.action')) throw error
+        if (!(error instanceof RlError && error.code === 'screen.action')) throw error
       }
     }),
     { numRuns: 10_000 },

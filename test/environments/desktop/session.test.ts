@@ -4,7 +4,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
 import { startDesktopServer } from '../../../src/environments/desktop/osworld/server.ts'
-import { pngSize } from '../../../src/environments/desktop/png.ts'
+import { pngSize } from '../../../src/environments/screen/png.ts'
 import { canRun } from './support.ts'
 
 const FILE = '../shared/data/osworld/session.jsonl'

@@ -48,6 +48,7 @@ const PAGES: Readonly<Record<string, { readonly click?: string; readonly load?: 
 const SCRIPT = `__rl.page = { start: () => 'click', state: () => ({ done: window.won === true, reward: window.won === true ? 1 : 0 }), oracle: () => null }`
 
 const site: Site = {
+  screen: { width: 500, height: 500 },
   scripts: [SCRIPT],
   async serve(path) {
     const page = PAGES[path.slice(1)]

@@ -4,14 +4,14 @@
  */
 import {
   actionError,
-  type DesktopAction,
   keysOf,
   LIMITS,
   type Point,
   pointOf,
+  type ScreenAction,
   shown,
   textOf,
-} from '../action.ts'
+} from '../../screen/action.ts'
 import type { AccessibleNode } from '../computer.ts'
 
 /** What can be clicked on, by its role. */
@@ -61,8 +61,8 @@ const CLICKS: Readonly<Record<string, { readonly button: 'left' | 'right'; reado
 }
 const NOTCHES = 5
 
-/** Error: `desktop.action`. */
-export function parseCommand(source: string, targets: readonly Target[]): readonly DesktopAction[] {
+/** Error: `screen.action`. */
+export function parseCommand(source: string, targets: readonly Target[]): readonly ScreenAction[] {
   if (source.length > LIMITS.source) throw actionError(`a command of ${source.length} characters`)
   const [, verb, rest] = /^\s*([a-z-]+)(?: ([\s\S]*))?$/.exec(source) ?? []
   switch (verb) {

@@ -2,9 +2,9 @@
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RlError } from '../../../errors.ts'
-import type { DesktopAction } from '../action.ts'
-import type { Computer, Executed, ScreenSize, WindowQuery } from '../computer.ts'
-import { encodePng } from '../png.ts'
+import type { ScreenAction, ScreenSize } from '../../screen/action.ts'
+import { encodePng } from '../../screen/png.ts'
+import type { Computer, Executed, WindowQuery } from '../computer.ts'
 import { readAccessibility } from './accessibility.ts'
 import { type Dbus, openDbus } from './dbus.ts'
 import { type Display, fits, openDisplay, type Window } from './display.ts'
@@ -187,7 +187,7 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
 const CRASHES = ['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP']
 
 /** Programs mix up text and other keys that come at once, and may take a letter that comes twice for one: these go one at a time. */
-function strokes(action: DesktopAction): readonly DesktopAction[] {
+function strokes(action: ScreenAction): readonly ScreenAction[] {
   if (action.type === 'press') return action.keys.map((key) => ({ type: 'press', keys: [key] }))
   if (action.type === 'type')
     return (action.text.match(/[\n\t]|(?:([^\n\t])(?!\1))*[^\n\t]/gu) ?? []).map((text) => ({

@@ -1,9 +1,9 @@
 /** An X display through the package x11: input by the extension XTEST, and windows by the hints of window managers. */
 import { connect } from 'node:net'
 import { RlError } from '../../../errors.ts'
-import type { Button, DesktopAction, Point } from '../action.ts'
-import type { ScreenSize, WindowQuery } from '../computer.ts'
-import { keysymOf, keysymOfCharacter } from '../keys.ts'
+import type { Button, Point, ScreenAction, ScreenSize } from '../../screen/action.ts'
+import { keysymOf, keysymOfCharacter } from '../../screen/keys.ts'
+import type { WindowQuery } from '../computer.ts'
 import { faultError } from './sandbox.ts'
 
 const DEADLINE_MS = 10_000
@@ -19,7 +19,7 @@ export type Window = { readonly id: number; readonly title: string; readonly cla
 
 export type Display = {
   /** Resolves when the server has taken the input; programs may still be busy with it. */
-  readonly input: (action: DesktopAction) => Promise<void>
+  readonly input: (action: ScreenAction) => Promise<void>
   readonly pointer: () => Promise<Point>
   /** Whether a window manager is there. */
   readonly managed: () => Promise<boolean>
@@ -136,7 +136,7 @@ export async function openDisplay(socket: string, { width, height }: ScreenSize)
     return { x: rootX, y: rootY }
   }
 
-  async function input(action: DesktopAction): Promise<void> {
+  async function input(action: ScreenAction): Promise<void> {
     if ('at' in action && action.at) move(action.at)
     switch (action.type) {
       case 'move':

@@ -1,6 +1,6 @@
 /** The screen of an Xvfb as it lies in memory: a file in XWD's form, which the server keeps current. */
 import { type FileHandle, open } from 'node:fs/promises'
-import type { ScreenSize } from '../computer.ts'
+import type { ScreenSize } from '../../screen/action.ts'
 import { faultError } from './sandbox.ts'
 
 /** Pixels of four bytes: blue, green, red, nothing; rows from the top. */

@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { RlError } from '../../../errors.ts'
 import { isProgram, programFolders } from '../../../platform/programs.ts'
-import type { ScreenSize } from '../computer.ts'
+import type { ScreenSize } from '../../screen/action.ts'
 import { FILES } from './files.ts'
 
 const AGENT = fileURLToPath(new URL('./desktop_agent.mjs', import.meta.url))

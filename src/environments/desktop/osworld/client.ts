@@ -1,9 +1,9 @@
 /** A desktop behind a server that speaks OSWorld's endpoints: a virtual machine of somebody's, or `rl desktop serve`. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RlError } from '../../../errors.ts'
-import { BUTTONS, type DesktopAction } from '../action.ts'
-import type { AccessibleNode, Computer, Executed, ScreenSize } from '../computer.ts'
-import { isImage } from '../png.ts'
+import { BUTTONS, type ScreenAction, type ScreenSize } from '../../screen/action.ts'
+import { isImage } from '../../screen/png.ts'
+import type { AccessibleNode, Computer, Executed } from '../computer.ts'
 import { fromXml } from './accessibility-xml.ts'
 
 const MOST_BODY = 64 * 2 ** 20
@@ -185,7 +185,7 @@ function jsonIn(bytes: Buffer): Readonly<Record<string, unknown>> {
 }
 
 /** An action as a call of pyautogui. JSON's texts are Python's as well. */
-export function codeOf(action: Exclude<DesktopAction, { type: 'wait' | 'end' }>): string {
+export function codeOf(action: Exclude<ScreenAction, { type: 'wait' | 'end' }>): string {
   const py = (value: string) =>
     JSON.stringify(value).replace(
       /[\u007f-\uffff]/g,

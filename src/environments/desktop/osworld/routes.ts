@@ -1,7 +1,7 @@
 /** OSWorld's endpoints, and one of ours: `POST /rl/reset` makes the desktop as it was at the start. */
 import { RlError } from '../../../errors.ts'
+import { parseScript } from '../../screen/grammars/pyautogui.ts'
 import type { Command } from '../computer.ts'
-import { parseScript } from '../grammars/pyautogui.ts'
 import type { LocalDesktop } from '../local/desktop.ts'
 import { toXml } from './accessibility-xml.ts'
 

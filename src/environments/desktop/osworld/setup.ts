@@ -1,8 +1,8 @@
 /** The steps of a task's `config` and `postconfig`, done on a desktop in their order. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RlError } from '../../../errors.ts'
+import { parseScript } from '../../screen/grammars/pyautogui.ts'
 import type { Command, Computer, WindowQuery } from '../computer.ts'
-import { parseScript } from '../grammars/pyautogui.ts'
 import { readHere } from './files-here.ts'
 import type { SetupStep } from './task-file.ts'
 

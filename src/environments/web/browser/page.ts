@@ -1,6 +1,8 @@
 /** One page of a browser: opened with scripts that run before its own, called by one function, and closed to all that would leave it. */
 import { RlError } from '../../../errors.ts'
+import type { ScreenAction, ScreenSize } from '../../screen/action.ts'
 import type { Connection, Json, ProtocolEvent } from './cdp.ts'
+import { createInput } from './input.ts'
 
 /** A file that a page may load. */
 export type Served = { readonly body: Buffer | string; readonly mediaType: string }
@@ -12,6 +14,7 @@ export type Serve = (path: string) => Promise<Served | null>
 export const ORIGIN = 'http://page.test'
 
 const OPEN_MS = 20_000
+const VIEWPORT: ScreenSize = { width: 500, height: 500 }
 
 export type Page = {
   /** Loads an address of the origin and waits for all that it loads. Errors: `web.page` and those of `Connection.send`. */
@@ -20,8 +23,12 @@ export type Page = {
   readonly play: (request: Json, deadlineMs: number) => Promise<unknown>
   /** Calls another function of `__rl`. */
   readonly call: (name: string, argument: unknown, deadlineMs: number) => Promise<unknown>
-  /** A PNG of the page. */
-  readonly picture: (deadlineMs: number) => Promise<Buffer>
+  /** Mouse and keyboard as a person uses them; waiting and ending are the caller's. */
+  readonly input: (action: ScreenAction, deadlineMs: number) => Promise<void>
+  /** Mouse and keyboard are let go of, the pointer leaves the page. */
+  readonly rest: (deadlineMs: number) => Promise<void>
+  /** A PNG of the upper left part of the page, of so many of the page's pixels. */
+  readonly picture: (part: ScreenSize, deadlineMs: number) => Promise<Buffer>
   readonly onEvent: (event: ProtocolEvent) => void
   readonly sessionId: string
   readonly targetId: string
@@ -30,15 +37,23 @@ export type Page = {
 
 export async function openPage(
   connection: Connection,
-  { scripts, serve }: { readonly scripts: readonly string[]; readonly serve: Serve },
+  {
+    scripts,
+    serve,
+    scale,
+  }: {
+    readonly scripts: readonly string[]
+    readonly serve: Serve
+    /** Pixels of a picture for one of the page. */
+    readonly scale: number
+  },
 ): Promise<Page> {
   const root = (method: string, params: Json) => connection.send(method, params, { deadlineMs: OPEN_MS })
   const { browserContextId } = await root('Target.createBrowserContext', { disposeOnDetach: true })
   const { targetId } = (await root('Target.createTarget', {
     url: 'about:blank',
     browserContextId,
-    width: 500,
-    height: 500,
+    ...VIEWPORT,
   })) as { targetId: string }
   const { sessionId } = (await root('Target.attachToTarget', { targetId, flatten: true })) as {
     sessionId: string
@@ -124,11 +139,24 @@ export async function openPage(
     send('Emulation.setTimezoneOverride', { timezoneId: 'UTC' }),
     send('Emulation.setLocaleOverride', { locale: 'en-US' }),
     send('Emulation.setFocusEmulationEnabled', { enabled: true }),
+    ...(scale === 1
+      ? []
+      : [
+          send('Emulation.setDeviceMetricsOverride', {
+            ...VIEWPORT,
+            deviceScaleFactor: scale,
+            mobile: false,
+          }),
+        ]),
     quietly(root('Browser.setDownloadBehavior', { behavior: 'deny', browserContextId })),
     ...scripts.map((source) => send('Page.addScriptToEvaluateOnNewDocument', { source })),
   ])
   const { frameTree } = (await send('Page.getFrameTree')) as { frameTree: { frame: { id: string } } }
   mainFrame = frameTree.frame.id
+  const input = createInput(async (method, params, deadlineMs) => {
+    if (left !== null) throw pageError(left)
+    await send(method, params, deadlineMs)
+  })
 
   return {
     sessionId,
@@ -163,8 +191,11 @@ export async function openPage(
     },
     play: (request, deadlineMs) => call('play', request, deadlineMs),
     call,
-    async picture(deadlineMs) {
-      const { data } = await send('Page.captureScreenshot', { format: 'png' }, deadlineMs)
+    input: input.perform,
+    rest: input.rest,
+    async picture(part, deadlineMs) {
+      const clip = { x: 0, y: 0, ...part, scale: 1 }
+      const { data } = await send('Page.captureScreenshot', { format: 'png', clip }, deadlineMs)
       return Buffer.from(String(data), 'base64')
     },
     close: () => quietly(root('Target.disposeBrowserContext', { browserContextId })),

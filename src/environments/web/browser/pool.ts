@@ -41,13 +41,15 @@ export type PoolOptions = {
   readonly pages: number
   readonly scripts: readonly string[]
   readonly serve: Serve
+  /** Pixels of a picture for one of a page. */
+  readonly scale: number
 }
 
 type Place = { slot: Slot | null; jobs: number; busy: boolean }
 
 type Job = { readonly wish: Wish; readonly begin: (place: Place) => Promise<void>; passed: number }
 
-export function createPool({ program, pages, scripts, serve }: PoolOptions): Pool {
+export function createPool({ program, pages, scripts, serve, scale }: PoolOptions): Pool {
   const fence: Fence = findFence()
   const places: Place[] = Array.from({ length: pages }, () => ({ slot: null, jobs: 0, busy: false }))
   const queue: Job[] = []
@@ -89,7 +91,7 @@ export function createPool({ program, pages, scripts, serve }: PoolOptions): Poo
       place.slot = null
     }
     if (!place.slot) {
-      const page = await openPage(connection, { scripts, serve })
+      const page = await openPage(connection, { scripts, serve, scale })
       if (!isOpen()) throw new RlError('the browser is gone', { code: 'web.gone' })
       place.slot = { page, path: null, holder: null }
       place.jobs = 0

@@ -40,6 +40,8 @@
     for (const [name, value] of Object.entries(variables)) window[name] = value
     core.EPISODE_MAX_TIME = NEVER_MS
     if (core.cover_div === null) core.startEpisode()
+    // What asks for the next episode would hide how this one ended, and take clicks.
+    core.cover_div.style.visibility = 'hidden'
     Math.seedrandom(seed)
     core.startEpisodeReal()
     for (let waits = 0; window.WOB_TASK_READY === false && waits < MOST_WAITS; waits++) await rl.advance(500)

@@ -27,6 +27,8 @@ export type FolderOptions = {
 export type Loading = 'table' | 'fresh' | 'again'
 
 const ORACLES = ['adapter', 'basic', 'widgets', 'texts', 'mail', 'shapes']
+/** Of every page with the common form. */
+const SCREEN = { width: 160, height: 210 }
 const OOD_SHARE = 0.2
 const SEEDS_TRIED = 12
 
@@ -38,6 +40,7 @@ export function folderSite({ folder, seed, counts, loading = 'table' }: FolderOp
       .slice(0, Math.round(pages.length * OOD_SHARE)),
   )
   return {
+    screen: SCREEN,
     scripts: ORACLES.map((name) => readFileSync(new URL(`./${name}.js`, import.meta.url), 'utf8')),
     serve,
     start(recipe) {

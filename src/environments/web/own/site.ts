@@ -41,6 +41,7 @@ export function ownSite(options: OwnOptions): Site {
     return types
   }
   return {
+    screen: { width: 500, height: 500 },
     scripts: ownScripts(),
     serve: async (path) => (path === PATH ? { body: PAGE, mediaType: 'text/html' } : null),
     start: (recipe) => ({ path: PATH, fresh: false, request: { seed: 1, parts: partsOf(recipe) } }),

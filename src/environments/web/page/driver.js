@@ -506,6 +506,12 @@
     return { goal: told, problem, ...read(oracle) }
   }
 
+  /** Whether the episode has ended. */
+  rl.over = () => current.state().done
+
+  /** Virtual time goes by. */
+  rl.pass = (seconds) => rl.advance(seconds * 1000)
+
   /** Steps that the oracle takes from here to success, at most so many; null where it does not succeed. Goes on to the end. */
   async function finish(most) {
     for (let count = 0; ; count++) {

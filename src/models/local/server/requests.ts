@@ -4,17 +4,15 @@ import { apiError } from './errors.ts'
 
 const tokens = z.array(z.int().nonnegative())
 const text = z.string()
-const parts = z
-  .array(z.looseObject({ type: text, text: text.optional() }))
-  .transform((list, context) => {
-    const other = list.find((part) => part.type !== 'text' || part.text === undefined)
-    if (other) {
-      const message = `a part of type '${other.type.slice(0, 40)}': this model reads text alone`
-      // Without `continue` the union says of it no more than that its input is invalid.
-      context.addIssue({ code: 'custom', message, continue: true })
-    }
-    return list.map((part) => part.text ?? '').join('')
-  })
+const parts = z.array(z.looseObject({ type: text, text: text.optional() })).transform((list, context) => {
+  const other = list.find((part) => part.type !== 'text' || part.text === undefined)
+  if (other) {
+    const message = `a part of type '${other.type.slice(0, 40)}': this model reads text alone`
+    // Without `continue` the union says of it no more than that its input is invalid.
+    context.addIssue({ code: 'custom', message, continue: true })
+  }
+  return list.map((part) => part.text ?? '').join('')
+})
 const message = z.strictObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
   content: z.union([text, parts, z.null().transform(() => '')]),

@@ -2,13 +2,13 @@
 import {
   actionError,
   buttonOf,
-  type DesktopAction,
   keyOf,
   keysOf,
   LIMITS,
   numberIn,
   type Point,
   pointOf,
+  type ScreenAction,
   shown,
   textOf,
   wholeIn,
@@ -16,13 +16,13 @@ import {
 import { type Call, parseStatements, type Value } from './python-calls.ts'
 
 /** What the code does, and what it prints (`print(platform.system())` is how OSWorld's client asks for the platform). */
-export type Script = { readonly actions: readonly DesktopAction[]; readonly output: string }
+export type Script = { readonly actions: readonly ScreenAction[]; readonly output: string }
 
 const MODULES = ['pyautogui', 'time', 'platform']
 const SETTINGS = ['pyautogui.FAILSAFE', 'pyautogui.PAUSE', 'pyautogui.MINIMUM_DURATION']
 
-/** An action in OSWorld's action space `pyautogui`: code, or WAIT, DONE or FAIL. Error: `desktop.action`. */
-export function parsePyautogui(source: string): readonly DesktopAction[] {
+/** An action in OSWorld's action space `pyautogui`: code, or WAIT, DONE or FAIL. Error: `screen.action`. */
+export function parsePyautogui(source: string): readonly ScreenAction[] {
   const word = source.trim()
   if (word === 'WAIT') return [{ type: 'wait', seconds: 1 }]
   if (word === 'DONE' || word === 'FAIL') return [{ type: 'end', status: word === 'DONE' ? 'done' : 'fail' }]
@@ -31,9 +31,9 @@ export function parsePyautogui(source: string): readonly DesktopAction[] {
   return actions
 }
 
-/** Error: `desktop.action`, where anything is more than calls of pyautogui and time.sleep with literals. */
+/** Error: `screen.action`, where anything is more than calls of pyautogui and time.sleep with literals. */
 export function parseScript(source: string): Script {
-  const actions: DesktopAction[] = []
+  const actions: ScreenAction[] = []
   let output = ''
   for (const statement of parseStatements(source)) {
     if (statement.kind === 'import') {
@@ -58,7 +58,7 @@ function printed({ positional, named }: Call): string {
   throw actionError('only literals and platform.system() can be printed here')
 }
 
-type Reader = (args: Arguments) => readonly DesktopAction[]
+type Reader = (args: Arguments) => readonly ScreenAction[]
 
 const click =
   (button: string | null, clicks: number | null): Reader =>
@@ -176,11 +176,11 @@ const FUNCTIONS: Readonly<Record<string, { readonly arguments: readonly string[]
     'pyautogui.sleep': { arguments: ['seconds'], read: (args) => [waiting(args.get('seconds', 0))] },
   }
 
-function waiting(seconds: unknown): DesktopAction {
+function waiting(seconds: unknown): ScreenAction {
   return { type: 'wait', seconds: numberIn('seconds', seconds, 0, LIMITS.waitSeconds) }
 }
 
-function actionsOf(call: Call): readonly DesktopAction[] {
+function actionsOf(call: Call): readonly ScreenAction[] {
   if (call.name === 'pyautogui.hotkey') {
     const given = call.positional.map(plain)
     if ([...call.named.keys()].some((name) => name !== 'interval')) throw unknownArgument(call)

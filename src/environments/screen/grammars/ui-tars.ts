@@ -1,15 +1,15 @@
 /** The answers of UI-TARS: `Thought: ... Action: click(point='<point>x y</point>')`, also with start_box and end_box. */
 import {
   actionError,
-  type DesktopAction,
   keysOf,
   LIMITS,
   numberIn,
   type Point,
+  type ScreenAction,
+  type ScreenSize,
   shown,
   textOf,
 } from '../action.ts'
-import type { ScreenSize } from '../computer.ts'
 import { type Call, parseStatements, type Value } from './python-calls.ts'
 
 /** Over what an answer's coordinates go: a scale for both axes (1000), or the pixels of the image that the model was shown. */
@@ -18,12 +18,12 @@ export type CoordinateScale = number | ScreenSize
 const PLACE = /^\s*(?:<point>)?\s*(?:<\|box_start\|>)?[([]?\s*(-?\d+(?:\.\d+)?)[\s,]+(-?\d+(?:\.\d+)?)/
 const SCROLLED_NOTCHES = 5
 
-/** Error: `desktop.action`. */
+/** Error: `screen.action`. */
 export function parseUiTars(
   answer: string,
   screen: ScreenSize,
   scale: CoordinateScale = 1000,
-): readonly DesktopAction[] {
+): readonly ScreenAction[] {
   if (answer.length > LIMITS.source)
     throw actionError(`an answer of ${answer.length} characters, more than ${LIMITS.source}`)
   const place = answer.lastIndexOf('Action:')
@@ -34,7 +34,7 @@ export function parseUiTars(
   })
 }
 
-function actionsOf(call: Call, screen: ScreenSize, scale: CoordinateScale): readonly DesktopAction[] {
+function actionsOf(call: Call, screen: ScreenSize, scale: CoordinateScale): readonly ScreenAction[] {
   const text = (name: string) => textOf(name, plain(call.named.get(name) ?? call.positional[0]))
   const at = (...names: readonly string[]): Point => {
     const value = names.map((name) => call.named.get(name)).find(Boolean) ?? call.positional[0]

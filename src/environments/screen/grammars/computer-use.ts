@@ -1,15 +1,15 @@
 /** The tool call `computer_use` of Qwen's vision models, with coordinates from 0 to 999 over the whole screen. */
 import {
   actionError,
-  type DesktopAction,
   keysOf,
   LIMITS,
   numberIn,
   type Point,
+  type ScreenAction,
+  type ScreenSize,
   shown,
   textOf,
 } from '../action.ts'
-import type { ScreenSize } from '../computer.ts'
 
 const SCALE = 999
 const CALL = /<tool_call>([\s\S]*?)<\/tool_call>/g
@@ -18,9 +18,9 @@ type Fields = Readonly<Record<string, unknown>>
 
 /**
  * A model's answer: free text with one tool call `{"name": "computer_use", "arguments": {"action": ..., ...}}`; of several the
- * last counts. Error: `desktop.action`.
+ * last counts. Error: `screen.action`.
  */
-export function parseComputerUse(answer: string, screen: ScreenSize): readonly DesktopAction[] {
+export function parseComputerUse(answer: string, screen: ScreenSize): readonly ScreenAction[] {
   if (answer.length > LIMITS.source)
     throw actionError(`an answer of ${answer.length} characters, more than ${LIMITS.source}`)
   const source = [...answer.matchAll(CALL)].at(-1)?.[1]
@@ -38,10 +38,10 @@ export function parseComputerUse(answer: string, screen: ScreenSize): readonly D
   return actionsOf(fields as Fields, screen)
 }
 
-function actionsOf(fields: Fields, screen: ScreenSize): readonly DesktopAction[] {
+function actionsOf(fields: Fields, screen: ScreenSize): readonly ScreenAction[] {
   const point = (name = 'coordinate') => scaled(name, fields[name], screen)
   const optional = () => (fields.coordinate === undefined ? null : point())
-  const click = (button: 'left' | 'middle' | 'right', count: number): DesktopAction[] => [
+  const click = (button: 'left' | 'middle' | 'right', count: number): ScreenAction[] => [
     { type: 'click', at: optional(), button, count },
   ]
   switch (fields.action) {
@@ -66,7 +66,7 @@ function actionsOf(fields: Fields, screen: ScreenSize): readonly DesktopAction[]
     case 'left_click_drag': {
       const from = fields.start_coordinate === undefined ? [] : [point('start_coordinate')]
       return [
-        ...from.map((to): DesktopAction => ({ type: 'move', to })),
+        ...from.map((to): ScreenAction => ({ type: 'move', to })),
         { type: 'drag', to: point(), button: 'left' },
       ]
     }

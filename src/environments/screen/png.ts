@@ -1,7 +1,7 @@
 /** PNG images as screens need them: written without a palette and fast, and recognised. */
 import { promisify } from 'node:util'
 import { crc32, deflate } from 'node:zlib'
-import type { ScreenSize } from './computer.ts'
+import type { ScreenSize } from './action.ts'
 
 const compress = promisify(deflate)
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])

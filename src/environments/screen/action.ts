@@ -1,13 +1,14 @@
-/** What an agent does on a desktop: the one form into which every grammar is parsed. Pixels count from the upper left corner. */
+/** What an agent that sees a screen does: the one form into which every grammar is parsed. Pixels count from the upper left corner. */
 import { RlError } from '../../errors.ts'
 import { isKey } from './keys.ts'
 
+export type ScreenSize = { readonly width: number; readonly height: number }
 export type Point = { readonly x: number; readonly y: number }
 export type Button = 'left' | 'middle' | 'right'
 export const BUTTONS: readonly Button[] = ['left', 'middle', 'right']
 
 /** A point that is null is where the pointer stands. */
-export type DesktopAction =
+export type ScreenAction =
   | { readonly type: 'move'; readonly to: Point }
   | { readonly type: 'click'; readonly at: Point | null; readonly button: Button; readonly count: number }
   | { readonly type: 'button-down'; readonly at: Point | null; readonly button: Button }
@@ -41,10 +42,10 @@ export const LIMITS = {
 } as const
 
 export function actionError(message: string, hint?: string): RlError {
-  return new RlError(message, { code: 'desktop.action', hint })
+  return new RlError(message, { code: 'screen.action', hint })
 }
 
-/** The point, within the screen. Error: `desktop.action`. */
+/** The point, within the screen. Error: `screen.action`. */
 export function pointOf(x: unknown, y: unknown): Point {
   const point = { x: numberIn('x', x, -100_000, 100_000), y: numberIn('y', y, -100_000, 100_000) }
   return { x: Math.trunc(point.x), y: Math.trunc(point.y) }
@@ -75,7 +76,7 @@ export function textOf(name: string, value: unknown): string {
   return value
 }
 
-/** A key by pyautogui's names, in small letters. Error: `desktop.action`, which names it. */
+/** A key by pyautogui's names, in small letters. Error: `screen.action`, which names it. */
 export function keyOf(value: unknown): string {
   if (typeof value !== 'string') throw actionError(`a key is ${shown(value)}, expected its name`)
   const key = value.length === 1 ? value : value.toLowerCase()

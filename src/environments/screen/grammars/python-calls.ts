@@ -45,7 +45,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '0': '\0',
 }
 
-/** Statements in order. Error: `desktop.action`, which names place and reason. */
+/** Statements in order. Error: `screen.action`, which names place and reason. */
 export function parseStatements(source: string): readonly Statement[] {
   if (source.length > LIMITS.source)
     throw actionError(`code of ${source.length} characters, more than ${LIMITS.source}`)

@@ -2,13 +2,13 @@
 import {
   actionError,
   buttonOf,
-  type DesktopAction,
   keyOf,
   keysOf,
   LIMITS,
   numberIn,
   type Point,
   pointOf,
+  type ScreenAction,
   shown,
   textOf,
   wholeIn,
@@ -16,8 +16,8 @@ import {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A value, or JSON text of one. Error: `desktop.action`. */
-export function parseComputer13(source: unknown): readonly DesktopAction[] {
+/** A value, or JSON text of one. Error: `screen.action`. */
+export function parseComputer13(source: unknown): readonly ScreenAction[] {
   const action = typeof source === 'string' ? fromText(source) : source
   if (typeof action === 'string') return [ending(action)]
   if (typeof action !== 'object' || action === null || Array.isArray(action))
@@ -46,7 +46,7 @@ function fromText(source: string): unknown {
   }
 }
 
-function ending(word: string): DesktopAction {
+function ending(word: string): ScreenAction {
   if (word === 'WAIT') return { type: 'wait', seconds: 1 }
   if (word === 'DONE' || word === 'FAIL') return { type: 'end', status: word === 'DONE' ? 'done' : 'fail' }
   throw actionError(`there is no action_type ${shown(word)}`)
@@ -58,7 +58,7 @@ const notches = (name: string, value: unknown) =>
   Math.trunc(numberIn(name, value ?? 0, -LIMITS.notches, LIMITS.notches))
 
 const READERS: Readonly<
-  Record<string, { readonly fields: readonly string[]; readonly read: (fields: Fields) => DesktopAction }>
+  Record<string, { readonly fields: readonly string[]; readonly read: (fields: Fields) => ScreenAction }>
 > = {
   MOVE_TO: { fields: ['x', 'y'], read: ({ x, y }) => ({ type: 'move', to: pointOf(x, y) }) },
   CLICK: {

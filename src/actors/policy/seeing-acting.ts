@@ -1,0 +1,48 @@
+/** For models that see: the task and what was done in words, then the last screens; the answer as it is is the action. */
+import type { Seeing } from '../../environments/setting.ts'
+import { doneText, type PromptFile } from '../learner/prompts.ts'
+import type { Acting } from './acting.ts'
+
+/**
+ * The text that does not change comes first and the screens last, so that the prompts of an episode share their beginning.
+ * @param frames screens that a prompt shows
+ * @param historySteps earlier actions that it tells; null for all
+ */
+export function seeingActing(
+  prompt: PromptFile,
+  seeing: Seeing,
+  frames: number,
+  historySteps: number | null,
+): Acting {
+  return (act, sampling) => ({
+    request: {
+      prompt: {
+        messages: prompt.render({
+          goal: act.goal,
+          history: doneText(act, seeing.brief, historySteps),
+          frames: (act.frames ?? []).slice(-frames),
+        }),
+      },
+      maxTokens: sampling.maxTokens,
+      temperature: sampling.temperature,
+      topP: sampling.topP,
+      seed: act.seed,
+      cacheKey: act.rollout,
+    },
+    reply(generation) {
+      if (generation === null) throw new TypeError('every turn has a request')
+      const { text, finish, usage } = generation
+      const problem = seeing.invalid(text)
+      return {
+        action: text,
+        invalid: problem !== null && finish === 'length' ? 'the answer was cut off' : problem,
+        fits: true,
+        continues: false,
+        // Columns of tokens hold no images: what was sampled cannot be scored again without them.
+        tokens: null,
+        promptSha256: prompt.sha256,
+        usage,
+      }
+    },
+  })
+}

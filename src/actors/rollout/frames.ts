@@ -1,0 +1,44 @@
+/** What rollouts showed: taken by who plays them, kept in the log, read by who judges. */
+import type { Config } from '../../config.ts'
+import type { Episode } from '../../environments/port.ts'
+import type { OpenSetting } from '../../environments/setting.ts'
+import { partOf } from '../../environments/setting.ts'
+import { RlError } from '../../errors.ts'
+import type { EventData } from '../../events/catalogue.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import type { ImageRef } from '../../models/port.ts'
+
+/** Whether anybody looks at the screens of a run's rollouts. */
+export function looksOn({ environment, policy, rewardModel }: Config): boolean {
+  return environment.frames || policy.frames > 0 || (rewardModel.frames && rewardModel.mode !== 'off')
+}
+
+/** Keeps a picture of what an episode shows as a blob of the run. Error: `setting.lacks`. */
+export function pictureTaker(
+  { setting, environment }: OpenSetting,
+  putBlob: LogClient['putBlob'],
+): (episode: Episode) => Promise<ImageRef> {
+  const pictures = partOf(setting, 'pictures', 'a run whose screens are looked at')
+  return async function look(episode) {
+    const { bytes, width, height } = await pictures.picture(environment, episode)
+    return { ...(await putBlob(bytes)), mediaType: 'image/png', width, height }
+  }
+}
+
+export function framesRecorded(
+  { rollout, iteration, task }: EventData<'RolloutRequested'>,
+  frames: readonly ImageRef[],
+): EventData<'FramesRecorded'> {
+  return { rollout, iteration, task, frames: [...frames] }
+}
+
+/** [steps + 1] the screens of a rollout. @throws RlError `rollout.no-frames` where the log has none */
+export async function framesOf(log: LogClient, rollout: string): Promise<readonly ImageRef[]> {
+  const [position] = await log.positionsOf([`FramesRecorded/${rollout}`])
+  const page = position === null ? null : await log.read({ from: position, limit: 1 })
+  for (const [at, body] of page?.events ?? []) {
+    const event = await log.decode(at, body)
+    if (event.type === 'FramesRecorded') return event.data.frames
+  }
+  throw new RlError(`the log has no screens of rollout '${rollout}'`, { code: 'rollout.no-frames' })
+}

@@ -1,0 +1,140 @@
+/** Mouse and keyboard by the protocol: events that a page cannot tell from a person's. */
+import type { Button, Point, ScreenAction } from '../../screen/action.ts'
+import { type PageKey, pageKeyOf } from './keys.ts'
+
+export type Send = (
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+  deadlineMs: number,
+) => Promise<unknown>
+
+export type Input = {
+  /** Does one action, times and ends excepted; points are pixels of the page. */
+  readonly perform: (action: ScreenAction, deadlineMs: number) => Promise<void>
+  /** Lets go of all that is held and takes the pointer off the page, where there was any input. */
+  readonly rest: (deadlineMs: number) => Promise<void>
+}
+
+const BUTTON_BITS: Readonly<Record<Button, number>> = { left: 1, right: 2, middle: 4 }
+/** A letter is a capital while shift is held. */
+const shifted = (key: PageKey, shift: boolean): PageKey =>
+  shift && /^[a-z]$/.test(key.text)
+    ? { ...key, key: key.key.toUpperCase(), text: key.text.toUpperCase() }
+    : key
+
+const OFF: Point = { x: -1, y: -1 }
+/** Moves of a drag; lists that are sorted by dragging want the middle to be passed. */
+const DRAG_MOVES = 5
+const NOTCH_PIXELS = 100
+
+export function createInput(send: Send): Input {
+  let at = OFF
+  let used = false
+  const buttons = new Set<Button>()
+  const held = new Map<string, PageKey>()
+
+  const modifiers = () => [...held.values()].reduce((bits, { modifier }) => bits | modifier, 0)
+  const bits = () => [...buttons].reduce((sum, button) => sum | BUTTON_BITS[button], 0)
+  const mouse = (type: string, deadlineMs: number, more: object = {}) =>
+    send(
+      'Input.dispatchMouseEvent',
+      { type, ...at, modifiers: modifiers(), buttons: bits(), ...more },
+      deadlineMs,
+    )
+
+  async function move(to: Point, deadlineMs: number): Promise<void> {
+    at = to
+    const [button = 'none'] = buttons
+    await mouse('mouseMoved', deadlineMs, { button })
+  }
+
+  async function press(button: Button, clickCount: number, deadlineMs: number): Promise<void> {
+    buttons.add(button)
+    await mouse('mousePressed', deadlineMs, { button, clickCount })
+  }
+
+  async function release(button: Button, clickCount: number, deadlineMs: number): Promise<void> {
+    buttons.delete(button)
+    await mouse('mouseReleased', deadlineMs, { button, clickCount })
+  }
+
+  async function key(name: string, down: boolean, deadlineMs: number): Promise<void> {
+    const one = pageKeyOf(name)
+    if (down) held.set(name, one)
+    else held.delete(name)
+    const { key, code, keyCode, text } = shifted(one, (modifiers() & 8) !== 0)
+    // With ctrl, alt or meta a key writes nothing.
+    const writes = down && text !== '' && (modifiers() & ~8) === 0
+    await send(
+      'Input.dispatchKeyEvent',
+      {
+        type: down ? (writes ? 'keyDown' : 'rawKeyDown') : 'keyUp',
+        ...{ key, code, modifiers: modifiers(), windowsVirtualKeyCode: keyCode },
+        ...(writes ? { text, unmodifiedText: text } : {}),
+      },
+      deadlineMs,
+    )
+  }
+
+  async function stroke(keys: readonly string[], deadlineMs: number): Promise<void> {
+    for (const name of keys) await key(name, true, deadlineMs)
+    for (const name of keys.toReversed()) await key(name, false, deadlineMs)
+  }
+
+  return {
+    async perform(action, deadlineMs) {
+      used = true
+      switch (action.type) {
+        case 'move':
+          return move(action.to, deadlineMs)
+        case 'click':
+          if (action.at) await move(action.at, deadlineMs)
+          for (let count = 1; count <= action.count; count++) {
+            await press(action.button, count, deadlineMs)
+            await release(action.button, count, deadlineMs)
+          }
+          return
+        case 'button-down':
+          if (action.at) await move(action.at, deadlineMs)
+          return press(action.button, 1, deadlineMs)
+        case 'button-up':
+          if (action.at) await move(action.at, deadlineMs)
+          return release(action.button, 1, deadlineMs)
+        case 'drag': {
+          const from = at
+          const part = (k: number, axis: 'x' | 'y') =>
+            from[axis] + ((action.to[axis] - from[axis]) * k) / DRAG_MOVES
+          await press(action.button, 1, deadlineMs)
+          for (let k = 1; k <= DRAG_MOVES; k++) await move({ x: part(k, 'x'), y: part(k, 'y') }, deadlineMs)
+          return release(action.button, 1, deadlineMs)
+        }
+        case 'scroll':
+          if (action.at) await move(action.at, deadlineMs)
+          await mouse('mouseWheel', deadlineMs, {
+            deltaX: action.dx * NOTCH_PIXELS,
+            deltaY: -action.dy * NOTCH_PIXELS,
+          })
+          return
+        case 'type':
+          for (const letter of action.text) await stroke([letter], deadlineMs)
+          return
+        case 'press':
+          for (const name of action.keys) await stroke([name], deadlineMs)
+          return
+        case 'hotkey':
+          return stroke(action.keys, deadlineMs)
+        case 'key-down':
+          return key(action.key, true, deadlineMs)
+        case 'key-up':
+          return key(action.key, false, deadlineMs)
+      }
+    },
+    async rest(deadlineMs) {
+      if (!used) return
+      used = false
+      for (const name of [...held.keys()]) await key(name, false, deadlineMs)
+      for (const button of [...buttons]) await release(button, 1, deadlineMs)
+      await move(OFF, deadlineMs)
+    },
+  }
+}
