@@ -1,6 +1,6 @@
 /**
  * Pages in a real browser: what a reset, a step and an episode take, pictures, memory; beside playwright-core on the same page in the
- * same run, where it is there (`npm install --no-save playwright-core`).
+ * same run, where it is there (`npm install --no-save playwright-core`). Then desktops (bench desktop).
  */
 import { existsSync, readFileSync } from 'node:fs'
 import type { Task } from '../../src/environments/port.ts'
@@ -21,6 +21,7 @@ else {
   await measurePictures()
   await measurePlaywright()
 }
+await import('./desktop.ts')
 
 function open(pages: number): WebEnvironment {
   const counts = { train: 200, 'in-domain': 1, ood: 1 }

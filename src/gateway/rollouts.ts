@@ -16,7 +16,8 @@ export type Assignment = {
   /** An agent has it: tells so, and begins what waits for it. */
   readonly claimed: (agent: string) => void
   /** Resolves when the events that end it are in the log. */
-  readonly finish: (events: readonly NewEvent[]) => Promise<void>
+  /** @param images files that the events name */
+  readonly finish: (events: readonly NewEvent[], images: readonly Uint8Array[]) => Promise<void>
 }
 
 export type OpenRollout = {
@@ -79,7 +80,7 @@ export function openRollouts(): Rollouts {
     const told = endEvents(recorder, assignment.request, ending, performance.now() - startedMs)
     counts[told.count]++
     const ended = assignment
-      .finish(told.events)
+      .finish(told.events, recorder.images())
       .then(() => ({ rollout: assignment.request.rollout, ended: told.count, steps: recorder.steps() }))
     ended.catch(() => {})
     finished.set(id, { digest, words: JSON.stringify(ending), ended })

@@ -7,6 +7,7 @@ import type { EventData } from '../events/catalogue.ts'
 import type { LogClient } from '../events/log-client.ts'
 import { apiError } from '../models/local/server/errors.ts'
 import { seedOf } from '../random.ts'
+import { keepImages } from './images.ts'
 import type { Assignment } from './rollouts.ts'
 
 export type Wish = {
@@ -158,7 +159,8 @@ export function agentsOwn({
             ])
             .catch(() => {})
         },
-        async finish(events) {
+        async finish(events, images) {
+          await keepImages(log, images)
           const appended = await log.append(events)
           if (appended.at(-1)?.duplicate)
             throw new RlError(`rollout ${request.rollout} has ended before`, { code: 'rollout.over' })

@@ -4,6 +4,7 @@ import type { EventData } from '../events/catalogue.ts'
 import { float32Column, int32Column } from '../events/columns.ts'
 import type { Generation } from '../models/port.ts'
 import type { Answer } from './answer.ts'
+import { imageKeeper } from './images.ts'
 
 type Request = EventData<'RolloutRequested'>
 type Trajectory = EventData<'TrajectoryCompleted'>
@@ -28,6 +29,8 @@ export type CallRecorder = {
   readonly steps: () => number
   readonly trajectory: (request: Request, outcome: Outcome, durationMs: number) => Trajectory
   readonly calls: (request: Request) => EventData<'CallsRecorded'>
+  /** Files that the messages of the calls name. */
+  readonly images: () => readonly Uint8Array[]
 }
 
 /** Keeps the calls of one rollout, in the order of their answers. */
@@ -36,6 +39,7 @@ export function callRecorder(): CallRecorder {
   const observations: string[] = []
   const actions: string[] = []
   const segments: SegmentBuilder = segmentBuilder()
+  const images = imageKeeper()
   const usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 }
   let trainable = true
   /** Of the last call, each as JSON. */
@@ -74,10 +78,12 @@ export function callRecorder(): CallRecorder {
 
   return {
     add({ messages, tools, model, answer }) {
-      const texts = messages.map((message) => JSON.stringify(message))
+      const texts = messages.map(images.write)
       const kept = commonPrefix(shown, texts)
       const offer = tools === undefined || tools === null ? null : JSON.stringify(tools)
-      pack(answer.generation)
+      // Columns of tokens hold no images.
+      if (images.files().length > 0) trainable = false
+      else pack(answer.generation)
       observations.push(observationText(messages.slice(kept), kept > 0))
       actions.push(actionText(answer))
       calls.push({
@@ -117,6 +123,7 @@ export function callRecorder(): CallRecorder {
       timing: { durationMs: Math.round(durationMs) },
     }),
     calls: ({ rollout }) => ({ rollout, calls: [...calls] }),
+    images: images.files,
   }
 }
 

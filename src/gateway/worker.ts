@@ -7,6 +7,7 @@ import type { Config } from '../config.ts'
 import { explain } from '../errors.ts'
 import type { EventData, NewEvent } from '../events/catalogue.ts'
 import type { LogClient } from '../events/log-client.ts'
+import { keepImages } from './images.ts'
 import type { Assignment } from './rollouts.ts'
 import type { Offers } from './source.ts'
 
@@ -54,8 +55,9 @@ export function gatewayWorker(
             const claim = { rollout, task: task.id, agent, deadlineSeconds: deadlineMs / 1000 }
             log.append([{ type: 'RolloutClaimed', data: claim }], { cause }).catch(reject)
           },
-          async finish(events) {
+          async finish(events, images) {
             try {
+              await keepImages(log, images)
               await log.append(events, { cause })
               resolve([])
             } catch (error) {

@@ -6,6 +6,7 @@ import OpenAI from 'openai'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
+import { openBlobStore } from '../../src/events/blobs.ts'
 import type { EventType, LoggedEvent } from '../../src/events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../src/events/columns.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
@@ -186,6 +187,31 @@ for (const stream of [false, true])
     )
     assert.is(JSON.parse(recorded.calls[0].answer).tool_calls[0].function.name, 'look')
   })
+
+test('images of an agent reach the model as they are, and become blobs that the recorded calls name', async () => {
+  answer = () => completion({ content: 'a cat' }, { prompt: [1, 2, 3], tokens: [7] })
+  const taken = await take('pictures')
+  const file = Buffer.from('a picture, as far as a gateway can tell')
+  const url = `data:image/png;base64,${file.toString('base64')}`
+  const content: OpenAI.ChatCompletionContentPart[] = [
+    { type: 'text', text: 'what is it?' },
+    { type: 'image_url', image_url: { url } },
+  ]
+  await clientOf(taken).chat.completions.create({
+    model: 'scripted',
+    messages: [{ role: 'user', content }],
+  })
+  assert.equal(endpoint.asked.at(-1)?.body.messages, [{ role: 'user', content }])
+  await post(taken.outcome_url, taken.key, { success: true })
+  const [{ data }] = eventsOf(taken.rollout, 'TrajectoryCompleted')
+  assert.is(data.trainable, false)
+  assert.equal(data.observations[0], 'what is it?[image_url]')
+  const [{ data: recorded }] = eventsOf(taken.rollout, 'CallsRecorded')
+  const [{ content: kept }] = JSON.parse(recorded.calls[0].messages)
+  const [, sha256] = /^blob:([0-9a-f]{64});image\/png$/.exec(kept[1].image_url.url) ?? []
+  const blobs = openBlobStore(runFolder('agents', root).blobs)
+  assert.equal(Buffer.from(blobs.get({ sha256, bytes: file.length })), file)
+})
 
 test('an endpoint without token ids gives a trajectory that is not trainable', async () => {
   answer = (asked, response) => {

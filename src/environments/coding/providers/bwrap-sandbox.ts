@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { RlError } from '../../../errors.ts'
+import { type ControlGroup, withDescendants } from '../../../platform/control-group.ts'
 import { type ProgramRun, type RunResult, wallLimitMs } from '../executor.ts'
-import { type ControlGroup, withDescendants } from './cgroup.ts'
 import { type Interpreter, isInside } from './interpreter.ts'
 import {
   createReportReader,

@@ -4,9 +4,9 @@ import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { RlError } from '../../../errors.ts'
+import { createControlGroup } from '../../../platform/control-group.ts'
 import { type Language, type ProgramRun, type Provider, type RunResult, unrun } from '../executor.ts'
 import { openSandbox, RUNNER_MB, type Sandbox, sandboxArguments } from './bwrap-sandbox.ts'
-import { createControlGroup } from './cgroup.ts'
 import { findProgram } from './find-program.ts'
 import { findPython } from './interpreter.ts'
 import { encodeStart } from './runner-protocol.ts'
@@ -44,7 +44,7 @@ export async function createBwrapProvider({
   const filter = systemCallFilter()
   const interpreter = await findPython(python)
   const users = await openUserNamespace(interpreter.path, concurrency)
-  const groups = Array.from({ length: concurrency }, (_, slot) => createControlGroup(slot))
+  const groups = Array.from({ length: concurrency }, (_, slot) => createControlGroup('coding', slot))
   const grouped = groups.every((group) => group !== null)
   const free = Array.from({ length: concurrency }, (_, slot) => slot)
   /** A slot has one sandbox for each kind of work that it has met: a language, or compiling. */

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { RlError } from '../../../errors.ts'
+import { createControlGroup } from '../../../platform/control-group.ts'
 import { isProgram, programFolders } from '../../../platform/programs.ts'
 import type { ScreenSize } from '../../screen/action.ts'
 import { FILES } from './files.ts'
@@ -16,6 +17,12 @@ const GRACE_MS = 10_000
 /** Descriptor of the first of `FILES` in bwrap: after the three of every process and the one that it tells its child by. */
 const FIRST_FILE = 4
 const HOME_MB = 512
+/** Of all programs of a desktop with their files in memory, where control groups can be had; of each of them everywhere. */
+const MEMORY_MB = 2048
+/** Processes and threads of a desktop, where control groups can be had. Chromium takes some 150. */
+const PROCESSES = 1024
+
+let opened = 0
 
 /** What a desktop is made of, and the Debian packages that have it. */
 const PARTS: Readonly<Record<string, string>> = {
@@ -60,9 +67,18 @@ export async function openSandbox({ width, height }: ScreenSize): Promise<Sandbo
       code: 'desktop.missing',
       hint: `run: sudo apt-get install -y ${missing.join(' ')}`,
     })
+  const group = createControlGroup('desktop', opened++)
   const child = spawn(
-    programPath('bwrap') as string,
-    [...sandboxArguments(), String(width), String(height)],
+    '/bin/sh',
+    [
+      ...[
+        '-c',
+        `ulimit -d ${MEMORY_MB * 1024}; ulimit -c 0; exec "$@"`,
+        'sh',
+        programPath('bwrap') as string,
+      ],
+      ...[...sandboxArguments(), String(width), String(height)],
+    ],
     {
       env: {},
       cwd: '/',
@@ -99,7 +115,7 @@ export async function openSandbox({ width, height }: ScreenSize): Promise<Sandbo
   const closed = new Promise<void>((resolve) => {
     child.on('close', () => {
       died(`the sandbox ended. ${errors.trim()}`.trim())
-      resolve()
+      void (group?.remove() ?? Promise.resolve()).then(resolve)
     })
   })
   child.on('error', (cause) => died(`the sandbox cannot be started: ${cause.message}`))
@@ -123,7 +139,10 @@ export async function openSandbox({ width, height }: ScreenSize): Promise<Sandbo
   })
   const late = setTimeout(() => died(`was not ready in ${START_MS / 1000} s`), START_MS)
   try {
-    const [pid] = await Promise.all([childPid(info), ready.promise])
+    const pid = await childPid(info)
+    // Nothing of a task runs yet: what the agent has started so far comes along.
+    group?.enter(child.pid as number, { memoryMB: MEMORY_MB, processes: PROCESSES })
+    await ready.promise
     return {
       pid,
       ask(operation, values, timeoutMs = 30_000) {

@@ -26,7 +26,8 @@ export type GetterContext = SetupContext & {
 
 type Getter = (context: GetterContext, source: Source) => Promise<Found>
 
-const GETTERS: Readonly<Record<string, Getter>> = {
+/** By the name that tasks call them. */
+export const GETTERS: Readonly<Record<string, Getter>> = {
   rule: async (_, { rules }) => (rules ?? null) as Found,
   vm_file: async (context, { path, dest }) => {
     const [from] = Array.isArray(path) ? path : [path]

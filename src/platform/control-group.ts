@@ -23,15 +23,16 @@ type Files = {
   readonly statistics: string
 }
 
-const PREFIX = 'rl-coding-'
-
 /** Waits double from 1 ms to this: about 4 s in all. */
 const LONGEST_WAIT_MS = 2048
 
-/** A new group, or null where control groups cannot be had. */
-export function createControlGroup(slot: number): ControlGroup | null {
-  const files =
-    openVersion1(`${PREFIX}${process.pid}-${slot}`) ?? openVersion2(`${PREFIX}${process.pid}-${slot}`)
+/**
+ * A new group, or null where control groups cannot be had.
+ * @param use one word; with the slot it tells this group from the process's others
+ */
+export function createControlGroup(use: string, slot: number): ControlGroup | null {
+  const name = `rl-${use}-${process.pid}-${slot}`
+  const files = openVersion1(name) ?? openVersion2(name)
   if (!files) return null
   return {
     enter(pid, { memoryMB, processes }) {
@@ -127,7 +128,7 @@ function makeFolders(folders: readonly string[]): boolean {
 
 function sweep(parent: string): void {
   for (const name of readdirSync(parent)) {
-    const [, pid] = /^rl-coding-(\d+)-\d+$/.exec(name) ?? []
+    const [, pid] = /^rl-[a-z]+-(\d+)-\d+$/.exec(name) ?? []
     if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeFolder(join(parent, name))
   }
 }

@@ -1,0 +1,35 @@
+/** Images in agents' messages: they become blobs of the run, and what the log keeps of a call names them. */
+import { sha256Of } from '../events/blobs.ts'
+import type { LogClient } from '../events/log-client.ts'
+
+export type ImageKeeper = {
+  /** A message as JSON, each data URL of an image replaced by `blob:<sha256>;<media type>`. */
+  readonly write: (message: unknown) => string
+  /** Files of all images so far, each once. */
+  readonly files: () => readonly Uint8Array[]
+}
+
+const DATA_URL = /^data:(image\/[a-z0-9.+-]{1,40});base64,([A-Za-z0-9+/=\s]+)$/
+
+export function imageKeeper(): ImageKeeper {
+  const files = new Map<string, Uint8Array>()
+
+  function withoutImage(_: string, value: unknown): unknown {
+    const [, mediaType, data] = (typeof value === 'string' && DATA_URL.exec(value)) || []
+    if (data === undefined) return value
+    const bytes = Buffer.from(data, 'base64')
+    const sha256 = sha256Of(bytes)
+    files.set(sha256, bytes)
+    return `blob:${sha256};${mediaType}`
+  }
+
+  return {
+    write: (message) => JSON.stringify(message, withoutImage),
+    files: () => [...files.values()],
+  }
+}
+
+/** Before the event that names them. */
+export async function keepImages(log: LogClient, files: readonly Uint8Array[]): Promise<void> {
+  for (const bytes of files) await log.putBlob(bytes)
+}

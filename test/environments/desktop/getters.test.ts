@@ -1,0 +1,112 @@
+/** Every getter by what a desktop with known files and windows answers it. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Computer } from '../../../src/environments/desktop/computer.ts'
+import { openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
+import { writeDocument } from '../../../src/environments/desktop/osworld/document.ts'
+import {
+  type Found,
+  GETTERS,
+  type GetterContext,
+  get,
+} from '../../../src/environments/desktop/osworld/getters.ts'
+import { writeWorkbook } from '../../../src/environments/desktop/osworld/spreadsheet.ts'
+import { RlError } from '../../../src/errors.ts'
+import { temporaryFolder } from '../../support/run.ts'
+import { canRun } from './support.ts'
+
+const HOME = '/home/user/Desktop'
+const FILES: Readonly<Record<string, Uint8Array>> = {
+  'note.txt': Buffer.from('one\ntwo\n'),
+  'sums.xlsx': writeWorkbook([
+    ['a', 1],
+    ['b', 2],
+  ]),
+  'letter.docx': writeDocument(['Dear all', 'Bye']),
+}
+const TASK = 'task-1'
+
+type Case = readonly [source: Readonly<Record<string, unknown>>, found: Found | ((found: Found) => boolean)]
+
+/** In order: what is fetched is in the cache afterwards. */
+const CASES: Readonly<Record<string, readonly Case[]>> = {
+  rule: [
+    [{ rules: { expected: 'x' } }, { expected: 'x' }],
+    [{}, null],
+  ],
+  vm_file: [
+    [{ path: `${HOME}/note.txt`, dest: 'note.txt' }, FILES['note.txt']],
+    [{ path: [`${HOME}/sums.xlsx`, 'other'], dest: ['sums.xlsx', 'other'] }, FILES['sums.xlsx']],
+    [{ path: `${HOME}/absent`, dest: 'absent' }, null],
+  ],
+  cloud_file: [[{ path: 'https://example.org/gold/right.txt', dest: 'right.txt' }, Buffer.from('right')]],
+  cache_file: [
+    [{ path: 'note.txt' }, FILES['note.txt']],
+    [{ path: 'right.txt' }, Buffer.from('right')],
+    [{ path: 'absent' }, null],
+  ],
+  vm_command_line: [
+    [{ command: ['cat', `${HOME}/note.txt`] }, 'one\ntwo\n'],
+    [{ command: `wc -l < ${HOME}/note.txt`, shell: true }, '2\n'],
+    [{ command: 'false' }, ''],
+  ],
+  vm_command_error: [[{ command: 'echo lost >&2', shell: true }, 'lost\n']],
+  list_directory: [
+    [
+      { path: HOME },
+      (found) => {
+        const { children } = found as { readonly children: readonly { readonly name: string }[] }
+        return Object.keys(FILES).every((name) => children.some((child) => child.name === name))
+      },
+    ],
+  ],
+  vm_screen_size: [[{}, { width: 1280, height: 800 }]],
+  accessibility_tree: [[{}, (found) => String(found).includes('note.txt')]],
+  content_from_vm_file: [
+    [{ path: `${HOME}/sums.xlsx`, file_type: 'xlsx', file_content: 'last_row' }, ['b', '2']],
+    [{ path: `${HOME}/absent`, file_type: 'xlsx', file_content: 'last_row' }, null],
+  ],
+  document_text: [
+    [{ path: `${HOME}/letter.docx` }, 'Dear all\nBye'],
+    [{ path: `${HOME}/absent` }, null],
+  ],
+  element_text: [
+    [{ role: 'text' }, 'one\ntwo\n'],
+    [{ role: 'slider' }, null],
+  ],
+}
+
+test('every getter has cases', () => assert.equal(Object.keys(CASES).sort(), Object.keys(GETTERS).sort()))
+
+if (canRun('getters', 'mousepad'))
+  test('what each getter finds on a desktop', async () => {
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'files', TASK), { recursive: true })
+    writeFileSync(join(folder, 'files', TASK, 'right.txt'), 'right')
+    const computer: Computer = await openDesktop()
+    const context: GetterContext = { computer, task: TASK, folder, cache: new Map() }
+    try {
+      for (const [name, bytes] of Object.entries(FILES)) await computer.writeFile(`${HOME}/${name}`, bytes)
+      await computer.openFile(`${HOME}/note.txt`)
+      for (const [type, cases] of Object.entries(CASES))
+        for (const [source, wanted] of cases) {
+          const found = await get(context, { ...source, type })
+          const what = `${type} of ${JSON.stringify(source)}`
+          if (typeof wanted === 'function') assert.ok(wanted(found), what)
+          else assert.equal(plain(found), plain(wanted), what)
+        }
+      await get(context, { type: 'content_from_vm_file', path: `${HOME}/sums.xlsx`, file_type: 'pdf' }).then(
+        () => assert.unreachable('a kind of file that is not read'),
+        (error) => assert.ok(error instanceof RlError && error.code === 'desktop.task'),
+      )
+    } finally {
+      await computer.close()
+    }
+  })
+
+/** Bytes as text, whatever kind of array holds them. */
+const plain = (found: Found) => (found instanceof Uint8Array ? Buffer.from(found).toString('base64') : found)
+
+test.run()
