@@ -1,22 +1,31 @@
 /** The log of a run as workers see it, straight from its file: for work on runs whose head is not there. It takes no events. */
 import { RlError } from '../errors.ts'
+import { sha256Of } from './blobs.ts'
 import type { Bus } from './bus.ts'
 import { decodeLogged } from './codec.ts'
 import type { LogClient } from './log-client.ts'
 import type { LogReader } from './log-reader.ts'
 
-/** Answers what a head answers to readers; all else is an error with code `log.read-only`. The reader stays the caller's. */
+/**
+ * Answers what a head answers to readers; all else is an error with code `log.read-only`. Blobs that are put are kept in memory alone.
+ * The reader stays the caller's.
+ */
 export function offlineLog(log: LogReader): LogClient {
   const refuse = async () => {
     throw readOnly(log.run)
   }
+  const own = new Map<string, Uint8Array>()
   return {
     get bus(): Bus {
       throw readOnly(log.run)
     },
     run: log.run,
     append: refuse,
-    putBlob: refuse,
+    async putBlob(bytes) {
+      const ref = { sha256: sha256Of(bytes), bytes: bytes.byteLength }
+      own.set(ref.sha256, bytes)
+      return ref
+    },
     async read({ from, until, types, limit }) {
       const { events, next } = log.page({ from, until, types, limit })
       return {
@@ -29,7 +38,7 @@ export function offlineLog(log: LogReader): LogClient {
     decode: async (position, body) => decodeLogged(body, position, log.blobs.get),
     positionsOf: async (keys) => keys.map((key) => log.positionOf('key', key)),
     head: async () => ({ ...log.head(), deadLetters: log.deadLetters(0).total }),
-    getBlob: async (ref) => log.blobs.get(ref),
+    getBlob: async (ref) => own.get(ref.sha256) ?? log.blobs.get(ref),
     epoch: () => 0,
     pending: () => 0,
     close: () => {},

@@ -6,6 +6,7 @@
 
 import { openPolicyWorker } from '../actors/policy/worker.ts'
 import { ACT_SERVICE, actIn } from '../actors/rollout/act-service.ts'
+import { framesOf, pictureTaker } from '../actors/rollout/frames.ts'
 import { openTaskBook } from '../actors/rollout/log-queries.ts'
 import { createPlayer, type OpenEpisode, type Player } from '../actors/rollout/player.ts'
 import type { Config } from '../config.ts'
@@ -67,6 +68,7 @@ export async function openWhatIf(log: LogReader): Promise<WhatIf> {
   const opened = await openSetting(config)
   const { environment } = opened
   const client = offlineLog(log)
+  const sees = config.policy.frames > 0
   const { worker } = await openPolicyWorker(config, opened, client)
   const service = worker.services?.[ACT_SERVICE]
   if (!service) throw new TypeError('the policy answers no questions for actions')
@@ -74,14 +76,19 @@ export async function openWhatIf(log: LogReader): Promise<WhatIf> {
     environment,
     act: actIn(service),
     actDeadlineMs: config.run.deadlines.stepSeconds * 1000,
+    ...(sees ? { look: pictureTaker(opened, client.putBlob) } : {}),
   })
   const tasks = openTaskBook(client)
   return {
     async creditOf({ rollout, step }, options) {
       const recorded = recordedRollout(log, rollout, step)
       const task = await tasks.find(recorded.trajectory.task)
-      const before = await episodeAt(environment, task, recorded, step)
-      const after = await episodeAt(environment, task, recorded, step + 1)
+      const at = async (step: number) => {
+        const open = await episodeAt(environment, task, recorded, step)
+        return sees ? { ...open, frames: (await framesOf(client, rollout)).slice(0, step + 1) } : open
+      }
+      const before = await at(step)
+      const after = await at(step + 1)
       const play = (arm: ArmName, from: OpenEpisode) =>
         playArm({ player, environment, recorded, task, step, arm, from }, options)
       const [kept, open] = await Promise.all([play('kept', after), play('open', before)])

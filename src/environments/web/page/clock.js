@@ -62,7 +62,7 @@
   const listened = new WeakMap()
   const add = EventTarget.prototype.addEventListener
   EventTarget.prototype.addEventListener = function (type, ...rest) {
-    if (this instanceof Element) {
+    if (this instanceof Node) {
       const types = listened.get(this) ?? new Set()
       listened.set(this, types.add(type))
     }

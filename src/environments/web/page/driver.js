@@ -14,6 +14,10 @@
   const MOST_NAME = 60
   const MOST_LINES = 400
   const MOST_COMMANDS = 400
+  /** Keys that a goal may ask for; names that are words as well (Enter, Delete, Tab) are left out. */
+  const NAMED_KEYS =
+    /\b(?:(?:ctrl|shift)\+\w+|Arrow(?:Left|Right|Up|Down)|Escape|Page(?:Up|Down)|F\d{1,2})\b/g
+  const KEYBOARD = ['keydown', 'keyup', 'keypress']
   const MOUSE = ['click', 'mousedown', 'mouseup', 'dblclick', 'pointerdown']
   const HOVER = ['mouseover', 'mouseenter', 'mousemove']
   const CONTROL =
@@ -25,12 +29,15 @@
   let current = null
   let full = false
   let texts = []
+  let keys = []
   let goal = ''
 
   const squeezed = (text) => text.replace(/\s+/g, ' ').trim()
   const isShown = (element) =>
     element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: false })
-  const listens = (element, types) => types.some((type) => rl.listensTo(element, type))
+  /** Each frame has a clock and listeners of its own. */
+  const rlOf = (node) => (node.ownerDocument ?? node).defaultView?.__rl ?? rl
+  const listens = (node, types) => types.some((type) => rlOf(node).listensTo(node, type))
   const isField = (element) =>
     element.tagName === 'TEXTAREA' ||
     element.isContentEditable ||
@@ -63,7 +70,8 @@
       const labels = element.tagName === 'LABEL' && element.control && isShown(element.control)
       const control = element.matches(CONTROL) && !labels && element.tagName !== 'OPTION'
       const hovers = full && listens(element, HOVER)
-      const own = listens(element, MOUSE) || hovers
+      const own =
+        listens(element, MOUSE) || hovers || (full && (isCard(element) || listens(element, ['drop'])))
       const children = element.children
       const leaf = children.length === 0
       const isBody = element === document.body
@@ -76,7 +84,8 @@
       if (/^(SELECT|BUTTON|TEXTAREA|SCRIPT|STYLE|INPUT)$/.test(element.tagName)) return
       const named = interactive && leaf
       const below = inListener || (own && !isBody)
-      for (const child of element.childNodes) {
+      const inside = element.shadowRoot ?? (element.tagName === 'IFRAME' ? bodyOf(element) : null)
+      for (const child of [...(inside?.childNodes ?? []), ...element.childNodes]) {
         if (child.nodeType === 1) visit(child, below, inHover || (hovers && !isBody))
         else if (child.nodeType === 3 && !named && !labels && child.data.trim() !== '' && isShown(element))
           if (!(interactive && nameOf(element) === squeezed(element.textContent)))
@@ -85,6 +94,15 @@
     }
     visit(document.body, false, false)
     return found
+  }
+
+  /** Of a frame that comes from here; another's cannot be read. */
+  function bodyOf(frame) {
+    try {
+      return frame.contentDocument?.body ?? null
+    } catch {
+      return null
+    }
   }
 
   function roleOf(element) {
@@ -117,7 +135,7 @@
   }
 
   function shapeOf(element) {
-    if (!(element instanceof SVGElement)) {
+    if (element.namespaceURI !== 'http://www.w3.org/2000/svg') {
       const kind = typeof element.className === 'string' ? squeezed(element.className) : ''
       return squeezed(`${kind} ${element.id || (kind ? '' : element.name || element.tagName.toLowerCase())}`)
     }
@@ -198,7 +216,8 @@
         if (full) say('click')
         if (!element.readOnly) for (const text of words) say('type', text)
         if (full && !element.readOnly)
-          for (const key of ['Enter', 'Tab', 'Backspace', 'ArrowDown', 'ArrowUp']) say('press', key)
+          for (const key of new Set(['Enter', 'Tab', 'Backspace', 'ArrowDown', 'ArrowUp', ...keys]))
+            say('press', key)
       } else if (element.tagName === 'SELECT') {
         for (const option of element.options)
           if (!option.selected || full) say('select', squeezed(option.textContent))
@@ -207,6 +226,11 @@
       if (commands.length >= MOST_COMMANDS) break
     }
     if (full) {
+      if (keys.length > 0 && [document, document.body].some((node) => listens(node, KEYBOARD))) {
+        labels.set(document.body, 'page')
+        refOf(document.body)
+        for (const key of keys) commands.push(spelled('press', document.body, key, labels))
+      }
       for (const element of scrollable()) {
         if (!labels.has(element))
           labels.set(element, nameOf(element).slice(0, 20).replaceAll('"', "'") || 'page')
@@ -221,15 +245,21 @@
   function extraCommands(element, hovers, say) {
     if (isSlider(element))
       for (const key of ['ArrowLeft', 'ArrowRight', 'PageDown', 'PageUp']) say('press', key)
-    if (isDraggable(element)) for (const way of ['left', 'right', 'up', 'down']) say('drag', way)
+    const places = isCard(element) ? trays(labels) : []
+    for (const tray of places) say('drag', `${refs.get(tray)} "${labels.get(tray)}"`)
+    if (places.length === 0 && isDraggable(element))
+      for (const way of ['left', 'right', 'up', 'down']) say('drag', way)
     if (hovers) say('hover')
     if (/highlight/i.test(goal) && !isField(element)) say('highlight')
   }
 
   const isSlider = (element) => element.matches('.ui-slider-handle,[role=slider],[role=menuitem],[role=menu]')
   const isDraggable = (element) =>
-    element.matches('.ui-draggable,.ui-sortable-handle,[draggable=true]') ||
-    rl.listensTo(element, 'mousedown')
+    isCard(element) || element.matches('.ui-draggable,.ui-sortable-handle') || listens(element, ['mousedown'])
+  /** Links and pictures can be dragged as well; that is not what they are for. */
+  const isCard = (element) => element.getAttribute('draggable') === 'true'
+  /** What takes a thing that is dragged natively. */
+  const trays = (labels) => [...labels.keys()].filter((element) => listens(element, ['drop', 'dragover']))
   const scrollable = () =>
     [...document.querySelectorAll('div,ul,textarea,select,p,section')].filter(
       (element) =>
@@ -371,7 +401,8 @@
       const other = by ? null : byRef(Number(/^\d+/.exec(to)?.[0]))
       if (!by && !other) return `'${to.slice(0, MOST_NAME)}' is no place to drag to`
       const end = by ? { clientX: from.clientX + by[0], clientY: from.clientY + by[1] } : box(other)
-      dragTo(element, from, end)
+      if (isCard(element) && other) giveTo(element, other)
+      else dragTo(element, from, end)
     },
     highlight(element) {
       const range = document.createRange()
@@ -404,6 +435,21 @@
     }
     const target = document.elementFromPoint(end.clientX, end.clientY) ?? element
     send(target, 'mouseup', end)
+  }
+
+  /** As a browser drags what is draggable: by events of its own, with what the page puts into them. */
+  function giveTo(element, tray) {
+    const dataTransfer = new DataTransfer()
+    const tell = (target, type) =>
+      target.dispatchEvent(
+        new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer, ...box(target) }),
+      )
+    mouse(element, 'mousedown', { button: 0, buttons: 1 })
+    if (!tell(element, 'dragstart')) return
+    tell(tray, 'dragenter')
+    // Only what cancels it takes a drop.
+    if (!tell(tray, 'dragover')) tell(tray, 'drop')
+    tell(element, 'dragend')
   }
 
   function byDefault(target, name, modifier) {
@@ -451,8 +497,20 @@
       else if (element.disabled) problem = `element ${ref} is disabled`
       else problem = actions[verb](element, argument)
     }
-    await rl.advance(ACTION_MS)
+    await pass(ACTION_MS)
     return problem
+  }
+
+  /** Time goes by on the page and in its frames. */
+  async function pass(ms) {
+    await rl.advance(ms)
+    for (const { contentWindow } of document.querySelectorAll('iframe')) {
+      try {
+        await contentWindow?.__rl?.advance(ms)
+      } catch {
+        // A frame of another origin has a clock that nobody advances.
+      }
+    }
   }
 
   /** Begins an episode of the page. */
@@ -468,6 +526,7 @@
     rl.restart(seed)
     goal = await current.start(seed, request)
     texts = current.full ? textsIn(goal) : []
+    keys = current.full ? [...new Set(goal.match(NAMED_KEYS) ?? [])] : []
     survey()
     return goal
   }
@@ -510,7 +569,7 @@
   rl.over = () => current.state().done
 
   /** Virtual time goes by. */
-  rl.pass = (seconds) => rl.advance(seconds * 1000)
+  rl.pass = (seconds) => pass(seconds * 1000)
 
   /** Steps that the oracle takes from here to success, at most so many; null where it does not succeed. Goes on to the end. */
   async function finish(most) {

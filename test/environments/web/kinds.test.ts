@@ -1,0 +1,133 @@
+/** Pages of the common form that are in no list of ours: each kind of control is the same twice, listed, and can be done. */
+import { readdirSync } from 'node:fs'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Task } from '../../../src/environments/port.ts'
+import { checkPage } from '../../../src/environments/web/check-page.ts'
+import { type WebEnvironment, webEnvironment } from '../../../src/environments/web/environment.ts'
+import { folderSite } from '../../../src/environments/web/miniwob/site.ts'
+import { hasBrowser } from './browser.ts'
+
+const FOLDER = 'test/fixtures/pages'
+const SEEDS = 3
+
+const open = (): WebEnvironment =>
+  webEnvironment({
+    site: folderSite({ folder: FOLDER, seed: 1, counts: { train: 1, 'in-domain': 1, ood: 1 } }),
+    browser: null,
+    pages: 1,
+  })
+
+/** What is done next for a goal: the first listed action that fits one of these, in turn; `until` repeats one until it is not listed. */
+type Way = (goal: string) => readonly (RegExp | { readonly again: RegExp; readonly until: RegExp })[]
+
+const word = (goal: string, pattern: RegExp) => pattern.exec(goal)?.[1] ?? ''
+const SUBMIT = /^click \d+ "(Submit|Send|Go)"/
+
+const WAYS: Readonly<Record<string, Way>> = {
+  'svg-shape': (goal) => [new RegExp(`^click \\d+ ".*${word(goal, /the (\w+)\./)}`)],
+  'native-date': (goal) => [new RegExp(`^type .*${word(goal, /Choose (\S+)/)}$`), SUBMIT],
+  'date-picker': (goal) => {
+    const [month, day] = [word(goal, /Pick (\w+)/), word(goal, /(\d+) and/)]
+    const turn = month === 'May' ? [/^click \d+ "Prev"/] : month === 'July' ? [/^click \d+ "Next"/] : []
+    return [/^click \d+ "date"/, ...turn, new RegExp(`^click \\d+ "${day}"`), SUBMIT]
+  },
+  frame: (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
+  'drag-native': (goal) => [new RegExp(`^drag \\d+ "card" \\d+ "${word(goal, /to (\w+)/)}"`)],
+  'drag-mouse': (goal) => [new RegExp(`^drag \\d+ "box" ${word(goal, /the (left|right)/)}`)],
+  shortcut: (goal) => [new RegExp(`^press \\d+ "text" ctrl\\+${word(goal, /ctrl\+(\w)/)}`)],
+  autocomplete: (goal) => {
+    const [first, last] = [word(goal, /with "(\w+)" and/), word(goal, /ends with "(\w+)"/)]
+    return [
+      new RegExp(`^type .* ${first}$`),
+      { again: /^wait$/, until: /^click \d+ "(Anders|Anna|Bernd|Bianca|Carla)"/ },
+      new RegExp(`^click \\d+ "${first}\\w*${last}"`),
+      SUBMIT,
+    ]
+  },
+  timer: () => [{ again: /^wait$/, until: /"Now"/ }, /^click \d+ "Now"/],
+  animated: () => [/^click \d+ "dot"/],
+  editable: (goal) => [new RegExp(`^type .* ${word(goal, /"(\w+)"/)}$`), SUBMIT],
+  spinner: (goal) => [
+    ...Array.from({ length: Number(word(goal, /(\d)/)) }, () => /^click \d+ "ui-spinner-up"/),
+    SUBMIT,
+  ],
+  fields: (goal) => [new RegExp(`^type .* ${word(goal, /to (\w+)\./)}$`), SUBMIT],
+  'list-native': (goal) => [new RegExp(`^select .* ${word(goal, /Select (\w+)/)}$`), SUBMIT],
+  'late-ready': () => [/^click \d+ "Ready"/],
+  shadow: (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
+  'long-list': (goal) => [/^scroll \d+ .*down$/, new RegExp(`^click \\d+ "${word(goal, /to (row \d+)/)}"`)],
+  delegated: (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
+  'global-keys': (goal) => [new RegExp(`^press \\d+ "page" ${word(goal, /Press (\w+)/)}`)],
+}
+
+/** Is done by a place on the screen alone. */
+const BY_PLACE = ['canvas-square']
+
+async function goAlong(environment: WebEnvironment, task: Task): Promise<string | null> {
+  const { goal } = task
+  let episode = await environment.reset(task, { seed: [1, 1], maxSteps: 30 })
+  for (const step of WAYS[task.kind](goal)) {
+    if ('again' in step)
+      while (
+        !episode.turn.done &&
+        ![...episode.turn.admissible, episode.turn.observation].some((text) => step.until.test(text))
+      )
+        episode = await episode.step(episode.turn.admissible.find((one) => step.again.test(one)) ?? 'none')
+    else {
+      const action = episode.turn.admissible.find((one) => step.test(one))
+      if (action === undefined) return `${goal} ${step} is not among\n${episode.turn.admissible.join('\n')}`
+      episode = await episode.step(action)
+    }
+  }
+  if (!episode.turn.done) return `${goal} not over: ${episode.turn.observation}`
+  return episode.outcome() === 1 ? null : `${goal} ended with ${episode.turn.ended}`
+}
+
+test('every page has a way', () => {
+  const pages = readdirSync(`${FOLDER}/miniwob`).map((name) => name.replace('.html', ''))
+  assert.equal([...Object.keys(WAYS), ...BY_PLACE].sort(), pages.sort())
+})
+
+if (hasBrowser())
+  test('each page is the same twice whatever is done on it, and its goal is reached by listed actions', async () => {
+    const [one, other] = [open(), open()]
+    const problems: string[] = []
+    try {
+      const samples = await one.samples(SEEDS)
+      const goals = new Map<string, string>()
+      for (const [page, tasks] of samples) {
+        const { differences, problem } = await checkPage(page, tasks, [one, other])
+        if (differences > 0) problems.push(`${page}: ${problem}`)
+        if (BY_PLACE.includes(page)) continue
+        for (const task of tasks) {
+          const goal = await goalOf(one, task)
+          goals.set(task.id, goal)
+          const missed = await goAlong(one, { ...task, goal }).catch(String)
+          if (missed !== null) problems.push(`${page}: ${missed}`)
+        }
+      }
+      assert.equal(problems, [])
+      assert.ok(new Set(goals.values()).size > samples.size, 'seeds make different tasks')
+    } finally {
+      await one.close()
+      await other.close()
+    }
+  })
+
+/** Samples bear none: the page tells it. */
+async function goalOf(environment: WebEnvironment, { recipe }: Task): Promise<string> {
+  const { path, request } = folderSite({
+    folder: FOLDER,
+    seed: 1,
+    counts: { train: 1, 'in-domain': 1, ood: 1 },
+  }).start(recipe)
+  const told = await environment.pool.run({ path, holder: null }, async (slot) => {
+    slot.path = null
+    await slot.page.load(path, 10_000)
+    return slot.page.call('goals', [request], 10_000)
+  })
+  return (told as string[])[0]
+}
+
+test.run()
