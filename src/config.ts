@@ -142,28 +142,16 @@ function checkDeadlines({ run: { deadlines } }: Config, refuse: Refuse): void {
 function checkSeeing(setting: Setting, config: Config, refuse: Refuse): void {
   const { environment, policy, rewardModel, models } = config
   const trains = (provider: string) => MODEL_PROVIDERS.find(provider, models.module)?.trains === true
-  const judged = rewardModel.frames && rewardModel.mode !== 'off'
-  const wanted = environment.frames
-    ? 'environment.frames'
-    : policy.frames > 0
-      ? 'policy.frames'
-      : judged
-        ? 'rewardModel.frames'
-        : null
-  if (wanted !== null && !setting.pictures)
-    refuse(wanted, `the setting '${setting.name}' shows no screen`, 'web and desktop do')
-  const reader =
-    policy.frames > 0 && trains(policy.provider)
-      ? 'policy'
-      : judged && trains(rewardModel.provider)
-        ? 'rewardModel'
-        : null
-  if (reader !== null)
-    refuse(
-      `${reader}.frames`,
-      `models of the provider '${config[reader].provider}' read text alone`,
-      'use provider openai with a model that sees',
-    )
+  const wishes = [
+    ['environment.frames', environment.frames, false],
+    ['policy.frames', policy.frames > 0, trains(policy.provider)],
+    ['rewardModel.frames', rewardModel.frames && rewardModel.mode !== 'off', trains(rewardModel.provider)],
+  ] as const
+  for (const [path, wished, blind] of wishes) {
+    if (!wished) continue
+    if (!setting.pictures) refuse(path, `the setting '${setting.name}' shows no screen`, 'web and desktop do')
+    if (blind) refuse(path, 'local models read text alone', 'use provider openai with a model that sees')
+  }
   const seeing = setting.pictures?.seeing(sectionOf(setting, config)) ?? null
   if (policy.frames > 0 && seeing === null)
     refuse(

@@ -126,6 +126,21 @@ test('keys that contradict each other are refused', () => {
   loadConfig({ set: ['rewardModel.mode=off', 'learning.reward=outcome'] })
 })
 
+test('screens are shown by settings that have one, to models that see, and acted on by those alone', () => {
+  const pages = 'environment={name: web, grammar: computer_use}'
+  const seeing = ['policy.provider=openai', 'policy.frames=3']
+  assert.is(loadConfig({ set: [pages, ...seeing] }).policy.frames, 3)
+  loadConfig({ set: ['environment={name: web}', 'environment.frames=true'] })
+  for (const [set, told] of [
+    [['environment.frames=true'], /environment.frames: the setting 'alfworld' shows no screen/],
+    [[pages, 'policy.frames=3'], /policy.frames: local models read text alone/],
+    [[pages, ...seeing, 'rewardModel.frames=true'], /rewardModel.frames: local models read text alone/],
+    [[pages, 'policy.provider=openai'], /policy.frames: actions are places on a screen/],
+    [['environment={name: web}', ...seeing], /policy.frames: the setting takes actions in words/],
+  ] as const)
+    assert.match(refusal({ set }).message, told)
+})
+
 test('a config is frozen, all the way down', () => {
   const config = loadConfig({}) as { run: { deadlines: { stepSeconds: number } } }
   assert.throws(() => {

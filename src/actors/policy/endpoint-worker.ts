@@ -77,7 +77,7 @@ export async function openEndpointPolicy(
   }
 
   return {
-    note: `${policy.model} behind an endpoint, acting ${policy.acting}`,
+    note: `${policy.model} behind an endpoint, acting ${policy.frames > 0 ? 'on screens' : policy.acting}`,
     worker: {
       services: { [ACT_SERVICE]: serveAct(act) },
       async perform({ kind, input }) {

@@ -38,12 +38,12 @@ export function planLines({
       `${config.run.iterations} iterations of ${environment.tasksPerIteration} tasks x ${environment.rolloutsPerTask} rollouts; staleness up to ${config.run.maxStaleness}`,
     ],
     ['tasks', taskText(config)],
-    ['policy', modelText(policy)],
+    ['policy', `${modelText(policy)}${policy.frames > 0 ? `, shown the last ${policy.frames} screens` : ''}`],
     [
       'reward model',
       rewardModel.mode === 'off'
         ? 'off'
-        : `${modelText(rewardModel)}, ${rewardModel.mode}, ${rewardModel.samples} judgement${rewardModel.samples === 1 ? '' : 's'} a step`,
+        : `${modelText(rewardModel)}, ${rewardModel.mode}, ${rewardModel.samples} judgement${rewardModel.samples === 1 ? '' : 's'} a step${rewardModel.frames ? ', shown the screens around it' : ''}`,
     ],
     ['backend', backend ?? 'none: no local model'],
     ...(runtime === null ? [] : [['runs in', runtime] as const]),
