@@ -22,7 +22,7 @@ import { findBrowser } from './browser/find.ts'
 import type { Page } from './browser/page.ts'
 import { createPool, type Pool, type Slot } from './browser/pool.ts'
 import { CHANGED, NAMED } from './compact-view.ts'
-import { namedIn } from './named.ts'
+import { namedIn, partsOf } from './named.ts'
 import { lineText, type Reading, readGoals, readLeft, readReading } from './reading.ts'
 import { rewriteTask } from './rewrite.ts'
 import type { Asked, Site, Variant } from './site.ts'
@@ -57,6 +57,8 @@ type State = {
   readonly task: Task
   readonly maxSteps: number
   readonly actions: readonly Step[]
+  /** Names and texts that actions have used. */
+  readonly used: ReadonlySet<string>
   readonly reading: Reading
   readonly steps: number
   readonly turn: Turn
@@ -151,15 +153,13 @@ export function webEnvironment({
       async step(text) {
         if (turn.done) return episode(state)
         const done = readStep(text)
-        if ('problem' in done)
-          return episode(
-            stateAfter(state, { ...reading, problem: done.problem }, state.actions, state.holder, false),
-          )
+        if ('problem' in done) return episode(stateAfter(state, { ...reading, problem: done.problem }, false))
         const actions = [...state.actions, done]
         const holder = {}
         const from = { holder: state.holder, done: state.actions.length }
         const next = readReading(await play(task, actions, from, { oracle: true }, holder))
-        return episode(stateAfter(state, next, actions, holder, done.ends))
+        const used = new Set([...state.used, ...partsOf(text)])
+        return episode(stateAfter({ ...state, actions, used, holder }, next, done.ends))
       },
       outcome() {
         if (steps < maxSteps && !turn.done)
@@ -171,14 +171,11 @@ export function webEnvironment({
     return value
   }
 
-  /** @param ends whether the agent says that it is over */
-  function stateAfter(
-    before: State,
-    reading: Reading,
-    actions: readonly Step[],
-    holder: object,
-    ends: boolean,
-  ): State {
+  /**
+   * @param before with what was done since it was read
+   * @param ends whether the agent says that it is over
+   */
+  function stateAfter(before: State, reading: Reading, ends: boolean): State {
     const steps = before.steps + 1
     const { done, reward } = reading
     const solved = done && reward >= SUCCESS
@@ -189,16 +186,21 @@ export function webEnvironment({
         : steps >= before.maxSteps
           ? 'step-limit'
           : null
-    const turn = turnOf(before.task.goal, reading, ended, before.reading)
-    return { ...before, actions, reading, steps, turn, holder }
+    const turn = turnOf(before, reading, ended, before.reading)
+    return { ...before, reading, steps, turn }
   }
 
-  function turnOf(goal: string, reading: Reading, ended: EpisodeEnd | null, before: Reading | null): Turn {
+  function turnOf(
+    { task, used }: Pick<State, 'task' | 'used'>,
+    reading: Reading,
+    ended: EpisodeEnd | null,
+    before: Reading | null,
+  ): Turn {
     const known = before && new Set(before.lines.map(lineText))
     const lines = reading.lines
       .map(lineText)
       .map((line) => (!known || known.has(line) ? line : `${CHANGED}${line}`))
-    const named = namedIn(goal, reading.commands)
+    const named = namedIn(task.goal, reading.commands).filter((part) => !used.has(part))
     const observation = [
       ...(reading.problem === undefined ? [] : [`${PROBLEM}${reading.problem}`]),
       ...lines,
@@ -286,7 +288,8 @@ export function webEnvironment({
         actions: [],
         reading,
         steps: 0,
-        turn: turnOf(task.goal, reading, ended, null),
+        used: new Set(),
+        turn: turnOf({ task, used: new Set() }, reading, ended, null),
         holder,
       })
     },

@@ -1,5 +1,11 @@
 /** What of a page the task speaks of: found here by its words, so that a small model need not search for it among all that is there. */
 
+/** The name and what stands behind it. */
+export function partsOf(command: string): string[] {
+  const [, name, argument] = /^\S+ \d+ "([^"]*)"(?: ([\s\S]*))?$/.exec(command) ?? []
+  return [name ?? '', argument ?? ''].filter((part) => part !== '')
+}
+
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
 /**
@@ -9,12 +15,7 @@ const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N
 export function namedIn(goal: string, commands: readonly string[]): string[] {
   const places = new Map<string, number>()
   for (const [at, word] of wordsOf(goal).entries()) if (!places.has(word)) places.set(word, at)
-  const parts = new Set(
-    commands.flatMap((command) => {
-      const [, name, argument] = /^\S+ \d+ "([^"]*)"(?: ([\s\S]*))?$/.exec(command) ?? []
-      return [name ?? '', argument ?? ''].filter((part) => part !== '')
-    }),
-  )
+  const parts = new Set(commands.flatMap(partsOf))
   const counts = new Map<string, number>()
   for (const part of parts)
     for (const word of new Set(wordsOf(part))) counts.set(word, (counts.get(word) ?? 0) + 1)
