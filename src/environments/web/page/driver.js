@@ -569,7 +569,7 @@
   rl.over = () => current.state().done
 
   /** Virtual time goes by. */
-  rl.pass = (seconds) => pass(seconds * 1000)
+  rl.pass = (seconds) => pass(seconds * 1000).then(() => true)
 
   /** Steps that the oracle takes from here to success, at most so many; null where it does not succeed. Goes on to the end. */
   async function finish(most) {
