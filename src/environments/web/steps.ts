@@ -81,6 +81,7 @@ export async function perform(
       if (action.type === 'wait') await page.call('pass', action.seconds, deadlineMs)
       else await page.input(action, deadlineMs)
     }
+    await page.call('painted', null, deadlineMs)
     commands.push(['wait', 0])
   }
   return play(ask)

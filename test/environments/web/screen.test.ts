@@ -12,7 +12,7 @@ import { RlError } from '../../../src/errors.ts'
 import { decodePng } from '../../support/png.ts'
 import { hasBrowser } from './browser.ts'
 
-/** Each thing is 100 x 40 at a place of its own; what happens is written down in `log`, trusted events alone. */
+/** Each thing is 100 x 40 at a place of its own; what happens is written down on the right, trusted events alone. */
 const BODY = `<!doctype html><style>body{margin:0}body>*{position:absolute;width:100px;height:40px;box-sizing:border-box;margin:0}</style>
 <button id=b style="left:0;top:0">go</button>
 <input id=i style="left:0;top:50px">
@@ -23,9 +23,9 @@ const BODY = `<!doctype html><style>body{margin:0}body>*{position:absolute;width
 <button id=w style="left:0;top:300px">win</button>
 <pre id=l style="left:250px;top:0;width:200px;height:auto"></pre>
 <script>
-  var log = [], won = false
+  var won = false
   const by = (id) => document.getElementById(id)
-  const say = (event, text) => { if (event.isTrusted) { log.push(text); by('l').textContent = log.join('\\n') } }
+  const say = (event, text) => { if (event.isTrusted) { by('l').append(Object.assign(document.createElement('div'), { textContent: text })) } }
   for (const type of ['click', 'dblclick', 'contextmenu', 'auxclick'])
     by('b').addEventListener(type, (event) => { event.preventDefault(); say(event, type) })
   by('i').addEventListener('change', (event) => say(event, 'change ' + event.target.value))
@@ -115,7 +115,7 @@ if (hasBrowser()) {
       ])
         episode = await episode.step(code)
       assert.equal(logOf(episode), [
-        ...['click', 'contextmenu', 'A 65', '. 190', 'Enter 13', 'change aA.', 'change b'],
+        ...['click', 'contextmenu', 'auxclick', 'A 65', '. 190', 'Enter 13', 'change aA.', 'change b'],
         ...['moved 60', 'scrolled 1', 'chose two', 'dropped'],
       ])
     } finally {

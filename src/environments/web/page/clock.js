@@ -12,6 +12,8 @@
   let lastId = 0
   let timers = new Map() // id -> { id, at, every, run }
 
+  const nextFrame = window.requestAnimationFrame.bind(window)
+
   const at = (when, run, every = null) => {
     timers.set(++lastId, { id: lastId, at: when, every, run })
     return lastId
@@ -86,6 +88,8 @@
       timers = new Map()
     },
     hasTimers: () => timers.size > 0,
+    /** Resolves once the browser has drawn: what scrolled by input of a person has told its listeners then. */
+    painted: () => new Promise((resolve) => nextFrame(() => nextFrame(() => resolve(true)))),
     /** Runs what falls due within so many milliseconds, in order, with promises settled between. */
     async advance(ms) {
       const until = now + ms
