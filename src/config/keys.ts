@@ -43,6 +43,8 @@ function keysOf(settings: readonly Setting[]): readonly ConfigKey[] {
   const keys: ConfigKey[] = []
   const visit = (schema: JsonSchema, path: readonly string[], setting: string | null) => {
     for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+      // Settings may share a key.
+      if (keys.some((other) => other.path.join() === [...path, name].join())) continue
       const key = { path: [...path, name], description: inner.description ?? '', fallback: inner.default }
       keys.push({ ...key, values: inner.properties ? null : valuesOf(inner), setting })
       visit(inner, key.path, setting)

@@ -1,6 +1,6 @@
 /** The keys that are the setting's own. */
 import type { z } from 'zod'
-import { GRAMMARS } from '../screen/grammars/names.ts'
+import { grammarKey } from '../screen/section.ts'
 
 export const shape = (zod: typeof z) => ({
   desktops: zod
@@ -20,12 +20,7 @@ export const shape = (zod: typeof z) => ({
     .nullable()
     .default(['mousepad', 'galculator', 'pcmanfm', 'xterm'])
     .describe('Programs of our own tasks; null takes those that are installed here.'),
-  grammar: zod
-    .enum(GRAMMARS)
-    .default('commands')
-    .describe(
-      'The form of actions: `commands` in words over what shows, or that of a model that sees (`policy.frames`).',
-    ),
+  grammar: grammarKey(zod),
 })
 
 export type DesktopSection = z.output<z.ZodObject<ReturnType<typeof shape>>>

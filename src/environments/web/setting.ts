@@ -1,7 +1,7 @@
 /** Web pages in a real browser as a setting. What starts one is loaded by who opens it. */
 import type { z } from 'zod'
 import { seeingBy } from '../screen/answer.ts'
-import { GRAMMARS } from '../screen/grammars/names.ts'
+import { grammarKey } from '../screen/section.ts'
 import { defineSetting } from '../setting.ts'
 import { generatedCounts } from '../source.ts'
 import { CAUSES } from './causes.ts'
@@ -24,12 +24,7 @@ const keys = (zod: typeof z) => ({
     .max(32)
     .default(2)
     .describe('Of web: pages that are open at once; as many as cores are enough.'),
-  grammar: zod
-    .enum(GRAMMARS)
-    .default('commands')
-    .describe(
-      'The form of actions: `commands` in words over what shows, or that of a model that sees (`policy.frames`).',
-    ),
+  grammar: grammarKey(zod),
   scale: zod
     .int()
     .min(1)

@@ -1,0 +1,11 @@
+/** The key of settings that show a screen. */
+import type { z } from 'zod'
+import { GRAMMARS } from './grammars/names.ts'
+
+export const grammarKey = (zod: typeof z) =>
+  zod
+    .enum(GRAMMARS)
+    .default('commands')
+    .describe(
+      'Of web and desktop: the form of actions, `commands` in words over what shows, or that of a model that sees (`policy.frames`).',
+    )
