@@ -1,7 +1,7 @@
 /** Answers of models that see, in any of their grammars. They are read and never evaluated. */
 import { RlError } from '../../errors.ts'
 import type { Seeing } from '../setting.ts'
-import { LIMITS, type ScreenAction, type ScreenSize } from './action.ts'
+import { actionError, LIMITS, type ScreenAction, type ScreenSize } from './action.ts'
 import { parseComputer13 } from './grammars/computer-13.ts'
 import { parseComputerUse } from './grammars/computer-use.ts'
 import type { Grammar, ScreenGrammar } from './grammars/names.ts'
@@ -14,6 +14,12 @@ export function parseAnswer(
   answer: string,
   screen: ScreenSize,
 ): readonly ScreenAction[] {
+  const actions = actionsOf(grammar, answer, screen)
+  if (actions.length === 0) throw actionError('the answer holds no action')
+  return actions
+}
+
+function actionsOf(grammar: ScreenGrammar, answer: string, screen: ScreenSize): readonly ScreenAction[] {
   switch (grammar) {
     case 'computer_use':
       return parseComputerUse(answer, screen)

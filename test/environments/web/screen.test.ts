@@ -64,7 +64,9 @@ const logOf = ({ turn }: WebEpisode) =>
     .split('\n')
     .map((line) => line.replace(/^\* /, ''))
     .filter((line) =>
-      /^(click|dblclick|contextmenu|auxclick|change|Enter|\.|A|moved|scrolled|chose|dropped)\b/.test(line),
+      /^(click|dblclick|contextmenu|auxclick|change|Enter|\.|A|moved|scrolled|chose|dropped)(?= |$)/.test(
+        line,
+      ),
     )
 
 const computerUse = (fields: object) =>
