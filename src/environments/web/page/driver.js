@@ -222,7 +222,7 @@
         for (const option of element.options)
           if (!option.selected || full) say('select', squeezed(option.textContent))
       } else say('click')
-      if (full) extraCommands(element, hovers, say)
+      if (full) extraCommands(element, hovers, say, labels)
       if (commands.length >= MOST_COMMANDS) break
     }
     if (full) {
@@ -242,7 +242,7 @@
     return commands.slice(0, MOST_COMMANDS + 100)
   }
 
-  function extraCommands(element, hovers, say) {
+  function extraCommands(element, hovers, say, labels) {
     if (isSlider(element))
       for (const key of ['ArrowLeft', 'ArrowRight', 'PageDown', 'PageUp']) say('press', key)
     const places = isCard(element) ? trays(labels) : []
