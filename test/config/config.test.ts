@@ -128,7 +128,7 @@ test('keys that contradict each other are refused', () => {
 
 test('screens are shown by settings that have one, to models that see, and acted on by those alone', () => {
   const pages = 'environment={name: web, grammar: computer_use}'
-  const seeing = ['policy.provider=openai', 'policy.frames=3']
+  const seeing = ['policy.provider=openai', 'policy.acting=free', 'policy.frames=3']
   assert.is(loadConfig({ set: [pages, ...seeing] }).policy.frames, 3)
   loadConfig({ set: ['environment={name: web}', 'environment.frames=true'] })
   for (const [set, told] of [
