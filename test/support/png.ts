@@ -1,6 +1,7 @@
 /** Reads PNG images whole: what a server that takes them would do. */
 import { crc32, inflateSync } from 'node:zlib'
 
+/** `colours`: different values among some of the bytes. */
 export type Decoded = { readonly width: number; readonly height: number; readonly colours: number }
 
 /** Throws where the bytes are no PNG of 8 bits a channel: signature, checksums, and as many pixels as the header says. */
@@ -22,5 +23,6 @@ export function decodePng(bytes: Buffer): Decoded {
   const rows = inflateSync(Buffer.concat(chunks.filter((one) => one.kind === 'IDAT').map((one) => one.data)))
   if (rows.length !== height * (1 + width * channels))
     throw new Error(`${rows.length} bytes of ${width} x ${height}`)
-  return { width, height, colours: new Set(rows).size }
+  const some = Array.from({ length: Math.ceil(rows.length / 101) }, (_, i) => rows[101 * i])
+  return { width, height, colours: new Set(some).size }
 }
