@@ -38,7 +38,22 @@ export function loadConfig({ file, set = [], env = {} }: ConfigSources): Config 
   for (const [path, text, origin] of variables(env)) assign(values, path, text, origin, origins)
   assignWords(values, set, origins)
   placeModule(values, file)
-  return parseConfig(values, (path) => originOf(path, origins) ?? file ?? 'config')
+  const config = parseConfig(values, (path) => originOf(path, origins) ?? file ?? 'config')
+  checkJudgeLearns(config, originOf(['rewardModel', 'mode'], origins) ?? file ?? 'config')
+  return config
+}
+
+/** Not of configs in logs: older runs had judges of which `co-trained` was said and which nobody trained. */
+function checkJudgeLearns({ rewardModel, models }: Config, origin: string): void {
+  const { openAi } = MODEL_PROVIDERS.find(rewardModel.provider, models.module) ?? {}
+  if (!openAi || rewardModel.mode !== 'co-trained' || rewardModel.trainer === 'external') return
+  throw new RlError(
+    `${origin}: rewardModel.mode: 'co-trained' is not for a judge behind an endpoint that nobody trains`,
+    {
+      code: 'config.invalid',
+      hint: 'add --set rewardModel.trainer=external and start a trainer (docs/external-trainers.md), or --set rewardModel.mode=fixed',
+    },
+  )
 }
 
 /** As `loadConfig`, for whoever may meet a setting that is not ours: its module is loaded first, so that its keys are checked. */
@@ -168,24 +183,10 @@ function checkSeeing(setting: Setting, config: Config, refuse: Refuse): void {
 }
 
 function checkSense(config: Config, refuse: Refuse): void {
-  const { environment, adaptation, learning, rewardModel, evaluation, run, policy, models } = config
-  const { openAi } = MODEL_PROVIDERS.find(policy.provider, models.module) ?? {}
+  const { environment, adaptation, learning, rewardModel, evaluation, run, models } = config
   if (environment.source === 'data' && environment.data === null)
     refuse('environment.data', 'is missing for source data', 'add --set environment.data=<folder>')
-  if (policy.publish.as !== 'none' && (!openAi || policy.trainer !== 'external'))
-    refuse(
-      'policy.publish.as',
-      `'${policy.publish.as}' needs servers and a trainer outside`,
-      'use policy.provider openai and policy.trainer external, or publish.as none',
-    )
-  if (policy.publish.as !== 'none' && policy.publish.keep <= run.maxStaleness)
-    refuse(
-      'policy.publish.keep',
-      `${policy.publish.keep} is not more than run.maxStaleness (${run.maxStaleness})`,
-      'rollouts of an older version still ask for it',
-    )
-  if (policy.publish.as !== 'none' && policy.publish.replicas.length === 0 && policy.baseUrl === null)
-    refuse('policy.publish.replicas', 'there is no server to publish to', 'name them, or policy.baseUrl')
+  for (const section of ['policy', 'rewardModel'] as const) checkPublishing(config, section, refuse)
   if (!Object.hasOwn(environment.splits, 'train'))
     refuse('environment.splits', "has no 'train'", 'add e.g. `train: train`')
   for (const split of evaluation.splits)
@@ -238,6 +239,33 @@ function checkSense(config: Config, refuse: Refuse): void {
     models.module === null ? wrongProvider(config) : null,
   ]
   for (const wrong of wrongs) if (wrong) refuse(wrong.key, wrong.message, wrong.hint)
+}
+
+function checkPublishing(config: Config, name: 'policy' | 'rewardModel', refuse: Refuse): void {
+  const { run, models } = config
+  const { publish, provider, trainer, baseUrl } = config[name]
+  const { openAi } = MODEL_PROVIDERS.find(provider, models.module) ?? {}
+  if (publish.as === 'none') return
+  if (!openAi || trainer !== 'external')
+    refuse(
+      `${name}.publish.as`,
+      `'${publish.as}' needs servers and a trainer outside`,
+      `use ${name}.provider openai and ${name}.trainer external, or publish.as none`,
+    )
+  if (publish.keep <= run.maxStaleness)
+    refuse(
+      `${name}.publish.keep`,
+      `${publish.keep} is not more than run.maxStaleness (${run.maxStaleness})`,
+      'rollouts of an older version still ask for it',
+    )
+  if (publish.as === 'model' && publish.routes === 'sglang' && run.maxStaleness > 0)
+    refuse(
+      `${name}.publish.routes`,
+      `'sglang' replaces a whole model, and run.maxStaleness is ${run.maxStaleness}`,
+      'rollouts of an older version would be played by the new one: use publish.as lora, or run.maxStaleness 0',
+    )
+  if (publish.replicas.length === 0 && baseUrl === null)
+    refuse(`${name}.publish.replicas`, 'there is no server to publish to', `name them, or ${name}.baseUrl`)
 }
 
 /** A part that the setting lacks is told before anything starts. Ours check themselves what they lack. */

@@ -1,6 +1,6 @@
 /** `import { openLogReader } from 'rlanything'`: runs on this machine, their config, and the error that everything here throws. */
 
-export { type BatchFile, decodeBatch } from './actors/policy/batch-file.ts'
+export { type BatchFile, decodeBatch } from './actors/learner/batch-file.ts'
 export {
   type RunFolder,
   runAddress,

@@ -46,7 +46,8 @@ function startLoop(run: string, baseUrl: string, settings: readonly string[] = [
   ]
   const all = [
     ...['policy', 'rewardModel', 'adaptation'].flatMap(endpoint),
-    ...['policy.acting=numbered', 'policy.maxTokens=12', 'rewardModel.samples=2', 'rewardModel.maxTokens=12'],
+    ...['policy.acting=numbered', 'policy.maxTokens=12', 'rewardModel.maxTokens=12'],
+    ...['rewardModel.mode=fixed', 'rewardModel.samples=2'],
     ...['adaptation.rewriter=language-model', 'adaptation.samples=4', 'adaptation.maxTokens=24'],
     ...['environment.tasks=4', 'environment.tasksPerIteration=2', 'environment.rolloutsPerTask=2'],
     ...['environment.minGroupSize=2', 'environment.maxSteps=3', 'evaluation.splits=[]'],

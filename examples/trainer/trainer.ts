@@ -15,7 +15,8 @@ let model: TrainableModel | undefined
 
 async function answer(batch: EventData<'BatchReady'>, cause: string): Promise<void> {
   const [known] = await log.positionsOf([`PolicyUpdated/${batch.version}`])
-  if (known !== null || batch.parent === null) return // It was answered before this program was started.
+  // Another role's, or answered before this program was started.
+  if (batch.role || known !== null || batch.parent === null) return
   const { samples } = decodeBatch(await log.getBlob(batch.file))
   const parent = join(runFolder(batch.parent.run).folder, batch.parent.path)
   if (model) await model.load(parent)

@@ -8,37 +8,54 @@ import type { Command } from './command.ts'
 import { required } from './model-flags.ts'
 
 export const command: Command = {
-  summary: "train a run's policy in a process of its own: the reference for external trainers",
+  summary:
+    "train a run's policy or reward model in a process of its own: the reference for external trainers",
   help: `
-rl trainer --run RUN [--nats URL] [--model DIR]
+rl trainer --run RUN [--role ROLE] [--nats URL] [--model DIR]
 
 Answers each BatchReady of a run with policy.trainer external: reads the batch, makes one update of the local model, writes the
 checkpoint into the run's folder and appends PolicyUpdated. Ends with the run.
 
+  --role ROLE   reward-model: that of rewardModel.trainer external, answered with RewardModelUpdated; policy where not given
   --nats URL    of the head, from other hosts (NATS_TOKEN, or NATS_USER and NATS_PASSWORD); the run's folder must be shared
   --model DIR   the weights that the run begins with, where its policy is behind an endpoint
 
-docs/external-trainers.md shows the same in Python.`,
+docs/external-trainers.md shows the same in Python; integrations/torch does it with PyTorch.`,
   async run(argv) {
     const { values } = parseCommandLine(
-      { options: { run: { type: 'string' }, nats: { type: 'string' }, model: { type: 'string' } } },
+      {
+        options: {
+          run: { type: 'string' },
+          role: { type: 'string', default: 'policy' },
+          nats: { type: 'string' },
+          model: { type: 'string' },
+        },
+      },
       argv,
     )
+    const { role } = values
+    if (role !== 'policy' && role !== 'reward-model')
+      throw new RlError(`--role is '${role}'`, { code: 'cli.usage', hint: 'use policy or reward-model' })
     const run = required('--run', values.run)
     process.umask(0o077)
-    const bus = await connectBus({ ...addressOf(run, values.nats ?? null, 'policy-worker'), name: 'trainer' })
-    const log = connectLog({ bus, run, actor: 'policy/trainer' })
+    const bus = await connectBus({
+      ...addressOf(run, values.nats ?? null, `${role}-worker`),
+      name: 'trainer',
+    })
+    const log = connectLog({ bus, run, actor: `${role}/trainer` })
     try {
       const { config } = await configsOf(log)
-      if (config.policy.trainer !== 'external')
-        throw new RlError(`run '${run}' trains its policy itself`, {
+      const section = role === 'policy' ? 'policy' : 'rewardModel'
+      if (config[section].trainer !== 'external')
+        throw new RlError(`run '${run}' trains its ${role} itself`, {
           code: 'config.invalid',
-          hint: 'start it with --set policy.trainer=external',
+          hint: `start it with --set ${section}.trainer=external`,
         })
       const { startTrainer } = await import('../trainer/trainer.ts')
       const trainer = await startTrainer({
         log,
         config,
+        role,
         baseFolder: values.model ?? null,
         report: (line) => void process.stdout.write(`${line}\n`),
       })

@@ -189,6 +189,30 @@ const endpoint = {
     .default('nano')
     .describe('Preset (`nano`, `tiny`), Hugging Face folder, or the name that the endpoint knows.'),
   baseUrl: z.url().nullable().default(null).describe('Of the OpenAI-compatible endpoint.'),
+  windowTokens: positive
+    .nullable()
+    .default(null)
+    .describe(
+      'Context of the endpoint in tokens, prompt and answer; null asks it. Prompts that would not fit lose their oldest steps.',
+    ),
+  extraBody: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe('Further fields of every request to the endpoint; they stand over ours.'),
+  template: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe('`chat_template_kwargs` of every request, e.g. `enable_thinking: false`.'),
+  reasoningEffort: z
+    .string()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe('`reasoning_effort` of every request; null sends none.'),
+  sendSeed: z
+    .boolean()
+    .default(true)
+    .describe('Whether every request has a seed, for servers that slow down with one.'),
   apiKeyEnv: z
     .string()
     .min(1)
@@ -214,6 +238,42 @@ const endpoint = {
     .default(null)
     .describe('Of a million completion tokens.'),
 }
+
+const trainer = z
+  .enum(['own', 'external'])
+  .default('own')
+  .describe(
+    'Who makes new versions: the worker itself, or a trainer outside that answers BatchReady within `run.deadlines.trainingSeconds`.',
+  )
+
+const trainReasoning = z
+  .boolean()
+  .default(false)
+  .describe('Whether reasoning that an endpoint tells apart from its answer is trained as well.')
+
+const publish = section({
+  as: z
+    .enum(['none', 'lora', 'model'])
+    .default('none')
+    .describe('Whether new versions are loaded into the servers at `baseUrl`, as adapter or whole folder.'),
+  routes: z
+    .enum(['vllm', 'sglang'])
+    .default('vllm')
+    .describe(
+      'How the servers are told: as vLLM and `rl serve` have it, or as SGLang, where a whole model replaces the weights that are there.',
+    ),
+  replicas: z
+    .array(z.url())
+    .default([])
+    .describe('Base URLs of all servers of the model; none is `baseUrl` alone.'),
+  ackSeconds: seconds
+    .default(120)
+    .describe('A server that has not loaded a version by then is left out of it.'),
+  drainSeconds: seconds
+    .default(120)
+    .describe('How long an old version is kept for calls under way before it is unloaded.'),
+  keep: positive.default(2).describe('Versions that stay loaded, the newest included.'),
+}).describe('Bringing versions to servers that load weights at run time.')
 
 const policy = section({
   ...endpoint,
@@ -274,29 +334,9 @@ const policy = section({
     expertNoise: share.default(0.32).describe('Share of random commands in them; failures are kept.'),
     ...coldStart,
   }).describe('Version 0 of a local model, kept in a cache by content.'),
-  trainer: z
-    .enum(['own', 'external'])
-    .default('own')
-    .describe(
-      'Who makes new versions: the policy worker, or a trainer outside that answers BatchReady within `run.deadlines.trainingSeconds`.',
-    ),
-  publish: section({
-    as: z
-      .enum(['none', 'lora', 'model'])
-      .default('none')
-      .describe('Whether new versions are loaded into the servers at `baseUrl`, as adapter or whole folder.'),
-    replicas: z
-      .array(z.url())
-      .default([])
-      .describe('Base URLs of all servers of the policy; none is `baseUrl` alone.'),
-    ackSeconds: seconds
-      .default(120)
-      .describe('A server that has not loaded a version by then is left out of it.'),
-    drainSeconds: seconds
-      .default(120)
-      .describe('How long an old version is kept for calls under way before it is unloaded.'),
-    keep: positive.default(2).describe('Versions that stay loaded, the newest included.'),
-  }).describe('Bringing versions to servers that know /v1/load_lora_adapter.'),
+  trainer,
+  trainReasoning,
+  publish,
   training: section({
     enabled: z.boolean().default(true).describe('Off: the policy stays at version 0.'),
     ...training,
@@ -355,6 +395,9 @@ const rewardModel = section({
       .default(5e-3)
       .describe('Highest learning rate; it falls linearly to 0.'),
   }).describe("Version 0 of a local model, from the policy's version 0."),
+  trainer,
+  trainReasoning,
+  publish,
   training: section({
     ...training,
     learningRate: z.number().positive().default(3e-4).describe('Constant learning rate of AdamW.'),

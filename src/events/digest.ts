@@ -30,7 +30,8 @@ function digestOver(facts: Fact[]): EventDigest {
     add(event) {
       const definition = CATALOGUE[event.type]
       if (!definition.reproducible) return
-      const fact = packCanonical([event.type, definition.v, comparable(event)])
+      const version = definition.digestVersion ?? definition.v
+      const fact = packCanonical([event.type, version, comparable(event)])
       const hash = createHash('sha256').update(fact).digest()
       const iteration = 'iteration' in event.data ? (event.data.iteration ?? null) : null
       facts.push({ key: keyOf(event) ?? hash.toString('hex'), hash, iteration })

@@ -19,6 +19,9 @@ export const UPCASTERS: Upcasters = {
   ActorStarted: { 1: (data) => ({ ...data, node: 'unknown' }) },
   RunStarted: { 1: unchanged },
   RunResumed: { 1: unchanged },
+  StepScored: { 1: unchanged },
+  UnitTestWritten: { 1: unchanged },
+  BatchReady: { 1: unchanged },
 }
 
 /** Data of version `v` as data of version `newest`, one step at a time. */

@@ -1,7 +1,7 @@
 /** A call that an agent makes in its rollout: sent on to the model, answered as the model answers, and kept as a step. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
-import type { Target } from '../actors/policy/targets.ts'
+import type { Target } from '../actors/learner/targets.ts'
 import { type ApiError, apiError, toApiError } from '../models/local/server/errors.ts'
 import { BadAnswer } from '../models/openai/faults.ts'
 import { type Answer, answerStream, readAnswer } from './answer.ts'

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { configsOf } from '../actors/configs.ts'
 import { codeVersion } from '../actors/head/code-version.ts'
 import { startHeadCore } from '../actors/head/head-core.ts'
-import { openTargets, TARGET_EVENTS, type Target, type Targets } from '../actors/policy/targets.ts'
+import { openTargets, type Target, type Targets, targetEvents } from '../actors/learner/targets.ts'
 import { readEvents } from '../actors/rollout/log-queries.ts'
 import { startActor } from '../actors/runtime/actor.ts'
 import { redact } from '../actors/runtime/redact.ts'
@@ -15,6 +15,7 @@ import { RlError } from '../errors.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
 import { connectBus } from '../events/nats/connect.ts'
 import { subscribe } from '../events/subscription.ts'
+import { weightRoutes } from '../models/openai/adapters.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
 import { agentCalls } from './calls.ts'
 import { openRollouts } from './rollouts.ts'
@@ -64,7 +65,7 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
         code: 'config.invalid',
         hint: 'start it with --set environment.player=gateway',
       })
-    const { model, baseUrl, apiKeyEnv } = config.policy
+    const { model, baseUrl, apiKeyEnv, publish } = config.policy
     const { openAi } = MODEL_PROVIDERS.find(config.policy.provider, config.models.module) ?? {}
     const target = options.target ?? (openAi && baseUrl ? { baseUrl, model } : undefined)
     if (target === undefined)
@@ -72,8 +73,11 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
         code: 'cli.usage',
         hint: 'give --upstream and --model',
       })
-    const targets = openTargets(target, config.policy.publish.as !== 'none')
-    const view = await subscribe({ bus, run, types: [...TARGET_EVENTS] }, targets.see)
+    const targets = openTargets({
+      ...{ role: 'policy', first: target, publishing: publish.as !== 'none' },
+      modelOf: weightRoutes(publish).calledBy(model),
+    })
+    const view = await subscribe({ bus, run, types: targetEvents('policy') }, targets.see)
     undo.push(view.stop)
     const offers = openOffers()
     const inner = await serve({ ...options, keyEnv: options.keyEnv ?? apiKeyEnv }, targets, offers, {
@@ -139,9 +143,14 @@ export async function recordRun(options: RecordOptions): Promise<Gateway> {
     const log = connectLog({ bus: core.bus, run, actor: 'environment/gateway' })
     undo.push(log.close)
     const source = await ownSource(log, options, config.run.seed)
-    const inner = await serve(options, openTargets(target, false), source, {
-      callMs: options.callSeconds * 1000,
-    })
+    const inner = await serve(
+      options,
+      openTargets({ role: 'policy', first: target, publishing: false }),
+      source,
+      {
+        callMs: options.callSeconds * 1000,
+      },
+    )
     undo.push(() => inner.close(true))
     const forever = new Promise<void>(() => {})
     return { server: inner.server, counters: inner.counters, done: forever, close: () => unwind(undo) }

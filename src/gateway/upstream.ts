@@ -6,7 +6,7 @@ import {
   type IncomingMessage,
 } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import type { Target } from '../actors/policy/targets.ts'
+import type { Target } from '../actors/learner/targets.ts'
 import { apiError } from '../models/local/server/errors.ts'
 
 export type Upstream = {

@@ -1,6 +1,6 @@
 /** The gateway as a worker of a run's environment: what the run asks to be played, agents outside play. */
 import { rolloutQueue } from '../actors/environment/rollout-queue.ts'
-import type { Targets } from '../actors/policy/targets.ts'
+import type { Targets } from '../actors/learner/targets.ts'
 import { openTaskBook } from '../actors/rollout/log-queries.ts'
 import type { JobContext, Worker } from '../actors/runtime/worker.ts'
 import type { Config } from '../config.ts'

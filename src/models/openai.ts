@@ -1,10 +1,13 @@
 /** The model port over any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, `rl serve`, a hosted one. */
 import OpenAI from 'openai'
+import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { imagesOf } from './content.ts'
 import { createDataUrls } from './openai/data-urls.ts'
 import { type Fault, type FaultKind, faultOf, fetchReadably } from './openai/faults.ts'
 import { createLimit, deadline, pause } from './openai/limit.ts'
+import { watchOddities } from './openai/oddities.ts'
+import { createWindow } from './openai/window.ts'
 import { fromWire, OPTIONAL_FIELDS, toWire } from './openai/wire.ts'
 import type { GenerateRequest, Generation, LanguageModel } from './port.ts'
 import type { ModelOptions, PromptedModel } from './provider.ts'
@@ -36,7 +39,7 @@ export type EndpointModel = LanguageModel & PromptedModel & { readonly use: () =
  * the budget ran out; `model.context` where the prompt is too long; `model.endpoint` for what no retry helps.
  */
 export function openEndpoint(options: ModelOptions): EndpointModel {
-  const { model, baseUrl, apiKeyEnv, callMs, budgetMs } = options
+  const { model, baseUrl, apiKeyEnv, callMs, budgetMs, report = () => {} } = options
   const key = process.env[apiKeyEnv]
   if (!key && baseUrl === null)
     throw new RlError(`the environment variable ${apiKeyEnv} is not set`, {
@@ -65,6 +68,8 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     untrainable: 0,
   }
   const faults: Partial<Record<FaultKind, number>> = {}
+  const oddities = watchOddities(model, (message) => report(clean(message)))
+  const window = createWindow({ tokens: options.windowTokens ?? null, ask: windowOfServer })
 
   const clean = (text: string) =>
     (key ? text.replaceAll(key, '***') : text).replace(/(:\/\/)[^\s/@]+@/g, '$1***@').slice(0, 500)
@@ -75,12 +80,15 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     const limit = deadline(callMs, budget)
     try {
       const images = 'messages' in request.prompt ? imagesOf(request.prompt.messages) : []
-      const { path, body } = toWire(model, request, refused, lengthField, await dataUrls(images))
+      const told = { ...options, without: refused, lengthField, urlOf: await dataUrls(images) }
+      const { path, body } = toWire(model, request, told)
       await options.permit?.()
       used.requests++
       used.images += images.length
       const generation = fromWire(await client.post<unknown>(path, { body, signal: limit.signal }), request)
       if (!generation.tokens || !generation.logprobs) used.untrainable++
+      window.learn(request, generation.usage.promptTokens)
+      oddities.see(request, generation)
       used.promptTokens += generation.usage.promptTokens
       used.cachedTokens += generation.usage.cachedTokens
       used.completionTokens += generation.usage.completionTokens
@@ -94,6 +102,14 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     }
   }
 
+  /** What vLLM, SGLang and `rl serve` say of the model's context in their list of models. */
+  async function windowOfServer(): Promise<number | null> {
+    const answer = await client.get<unknown>('/models', { timeout: Math.min(callMs, LIST_MS) })
+    const { data } = modelList.parse(answer)
+    const own = data.find(({ id }) => id === model) ?? data.find(({ id }) => model.startsWith(`${id}:`))
+    return own?.max_model_len ?? null
+  }
+
   /** Whether the server named a field that it can be asked without. */
   function adapts(error: unknown): boolean {
     if (!(error instanceof OpenAI.APIError) || (error.status !== 400 && error.status !== 422)) return false
@@ -105,6 +121,10 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     }
     const field = OPTIONAL_FIELDS.find((one) => !refused.has(one) && names(one))
     if (field) refused.add(field)
+    if (field !== undefined && TELLING.has(field))
+      report(
+        `${model}: the endpoint refuses ${field}: it samples by its own default, which log-probs may not tell`,
+      )
     return field !== undefined
   }
 
@@ -124,6 +144,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
         if (adapts(failed.error)) continue
         last = failed.fault
         faults[last.kind] = (faults[last.kind] ?? 0) + 1
+        if (last.kind === 'context') window.refused(request, last.message)
         if (!last.passing) throw terminal(last)
         const waitMs = backoffMs(attempt, last.retryAfterMs)
         if (performance.now() - startedMs + waitMs >= budgetMs) throw outOfTime(last)
@@ -187,6 +208,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     async score() {
       throw fail('model.unsupported', 'an endpoint gives no log-probs of given tokens')
     },
+    fits: window.fits,
     use,
     counts() {
       const { cost, faults, ...counts } = use()
@@ -196,6 +218,14 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     async close() {},
   }
 }
+
+const modelList = z.object({
+  data: z.array(z.object({ id: z.string(), max_model_len: z.int().positive().nullish() })),
+})
+const LIST_MS = 5_000
+
+/** Fields without which sampling may be another one. */
+const TELLING: ReadonlySet<string> = new Set(['top_k', 'min_p', 'repetition_penalty'])
 
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 8_000

@@ -69,6 +69,8 @@ export type Generation = {
    * Log-prob of each sampled token at temperature 1, before any cut (renormalised over `choices` where given); null where unknown.
    */
   readonly logprobs: Float32Array | null
+  /** What the endpoint told apart from the text as reasoning, and how many of the first tokens are that: all of them where it cannot be seen. */
+  readonly reasoning?: { readonly text: string; readonly tokens: number }
   /** Token ids of the rendered prompt; null where the endpoint does not tell. */
   readonly promptTokens: Int32Array | null
   readonly usage: {

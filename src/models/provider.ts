@@ -1,7 +1,9 @@
-import type { ImageRef, LanguageModel } from './port.ts'
+import type { GenerateRequest, ImageRef, LanguageModel } from './port.ts'
 
 /** A model that answers prompts, wherever it lives. Of its requests those with `tokens` or `choices` are for local models alone. */
 export type PromptedModel = Pick<LanguageModel, 'generate' | 'close'> & {
+  /** Whether prompt and answer are expected to fit its context; absent where nothing can be said before it is asked. */
+  fits?(request: GenerateRequest): Promise<boolean>
   /** Tokens, faults, cost so far, for `rl status`. */
   counts?(): Readonly<Record<string, number>>
 }
@@ -14,6 +16,17 @@ export type ModelOptions = {
   readonly baseUrl: string | null
   /** Environment variable with the key. */
   readonly apiKeyEnv: string
+  /** Tokens of its context, prompt and answer; null where the endpoint is to be asked. */
+  readonly windowTokens?: number | null
+  /** Further fields of every request; they stand over those of ours. */
+  readonly extraBody?: Readonly<Record<string, unknown>>
+  /** Further variables of the chat template, e.g. `enable_thinking`; a request's own stand over them. */
+  readonly template?: Readonly<Record<string, unknown>>
+  readonly reasoningEffort?: string | null
+  /** Whether a seed is sent with every request. */
+  readonly sendSeed?: boolean
+  /** Tells people something that they should know of the endpoint, once. */
+  readonly report?: (message: string) => void
   /** Calls at a time; more wait. */
   readonly concurrency: number
   /** Limit of one call, from sending it to the last byte. */

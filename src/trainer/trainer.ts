@@ -2,15 +2,17 @@
  * The reference trainer: a process of its own that answers each BatchReady of a run with a new version of a local model. What it
  * does is what a trainer in any language does; docs/external-trainers.md tells how.
  */
+import { decodeBatch } from '../actors/learner/batch-file.ts'
 import {
   checkpointFolder,
+  type ModelRole,
   saveCheckpoint,
   updatedEvents,
   updateFigures,
 } from '../actors/learner/checkpoints.ts'
 import { fittingSamples } from '../actors/learner/fitting-samples.ts'
+import { VERSION_EVENTS } from '../actors/learner/targets.ts'
 import { updateOptions } from '../actors/learner/update-options.ts'
-import { decodeBatch } from '../actors/policy/batch-file.ts'
 import type { Config } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
@@ -22,6 +24,8 @@ import type { TrainableModel } from '../models/port.ts'
 export type TrainerOptions = {
   readonly log: LogClient
   readonly config: Config
+  /** Whose batches are answered. */
+  readonly role: ModelRole
   /** Weights that the run's first version has where they lie in no run's folder. */
   readonly baseFolder: string | null
   readonly report: (line: string) => void
@@ -34,7 +38,13 @@ export type Trainer = {
 }
 
 /** Batches come one after the other: a run makes no batch before the version of the one before. */
-export async function startTrainer({ log, config, baseFolder, report }: TrainerOptions): Promise<Trainer> {
+export async function startTrainer({
+  log,
+  config,
+  role,
+  baseFolder,
+  report,
+}: TrainerOptions): Promise<Trainer> {
   let model: TrainableModel | null = null
   let turn: Promise<void> = Promise.resolve()
   let settle: { readonly resolve: () => void; readonly reject: (error: unknown) => void }
@@ -47,7 +57,8 @@ export async function startTrainer({ log, config, baseFolder, report }: TrainerO
 
   async function answer({ id, data }: LoggedEvent<'BatchReady'>): Promise<void> {
     const { version } = data
-    const [known] = await log.positionsOf([`PolicyUpdated/${version}`])
+    if ((data.role ?? 'policy') !== role) return
+    const [known] = await log.positionsOf([`${VERSION_EVENTS[role].updated}/${version}`])
     if (known !== null) return
     const startedMs = performance.now()
     const { samples } = decodeBatch(await log.getBlob(data.file))
@@ -55,13 +66,13 @@ export async function startTrainer({ log, config, baseFolder, report }: TrainerO
     if (model === null) model = await openLocalModel({ folder, backend: config.backend })
     else if (holds !== data.parent?.sha256) await model.load(folder)
     holds = null
-    const { training } = config.policy
+    const { training } = role === 'policy' ? config.policy : config.rewardModel
     const most = Math.min(training.tokenBudget, model.describe().contextTokens)
     const fitting = fittingSamples(samples, most)
     const figures = updateFigures(await model.update(fitting.samples, updateOptions(training, data.seed)))
-    const checkpoint = await saveCheckpoint(model, log.run, 'policy', version)
+    const checkpoint = await saveCheckpoint(model, log.run, role, version)
     holds = checkpoint.sha256
-    const updated = updatedEvents('policy', {
+    const updated = updatedEvents(role, {
       iteration: data.iteration,
       version,
       parentVersion: data.parentVersion,

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { readSummary } from '../../src/actors/adapter/failures.ts'
 import { episodeText, parsePrompt, readPrompt } from '../../src/actors/learner/prompts.ts'
 import { free, numbered, promptedActing } from '../../src/actors/policy/prompted-acting.ts'
-import { judgeRequests, readJudgement } from '../../src/actors/reward-model/prompted-judge.ts'
+import { judgeRequest, readJudgement } from '../../src/actors/reward-model/prompted-judge.ts'
 import type { ActRequest } from '../../src/actors/rollout/act.ts'
 import type { RlError } from '../../src/errors.ts'
 import { readInt32 } from '../../src/events/columns.ts'
@@ -83,7 +83,10 @@ test('images stand where a prompt asks for them, with the text in parts around t
 })
 
 test('the policy is shown the task, what happened, and numbered options', () => {
-  const { request } = promptedActing(readPrompt('alfworld-policy'), numbered, null)(turn, sampling)
+  const { request } = promptedActing(readPrompt('alfworld-policy'), numbered, {
+    historySteps: null,
+    trainReasoning: false,
+  })(turn, sampling)
   const prompt = request?.prompt
   if (!prompt || !('messages' in prompt)) throw new Error('not a chat')
   assert.equal(
@@ -127,7 +130,10 @@ test('free answers: the last admissible line', () => {
 
 test('a step is trainable only with token ids and log-probs of all its tokens; prompts are not trained', () => {
   const prompt = readPrompt('alfworld-policy')
-  const { reply } = promptedActing(prompt, numbered, null)(turn, sampling)
+  const { reply } = promptedActing(prompt, numbered, { historySteps: null, trainReasoning: false })(
+    turn,
+    sampling,
+  )
   const known = reply(
     generation('\\boxed{2}', {
       promptTokens: Int32Array.of(5, 6, 7),
@@ -145,8 +151,10 @@ test('a step is trainable only with token ids and log-probs of all its tokens; p
 
 test('a judge sees a step, what was before it and what came of it, and nothing later', () => {
   const prompt = readPrompt('alfworld-judge')
-  const judging = { prompt, samples: 3, temperature: 1, topP: 1, maxTokens: 64, historySteps: null }
-  const requests = judgeRequests(turn, [3, 4], judging)
+  const judging = { prompt, temperature: 1, topP: 1, maxTokens: 64, historySteps: null }
+  const requests = [0, 1].flatMap((step) =>
+    [0, 1, 2].map((index) => judgeRequest(turn, [3, 4], judging, { step, index, shown: step })),
+  )
   assert.is(requests.length, 6)
   assert.is(new Set(requests.map(({ seed }) => seed.join())).size, 6)
   const [first] = requests

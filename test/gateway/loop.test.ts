@@ -107,7 +107,7 @@ test('an agent behind the gateway is judged, trained on, and plays on with the n
   const log = connectLog({ bus, run: RUN, actor: 'policy/trainer' })
   const gateway = await joinRun({ run: RUN, nats: null, token: gatewayToken })
   const { config } = await configsOf(log)
-  const trainer = await startTrainer({ log, config, baseFolder: folder, report() {} })
+  const trainer = await startTrainer({ log, config, role: 'policy', baseFolder: folder, report() {} })
   const agent = start(['examples/agent/agent.ts', gateway.server.url], { RL_GATEWAY_TOKEN: gatewayToken })
   try {
     const ended = await Promise.race([

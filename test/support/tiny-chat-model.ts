@@ -2,7 +2,7 @@
 
 import { readPrompt } from '../../src/actors/learner/prompts.ts'
 import { numbered, promptedActing } from '../../src/actors/policy/prompted-acting.ts'
-import { judgeRequests } from '../../src/actors/reward-model/prompted-judge.ts'
+import { judgeRequest } from '../../src/actors/reward-model/prompted-judge.ts'
 import { alfworldEnvironment } from '../../src/environments/alfworld/environment.ts'
 import { goalOfSentence } from '../../src/environments/alfworld/tasks.ts'
 import { textOf } from '../../src/models/content.ts'
@@ -66,8 +66,14 @@ async function exampleChats(): Promise<Chat[]> {
   const environment = alfworldEnvironment({
     source: { kind: 'generated', seed: 5, counts: { train: 12, 'in-domain': 0, ood: 0 }, size: 'easy' },
   })
-  const acting = promptedActing(readPrompt('alfworld-policy'), numbered, null)
-  const judging = { prompt: readPrompt('alfworld-judge'), samples: 1, temperature: 1, topP: 1 }
+  const acting = promptedActing(readPrompt('alfworld-policy'), numbered, {
+    historySteps: null,
+    trainReasoning: false,
+  })
+  const judging = {
+    ...{ prompt: readPrompt('alfworld-judge'), temperature: 1, topP: 1 },
+    ...{ maxTokens: 8, historySteps: null },
+  }
   const chats: Chat[] = []
   const answer = (request: GenerateRequest | null, content: string) => {
     if (request && 'messages' in request.prompt)
@@ -97,11 +103,12 @@ async function exampleChats(): Promise<Chat[]> {
       actions.push(admissible[option])
       observations.push(episode.turn.observation)
     }
-    for (const request of judgeRequests({ goal: task.goal, observations, actions }, [0, 0], {
-      ...judging,
-      ...{ maxTokens: 8, historySteps: null },
-    }))
-      answer(request, random.below(2) === 0 ? '\\boxed{1}' : '\\boxed{-1}')
+    const text = { goal: task.goal, observations, actions }
+    for (const step of actions.keys())
+      answer(
+        judgeRequest(text, [0, 0], judging, { step, index: 0, shown: step }),
+        random.below(2) === 0 ? '\\boxed{1}' : '\\boxed{-1}',
+      )
     const request = {
       ...{ task, direction: 'easier' as const, accuracy: 0, critique: '' },
       ...{ taken: [task.id], seed: seedOf(0) },

@@ -5,7 +5,7 @@ import type { ModelOptions, PromptedModel } from '../../models/provider.ts'
 import { providerOf } from '../../models/registry.ts'
 import type { CallBudget } from './call-budget.ts'
 
-type Section = Omit<ModelOptions, 'callMs' | 'budgetMs' | 'permit' | 'readImage'> & {
+type Section = Omit<ModelOptions, 'callMs' | 'budgetMs' | 'permit' | 'readImage' | 'report'> & {
   readonly provider: string
 }
 
@@ -19,7 +19,7 @@ const SHARE_OF_DEADLINE = 0.95
  * @throws RlError `config.invalid` where the section's provider answers no prompts
  */
 export async function endpointOf(
-  { provider, model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice }: Section,
+  { provider, ...section }: Section,
   config: Config,
   budgetSeconds: number,
   calls: CallBudget | null,
@@ -28,7 +28,8 @@ export async function endpointOf(
   const found = providerOf({ provider }, config)
   const budgetMs = budgetSeconds * 1000 * SHARE_OF_DEADLINE
   const opened = await found.open?.({
-    ...{ model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice },
+    ...optionsOf(section),
+    report: (message) => void process.stdout.write(`${message}\n`),
     callMs: Math.min(config.run.deadlines.llmCallSeconds * 1000, budgetMs),
     budgetMs,
     permit: calls?.spend,
@@ -39,6 +40,16 @@ export async function endpointOf(
     code: 'config.invalid',
     hint: 'use provider openai, or one of yours (models.module)',
   })
+}
+
+/** Of a section what concerns its model: a user's provider is told no more. */
+function optionsOf(section: Omit<Section, 'provider'>) {
+  const { model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice } = section
+  const { windowTokens, extraBody, template, reasoningEffort, sendSeed } = section
+  return {
+    ...{ model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice },
+    ...{ windowTokens, extraBody, template, reasoningEffort, sendSeed },
+  }
 }
 
 /** One short call: a wrong name, key or address is told before anything depends on it. */

@@ -19,7 +19,15 @@ export type ActTurn = {
   readonly reply: (generation: Generation | null) => ActReply
 }
 
-export type Acting = (act: ActRequest, sampling: Sampling) => ActTurn
+/** @param shown at most so many earlier steps, for prompts that would not fit; all that the config allows where absent */
+export type Acting = (act: ActRequest, sampling: Sampling, shown?: number) => ActTurn
+
+/** What of an episode a prompt shows, and what of an answer is trained. */
+export type Prompting = {
+  /** Earlier steps that the prompt shows; null for all. */
+  readonly historySteps: number | null
+  readonly trainReasoning: boolean
+}
 
 const NOT_FITTING: ActReply = {
   action: '',

@@ -9,6 +9,8 @@ import type { Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { createCounts, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
+import { openServedModel } from '../learner/served-model.ts'
+import { askFitting } from '../learner/shortening.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
@@ -19,7 +21,6 @@ import { policyBatch } from './batch.ts'
 import { free, numbered, promptedActing } from './prompted-acting.ts'
 import { samplingOf } from './sampling.ts'
 import { seeingActing } from './seeing-acting.ts'
-import { openServedPolicy } from './served-policy.ts'
 
 /** For settings without prompts of their own. */
 const PROMPTS = { numbered: 'policy', free: 'policy-free' } as const
@@ -31,10 +32,10 @@ export async function openEndpointPolicy(
   log: LogClient,
 ): Promise<OpenedWorker> {
   const { policy } = config
-  const served = await openServedPolicy(config, log)
+  const served = await openServedModel(config, 'policy', log, config.run.deadlines.stepSeconds)
   // Settings that only agents outside play have no acting, and nobody asks.
   let acting: Acting | undefined
-  const invalid = createCounts()
+  const counted = createCounts()
 
   /** A fault is of its own rollout alone: the others of the batch get their answers. */
   async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {
@@ -43,13 +44,19 @@ export async function openEndpointPolicy(
 
   async function actOne(request: ActRequest, signal: AbortSignal): Promise<ActReply> {
     acting ??= actingByPrompt(opened, policy)
-    const turn = acting(request, samplingOf(config, request.evaluation))
+    const act = acting
+    const turn = (shown: number) => act(request, samplingOf(config, request.evaluation), shown)
+    const { length } = request.actions
+    const steps = Math.min(length, policy.historySteps ?? length)
     try {
-      const [generation] = turn.request
-        ? await served.generate(request.policyVersion, [turn.request], signal)
-        : [null]
-      const reply = turn.reply(generation)
-      if (reply.invalid !== null) invalid.add(`invalid: ${reply.invalid}`)
+      // Every turn of a prompt has a request.
+      const { generation, leftOut } = await askFitting(steps, (shown) => turn(shown).request!, {
+        fits: served.fits,
+        generate: async (one) => (await served.generate(request.policyVersion, [one], signal))[0],
+      })
+      if (leftOut > 0) counted.add('prompts shortened')
+      const reply = turn(steps - leftOut).reply(generation)
+      if (reply.invalid !== null) counted.add(`invalid: ${reply.invalid}`)
       return reply
     } catch (error) {
       const full = error instanceof RlError && error.code === 'model.context'
@@ -83,23 +90,20 @@ export async function openEndpointPolicy(
       async perform({ kind, input }) {
         return kind === 'cold-start' ? firstVersion() : train(input as Train)
       },
-      counters: () => ({ ...served.counters(), ...invalid.counts() }),
+      counters: () => ({ ...served.counters(), ...counted.counts() }),
       close: () => served.close(),
     },
   }
 }
 
 /** How the model is asked: for an action on the screen, a text, the number of a command, or a command. */
-export function actingByPrompt(
-  { setting, section }: OpenSetting,
-  { acting, historySteps, frames }: Config['policy'],
-): Acting {
+export function actingByPrompt({ setting, section }: OpenSetting, policy: Config['policy']): Acting {
   const seeing = setting.pictures?.seeing(section)
-  if (seeing) return seeingActing(readPrompt(seeing.prompt), seeing, frames, historySteps)
+  if (seeing) return seeingActing(readPrompt(seeing.prompt), seeing, policy.frames, policy.historySteps)
   const part = partOf(setting, 'acting', 'a policy that reads prompts')
-  if (part.kind === 'texts') return promptedTexts(part, readPrompt(part.prompt ?? TEXTS_PROMPT), historySteps)
-  const form = acting === 'free' ? 'free' : 'numbered'
-  return promptedActing(readPrompt((part.prompts ?? PROMPTS)[form]), { free, numbered }[form], historySteps)
+  if (part.kind === 'texts') return promptedTexts(part, readPrompt(part.prompt ?? TEXTS_PROMPT), policy)
+  const form = policy.acting === 'free' ? 'free' : 'numbered'
+  return promptedActing(readPrompt((part.prompts ?? PROMPTS)[form]), { free, numbered }[form], policy)
 }
 
 const NO_ANSWER: ActReply = {

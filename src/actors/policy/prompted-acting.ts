@@ -4,7 +4,7 @@ import { float32Column, int32Column } from '../../events/columns.ts'
 import type { Generation } from '../../models/port.ts'
 import { episodeText, type PromptFile } from '../learner/prompts.ts'
 import type { ActRequest, PackedTokens } from '../rollout/act.ts'
-import type { Acting } from './acting.ts'
+import type { Acting, Prompting } from './acting.ts'
 
 export type Answered = {
   readonly action: string
@@ -38,11 +38,10 @@ export const free: Form = {
   },
 }
 
-/** @param historySteps earlier steps that the prompt shows; null for all */
-export function promptedActing(prompt: PromptFile, form: Form, historySteps: number | null): Acting {
-  return (act, sampling) => ({
+export function promptedActing(prompt: PromptFile, form: Form, prompting: Prompting): Acting {
+  return (act, sampling, shown = prompting.historySteps ?? act.actions.length) => ({
     request: {
-      prompt: { messages: prompt.render(valuesOf(act, form, historySteps)) },
+      prompt: { messages: prompt.render(valuesOf(act, form, shown)) },
       maxTokens: sampling.maxTokens,
       temperature: sampling.temperature,
       topP: sampling.topP,
@@ -58,7 +57,7 @@ export function promptedActing(prompt: PromptFile, form: Form, historySteps: num
         invalid: cut ? 'the answer was cut off' : invalid,
         fits: true,
         continues: false,
-        tokens: packAnswer(generation),
+        tokens: packAnswer(generation, prompting),
         promptSha256: prompt.sha256,
         usage: generation.usage,
       }
@@ -66,7 +65,7 @@ export function promptedActing(prompt: PromptFile, form: Form, historySteps: num
   })
 }
 
-function valuesOf({ goal, observations, actions, admissible }: ActRequest, form: Form, steps: number | null) {
+function valuesOf({ goal, observations, actions, admissible }: ActRequest, form: Form, steps: number) {
   return {
     goal,
     history: episodeText({ observations, actions }, { steps }),
@@ -74,9 +73,13 @@ function valuesOf({ goal, observations, actions, admissible }: ActRequest, form:
   }
 }
 
-/** A prompt with its answer as one segment; null where the endpoint does not tell ids and log-probs. */
-export function packAnswer({ promptTokens, tokens, logprobs }: Generation): PackedTokens | null {
+/** A prompt with its answer as one segment; null where the endpoint does not tell ids and log-probs. Reasoning is trained only where asked. */
+export function packAnswer(
+  { promptTokens, tokens, logprobs, reasoning }: Generation,
+  { trainReasoning }: Pick<Prompting, 'trainReasoning'>,
+): PackedTokens | null {
   if (!promptTokens || !tokens || !logprobs) return null
+  const untrained = promptTokens.length + (trainReasoning ? 0 : (reasoning?.tokens ?? 0))
   const length = promptTokens.length + tokens.length
   const whole = new Int32Array(length)
   whole.set(promptTokens)
@@ -86,7 +89,7 @@ export function packAnswer({ promptTokens, tokens, logprobs }: Generation): Pack
   return {
     promptLength: promptTokens.length,
     tokensI32: int32Column(whole),
-    maskU8: new Uint8Array(length).fill(1, promptTokens.length),
+    maskU8: new Uint8Array(length).fill(1, untrained),
     logprobsF32: float32Column(sampled),
   }
 }

@@ -14,12 +14,12 @@ export function seeingActing(
   frames: number,
   historySteps: number | null,
 ): Acting {
-  return (act, sampling) => ({
+  return (act, sampling, shown) => ({
     request: {
       prompt: {
         messages: prompt.render({
           goal: act.goal,
-          history: doneText(act, seeing.brief, historySteps),
+          history: doneText(act, seeing.brief, shown ?? historySteps),
           frames: (act.frames ?? []).slice(-frames),
         }),
       },

@@ -1,4 +1,4 @@
-/** The reward model behind an endpoint: it judges by prompts. Its weights live there, so nothing is trained here. */
+/** The reward model behind an endpoint: it judges by prompts. Its weights live there: a trainer outside makes its versions, or nobody does. */
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
@@ -8,16 +8,24 @@ import type { LogClient } from '../../events/log-client.ts'
 import type { GenerateRequest } from '../../models/port.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
-import { callBudgetOf } from '../learner/call-budget.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
-import { createCounts, endpointOf, tryOut } from '../learner/endpoint.ts'
+import { createCounts, tryOut } from '../learner/endpoint.ts'
+import { trainOutside } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
+import { openServedModel } from '../learner/served-model.ts'
+import { askFitting } from '../learner/shortening.ts'
 import { framesOf } from '../rollout/frames.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
-import { judgementAdvantages } from './batch.ts'
 import { isMeasured, progressOf } from './measured.ts'
-import { type Judged, judgeRequests, type PromptedJudging, readJudgement } from './prompted-judge.ts'
+import { promptedJudgeBatch } from './prompted-batch.ts'
+import {
+  type Judged,
+  judgeRequest,
+  type PromptedJudging,
+  readJudgement,
+  shownSteps,
+} from './prompted-judge.ts'
 
 /** Trajectories that are judged at a time; the endpoint's own bound is that of its calls. */
 const JOBS_AT_A_TIME = 64
@@ -34,23 +42,17 @@ export async function openEndpointJudge(
   const { rewardModel, run, policy } = config
   const { setting, section } = opened
   const part = partOf(setting, 'judging', 'a judge behind an endpoint')
-  const model = await endpointOf(
-    rewardModel,
-    config,
-    run.deadlines.scoringSeconds,
-    callBudgetOf(log, 'reward-model', config),
-    log.getBlob,
-  )
+  const served = await openServedModel(config, 'reward-model', log, run.deadlines.scoringSeconds)
   const { samples, temperature, topP, maxTokens, frames } = rewardModel
   const prompt = readPrompt(frames ? SEEING_PROMPT : (part.prompt ?? PROMPT))
   const judging: PromptedJudging = {
-    ...{ prompt, samples, temperature, topP, maxTokens },
+    ...{ prompt, temperature, topP, maxTokens },
     historySteps: policy.historySteps,
     ...(frames ? { brief: setting.pictures?.seeing(section)?.brief ?? ((action) => action) } : {}),
   }
   const tasks = openTaskBook(log)
   const trajectories = trajectoryBook(log)
-  const invalid = createCounts()
+  const counted = createCounts()
 
   async function judge(job: Judge, signal: AbortSignal): Promise<NewEvent[]> {
     const startedMs = performance.now()
@@ -60,21 +62,24 @@ export async function openEndpointJudge(
     const events = await Promise.all(
       judged.map(async (trajectory) => {
         const { rollout, iteration, seed, observations, actions } = trajectory
-        const requests = judgeRequests(
-          {
-            goal: task.goal,
-            observations,
-            actions,
-            ...(frames ? { frames: await framesOf(log, rollout) } : {}),
-          },
-          seeds.get(rollout)!,
-          judging,
+        const episode = {
+          ...{ goal: task.goal, observations, actions },
+          ...(frames ? { frames: await framesOf(log, rollout) } : {}),
+        }
+        const judgements = await Promise.all(
+          actions.flatMap((_, step) =>
+            Array.from({ length: samples }, (_, index) =>
+              judgeOne(job.rewardModelVersion, step, signal, (shown) =>
+                judgeRequest(episode, seeds.get(rollout)!, judging, { step, index, shown }),
+              ),
+            ),
+          ),
         )
-        const judgements = await Promise.all(requests.map((request) => judgeOne(request, signal)))
         const progress = isMeasured(trajectory, config) ? await progressOf(opened, task, seed, actions) : null
         const judgeMs = Math.round(performance.now() - startedMs)
-        return actions.map(
-          (_, step): NewEvent => ({
+        return actions.map((_, step): NewEvent => {
+          const own = judgements.slice(step * samples, (step + 1) * samples)
+          return {
             type: 'StepScored',
             data: {
               rollout,
@@ -82,54 +87,70 @@ export async function openEndpointJudge(
               step,
               task: task.id,
               rewardModelVersion: job.rewardModelVersion,
-              judgements: judgements.slice(step * samples, (step + 1) * samples).map(entered),
+              ...entered(own),
               probability: null,
               progress: progress ? progress[step] : null,
               promptSha256: prompt.sha256,
               ...(step === 0 ? { timing: { judgeMs } } : {}),
             },
-          }),
-        )
+          }
+        })
       }),
     )
     return events.flat()
   }
 
   /** A step whose prompt is too long for the model has no verdict, now or at any other attempt; the others have theirs. */
-  async function judgeOne(request: GenerateRequest, signal: AbortSignal): Promise<Judged> {
+  async function judgeOne(
+    version: number,
+    step: number,
+    signal: AbortSignal,
+    requestOf: (shown: number) => GenerateRequest,
+  ): Promise<Judged> {
     try {
-      const [generation] = await model.generate([request], signal)
+      const { generation, leftOut } = await askFitting(shownSteps(step, judging), requestOf, {
+        fits: served.fits,
+        generate: async (request) => (await served.generate(version, [request], signal))[0],
+      })
+      if (leftOut > 0) counted.add('prompts shortened')
       return readJudgement(generation)
     } catch (error) {
       if (!(error instanceof RlError) || error.code !== 'model.context') throw error
-      return { critique: '', score: 0, invalid: 'the prompt is too long', tokens: null, logprobs: null }
+      return { ...NO_VERDICT, invalid: 'the prompt is too long' }
     }
   }
 
-  function entered({ critique, score, invalid: kind, tokens, logprobs }: Judged) {
-    if (kind !== null) invalid.add(`invalid: ${kind}`)
-    const known = tokens && logprobs
-    return {
-      critique,
-      score,
-      tokensI32: known ? int32Column(tokens) : NOTHING,
-      logprobsF32: known ? float32Column(logprobs) : NOTHING,
-    }
+  /** All judgements of a step have one prompt: tokens of one that was told another are left out. Columns of tokens hold no images. */
+  function entered(judged: readonly Judged[]) {
+    const prompt = frames ? null : (judged.find(({ promptTokens }) => promptTokens !== null)?.promptTokens ?? null)
+    const judgements = judged.map(({ critique, score, invalid: kind, tokens, logprobs, ...told }) => {
+      if (kind !== null) counted.add(`invalid: ${kind}`)
+      const known = tokens && logprobs && (prompt === null || sameTokens(prompt, told.promptTokens))
+      return {
+        critique,
+        score,
+        tokensI32: known ? int32Column(tokens) : NOTHING,
+        logprobsF32: known ? float32Column(logprobs) : NOTHING,
+        ...(known && told.reasoning ? { reasoningTokens: told.reasoning.tokens } : {}),
+      }
+    })
+    return { judgements, ...(prompt === null ? {} : { promptI32: int32Column(prompt) }) }
   }
 
   async function firstVersion(): Promise<NewEvent[]> {
-    await tryOut(model)
+    await tryOut(served.first)
     return updatedEvents('reward-model', unchangedVersion(0, null))
   }
 
   /** What an update would have been made of is told all the same: it measures the judge. */
-  async function train({ groups, iteration, version }: Train): Promise<NewEvent[]> {
-    const judged = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
+  async function train(job: Train, context: JobContext): Promise<NewEvent[]> {
+    const judged = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = judged
-    const { health } = judgementAdvantages(groups, trajectories, scored, config)
+    const batch = promptedJudgeBatch(job.groups, trajectories, scored, config)
+    if (rewardModel.trainer === 'external') return trainOutside('reward-model', job, batch, config, context)
     return updatedEvents('reward-model', {
-      ...unchangedVersion(version, 'the weights live at the endpoint'),
-      metrics: { ...health },
+      ...unchangedVersion(job.version, 'the weights live at the endpoint'),
+      metrics: { ...batch.health },
     })
   }
 
@@ -138,14 +159,19 @@ export async function openEndpointJudge(
     worker: {
       shared: new Set(['judge']),
       concurrency: JOBS_AT_A_TIME,
-      async perform({ kind, input }, { signal }: JobContext) {
+      async perform({ kind, input }, context) {
         if (kind === 'cold-start') return firstVersion()
-        return kind === 'judge' ? judge(input as Judge, signal) : train(input as Train)
+        return kind === 'judge' ? judge(input as Judge, context.signal) : train(input as Train, context)
       },
-      counters: () => ({ ...model.counts?.(), ...invalid.counts() }),
-      close: () => model.close(),
+      counters: () => ({ ...served.counters(), ...counted.counts() }),
+      close: () => served.close(),
     },
   }
 }
 
+function sameTokens(a: Int32Array, b: Int32Array | null): boolean {
+  return b !== null && a.length === b.length && a.every((token, i) => token === b[i])
+}
+
+const NO_VERDICT = { critique: '', score: 0, tokens: null, logprobs: null, promptTokens: null } as const
 const NOTHING = new Uint8Array()

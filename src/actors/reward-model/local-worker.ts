@@ -13,11 +13,12 @@ import type { Seed } from '../../random.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
 import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import { keptModel } from '../learner/kept-model.ts'
+import { trainOutside } from '../learner/outside.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { firstVersion, updateModel } from '../learner/update.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../rollout/log-queries.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
-import type { OpenedWorker } from '../runtime/worker.ts'
+import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { judgeBatch } from './batch.ts'
 import { coldStartRewardModel } from './cold-start.ts'
 import { type Judgements, judgeEpisodes } from './judge.ts'
@@ -142,7 +143,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     }))
   }
 
-  async function train(job: Train): Promise<NewEvent[]> {
+  async function train(job: Train, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const judged = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = judged
@@ -150,12 +151,19 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     for (const { task } of job.groups) goals.set(task, (await tasks.find(task)).goal)
     const judge = await resident.use(job.parentVersion, async ({ judge }) => judge)
     const { rollouts, ...batch } = judgeBatch(job.groups, trajectories, scored, goals, judge, config)
+    if (rewardModel.trainer === 'external') {
+      const versions = new Map(scored.map(({ rollout, rewardModelVersion }) => [rollout, rewardModelVersion]))
+      const versionOf = (id: string) => versions.get(id.slice(0, id.lastIndexOf('#'))) ?? job.parentVersion
+      const samples = batch.samples.map((sample) => ({ ...sample, policyVersion: versionOf(sample.id) }))
+      const outside = { ...batch, samples, trainedOn: rollouts, none: NOTHING_TO_LEARN }
+      return trainOutside('reward-model', job, outside, config, context)
+    }
     return updateModel(
       job,
       { ...batch, trainedOn: rollouts },
       {
         ...{ role: 'reward-model', log, resident, backend: config.backend },
-        ...{ training: rewardModel.training, none: 'no judgement has an advantage' },
+        ...{ training: rewardModel.training, none: NOTHING_TO_LEARN },
       },
       startedMs,
     )
@@ -166,9 +174,9 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     worker: {
       shared: new Set(['judge']),
       concurrency: JOBS_AT_A_TIME,
-      async perform({ kind, input }) {
+      async perform({ kind, input }, context) {
         if (kind === 'cold-start') return coldStart(input as ColdStart)
-        return kind === 'judge' ? judge(input as Judge) : train(input as Train)
+        return kind === 'judge' ? judge(input as Judge) : train(input as Train, context)
       },
       async close() {
         await resident.close()
@@ -179,6 +187,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
 
 /** Raised when the same settings would give another model. */
 const VERSION = 3
+const NOTHING_TO_LEARN = 'no judgement has an advantage'
 const NOTHING = new Uint8Array()
 
 /** Mean over the chains of the probability of a good verdict; null without any. */

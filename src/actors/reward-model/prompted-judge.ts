@@ -8,8 +8,6 @@ import type { EpisodeText } from '../rollout/packing.ts'
 
 export type PromptedJudging = {
   readonly prompt: PromptFile
-  /** Judgements of each step. */
-  readonly samples: number
   readonly temperature: number
   readonly topP: number
   readonly maxTokens: number
@@ -25,51 +23,48 @@ export type Judged = {
   readonly score: Score
   /** The kind of what is wrong with the answer; null where it has a verdict. */
   readonly invalid: string | null
-  readonly tokens: Int32Array | null
-  readonly logprobs: Float32Array | null
-}
+} & Pick<Generation, 'tokens' | 'logprobs' | 'promptTokens' | 'reasoning'>
 
 /** An episode as a judge gets it: with screens [steps + 1] where it sees. */
 export type JudgedLines = EpisodeText & { readonly frames?: readonly ImageRef[] }
 
-/** [steps * samples], judgements of a step side by side. What is asked of a step depends on the episode and its seed alone. */
-export function judgeRequests(
+/** One judgement of a step: what is asked depends on the episode, its seed and the steps that are shown alone. */
+export function judgeRequest(
   { goal, observations, actions, frames }: JudgedLines,
   seed: Seed,
-  { prompt, samples, temperature, topP, maxTokens, historySteps, brief }: PromptedJudging,
-): GenerateRequest[] {
-  return actions.flatMap((action, step) => {
-    const before = { observations: observations.slice(0, step + 1), actions: actions.slice(0, step) }
-    const messages = prompt.render({
-      goal,
-      history: brief ? doneText(before, brief, historySteps) : episodeText(before, { steps: historySteps }),
-      action,
-      observation: observations[step + 1],
-      ...(frames ? { before: [frames[step]], after: [frames[step + 1]] } : {}),
-    })
-    return Array.from({ length: samples }, (_, index) => ({
-      prompt: { messages },
-      maxTokens,
-      temperature,
-      topP,
-      seed: seedOf(seed, 'judge', step, index),
-    }))
+  { prompt, temperature, topP, maxTokens, brief }: PromptedJudging,
+  { step, index, shown }: { readonly step: number; readonly index: number; readonly shown: number },
+): GenerateRequest {
+  const before = { observations: observations.slice(0, step + 1), actions: actions.slice(0, step) }
+  const messages = prompt.render({
+    goal,
+    history: brief ? doneText(before, brief, shown) : episodeText(before, { steps: shown }),
+    action: actions[step],
+    observation: observations[step + 1],
+    ...(frames ? { before: [frames[step]], after: [frames[step + 1]] } : {}),
   })
+  const sampling = { maxTokens, temperature, topP }
+  return { prompt: { messages }, ...sampling, seed: seedOf(seed, 'judge', step, index) }
+}
+
+/** Earlier steps that the prompt of a step shows where all of them fit. */
+export function shownSteps(step: number, { historySteps }: PromptedJudging): number {
+  return Math.min(step, historySteps ?? step)
 }
 
 /** Most characters of a critique; its end is kept, where conclusions stand. */
 const CRITIQUE_LENGTH = 4_000
 
-export function readJudgement({ text, finish, tokens, logprobs }: Generation): Judged {
+export function readJudgement(generation: Generation): Judged {
+  const { text, finish, tokens, logprobs, promptTokens, reasoning } = generation
   const score = parseScore(text)
   const box = text.lastIndexOf('\\boxed{')
-  const critique = (box < 0 ? text : text.slice(0, box)).trim()
+  const critique = (box < 0 ? text : text.slice(0, box)).trim() || (reasoning?.text.trim() ?? '')
   return {
     critique: critique.slice(-CRITIQUE_LENGTH),
     score,
     invalid: score === 0 ? whyUnreadable(text, finish) : null,
-    tokens,
-    logprobs,
+    ...{ tokens, logprobs, promptTokens, reasoning },
   }
 }
 

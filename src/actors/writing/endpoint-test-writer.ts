@@ -1,15 +1,18 @@
-/** The writer of unit tests behind an endpoint: it writes by a prompt. Its weights live there, so nothing is trained here. */
+/** The writer of unit tests behind an endpoint: it writes by a prompt. Its weights live there: a trainer outside makes its versions, or nobody does. */
 import type { Config } from '../../config.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
-import { callBudgetOf } from '../learner/call-budget.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
-import { createCounts, endpointOf, tryOut } from '../learner/endpoint.ts'
+import { createCounts, tryOut } from '../learner/endpoint.ts'
+import { type OutsideBatch, trainOutside } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
-import type { OpenedWorker } from '../runtime/worker.ts'
-import { readTestHealth } from './test-health.ts'
+import { openServedModel } from '../learner/served-model.ts'
+import { toldSample } from '../reward-model/prompted-batch.ts'
+import { readIteration } from '../rollout/log-queries.ts'
+import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
+import { testAdvantages } from './test-batch.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
 
 /** Tasks that are judged at a time; the endpoint's own bound is that of its calls. */
@@ -23,18 +26,14 @@ export async function openEndpointTestWriter(
   const { rewardModel, run } = config
   const { environment } = opened
   const judging = testJudgingOf(opened.setting)
-  const model = await endpointOf(
-    rewardModel,
-    config,
-    run.deadlines.scoringSeconds,
-    callBudgetOf(log, 'reward-model', config),
-  )
+  const served = await openServedModel(config, 'reward-model', log, run.deadlines.scoringSeconds)
   const prompt = readPrompt(judging.prompt)
   const { temperature, topP, maxTokens } = rewardModel
   const invalid = createCounts()
-  const write: WriteTests = async (task, _, seeds, signal) => {
+  const write: WriteTests = async (task, version, seeds, signal) => {
     const messages = prompt.render({ problem: await judging.describe(environment, task) })
-    const answers = await model.generate(
+    const answers = await served.generate(
+      version,
       seeds.map((seed) => ({ prompt: { messages }, maxTokens, temperature, topP, seed })),
       signal,
     )
@@ -47,13 +46,39 @@ export async function openEndpointTestWriter(
   const { judge } = unitTestJudge(config, opened, log, { write, promptSha256: prompt.sha256 })
 
   async function firstVersion() {
-    await tryOut(model)
+    await tryOut(served.first)
     return updatedEvents('reward-model', unchangedVersion(0, null))
   }
 
-  async function train(job: Train) {
+  async function batchOf({ iteration, groups }: Train): Promise<OutsideBatch> {
+    const types = ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'] as const
+    const judged = await readIteration(log, iteration, types)
+    const { TrajectoryCompleted: trajectories, StepScored: scored, UnitTestWritten: all } = judged
+    const { bySlot, health } = testAdvantages(groups, trajectories, scored, config)
+    const written = all.filter((test) => test.iteration === iteration)
+    const samples: OutsideBatch['samples'][number][] = []
+    let unknown = 0
+    for (const [slot, advantages] of bySlot)
+      for (const test of written.filter((one) => one.slot === slot).sort((a, b) => a.index - b.index)) {
+        const advantage = advantages[test.index] ?? 0
+        if (advantage === 0) continue
+        const id = `${iteration}/${slot}/test-${test.index}`
+        const sample = toldSample(id, test, advantage, rewardModel)
+        if (sample === null) unknown++
+        else samples.push({ ...sample, policyVersion: test.rewardModelVersion })
+      }
+    return {
+      ...{ samples, trainedOn: samples.map(({ id }) => id) },
+      health: { ...health, ...(unknown > 0 ? { untrainable: unknown } : {}) },
+      none: unknown > 0 ? 'the endpoint tells no token ids and log-probs' : 'no unit test has an advantage',
+    }
+  }
+
+  async function train(job: Train, context: JobContext) {
+    const batch = await batchOf(job)
+    if (rewardModel.trainer === 'external') return trainOutside('reward-model', job, batch, config, context)
     const unchanged = unchangedVersion(job.version, 'the weights live at the endpoint')
-    return updatedEvents('reward-model', { ...unchanged, metrics: await readTestHealth(log, job, config) })
+    return updatedEvents('reward-model', { ...unchanged, metrics: { ...batch.health } })
   }
 
   return {
@@ -61,12 +86,12 @@ export async function openEndpointTestWriter(
     worker: {
       shared: new Set(['judge']),
       concurrency: JOBS_AT_A_TIME,
-      async perform({ kind, input }, { signal }) {
+      async perform({ kind, input }, context) {
         if (kind === 'cold-start') return firstVersion()
-        return kind === 'judge' ? judge(input as Judge, signal) : train(input as Train)
+        return kind === 'judge' ? judge(input as Judge, context.signal) : train(input as Train, context)
       },
-      counters: () => ({ ...model.counts?.(), ...invalid.counts() }),
-      close: () => model.close(),
+      counters: () => ({ ...served.counters(), ...invalid.counts() }),
+      close: () => served.close(),
     },
   }
 }

@@ -10,15 +10,18 @@ import type { TrainingSample } from '../../models/port.ts'
 import { CACHE } from '../../package.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
 import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
+import { trainOutside } from '../learner/outside.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { firstVersion, updateModel } from '../learner/update.ts'
 import { demonstrationTasks } from '../policy/demonstration-tasks.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
-import type { OpenedWorker } from '../runtime/worker.ts'
+import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { coldStartTests, lessonsOf } from './cold-start.ts'
 import { answerSample, textCodec, textPrompt } from './packing.ts'
 import { testAdvantages } from './test-batch.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
+
+const NOTHING_TO_LEARN = 'no unit test has an advantage'
 
 /** Tasks that are judged at a time. */
 const JOBS_AT_A_TIME = 64
@@ -78,7 +81,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
     }))
   }
 
-  async function train(job: Train): Promise<NewEvent[]> {
+  async function train(job: Train, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const { iteration, parentVersion, groups } = job
     const types = ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'] as const
@@ -87,12 +90,18 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
     const { bySlot, health } = testAdvantages(groups, trajectories, scored, config)
     const written = all.filter((test) => test.iteration === iteration)
     const samples = await samplesOf(written, bySlot, parentVersion)
+    const batch = { samples, trainedOn: samples.map(({ id }) => id), health }
+    if (rewardModel.trainer === 'external') {
+      const versioned = samples.map((sample) => ({ ...sample, policyVersion: parentVersion }))
+      const outside = { ...batch, samples: versioned, none: NOTHING_TO_LEARN }
+      return trainOutside('reward-model', job, outside, config, context)
+    }
     return updateModel(
       job,
-      { samples, trainedOn: samples.map(({ id }) => id), health },
+      batch,
       {
         ...{ role: 'reward-model', log, resident, backend: config.backend },
-        ...{ training: rewardModel.training, none: 'no unit test has an advantage' },
+        ...{ training: rewardModel.training, none: NOTHING_TO_LEARN },
       },
       startedMs,
     )
@@ -129,9 +138,9 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
     worker: {
       shared: new Set(['judge']),
       concurrency: JOBS_AT_A_TIME,
-      async perform({ kind, input }, { signal }) {
+      async perform({ kind, input }, context) {
         if (kind === 'cold-start') return coldStart(input as ColdStart)
-        return kind === 'judge' ? judge(input as Judge, signal) : train(input as Train)
+        return kind === 'judge' ? judge(input as Judge, context.signal) : train(input as Train, context)
       },
       close: () => resident.close(),
     },

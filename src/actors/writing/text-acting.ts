@@ -2,14 +2,14 @@
 import type { Texts } from '../../environments/setting.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import { episodeText, type PromptFile } from '../learner/prompts.ts'
-import type { Acting } from '../policy/acting.ts'
+import type { Acting, Prompting } from '../policy/acting.ts'
 import { packAnswer } from '../policy/prompted-acting.ts'
 import { type TextCodec, textPrompt } from './packing.ts'
 
 /** For models that read prompts. An answer that holds nothing to act by is an action all the same, and is counted. */
-export function promptedTexts({ invalid }: Texts, prompt: PromptFile, historySteps: number | null): Acting {
-  return ({ rollout, goal, observations, actions, seed }, sampling) => {
-    const history = episodeText({ observations, actions }, { steps: historySteps })
+export function promptedTexts({ invalid }: Texts, prompt: PromptFile, prompting: Prompting): Acting {
+  return ({ rollout, goal, observations, actions, seed }, sampling, shown) => {
+    const history = episodeText({ observations, actions }, { steps: shown ?? prompting.historySteps })
     return {
       request: {
         prompt: { messages: prompt.render({ goal, history, problem: observations[0] }) },
@@ -27,7 +27,7 @@ export function promptedTexts({ invalid }: Texts, prompt: PromptFile, historySte
           invalid: reason !== null && generation.finish === 'length' ? 'the answer was cut off' : reason,
           fits: true,
           continues: false,
-          tokens: packAnswer(generation),
+          tokens: packAnswer(generation, prompting),
           promptSha256: prompt.sha256,
           usage: generation.usage,
         }

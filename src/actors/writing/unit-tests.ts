@@ -16,17 +16,16 @@ import { RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import type { Generation } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import type { Judge } from '../decider/jobs.ts'
 import { openTaskBook, trajectoryBook } from '../rollout/log-queries.ts'
 
 type Judgement = EventData<'StepScored'>['judgements'][number]
 
-/** What a reward model wrote; tokens are null where they are unknown. */
-export type WrittenTest = {
-  readonly text: string
-  readonly tokens: Int32Array | null
-  readonly logprobs: Float32Array | null
+/** What a reward model wrote; tokens are null where they are unknown, those of the prompt absent where they follow from the task. */
+export type WrittenTest = Pick<Generation, 'text' | 'tokens' | 'logprobs' | 'reasoning'> & {
+  readonly promptTokens?: Int32Array | null
 }
 
 /** Writes one test for each seed. */
@@ -80,7 +79,7 @@ export function unitTestJudge(
       parsed,
     )
     const timing = { judgeMs: Math.round(performance.now() - startedMs) }
-    const tests = written.map(({ text, tokens, logprobs }, index): NewEvent => {
+    const tests = written.map(({ text, tokens, logprobs, promptTokens, reasoning }, index): NewEvent => {
       const test = parsed[index]
       return {
         type: 'UnitTestWritten',
@@ -90,6 +89,8 @@ export function unitTestJudge(
           invalid: 'test' in test ? null : test.reason,
           tokensI32: tokens && logprobs ? int32Column(tokens) : NOTHING,
           logprobsF32: tokens && logprobs ? float32Column(logprobs) : NOTHING,
+          ...(promptTokens ? { promptI32: int32Column(promptTokens) } : {}),
+          ...(reasoning ? { reasoningTokens: reasoning.tokens } : {}),
           ...prompt,
         },
       }

@@ -17,6 +17,8 @@ export type EventDefinition<Schema extends z.ZodType = z.ZodType> = {
   readonly key: (data: z.output<Schema>) => string | null
   /** False where the event depends on time or machine (a start, a stall): such events are left out of the event digest. */
   readonly reproducible: boolean
+  /** Version under which the event digest counts it, where later ones only added keys that may be absent: equal runs keep their digest. */
+  readonly digestVersion?: number
 }
 
 export function define<Schema extends z.ZodType>(

@@ -26,6 +26,25 @@ const replica = z.strictObject({
   error: z.string().nullable(),
 })
 
+const published = z.strictObject({
+  version: count,
+  /** Under which the servers know it; no name is ever used twice. */
+  name,
+  kind: z.enum(['lora', 'model']),
+  checkpoint: z.strictObject({ sha256, path: innerPath }),
+  replicas: z.array(replica).min(1),
+  /** The version whose weights answer from now on: this one, or an earlier one. */
+  serving: count,
+  timing,
+})
+
+const retired = z.strictObject({
+  version: count,
+  name,
+  replicas: z.array(replica).min(1),
+  timing,
+})
+
 export const modelEvents = {
   PolicyUpdated: define({
     v: 1,
@@ -37,7 +56,7 @@ export const modelEvents = {
   }),
   RewardModelUpdated: define({
     v: 1,
-    by: ['reward-model'],
+    by: ['reward-model-worker'],
     summary: 'A new reward-model version exists.',
     schema: update,
     key: (data) => `RewardModelUpdated/${data.version}`,
@@ -45,7 +64,7 @@ export const modelEvents = {
   }),
   CheckpointSealed: define({
     v: 1,
-    by: ['policy-worker', 'reward-model'],
+    by: ['policy-worker', 'reward-model-worker'],
     summary: 'A checkpoint is complete on disk under its digest and may be used.',
     schema: z.strictObject({
       role: z.enum(['policy', 'reward-model']),
@@ -57,11 +76,14 @@ export const modelEvents = {
     reproducible: true,
   }),
   BatchReady: define({
-    v: 1,
-    by: ['policy'],
+    v: 2,
+    digestVersion: 1,
+    by: ['policy', 'reward-model'],
     summary:
-      'The batch of an update was made, for a trainer outside; whoever appends PolicyUpdated of this version first has answered.',
+      'The batch of an update was made, for a trainer outside; whoever appends PolicyUpdated (or RewardModelUpdated) of this version first has answered.',
     schema: z.strictObject({
+      /** Whose batch it is; absent for the policy. */
+      role: z.literal('reward-model').optional(),
       iteration: count,
       /** The version to be made. */
       version: count,
@@ -76,33 +98,24 @@ export const modelEvents = {
       /** Of all samples, and those of them that are trained. */
       tokens: count,
       trainedTokens: count,
-      /** To be repeated in PolicyUpdated where the batch was trained on. */
+      /** To be repeated in the answer where the batch was trained on. */
       trainedOn: z.array(name),
       metrics,
-      /** `policy.training` of the config: how an update in this run is made. */
+      /** `training` of the role's section of the config: how an update in this run is made. */
       options: z.record(z.string(), z.unknown()),
       seed,
       /** How long the run waits before it goes on with the version that it has. */
       deadlineSeconds: z.number().positive(),
     }),
-    key: (data) => `BatchReady/${data.version}`,
+    key: ({ role, version }) =>
+      role === undefined ? `BatchReady/${version}` : `BatchReady/${role}/${version}`,
     reproducible: true,
   }),
   PolicyPublished: define({
     v: 1,
     by: ['policy'],
     summary: 'A policy version was brought to its servers; where none took it the version before goes on.',
-    schema: z.strictObject({
-      version: count,
-      /** Under which the servers know it; no name is ever used twice. */
-      name,
-      kind: z.enum(['lora', 'model']),
-      checkpoint: z.strictObject({ sha256, path: innerPath }),
-      replicas: z.array(replica).min(1),
-      /** The version whose weights answer from now on: this one, or an earlier one. */
-      serving: count,
-      timing,
-    }),
+    schema: published,
     key: (data) => `PolicyPublished/${data.version}`,
     reproducible: false,
   }),
@@ -110,13 +123,25 @@ export const modelEvents = {
     v: 1,
     by: ['policy'],
     summary: 'A policy version was taken from its servers, after its last call had been answered.',
-    schema: z.strictObject({
-      version: count,
-      name,
-      replicas: z.array(replica).min(1),
-      timing,
-    }),
+    schema: retired,
     key: (data) => `PolicyRetired/${data.version}`,
+    reproducible: false,
+  }),
+  RewardModelPublished: define({
+    v: 1,
+    by: ['reward-model'],
+    summary:
+      'A reward-model version was brought to its servers; where none took it the version before goes on.',
+    schema: published,
+    key: (data) => `RewardModelPublished/${data.version}`,
+    reproducible: false,
+  }),
+  RewardModelRetired: define({
+    v: 1,
+    by: ['reward-model'],
+    summary: 'A reward-model version was taken from its servers, after its last call had been answered.',
+    schema: retired,
+    key: (data) => `RewardModelRetired/${data.version}`,
     reproducible: false,
   }),
 }

@@ -10,11 +10,14 @@ export const judgement = z.strictObject({
   /** Int32 and Float32 [tokens]: what was sampled, with its log-probs; empty where unknown. */
   tokensI32: column,
   logprobsF32: column,
+  /** How many of the first tokens are reasoning that the endpoint told apart; absent for none. */
+  reasoningTokens: count.optional(),
 })
 
 export const rewardEvents = {
   UnitTestWritten: define({
-    v: 1,
+    v: 2,
+    digestVersion: 1,
     by: ['reward-model-worker'],
     summary:
       "The reward model wrote a unit test for a task's programs; what they make of it are their verdicts in StepScored.",
@@ -35,6 +38,10 @@ export const rewardEvents = {
       /** Int32 and Float32 [tokens]: what was sampled, with its log-probs; empty where unknown. */
       tokensI32: column,
       logprobsF32: column,
+      /** How many of the first tokens are reasoning that the endpoint told apart; absent for none. */
+      reasoningTokens: count.optional(),
+      /** Int32: the prompt that it was written to, as an endpoint told its tokens; absent where unknown or where it follows from the task. */
+      promptI32: column.optional(),
       /** Of the prompt file that was used; absent where there is none. */
       promptSha256: sha256.optional(),
       timing,
@@ -43,7 +50,8 @@ export const rewardEvents = {
     reproducible: true,
   }),
   StepScored: define({
-    v: 1,
+    v: 2,
+    digestVersion: 1,
     by: ['reward-model-worker'],
     summary: 'The reward model judged one step of a trajectory m times.',
     schema: z.strictObject({
@@ -53,6 +61,8 @@ export const rewardEvents = {
       task: name,
       rewardModelVersion: count,
       judgements: z.array(judgement),
+      /** Int32: the prompt of all judgements, as an endpoint told its tokens; absent where unknown or where it follows from the trajectory. */
+      promptI32: column.optional(),
       /** Probability of a good verdict where the model tells it exactly, else null. */
       probability: share.nullable(),
       /** True progress of the step by the environment's own definition, where it can tell: for measuring, never for training. */

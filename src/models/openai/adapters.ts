@@ -1,6 +1,9 @@
 /**
- * Loading and unloading weights under a name at a running server, as vLLM does it (POST /v1/load_lora_adapter with `lora_name`
- * and `lora_path`, POST /v1/unload_lora_adapter; it needs VLLM_ALLOW_RUNTIME_LORA_UPDATING) and `rl serve --allow-loading` too.
+ * Bringing weights to a running server and taking them from it, as the server words it:
+ * - vllm: `POST /v1/load_lora_adapter` with `lora_name` and `lora_path`, `POST /v1/unload_lora_adapter` (vLLM needs
+ *   VLLM_ALLOW_RUNTIME_LORA_UPDATING); `rl serve --allow-loading` takes whole models so too
+ * - sglang: the same two without `/v1`, answered in JSON; a call names the model as `<base>:<adapter>`. Whole weights replace those that the
+ *   server has: `POST /update_weights_from_disk` with `model_path`
  */
 import { RlError } from '../../errors.ts'
 
@@ -10,46 +13,90 @@ export type AdapterServer = {
   readonly key: string | null
 }
 
-/**
- * Loads a folder that the server can see; one that it has under this name already is taken as loaded: names are never used twice.
- * @throws RlError `model.adapter` where the server refuses, or the signal's reason
- */
-export async function loadAdapter(
-  server: AdapterServer,
-  { name, path }: { readonly name: string; readonly path: string },
-  signal: AbortSignal,
-): Promise<void> {
-  const { status, text } = await post(
-    server,
-    'load_lora_adapter',
-    { lora_name: name, lora_path: path },
-    signal,
-  )
-  if (status === 200 || (status === 400 && /already been loaded/.test(text))) return
-  throw refused(`${name} was not loaded`, status, text)
+export type NamedWeights = { readonly name: string; readonly path: string }
+
+export type WeightRoutes = {
+  /**
+   * Loads a folder that the server can see; one that it has under this name already is taken as loaded: names are never used twice.
+   * Errors: RlError `model.adapter` where the server refuses, or the signal's reason.
+   */
+  readonly load: (server: AdapterServer, weights: NamedWeights, signal: AbortSignal) => Promise<void>
+  /** Errors: RlError `model.adapter`; that it is not there is no error. */
+  readonly unload: (server: AdapterServer, name: string, signal: AbortSignal) => Promise<void>
+  /** What a call of weights with this name names as its model. */
+  readonly calledBy: (base: string) => (name: string) => string
 }
 
-/** @throws RlError `model.adapter`; that it is not there (404) is no error */
-export async function unloadAdapter(server: AdapterServer, name: string, signal: AbortSignal): Promise<void> {
-  const { status, text } = await post(server, 'unload_lora_adapter', { lora_name: name }, signal)
-  if (status !== 200 && status !== 404) throw refused(`${name} was not unloaded`, status, text)
+/** How weights are brought in the words of the config. */
+export type PublishedAs = { readonly as: 'none' | 'lora' | 'model'; readonly routes: 'vllm' | 'sglang' }
+
+export function weightRoutes({ as, routes }: PublishedAs): WeightRoutes {
+  if (routes === 'vllm') return VLLM
+  return as === 'model' ? SGLANG_WEIGHTS : SGLANG_ADAPTERS
 }
 
-/** One token under the name: a server that has loaded it and cannot use it is found out before anything depends on it. */
-export async function tryAdapter(server: AdapterServer, name: string, signal: AbortSignal): Promise<void> {
-  const body = { model: name, messages: [{ role: 'user', content: 'Say ok.' }], max_tokens: 1 }
-  const { status, text } = await post(server, 'chat/completions', body, signal)
+const itself = () => (name: string) => name
+
+const VLLM: WeightRoutes = {
+  async load(server, { name, path }, signal) {
+    const body = { lora_name: name, lora_path: path }
+    const { status, text } = await post(server, 'v1/load_lora_adapter', body, signal)
+    if (status === 200 || (status === 400 && /already been loaded/.test(text))) return
+    throw refused(`${name} was not loaded`, status, text)
+  },
+  async unload(server, name, signal) {
+    const { status, text } = await post(server, 'v1/unload_lora_adapter', { lora_name: name }, signal)
+    if (status !== 200 && status !== 404) throw refused(`${name} was not unloaded`, status, text)
+  },
+  calledBy: itself,
+}
+
+const SGLANG_ADAPTERS: WeightRoutes = {
+  async load(server, { name, path }, signal) {
+    const body = { lora_name: name, lora_path: path }
+    const { status, text } = await post(server, 'load_lora_adapter', body, signal)
+    if (succeeded(status, text) || /already (?:been )?loaded/.test(text)) return
+    throw refused(`${name} was not loaded`, status, text)
+  },
+  async unload(server, name, signal) {
+    const { status, text } = await post(server, 'unload_lora_adapter', { lora_name: name }, signal)
+    if (!succeeded(status, text) && !/not (?:found|loaded|registered)/.test(text))
+      throw refused(`${name} was not unloaded`, status, text)
+  },
+  calledBy: (base) => (name) => `${base}:${name}`,
+}
+
+/** There is one set of weights: nothing is named, and nothing unloaded. */
+const SGLANG_WEIGHTS: WeightRoutes = {
+  async load(server, { name, path }, signal) {
+    const { status, text } = await post(server, 'update_weights_from_disk', { model_path: path }, signal)
+    if (!succeeded(status, text)) throw refused(`${name} was not loaded`, status, text)
+  },
+  async unload() {},
+  calledBy: (base) => () => base,
+}
+
+/** SGLang answers some failures with 200 and `success: false`. */
+function succeeded(status: number, text: string): boolean {
+  return status === 200 && !/"success"\s*:\s*false/.test(text)
+}
+
+/** One token of the model: a server that has loaded it and cannot use it is found out before anything depends on it. */
+export async function tryAdapter(server: AdapterServer, model: string, signal: AbortSignal): Promise<void> {
+  const body = { model, messages: [{ role: 'user', content: 'Say ok.' }], max_tokens: 1 }
+  const { status, text } = await post(server, 'v1/chat/completions', body, signal)
   if (status === 200 && /"choices"\s*:\s*\[\s*\{/.test(text)) return
-  throw refused(`${name} does not answer`, status, text)
+  throw refused(`${model} does not answer`, status, text)
 }
 
+/** @param path from the server's root, which the base URL without its `/v1` is */
 async function post(
   { baseUrl, key }: AdapterServer,
   path: string,
   body: unknown,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly text: string }> {
-  const answer = await fetch(`${baseUrl.replace(/\/$/, '')}/${path}`, {
+  const answer = await fetch(`${baseUrl.replace(/\/(?:v1\/?)?$/, '')}/${path}`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',

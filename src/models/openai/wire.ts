@@ -1,6 +1,7 @@
 /** Requests and answers of the port as the OpenAI API words them, with the fields that vLLM and `rl serve` add. */
 import { z } from 'zod'
 import type { ChatMessage, GenerateRequest, Generation, ImageRef } from '../port.ts'
+import type { ModelOptions } from '../provider.ts'
 import { BadAnswer } from './faults.ts'
 
 /** Fields that only make an answer richer or cheaper: a server that refuses one is asked without it from then on. */
@@ -19,26 +20,30 @@ export const OPTIONAL_FIELDS = [
 
 export type Wire = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
 
-/**
- * @param without optional fields that the server refused
- * @param lengthField hosted reasoning models take `max_completion_tokens` only
- * @param urlOf an image's data URL
- */
+export type WireOptions = Pick<ModelOptions, 'extraBody' | 'template' | 'reasoningEffort' | 'sendSeed'> & {
+  /** Optional fields that the server refused. */
+  readonly without: ReadonlySet<string>
+  /** Hosted reasoning models take `max_completion_tokens` only. */
+  readonly lengthField: 'max_tokens' | 'max_completion_tokens'
+  /** An image's data URL. */
+  readonly urlOf: (image: ImageRef) => string
+}
+
 export function toWire(
   model: string,
   request: GenerateRequest,
-  without: ReadonlySet<string>,
-  lengthField: 'max_tokens' | 'max_completion_tokens',
-  urlOf: (image: ImageRef) => string,
+  { without, lengthField, urlOf, extraBody, template, reasoningEffort, sendSeed = true }: WireOptions,
 ): Wire {
   const { prompt, seed, topP, stopTexts, stopTokens, choices, cacheKey } = request
   const chat = 'messages' in prompt
+  const variables = chat ? { ...template, ...prompt.template } : {}
   const body: Record<string, unknown> = {
     model,
     ...(chat
       ? {
           messages: prompt.messages.map((message) => wireMessage(message, urlOf)),
-          ...(prompt.template ? { chat_template_kwargs: prompt.template } : {}),
+          ...(Object.keys(variables).length > 0 ? { chat_template_kwargs: variables } : {}),
+          ...(reasoningEffort ? { reasoning_effort: reasoningEffort } : {}),
         }
       : { prompt: 'text' in prompt ? prompt.text : Array.from(prompt.tokens) }),
     [chat ? lengthField : 'max_tokens']: request.maxTokens,
@@ -56,13 +61,12 @@ export function toWire(
     ...(choices ? { choice_token_ids: choices } : {}),
     ...(cacheKey === undefined ? {} : { prompt_cache_key: cacheKey }),
     // Servers take signed 64 bits at best and 31 at worst; `rl serve` takes the seed as it is.
-    seed: seed[0] >>> 1,
-    seed_words: seed,
+    ...(sendSeed ? { seed: seed[0] >>> 1, seed_words: seed } : {}),
     logprobs: chat ? true : 0,
     return_token_ids: true,
   }
   for (const field of without) delete body[field]
-  return { path: chat ? '/chat/completions' : '/completions', body }
+  return { path: chat ? '/chat/completions' : '/completions', body: { ...body, ...extraBody } }
 }
 
 function wireMessage({ role, content }: ChatMessage, urlOf: (image: ImageRef) => string): object {
@@ -78,14 +82,20 @@ function wireMessage({ role, content }: ChatMessage, urlOf: (image: ImageRef) =>
 const ids = z.array(z.int().nonnegative()).nullish()
 const logprob = z.number().nullable()
 const choiceSchema = z.object({
-  message: z.object({ content: z.string().nullish() }).optional(),
+  message: z
+    .object({
+      content: z.string().nullish(),
+      reasoning_content: z.string().nullish(),
+      reasoning: z.string().nullish(),
+    })
+    .optional(),
   text: z.string().optional(),
   finish_reason: z.string().nullish(),
   token_ids: ids,
   prompt_token_ids: ids,
   logprobs: z
     .object({
-      content: z.array(z.object({ logprob })).nullish(),
+      content: z.array(z.object({ logprob, token: z.string().optional() })).nullish(),
       token_logprobs: z.array(logprob).nullish(),
     })
     .nullish(),
@@ -123,12 +133,16 @@ export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'ch
   const prompt = prompt_token_ids ?? choice.prompt_token_ids
   const told =
     choice.logprobs?.content?.map((entry) => entry.logprob) ?? choice.logprobs?.token_logprobs ?? null
+  const reasoning = choice.message?.reasoning_content ?? choice.message?.reasoning
   const known = tokens && told?.length === tokens.length && told.every((value) => value !== null)
   return {
     text: choice.message?.content ?? choice.text ?? '',
     finish: choice.finish_reason === 'length' ? 'length' : 'stop',
     tokens,
     logprobs: known ? Float32Array.from(told as number[]) : null,
+    ...(reasoning
+      ? { reasoning: { text: reasoning, tokens: reasoningTokens(choice, tokens?.length ?? 0) } }
+      : {}),
     promptTokens: prompt ? Int32Array.from(prompt) : null,
     usage: {
       promptTokens: usage?.prompt_tokens ?? prompt?.length ?? 0,
@@ -137,6 +151,18 @@ export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'ch
     },
   }
 }
+
+/** Up to the end of thinking, as the texts of the tokens tell; all where they tell no such end. */
+function reasoningTokens({ logprobs }: z.infer<typeof choiceSchema>, all: number): number {
+  let text = ''
+  for (const [index, { token = '' }] of (logprobs?.content ?? []).entries()) {
+    text = (text + token).slice(-256)
+    if (text.includes(END_OF_THINKING)) return Math.min(index + 1, all)
+  }
+  return all
+}
+
+const END_OF_THINKING = '</think>'
 
 function same(a: readonly number[], b: ArrayLike<number>): boolean {
   return a.length === b.length && a.every((token, i) => token === b[i])

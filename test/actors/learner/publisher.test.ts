@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Publisher, startPublisher } from '../../../src/actors/policy/publisher.ts'
+import { type Publisher, startPublisher } from '../../../src/actors/learner/publisher.ts'
 import { parseConfig } from '../../../src/config.ts'
 import type { EventData, NewEvent } from '../../../src/events/catalogue.ts'
 import { connectLog, type LogClient } from '../../../src/events/log-client.ts'
@@ -75,7 +75,7 @@ test.before(async () => {
     rewardModel: { mode: 'off' },
     learning: { reward: 'outcome' },
   })
-  publisher = await startPublisher(config, log)
+  publisher = await startPublisher(config, 'policy', log)
 })
 
 test.after(async () => {

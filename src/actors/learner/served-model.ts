@@ -1,56 +1,67 @@
-/** The endpoint of the policy, or the endpoints: each version that was published has servers and a name of its own. */
+/** The endpoint of a role's model, or its endpoints: each version that was published has servers and a name of its own. */
 import type { Config } from '../../config.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
 import type { PromptedModel } from '../../models/provider.ts'
-import { callBudgetOf } from '../learner/call-budget.ts'
-import { endpointOf } from '../learner/endpoint.ts'
+import { callBudgetOf } from './call-budget.ts'
+import type { ModelRole } from './checkpoints.ts'
+import { endpointOf } from './endpoint.ts'
 import { startPublisher } from './publisher.ts'
 
-export type ServedPolicy = {
+export type ServedModel = {
   /** As the config names it. */
   readonly first: PromptedModel
   readonly generate: (
-    policyVersion: number,
+    version: number,
     requests: readonly GenerateRequest[],
     signal: AbortSignal,
   ) => Promise<Generation[]>
+  readonly fits: (request: GenerateRequest) => Promise<boolean>
   readonly counters: () => Readonly<Record<string, number>>
   readonly close: () => Promise<void>
 }
 
-export async function openServedPolicy(config: Config, log: LogClient): Promise<ServedPolicy> {
-  const { policy, run } = config
-  const budget = run.deadlines.stepSeconds
-  const calls = callBudgetOf(log, 'policy', config)
-  const first = await endpointOf(policy, config, budget, calls, log.getBlob)
-  if (policy.publish.as === 'none')
+/** @param budgetSeconds how long the asker waits for one generation, retries included */
+export async function openServedModel(
+  config: Config,
+  role: ModelRole,
+  log: LogClient,
+  budgetSeconds: number,
+): Promise<ServedModel> {
+  const section = role === 'policy' ? config.policy : config.rewardModel
+  const { publish } = section
+  const calls = callBudgetOf(log, role, config)
+  const first = await endpointOf(section, config, budgetSeconds, calls, log.getBlob)
+  const fits = async (request: GenerateRequest) => (await first.fits?.(request)) ?? true
+  if (publish.as === 'none')
     return {
       first,
+      fits,
       generate: (_, requests, signal) => first.generate(requests, signal),
       counters: () => first.counts?.() ?? {},
       close: () => first.close(),
     }
 
-  const publisher = startPublisher(config, log)
+  const publisher = startPublisher(config, role, log)
   // Told to whoever asks for a model; until then nobody waits for it.
   publisher.catch(() => {})
   const models = new Map<string, PromptedModel>()
 
   async function modelOf(version: number): Promise<PromptedModel> {
     const { targets } = await publisher
-    await targets.settled(version, policy.publish.ackSeconds * 1000)
+    await targets.settled(version, publish.ackSeconds * 1000)
     const target = targets.targetOf(version)
     const name = `${target.baseUrl} ${target.model}`
     const known = models.get(name)
     if (known) return known
-    const opened = await endpointOf({ ...policy, ...target }, config, budget, calls, log.getBlob)
+    const opened = await endpointOf({ ...section, ...target }, config, budgetSeconds, calls, log.getBlob)
     models.set(name, opened)
     return opened
   }
 
   return {
     first,
+    fits,
     async generate(version, requests, signal) {
       const { use } = await publisher
       return use(version, async () => (await modelOf(version)).generate(requests, signal))

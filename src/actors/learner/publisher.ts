@@ -1,18 +1,18 @@
 /**
- * Brings new policy versions to the servers of the policy: load under a name of its own, one canary request, then the switch
- * (PolicyPublished), and the oldest is unloaded. A server that does not acknowledge in time is left out; where none does, the
- * version before goes on.
+ * Brings new versions of a role's model to its servers: load under a name of its own, one canary request, then the switch
+ * (PolicyPublished, RewardModelPublished), and the oldest is unloaded. A server that does not acknowledge in time is left out;
+ * where none does, the version before goes on.
  */
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { explain, RlError } from '../../errors.ts'
-import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
+import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { subscribe } from '../../events/subscription.ts'
-import { type AdapterServer, loadAdapter, tryAdapter, unloadAdapter } from '../../models/openai/adapters.ts'
-import { checkpointFolder } from '../learner/checkpoints.ts'
+import { type AdapterServer, tryAdapter, weightRoutes } from '../../models/openai/adapters.ts'
 import { redact } from '../runtime/redact.ts'
-import { openTargets, TARGET_EVENTS, type Targets } from './targets.ts'
+import { checkpointFolder, type ModelRole } from './checkpoints.ts'
+import { openTargets, type Targets, targetEvents, VERSION_EVENTS, versionEvent } from './targets.ts'
 
 type Replica = EventData<'PolicyPublished'>['replicas'][number]
 type Updated = LoggedEvent<'PolicyUpdated'>
@@ -20,17 +20,23 @@ type Updated = LoggedEvent<'PolicyUpdated'>
 export type Publisher = {
   readonly targets: Targets
   /** Counts a call of a version: it is not unloaded before the call is over, or `drainSeconds` have passed. */
-  readonly use: <T>(policyVersion: number, work: () => Promise<T>) => Promise<T>
+  readonly use: <T>(version: number, work: () => Promise<T>) => Promise<T>
   readonly stop: () => Promise<void>
 }
 
-/** Follows the run's versions and publishes each that has weights. */
-export async function startPublisher(config: Config, log: LogClient): Promise<Publisher> {
-  const { publish, baseUrl, model, apiKeyEnv } = config.policy
+/** Follows the versions of a role's model and publishes each that has weights. */
+export async function startPublisher(config: Config, role: ModelRole, log: LogClient): Promise<Publisher> {
+  const { publish, baseUrl, model, apiKeyEnv } = role === 'policy' ? config.policy : config.rewardModel
+  const { published, retired } = VERSION_EVENTS[role]
+  const routes = weightRoutes(publish)
+  const calledBy = routes.calledBy(model)
   const key = process.env[apiKeyEnv] || null
   const urls = publish.replicas.length > 0 ? publish.replicas : baseUrl === null ? [] : [baseUrl]
   const servers: readonly AdapterServer[] = urls.map((url) => ({ baseUrl: url, key }))
-  const targets = openTargets({ baseUrl: urls[0], model }, true)
+  const targets = openTargets({
+    ...{ role, first: { baseUrl: urls[0], model }, publishing: true },
+    modelOf: calledBy,
+  })
   const loaded = new Map<number, EventData<'PolicyPublished'>>()
   const inUse = new Map<number, number>()
   const stopping = new AbortController()
@@ -38,27 +44,29 @@ export async function startPublisher(config: Config, log: LogClient): Promise<Pu
 
   function see(event: LoggedEvent): void {
     targets.see(event)
-    if (event.type === 'PolicyPublished') loaded.set(event.data.version, event.data)
-    if (event.type === 'PolicyRetired') loaded.delete(event.data.version)
-    if (event.type === 'PolicyUpdated' && event.data.checkpoint !== null && event.data.version > 0)
-      turn = turn.then(() => bring(event)).catch(() => {})
+    const told = versionEvent(role, event)
+    if (told?.kind === 'published') loaded.set(told.event.data.version, told.event.data)
+    if (told?.kind === 'retired') loaded.delete(told.event.data.version)
+    if (told?.kind !== 'updated') return
+    const { checkpoint, version } = told.event.data
+    if (checkpoint !== null && version > 0) turn = turn.then(() => bring(told.event)).catch(() => {})
   }
 
   async function bring(updated: Updated): Promise<void> {
     const { version } = updated.data
     const checkpoint = updated.data.checkpoint!
-    const [known] = await log.positionsOf([`PolicyPublished/${version}`])
+    const [known] = await log.positionsOf([`${published}/${version}`])
     if (known !== null || stopping.signal.aborted) return
     const startedMs = performance.now()
     const name = `${log.run}-v${version}-${checkpoint.sha256.slice(0, 8)}`
     const path = resolve(checkpointFolder(updated.run, checkpoint))
     const replicas = await atAll(publish.ackSeconds, async (server, signal) => {
-      await loadAdapter(server, { name, path }, signal)
+      await routes.load(server, { name, path }, signal)
       try {
-        await tryAdapter(server, name, signal)
+        await tryAdapter(server, calledBy(name), signal)
       } catch (error) {
         // Nobody will ask for it: it only takes up room.
-        await unloadAdapter(server, name, signal).catch(() => {})
+        await routes.unload(server, name, signal).catch(() => {})
         throw error
       }
     })
@@ -70,22 +78,21 @@ export async function startPublisher(config: Config, log: LogClient): Promise<Pu
       serving: done ? version : before,
       timing: { durationMs: Math.round(performance.now() - startedMs) },
     }
-    await log.append([{ type: 'PolicyPublished', data }], { cause: updated.id })
+    await log.append([{ type: published, data } as NewEvent], { cause: updated.id })
     loaded.set(version, data)
     const old = [...loaded.keys()].filter((other) => other <= version - publish.keep)
     for (const one of old) await retire(one)
   }
 
   async function retire(version: number): Promise<void> {
-    const published = loaded.get(version)!
+    const { name } = loaded.get(version)!
     const startedMs = performance.now()
     await drained(version)
-    const replicas = await atAll(publish.ackSeconds, (server, signal) =>
-      unloadAdapter(server, published.name, signal),
-    )
+    const replicas = await atAll(publish.ackSeconds, (server, signal) => routes.unload(server, name, signal))
     loaded.delete(version)
     const timing = { durationMs: Math.round(performance.now() - startedMs) }
-    await log.append([{ type: 'PolicyRetired', data: { version, name: published.name, replicas, timing } }])
+    const data: EventData<'PolicyRetired'> = { version, name, replicas, timing }
+    await log.append([{ type: retired, data } as NewEvent])
   }
 
   /** What becomes of each server, all at once, each within the time. */
@@ -114,7 +121,7 @@ export async function startPublisher(config: Config, log: LogClient): Promise<Pu
       await new Promise((go) => setTimeout(go, 50))
   }
 
-  const view = await subscribe({ bus: log.bus, run: log.run, types: [...TARGET_EVENTS] }, see)
+  const view = await subscribe({ bus: log.bus, run: log.run, types: targetEvents(role) }, see)
   return {
     targets,
     async use(version, work) {

@@ -1,0 +1,82 @@
+"""The file of a BatchReady (`rl-batch/1`, docs/external-trainers.md) as samples, and how an update divides them."""
+
+from dataclasses import dataclass
+
+import msgpack
+import numpy as np
+
+_COLUMNS = {"I32": "<i4", "F32": "<f4", "U8": "u1"}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One packed sequence. Arrays have its length T; position t describes tokens[t]."""
+
+    id: str
+    tokens: np.ndarray
+    mask: np.ndarray
+    logprobs: np.ndarray
+    advantages: np.ndarray
+    reference: np.ndarray | None
+    allowed_offsets: np.ndarray | None
+    """[T + 1] into `allowed`: the tokens that were allowed at a position; an empty range allows all."""
+    allowed: np.ndarray | None
+
+    @property
+    def trained(self):
+        return int(self.mask.sum())
+
+
+def read_batch(content):
+    """The samples of a batch file. Errors: ValueError where it is of another format or its columns do not agree."""
+    file = msgpack.unpackb(content)
+    if file.get("format") != "rl-batch/1":
+        raise ValueError(f"the batch is of format {file.get('format')!r}, this trainer reads rl-batch/1")
+    return [_sample(segment) for segment in file["segments"]]
+
+
+def _sample(segment):
+    def column(name):
+        value = segment.get(name)
+        return None if value is None else np.frombuffer(value, _COLUMNS[name[-3:] if name[-2:] != "U8" else "U8"])
+
+    sample = Sample(
+        id=segment["id"],
+        tokens=column("tokensI32"),
+        mask=column("maskU8"),
+        logprobs=column("logprobsF32"),
+        advantages=column("advantagesF32"),
+        reference=column("referenceLogprobsF32"),
+        allowed_offsets=column("allowedOffsetsI32"),
+        allowed=column("allowedI32"),
+    )
+    for name in ("mask", "logprobs", "advantages"):
+        if len(getattr(sample, name)) != len(sample.tokens):
+            raise ValueError(f"segment {sample.id}: {name} has another length than its tokens")
+    if len(sample.tokens) == 0 or sample.mask[0]:
+        raise ValueError(f"segment {sample.id}: nothing predicts its first token, which is to be trained")
+    return sample
+
+
+def parts(samples, count):
+    """At most `count` parts, one for each optimiser step; their sizes differ by one at most."""
+    count = min(count, len(samples))
+    return [samples[i * len(samples) // count : (i + 1) * len(samples) // count] for i in range(count)]
+
+
+def micro_batches(samples, budget):
+    """Samples of like length, at most `budget` tokens together; gradients of them add up to those of the part."""
+    batches, room = [], 0
+    for sample in sorted(samples, key=lambda one: -len(one.tokens)):
+        if not batches or len(sample.tokens) > room:
+            batches.append([])
+            room = budget
+        batches[-1].append(sample)
+        room -= len(sample.tokens)
+    return batches
+
+
+def token_weights(samples, aggregate):
+    """The weight of each trained token of each sample: its mean within samples and then over them, or over all tokens."""
+    total = sum(sample.trained for sample in samples)
+    return [1 / (len(samples) * one.trained) if aggregate == "sample" else 1 / total for one in samples]

@@ -1,0 +1,113 @@
+"""rlanything-trainer: follows a run's BatchReady events, trains, and answers each with a new version."""
+
+import argparse
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import torch
+
+from .batch import read_batch
+from .model import Trained
+from .run import Run, address
+from .update import update
+
+UPDATED = {"policy": "PolicyUpdated", "reward-model": "RewardModelUpdated"}
+TARGETS = "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj"
+
+
+def arguments():
+    parser = argparse.ArgumentParser("rlanything-trainer", description=__doc__)
+    parser.add_argument("--run", required=True, help="the run's id")
+    parser.add_argument("--nats", help="URL of the run's broker; NATS_USER and NATS_PASSWORD (or NATS_TOKEN) name who connects")
+    parser.add_argument("--base", required=True, help="the model that version 0 is: a folder or a name of the hub")
+    parser.add_argument("--role", choices=tuple(UPDATED), default="policy", help="whose batches are answered")
+    parser.add_argument("--runs", default=os.environ.get("RL_RUNS") or "runs", help="where runs lie: the servers must see it too")
+    parser.add_argument("--full", action="store_true", help="train all weights instead of an adapter")
+    parser.add_argument("--lora-rank", type=int, default=16)
+    parser.add_argument("--lora-alpha", type=int, help="twice the rank where not given")
+    parser.add_argument("--lora-targets", default=TARGETS)
+    parser.add_argument("--token-budget", type=int, help="tokens of a forward pass; the run's where not given")
+    parser.add_argument("--checkpointing", action="store_true", help="compute activations again in the backward pass")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    lora = None if options.full else {
+        "r": options.lora_rank,
+        "lora_alpha": options.lora_alpha or 2 * options.lora_rank,
+        "target_modules": options.lora_targets.split(","),
+    }
+    trained = Trained(options.base, lora=lora, device=options.device, checkpointing=options.checkpointing)
+    asyncio.run(follow(options, trained))
+
+
+async def follow(options, trained):
+    run = Run(options.run, options.role, address(options.run, options.role, options.nats, options.runs))
+    await run.open()
+    print(f"{options.role} of {options.run}: waiting for batches, {trained.device}", flush=True)
+    try:
+        async for event in run.events(["BatchReady", "RunCompleted", "RunFailed"]):
+            if event["type"] != "BatchReady":
+                break
+            if event["data"].get("role", "policy") == options.role:
+                await answer(run, options, trained, event)
+    finally:
+        await run.close()
+
+
+async def answer(run, options, trained, event):
+    """Nothing of a version is remembered but its folder: a trainer that was ended begins again where the log ends."""
+    batch = event["data"]
+    version, updated = batch["version"], UPDATED[options.role]
+    if await run.has(f"{updated}/{version}"):
+        return
+    content = await run.blob(batch["file"])
+    path = f"checkpoints/{options.role}/{version:05d}"
+    started = time.monotonic()
+    # In a thread: a connection whose event loop stands still does not answer the broker and is lost.
+    sha256, figures, stopped = await asyncio.to_thread(train, trained, options, batch, content, path)
+    seconds = time.monotonic() - started
+    told = {
+        **{name: batch[name] for name in ("iteration", "version", "parentVersion", "trainedOn", "samples")},
+        "checkpoint": {"sha256": sha256, "path": path},
+        "metrics": {**batch["metrics"], **{name: float(value) for name, value in figures.items()}},
+        "stopped": stopped,
+        "timing": {"durationMs": round(seconds * 1000), "device": str(trained.device)},
+    }
+    sealed = {"role": options.role, "version": version, "sha256": sha256, "path": path}
+    late = await run.append([("CheckpointSealed", sealed), (updated, told)], event["id"])
+    print(
+        f"version {version} came too late: the run has gone on"
+        if late
+        else f"version {version} from {batch['samples']} samples in {seconds:.1f} s, loss {figures['loss']:.4f}, kl {figures['kl']:.5f}",
+        flush=True,
+    )
+
+
+def train(trained, options, batch, content, path):
+    """One version: opened from its parent unless it is in memory, updated, saved. Memory that does not suffice is shared out."""
+    samples = read_batch(content)
+    parent = batch["parent"]
+    folder = None if parent is None else Path(options.runs, parent["run"], parent["path"])
+    budget = options.token_budget or batch["options"]["tokenBudget"]
+    while True:
+        if trained.model is None or trained.folder != folder:
+            trained.open(folder, batch["seed"][0])
+        try:
+            figures, stopped, moments, steps = update(
+                trained, samples, batch["options"], tuple(batch["seed"]), token_budget=budget
+            )
+        except torch.OutOfMemoryError:
+            longest = max(len(sample.tokens) for sample in samples)
+            trained.model = None
+            torch.cuda.empty_cache()
+            if budget <= longest:
+                raise
+            budget = max(longest, budget // 2)
+            print(f"out of memory: trying again with {budget} tokens a pass", flush=True)
+            continue
+        return trained.save(Path(options.runs, options.run, path), moments, steps), figures, stopped

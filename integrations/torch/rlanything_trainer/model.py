@@ -1,0 +1,202 @@
+"""The model that is trained: a causal language model of transformers, whole or with a PEFT adapter, and its folders."""
+
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from contextlib import nullcontext
+from pathlib import Path
+
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch.utils.checkpoint import checkpoint
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+OPTIMIZER = "optimizer.safetensors"
+ADAPTER = "adapter_model.safetensors"
+WEIGHTS = "model.safetensors"
+ROWS = 1024
+"""Trained tokens whose logits are held at a time: [ROWS, vocabulary]."""
+
+
+def is_adapter(folder):
+    return (Path(folder) / "adapter_config.json").exists() and not (Path(folder) / "config.json").exists()
+
+
+class Trained:
+    """Weights are float32 where they are trained; a frozen base and all computing are bfloat16 on a GPU."""
+
+    def __init__(self, base, *, lora, device, checkpointing):
+        self.base = base
+        self.lora = lora
+        self.device = torch.device(device)
+        self.checkpointing = checkpointing
+        self.folder = None
+        self.model = None
+
+    def open(self, folder, seed):
+        """The weights of `folder` (null: the base as it is, with a fresh adapter where one is trained)."""
+        given = folder if folder is not None and not is_adapter(folder) else self.base
+        frozen = self.lora is not None
+        whole = AutoModelForCausalLM.from_pretrained(given, dtype=self.half if frozen else torch.float32)
+        if self.checkpointing:
+            whole.gradient_checkpointing_enable({"use_reentrant": False})
+        if not frozen:
+            model = whole
+        elif folder is not None and is_adapter(folder):
+            model = PeftModel.from_pretrained(whole, folder, is_trainable=True)
+        else:
+            torch.manual_seed(seed)
+            model = get_peft_model(whole, LoraConfig(task_type="CAUSAL_LM", **self.lora))
+        if self.checkpointing and frozen:
+            whole.enable_input_require_grads()
+        self.model = model.to(self.device)
+        for parameter in self.parameters().values():
+            parameter.data = parameter.data.float()
+        self.folder = folder
+
+    def opened_base(self):
+        """The base model by itself, which a whole model's KL may refer to."""
+        base = Trained(self.base, lora=None, device=self.device, checkpointing=False)
+        base.open(None, 0)
+        return base
+
+    @property
+    def half(self):
+        return torch.bfloat16 if self.device.type == "cuda" else torch.float32
+
+    @property
+    def context(self):
+        return self._causal().config.max_position_embeddings
+
+    def _causal(self):
+        return self.model.get_base_model() if isinstance(self.model, PeftModel) else self.model
+
+    def parameters(self):
+        """What is trained, by the names of a Hugging Face folder, those of adapters without PEFT's prefix."""
+        return {
+            name.removeprefix("base_model.model.").replace(".default.", "."): parameter
+            for name, parameter in self.model.named_parameters()
+            if parameter.requires_grad
+        }
+
+    def row_logprobs(self, samples, *, adapter=True):
+        """Log-probs and entropies of the trained tokens, [rows], sample by sample, at temperature 1."""
+        ids, attention, rows, targets, allowed = _pack(samples, self.device)
+        cast = torch.autocast("cuda", torch.bfloat16) if self.device.type == "cuda" else nullcontext()
+        base = nullcontext() if adapter or not isinstance(self.model, PeftModel) else self.model.disable_adapter()
+        causal = self._causal()
+        head = causal.get_output_embeddings()
+
+        def logprobs_of(hidden, wanted, restricted):
+            logits = head(hidden).float()
+            if restricted is not None:
+                logits = logits.masked_fill(~_allowed_mask(restricted, logits), -torch.inf)
+            logs = logits.log_softmax(-1)
+            entropy = -(logs.exp() * logs.masked_fill(logs == -torch.inf, 0)).sum(-1)
+            return logs.gather(-1, wanted[:, None])[:, 0], entropy
+
+        with cast, base:
+            hidden = causal.get_decoder()(input_ids=ids, attention_mask=attention, use_cache=False)
+            hidden = hidden.last_hidden_state.flatten(0, 1)[rows]
+            pieces = [
+                checkpoint(
+                    logprobs_of,
+                    hidden[at : at + ROWS],
+                    targets[at : at + ROWS],
+                    allowed[at : at + ROWS] if any(allowed[at : at + ROWS]) else None,
+                    use_reentrant=False,
+                )
+                for at in range(0, len(targets), ROWS)
+            ]
+        return torch.cat([logs for logs, _ in pieces]), torch.cat([entropy for _, entropy in pieces])
+
+    def save(self, folder, moments, step):
+        """Writes a folder whole or not at all. Gives the SHA-256 of its weights file."""
+        folder = Path(folder)
+        temporary = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:8]}"
+        temporary.mkdir(parents=True)
+        try:
+            if self.lora is not None:
+                self.model.save_pretrained(temporary, safe_serialization=True, save_embedding_layers=False)
+                (temporary / "README.md").unlink(missing_ok=True)
+                named = json.loads((temporary / "adapter_config.json").read_text())
+                named["base_model_name_or_path"] = self._base_name()
+                (temporary / "adapter_config.json").write_text(json.dumps(named, indent=2) + "\n")
+                weights = temporary / ADAPTER
+            else:
+                self._save_small_files(temporary)
+                weights = temporary / WEIGHTS
+                state = {name: value.detach().cpu().contiguous() for name, value in self.parameters().items()}
+                save_file(state, weights, {"format": "pt"})
+            if step > 0:
+                moved = {name: value.cpu().contiguous() for name, value in moments.items()}
+                save_file(moved, temporary / OPTIMIZER, {"step": str(step)})
+            with open(weights, "rb") as written:
+                digest = hashlib.file_digest(written, "sha256").hexdigest()
+            for path in temporary.iterdir():
+                with open(path, "rb") as written:
+                    os.fsync(written.fileno())
+            if folder.exists():
+                shutil.rmtree(folder)
+            temporary.rename(folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        self.folder = folder
+        return digest
+
+    def _save_small_files(self, folder):
+        """Config and tokenizer: those of the folder as they are, of the hub as transformers writes them."""
+        source = Path(self.folder or self.base)
+        if not source.is_dir():
+            self.model.config.save_pretrained(folder)
+            AutoTokenizer.from_pretrained(self.base).save_pretrained(folder)
+            return
+        for path in source.iterdir():
+            if path.suffix in (".json", ".jinja", ".txt", ".model") and not path.name.endswith(".index.json"):
+                shutil.copy(path, folder)
+
+    def _base_name(self):
+        """Absolute where it is a folder: an adapter lies elsewhere than where this program runs."""
+        return str(Path(self.base).resolve()) if Path(self.base).exists() else self.base
+
+
+def read_moments(folder):
+    """AdamW's moments as `m.<weight>` and `v.<weight>`, and the steps that they have seen."""
+    path = Path(folder or "") / OPTIMIZER
+    if folder is None or not path.exists():
+        return {}, 0
+    with safe_open(path, "pt") as file:
+        step = int(file.metadata()["step"])
+    return load_file(path), step
+
+
+def _pack(samples, device):
+    """Ids padded on the right; the flat place that predicts each trained token; the token; what was allowed there."""
+    longest = max(len(sample.tokens) for sample in samples)
+    ids = torch.zeros(len(samples), longest, dtype=torch.long)
+    attention = torch.zeros(len(samples), longest, dtype=torch.long)
+    rows, targets, allowed = [], [], []
+    for s, sample in enumerate(samples):
+        ids[s, : len(sample.tokens)] = torch.from_numpy(sample.tokens.astype("int64"))
+        attention[s, : len(sample.tokens)] = 1
+        for t in sample.mask.nonzero()[0]:
+            rows.append(s * longest + t - 1)
+            targets.append(int(sample.tokens[t]))
+            offsets = sample.allowed_offsets
+            allowed.append([] if offsets is None else sample.allowed[offsets[t] : offsets[t + 1]].tolist())
+    place = lambda values: torch.tensor(values, dtype=torch.long, device=device)  # noqa: E731
+    return ids.to(device), attention.to(device), place(rows), place(targets), allowed
+
+
+def _allowed_mask(allowed, logits):
+    mask = torch.zeros(logits.shape, dtype=torch.bool)
+    for row, tokens in enumerate(allowed):
+        if tokens:
+            mask[row, tokens] = True
+        else:
+            mask[row] = True
+    return mask.to(logits.device)

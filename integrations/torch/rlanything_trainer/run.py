@@ -1,0 +1,147 @@
+"""The run on the other side of NATS: its log is read, its blobs are fetched, events are appended (docs/events.md)."""
+
+import asyncio
+import hashlib
+import json
+import os
+import ssl
+import time
+import uuid
+from pathlib import Path
+
+import msgpack
+import nats
+
+PASSING = {"log.closing", "log.not-held", "log.disk-full"}
+"""Refusals that pass by themselves."""
+
+
+class Away(Exception):
+    """Nobody who can answer is there: to be asked again."""
+
+
+class Refused(Exception):
+    """The run does not take what was asked."""
+
+
+def address(run, role, url, runs):
+    """How a worker of the role connects: the environment, else what the head left in the run's folder."""
+    user, password, token = (os.environ.get(f"NATS_{name}") or None for name in ("USER", "PASSWORD", "TOKEN"))
+    url = url or os.environ.get("NATS_URL")
+    if user is None and token is None:
+        for path in (Path(runs, run, "credentials", f"{role}-worker.json"), Path(runs, run, "connection.json")):
+            if path.exists():
+                left = json.loads(path.read_text())
+                url = url or left["url"]
+                user, password, token = (left.get(name) for name in ("user", "password", "token"))
+                break
+    if url is None:
+        raise SystemExit(f"no head of run '{run}' was found in {runs}: give --nats URL, and NATS_USER and NATS_PASSWORD")
+    return {"servers": url, "user": user, "password": password, "token": token}
+
+
+class Run:
+    """One connection, in one event loop. Nothing here computes: a loop that stands still loses its connection."""
+
+    def __init__(self, run, role, connection):
+        self.run, self.role, self.connection = run, role, connection
+        self.author = connection["user"] or role
+        self.wake = asyncio.Event()
+
+    async def open(self):
+        async def look(_=None):
+            self.wake.set()
+
+        ca = os.environ.get("NATS_CA")
+        user = self.connection["user"]
+        self.nc = await nats.connect(
+            **{name: value for name, value in self.connection.items() if value is not None},
+            **({"tls": ssl.create_default_context(cafile=ca)} if ca else {}),
+            inbox_prefix=(f"_INBOX_{user}" if user else "_INBOX").encode(),
+            max_reconnect_attempts=-1,
+            reconnected_cb=look,
+            error_cb=_quiet,
+        )
+        # A live message may be lost with the broker: it says only that it is time to look, and the log says what there is.
+        for kind in ("BatchReady", "RunCompleted", "RunFailed"):
+            await self.nc.subscribe(f"rl.v1.{self.run}.evt.{kind}", cb=look)
+
+    async def close(self):
+        await self.nc.close()
+
+    async def events(self, kinds):
+        """Events of these types from the log's first on, each once, across lost connections; waits for more at its end."""
+        position = 1
+        while True:
+            self.wake.clear()
+            try:
+                page = await self._ask("log.read", {"from": position, "types": kinds})
+            except (Away, nats.errors.Error, asyncio.TimeoutError) as away:
+                print(f"asked again: {away!r}", flush=True)
+                page = None
+            if page is not None:
+                for _, body in page["events"]:
+                    yield await self._whole(msgpack.unpackb(body))
+                position = page["next"]
+                if position <= page["head"]:
+                    continue
+            try:
+                await asyncio.wait_for(self.wake.wait(), 5)
+            except asyncio.TimeoutError:
+                pass
+
+    async def has(self, key):
+        return (await self.again("log.has", {"keys": [key]}))[0] is not None
+
+    async def blob(self, ref):
+        content = bytearray()
+        while len(content) < ref["bytes"]:
+            content += (await self.again("blob.get", {**ref, "offset": len(content)}))["chunk"]
+        if hashlib.sha256(content).hexdigest() != ref["sha256"]:
+            raise Refused(f"blob {ref['sha256']} arrived damaged")
+        return bytes(content)
+
+    async def append(self, events, cause):
+        """Appends all of them or none. Gives whether the last one was in the log before. Errors: Refused."""
+        made = [self._event(kind, data, cause) for kind, data in events]
+        while True:
+            [reply] = await self.again(f"log.append.{self.author}", [made])
+            if not isinstance(reply, dict):
+                return reply[-1][1] == 1
+            if reply["code"] not in PASSING:
+                raise Refused(f"{reply['code']}: {reply['message']}")
+            await asyncio.sleep(1)
+
+    async def again(self, name, request):
+        """Asked until somebody answers: the natural keys of events make asking twice harmless."""
+        while True:
+            try:
+                return await self._ask(name, request)
+            except (Away, nats.errors.Error, asyncio.TimeoutError) as away:
+                print(f"asked again: {away!r}", flush=True)
+                await asyncio.sleep(1)
+
+    async def _ask(self, name, request):
+        reply = await self.nc.request(f"rl.v1.{self.run}.{name}", msgpack.packb(request), timeout=30)
+        answer = msgpack.unpackb(reply.data)
+        if reply.headers and "Rl-Error" in reply.headers:
+            raise (Away if answer["code"] in PASSING else Refused)(f"{answer['code']}: {answer['message']}")
+        return answer
+
+    async def _whole(self, event):
+        """An event whose data is large names a blob in its place."""
+        ref = event["data"].get("$blob")
+        return event if ref is None else {**event, "data": msgpack.unpackb(await self.blob(ref))}
+
+    def _event(self, kind, data, cause):
+        now = int(time.time() * 1000)
+        return msgpack.packb(
+            {
+                **{"id": str(uuid.uuid4()), "type": kind, "v": 1, "run": self.run, "actor": f"{self.role}/trainer"},
+                **{"time": now, "cause": cause, "data": data},
+            }
+        )
+
+
+async def _quiet(_):
+    """Lost connections are told where something waits for them."""

@@ -1,0 +1,146 @@
+"""One update of an iteration: the optimiser steps that the run's own trainer would take on the same batch."""
+
+import math
+
+import torch
+
+from .batch import micro_batches, parts, token_weights
+from .draws import shuffled
+from .loss import policy_loss
+from .model import read_moments
+
+EPSILON = 1e-8
+SUMS = ("loss", "kl", "clipped", "entropy")
+
+
+def update(trained, samples, options, seed, *, token_budget=None):
+    """Changes the weights of `trained` in place and gives (figures, why it stopped or None, optimiser, its steps)."""
+    budget = token_budget or options["tokenBudget"]
+    parameters = trained.parameters()
+    optimizer, taken = _optimizer(trained, parameters, options)
+    samples = [sample for sample in samples if sample.trained > 0]
+    most = min(budget, trained.context)
+    fitting = [sample for sample in samples if len(sample.tokens) <= most]
+    references = _references(trained, fitting, options, budget)
+    total = dict.fromkeys((*SUMS, "norm", "tokens", "steps", "updates", "samples"), 0)
+    stopped = None
+    trained.model.train()
+    for part in parts(shuffled(seed, fitting), options["updates"]) if fitting else []:
+        sums = _gradients(trained, part, references, options, budget)
+        tokens = sum(sample.trained for sample in part)
+        norm = _norm(parameters.values())
+        if not (math.isfinite(sums["loss"]) and math.isfinite(norm)):
+            stopped = f"not-finite {sums['loss'] if math.isfinite(norm) else norm}"
+        elif options.get("klLimit") is not None and sums["kl"] / tokens > options["klLimit"]:
+            stopped = f"kl {sums['kl'] / tokens}"
+        if stopped is None:
+            limit = options.get("clipNorm")
+            if limit is not None and norm > limit:
+                for parameter in parameters.values():
+                    if parameter.grad is not None:
+                        parameter.grad.mul_(limit / norm)
+            optimizer.step()
+            taken += 1
+            total["updates"] += 1
+            total["samples"] += len(part)
+        optimizer.zero_grad(set_to_none=True)
+        if stopped is None or stopped.startswith("kl"):
+            for name in SUMS:
+                total[name] += sums[name]
+            total["norm"] += norm
+            total["tokens"] += tokens
+            total["steps"] += 1
+        if stopped is not None:
+            break
+    figures = _figures(total)
+    if len(fitting) < len(samples):
+        figures["droppedTooLong"] = len(samples) - len(fitting)
+    return figures, stopped, _moments(parameters, optimizer), taken
+
+
+def _optimizer(trained, parameters, options):
+    """AdamW; weight decay leaves norms and biases alone. Its moments come from the folder of the parent."""
+    decayed = [one for one in parameters.values() if one.dim() > 1]
+    others = [one for one in parameters.values() if one.dim() <= 1]
+    groups = [{"params": decayed, "weight_decay": options["weightDecay"]}, {"params": others, "weight_decay": 0}]
+    betas = (options["beta1"], options["beta2"])
+    optimizer = torch.optim.AdamW(groups, lr=options["learningRate"], betas=betas, eps=EPSILON)
+    moments, taken = ({}, 0) if options.get("resetOptimizer") else read_moments(trained.folder)
+    for name, parameter in parameters.items():
+        if f"m.{name}" in moments:
+            optimizer.state[parameter] = {
+                "step": torch.tensor(float(taken)),
+                "exp_avg": moments[f"m.{name}"].to(parameter.device),
+                "exp_avg_sq": moments[f"v.{name}"].to(parameter.device),
+            }
+    return optimizer, taken
+
+
+def _moments(parameters, optimizer):
+    moments = {}
+    for name, parameter in parameters.items():
+        state = optimizer.state.get(parameter)
+        if state:
+            moments[f"m.{name}"], moments[f"v.{name}"] = state["exp_avg"], state["exp_avg_sq"]
+    return moments
+
+
+def _gradients(trained, part, references, options, budget):
+    weights = dict(zip((sample.id for sample in part), token_weights(part, options["aggregate"])))
+    sums = dict.fromkeys(SUMS, 0.0)
+    for batch in micro_batches(part, budget):
+        logprobs, entropy = trained.row_logprobs(batch)
+
+        def column(read):
+            values = torch.cat([torch.as_tensor(read(one)[one.mask.astype(bool)].copy()) for one in batch])
+            return values.to(logprobs.device, torch.float32)
+
+        row_weights = torch.cat([torch.full((one.trained,), weights[one.id]) for one in batch])
+        loss, kl, clipped = policy_loss(
+            logprobs,
+            column(lambda one: one.logprobs),
+            column(lambda one: references.get(one.id, one.logprobs)),
+            column(lambda one: one.advantages),
+            row_weights.to(logprobs.device),
+            options,
+        )
+        loss.backward()
+        for name, value in zip(SUMS, (loss.detach(), kl, clipped, entropy.detach().sum())):
+            sums[name] += float(value)
+    return sums
+
+
+def _references(trained, samples, options, budget):
+    """Log-probs of the KL reference where they are not those at sampling: given, or those of the base model."""
+    given = {one.id: one.reference for one in samples if one.reference is not None}
+    if options.get("klReference") != "base" or given:
+        return given
+    base = trained if trained.lora is not None else trained.opened_base()
+    base.model.eval()
+    with torch.no_grad():
+        for batch in micro_batches(samples, budget):
+            logprobs, _ = base.row_logprobs(batch, adapter=False)
+            for one, values in zip(batch, logprobs.cpu().split([one.trained for one in batch])):
+                column = one.logprobs.copy()
+                column[one.mask.astype(bool)] = values.numpy()
+                given[one.id] = column
+    return given
+
+
+def _norm(parameters):
+    squares = [one.grad.double().square().sum() for one in parameters if one.grad is not None]
+    return math.sqrt(float(torch.stack(squares).sum())) if squares else 0.0
+
+
+def _figures(total):
+    tokens, steps = max(total["tokens"], 1), max(total["steps"], 1)
+    return {
+        "updates": total["updates"],
+        "samples": total["samples"],
+        "tokens": total["tokens"],
+        "loss": total["loss"] / steps,
+        "kl": total["kl"] / tokens,
+        "entropy": total["entropy"] / tokens,
+        "clipShare": total["clipped"] / tokens,
+        "gradientNorm": total["norm"] / steps,
+    }

@@ -1,0 +1,104 @@
+/**
+ * Training by somebody else: the worker tells the batch of an update, then waits until the log holds the new version. Where nobody
+ * answers in time the run goes on with the version that it has.
+ */
+import type { Config } from '../../config.ts'
+import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import type { TrainingSample } from '../../models/port.ts'
+import { providerOf } from '../../models/registry.ts'
+import type { Train } from '../decider/jobs.ts'
+import { readEvents } from '../rollout/log-queries.ts'
+import type { JobContext } from '../runtime/worker.ts'
+import { BATCH_FORMAT, encodeBatch } from './batch-file.ts'
+import { type ModelRole, updatedEvents } from './checkpoints.ts'
+import { withReference } from './kl-reference.ts'
+import { VERSION_EVENTS } from './targets.ts'
+import type { Batch } from './update.ts'
+
+/** Each sample with the version that it came from: older than the parent where rollouts may be stale. */
+export type OutsideBatch = Omit<Batch, 'samples'> & {
+  readonly samples: readonly (TrainingSample & { readonly policyVersion: number })[]
+  /** Why nothing is learned where there is no sample. */
+  readonly none: string
+}
+
+/** Resolves to nothing where the log holds the version, else to the version that has no weights of its own. */
+export async function trainOutside(
+  role: ModelRole,
+  { iteration, version, parentVersion, seed }: Train,
+  { samples: own, trainedOn, health, none }: OutsideBatch,
+  config: Config,
+  { log, signal, beginWait, event }: JobContext,
+): Promise<NewEvent[]> {
+  const startedMs = performance.now()
+  const unchanged = (stopped: string): NewEvent[] =>
+    updatedEvents(role, {
+      ...{ iteration, version, parentVersion, checkpoint: null, trainedOn: [], samples: 0 },
+      ...{ metrics: { ...health }, stopped },
+      timing: { durationMs: Math.round(performance.now() - startedMs) },
+    })
+  if (own.length === 0) return unchanged(none)
+
+  const section = role === 'policy' ? config.policy : config.rewardModel
+  // The weights of an endpoint are not here: the trainer has them.
+  const samples = providerOf(section, config).trains
+    ? await withReference(own, section.training.klReference, { log, role, backend: config.backend })
+    : own
+  const file = await log.putBlob(
+    encodeBatch({
+      ...{ run: log.run, version, parentVersion },
+      samples: samples.map((sample, i) => ({ ...sample, policyVersion: own[i].policyVersion })),
+    }),
+  )
+  const deadlineSeconds = config.run.deadlines.trainingSeconds
+  const ready: EventData<'BatchReady'> = {
+    ...(role === 'policy' ? {} : { role }),
+    ...{ iteration, version, parentVersion, parent: await parentOf(log, role, parentVersion) },
+    ...{ format: BATCH_FORMAT, file, samples: samples.length },
+    tokens: sum(samples.map(({ tokens }) => tokens.length)),
+    trainedTokens: sum(samples.map(({ mask }) => sum(mask))),
+    ...{ trainedOn: [...trainedOn], metrics: { ...health }, options: { ...section.training } },
+    ...{ seed: [...seed], deadlineSeconds },
+  }
+  await log.append([{ type: 'BatchReady', data: ready }], { cause: event?.id ?? null })
+  const key = `${VERSION_EVENTS[role].updated}/${version}`
+  const endWait = beginWait(key, 'a trainer outside', deadlineSeconds * 1000)
+  try {
+    await abortedOr(signal, deadlineSeconds * 1000)
+  } finally {
+    endWait()
+  }
+  // The signal fires when the log holds the version, or when this process is to end.
+  return signal.aborted ? [] : unchanged(`no trainer answered within ${deadlineSeconds} s`)
+}
+
+/** Null where the weights never lay in a run's folder. */
+async function parentOf(
+  log: LogClient,
+  role: ModelRole,
+  version: number,
+): Promise<EventData<'BatchReady'>['parent']> {
+  const { events } = await readEvents(log, 1, [VERSION_EVENTS[role].updated])
+  const found = events.filter(({ data }) => data.version <= version && data.checkpoint !== null).at(-1)
+  return found?.data.checkpoint ? { run: found.run, ...found.data.checkpoint } : null
+}
+
+function abortedOr(signal: AbortSignal, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
+  })
+}
+
+function sum(values: ArrayLike<number>): number {
+  let total = 0
+  for (let i = 0; i < values.length; i++) total += values[i]
+  return total
+}

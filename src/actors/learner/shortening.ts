@@ -1,0 +1,40 @@
+/** Prompts that would not fit a model's context: rule `oldest-first`. */
+import { RlError } from '../../errors.ts'
+import type { GenerateRequest, Generation } from '../../models/port.ts'
+
+export type Asked = {
+  readonly generation: Generation
+  /** Earlier steps that were left out of the prompt because they would not have fitted. */
+  readonly leftOut: number
+}
+
+/**
+ * Asks with as many of the latest steps as fit: the oldest are left out first, the task and the first observation never. A
+ * prompt that the model refuses all the same is made shorter and asked again.
+ * @param steps that there are to be shown
+ * @throws RlError `model.context` where not even a prompt without earlier steps fits, and what `generate` throws
+ */
+export async function askFitting(
+  steps: number,
+  requestOf: (shown: number) => GenerateRequest,
+  {
+    fits,
+    generate,
+  }: {
+    readonly fits: (request: GenerateRequest) => Promise<boolean>
+    readonly generate: (request: GenerateRequest) => Promise<Generation>
+  },
+): Promise<Asked> {
+  for (let shown = steps; ; shown--) {
+    while (shown > 0 && !(await fits(requestOf(shown)))) shown--
+    try {
+      return { generation: await generate(requestOf(shown)), leftOut: steps - shown }
+    } catch (error) {
+      if (shown === 0 || !(error instanceof RlError) || error.code !== 'model.context') throw error
+      shown = Math.ceil(shown * KEPT_AFTER_REFUSAL)
+    }
+  }
+}
+
+/** Share of the steps that stay after a refusal. */
+const KEPT_AFTER_REFUSAL = 0.75

@@ -1,0 +1,110 @@
+/** Which server and name answer for a version of a role, as the log says: each that was published until it was retired, else the first endpoint. */
+import type { LoggedEvent } from '../../events/catalogue.ts'
+import type { ModelRole } from './checkpoints.ts'
+
+export type Target = {
+  /** Base URL of an OpenAI-compatible endpoint, e.g. `http://127.0.0.1:8000/v1`. */
+  readonly baseUrl: string
+  /** The name that it knows. */
+  readonly model: string
+}
+
+export type Targets = {
+  /** Of a published version one of its servers, in turn; of another that of the newest before it. */
+  readonly targetOf: (version: number) => Target
+  readonly see: (event: LoggedEvent) => void
+  /** Resolves when it is known what answers for a version, or after `ms`. */
+  readonly settled: (version: number, ms: number) => Promise<void>
+}
+
+/** Events that tell of a role's versions: made, brought to servers, taken from them. */
+export const VERSION_EVENTS = {
+  policy: { updated: 'PolicyUpdated', published: 'PolicyPublished', retired: 'PolicyRetired' },
+  'reward-model': {
+    updated: 'RewardModelUpdated',
+    published: 'RewardModelPublished',
+    retired: 'RewardModelRetired',
+  },
+} as const
+
+/** An event about versions of this role, by what it tells; null for any other. */
+export function versionEvent(role: ModelRole, event: LoggedEvent) {
+  const { updated, published, retired } = VERSION_EVENTS[role]
+  switch (event.type) {
+    case updated:
+      return { kind: 'updated', event: event as LoggedEvent<'PolicyUpdated'> } as const
+    case published:
+      return { kind: 'published', event: event as LoggedEvent<'PolicyPublished'> } as const
+    case retired:
+      return { kind: 'retired', event: event as LoggedEvent<'PolicyRetired'> } as const
+    default:
+      return null
+  }
+}
+
+/** Types of the events that `see` wants to hear of. */
+export function targetEvents(role: ModelRole) {
+  return Object.values(VERSION_EVENTS[role])
+}
+
+type Published = { readonly version: number; readonly name: string; readonly urls: readonly string[] }
+
+export type TargetsOptions = {
+  readonly role: ModelRole
+  /** As the config names it. */
+  readonly first: Target
+  /** Whether versions with weights of their own are brought to servers. */
+  readonly publishing: boolean
+  /** What servers call a published version; its own name where absent. */
+  readonly modelOf?: (name: string) => string
+}
+
+export function openTargets({ role, first, publishing, modelOf = (name) => name }: TargetsOptions): Targets {
+  const published = new Map<number, Published>()
+  const known = new Set<number>([0])
+  const waiting = new Map<number, Set<() => void>>()
+  let turn = 0
+
+  function settle(version: number): void {
+    known.add(version)
+    for (const go of waiting.get(version) ?? []) go()
+    waiting.delete(version)
+  }
+
+  return {
+    see(event) {
+      const told = versionEvent(role, event)
+      if (told?.kind === 'updated') {
+        const { version, checkpoint } = told.event.data
+        if (checkpoint === null || !publishing) settle(version)
+      } else if (told?.kind === 'published') {
+        const { version, name, replicas, serving } = told.event.data
+        const urls = replicas.flatMap(({ url, state }) => (state === 'done' ? [url] : []))
+        if (serving === version && urls.length > 0) published.set(version, { version, name, urls })
+        settle(version)
+      } else if (told?.kind === 'retired') published.delete(told.event.data.version)
+    },
+    targetOf(version) {
+      let newest: Published | null = null
+      for (const one of published.values())
+        if (one.version <= version && one.version > (newest?.version ?? -1)) newest = one
+      if (newest === null) return first
+      turn = (turn + 1) % 0x7fffffff
+      return { baseUrl: newest.urls[turn % newest.urls.length], model: modelOf(newest.name) }
+    },
+    settled(version, ms) {
+      if (known.has(version)) return Promise.resolve()
+      return new Promise((resolve) => {
+        const waits = waiting.get(version) ?? new Set()
+        waiting.set(version, waits)
+        const go = () => {
+          clearTimeout(timer)
+          waits.delete(go)
+          resolve()
+        }
+        const timer = setTimeout(go, ms)
+        waits.add(go)
+      })
+    },
+  }
+}

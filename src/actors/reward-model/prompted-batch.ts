@@ -1,0 +1,75 @@
+/** From an iteration's judgements by prompts to what their model is trained on elsewhere: each prompt with its answer. */
+import type { Config } from '../../config.ts'
+import type { EventData } from '../../events/catalogue.ts'
+import { readFloat32, readInt32 } from '../../events/columns.ts'
+import type { TrainingSample } from '../../models/port.ts'
+import type { LearnableGroup } from '../decider/jobs.ts'
+import type { OutsideBatch } from '../learner/outside.ts'
+import { judgementAdvantages } from './batch.ts'
+
+/** What a model behind an endpoint was asked and said, as the log keeps it: columns of Int32 and Float32, empty where unknown. */
+export type ToldAnswer = {
+  readonly promptI32?: Uint8Array
+  readonly tokensI32: Uint8Array
+  readonly logprobsF32: Uint8Array
+  readonly reasoningTokens?: number
+}
+
+/** The answer as a sample in which all of it, or all but its reasoning, is trained; null where its tokens are unknown. */
+export function toldSample(
+  id: string,
+  { promptI32, tokensI32, logprobsF32, reasoningTokens = 0 }: ToldAnswer,
+  advantage: number,
+  { trainReasoning }: { readonly trainReasoning: boolean },
+): TrainingSample | null {
+  if (!promptI32?.byteLength || tokensI32.byteLength === 0) return null
+  const prompt = readInt32(promptI32)
+  const answer = readInt32(tokensI32)
+  const length = prompt.length + answer.length
+  const first = prompt.length + (trainReasoning ? 0 : Math.min(reasoningTokens, answer.length))
+  if (first === length) return null
+  const tokens = new Int32Array(length)
+  tokens.set(prompt)
+  tokens.set(answer, prompt.length)
+  const logprobs = new Float32Array(length)
+  logprobs.set(readFloat32(logprobsF32), prompt.length)
+  return {
+    ...{ id, tokens, logprobs },
+    mask: new Uint8Array(length).fill(1, first),
+    advantages: new Float32Array(length).fill(advantage, first),
+  }
+}
+
+/** One sample for each judgement with an advantage, in order of the rollouts. Those without tokens are counted. */
+export function promptedJudgeBatch(
+  groups: readonly LearnableGroup[],
+  trajectories: readonly EventData<'TrajectoryCompleted'>[],
+  scored: readonly EventData<'StepScored'>[],
+  config: Config,
+): OutsideBatch {
+  const { kept, advantages, health } = judgementAdvantages(groups, trajectories, scored, config)
+  const samples: OutsideBatch['samples'][number][] = []
+  const rollouts = new Set<string>()
+  let unknown = 0
+  for (const { id: rollout, scored } of kept)
+    for (const [row, { step, promptI32, judgements, rewardModelVersion }] of scored.entries())
+      for (const [m, judgement] of judgements.entries()) {
+        const advantage = advantages.byRollout.get(rollout)?.[row]?.[m] ?? 0
+        if (advantage === 0) continue
+        const { trainReasoning } = config.rewardModel
+        const sample = toldSample(`${rollout}#${step}.${m}`, { promptI32, ...judgement }, advantage, {
+          trainReasoning,
+        })
+        if (sample === null) unknown++
+        else {
+          samples.push({ ...sample, policyVersion: rewardModelVersion })
+          rollouts.add(rollout)
+        }
+      }
+  return {
+    samples,
+    trainedOn: [...rollouts],
+    health: { ...health, ...(unknown > 0 ? { untrainable: unknown } : {}) },
+    none: unknown > 0 ? 'the endpoint tells no token ids and log-probs' : 'no judgement has an advantage',
+  }
+}

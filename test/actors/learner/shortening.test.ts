@@ -1,0 +1,105 @@
+import * as fc from 'fast-check'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { episodeText } from '../../../src/actors/learner/prompts.ts'
+import { askFitting } from '../../../src/actors/learner/shortening.ts'
+import { RlError } from '../../../src/errors.ts'
+import { createWindow } from '../../../src/models/openai/window.ts'
+import type { GenerateRequest, Generation } from '../../../src/models/port.ts'
+
+const GENERATION: Generation = {
+  ...{ text: '', finish: 'stop', tokens: null, logprobs: null, promptTokens: null },
+  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+}
+
+const requestOf = (content: string): GenerateRequest => ({
+  ...{ prompt: { messages: [{ role: 'user', content }] }, maxTokens: 16 },
+  ...{ temperature: 1, seed: [0, 0] },
+})
+
+const contentOf = ({ prompt }: GenerateRequest) => ('messages' in prompt ? prompt.messages[0].content : '')
+
+const tooLong = () => new RlError('too long', { code: 'model.context' })
+
+test('as many of the latest steps as fit are shown, whoever says that more do not', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 0, max: 40 }),
+      fc.integer({ min: 0, max: 40 }),
+      fc.integer({ min: 0, max: 60 }),
+      async (steps, expected, limit) => {
+        const asked: number[] = []
+        const given = askFitting(steps, (shown) => requestOf('x'.repeat(shown)), {
+          fits: async (request) => contentOf(request).length <= expected,
+          async generate(request) {
+            asked.push(contentOf(request).length)
+            if (contentOf(request).length > limit) throw tooLong()
+            return GENERATION
+          },
+        })
+        const { leftOut } = await given
+        assert.ok(steps - leftOut <= Math.min(steps, expected, limit))
+        if (limit >= expected) assert.equal(asked, [Math.min(steps, expected)], 'never sent to fail')
+        assert.ok(asked.every((shown, i) => i === 0 || shown < asked[i - 1]))
+      },
+    ),
+  )
+})
+
+test('a prompt that is too long by itself is an error, once', async () => {
+  let calls = 0
+  const failed = await askFitting(0, () => requestOf('goal'), {
+    fits: async () => false,
+    async generate() {
+      calls++
+      throw tooLong()
+    },
+  }).then(
+    () => null,
+    (error: RlError) => error,
+  )
+  assert.is(failed?.code, 'model.context')
+  assert.is(calls, 1)
+})
+
+test('the first observation stays, the oldest steps go, and the prompt says so', () => {
+  const text = episodeText(
+    { observations: ['start', 'one', 'two', 'three'], actions: ['a', 'b', 'c'] },
+    { steps: 1 },
+  )
+  assert.is(text, 'observation: start\n(2 earlier steps are left out)\naction: c\nobservation: three')
+})
+
+test('a window learns how long tokens are, and asks the endpoint only about long prompts', async () => {
+  let asked = 0
+  const window = createWindow({
+    tokens: null,
+    async ask() {
+      asked++
+      return 2_000
+    },
+  })
+  const long = requestOf('word '.repeat(1_500))
+  assert.ok(await window.fits(requestOf('short')))
+  assert.is(asked, 0)
+  assert.not.ok(await window.fits(long), 'some 2,500 tokens are expected of 7,500 characters')
+  window.learn(requestOf('word '.repeat(200)), 200)
+  assert.ok(await window.fits(long), 'at five characters a token they are 1,500')
+  assert.is(asked, 1)
+})
+
+test('a refusal is learned from: by its number where it has one', async () => {
+  for (const [message, fits] of [
+    ["This model's maximum context length is 4096 tokens. However, you requested 5000 tokens", 4_000],
+    ['the request exceeds the available context size (4096 tokens)', 4_000],
+    ['Input is too long', 14_000],
+  ] as const) {
+    const window = createWindow({ tokens: null, ask: async () => null })
+    window.learn(requestOf('w'.repeat(1_000)), 1_000)
+    window.refused(requestOf('w'.repeat(15_000)), message)
+    assert.ok(await window.fits(requestOf('w'.repeat(fits))), message)
+    assert.not.ok(await window.fits(requestOf('w'.repeat(fits + 1_100))), message)
+  }
+})
+
+test.run()
