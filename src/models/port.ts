@@ -18,6 +18,11 @@ export type ChatMessage = {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   /** Parts where images stand among the text. */
   readonly content: string | readonly ContentPart[]
+  /** Of an assistant: the tools that it called. */
+  readonly toolCalls?: readonly {
+    readonly name: string
+    readonly arguments: Readonly<Record<string, unknown>>
+  }[]
 }
 
 export type TextMessage = ChatMessage & { readonly content: string }

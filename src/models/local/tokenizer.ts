@@ -91,7 +91,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   const renderChat: Tokenizer['renderChat'] = (messages, { generationPrompt = true, variables } = {}) => {
     if (templateText == null)
       throw unusable(source, 'has no chat template', undefined, 'prompt this model with text')
-    const texts = messages.map((message) => ({ role: message.role, content: textOf(message) }))
+    const texts = messages.map(templateMessage)
     try {
       template ??= new Template(templateText)
       return template.render({
@@ -128,6 +128,14 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
     endToken: named(eos_token),
     renderChat,
   }
+}
+
+/** As templates read it: calls of tools in the shape of OpenAI's API, their arguments as values. */
+function templateMessage(message: ChatMessage): object {
+  const { role, toolCalls } = message
+  const content = textOf(message)
+  if (!toolCalls) return { role, content }
+  return { role, content, tool_calls: toolCalls.map((call) => ({ type: 'function', function: call })) }
 }
 
 /** The characters that stand for the 256 bytes in byte-level vocabularies: printable ones for themselves, the others from U+0100 on. */

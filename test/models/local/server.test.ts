@@ -216,8 +216,8 @@ test('the list of models and health', async () => {
 
 /** What would change the answer and is not done. */
 const NOT_DONE = {
-  ...{ guided_json: {}, guided_regex: 'a', structured_outputs: {}, prompt_logprobs: 1, ignore_eos: true },
-  ...{ min_tokens: 3, best_of: 2, add_generation_prompt: false, continue_final_message: true },
+  ...{ guided_regex: 'a', structured_outputs: {}, prompt_logprobs: 1, ignore_eos: true },
+  ...{ min_tokens: 3, add_generation_prompt: false, continue_final_message: true },
   ...{ bad_words: ['a'], truncate_prompt_tokens: 4, use_beam_search: true, reasoning_effort: 'low' },
   ...{ modalities: 'audio', prediction: {}, web_search_options: {}, tool_choice: 'required' },
   ...{ response_format: 'json', anything_unknown: 1 },
@@ -286,7 +286,12 @@ test('errors have the status and the shape that clients know', async () => {
     [
       () =>
         create({
-          messages: [{ role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function' }] }],
+          messages: [
+            {
+              ...{ role: 'assistant', content: null },
+              tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+            },
+          ],
         }),
       400,
       'unsupported_parameter',

@@ -5,6 +5,7 @@ import type { LocalGeneration } from '../messages.ts'
 import type { Draw } from '../sampling.ts'
 import type { Tokenizer } from '../tokenizer.ts'
 import type { Plan } from './plan.ts'
+import { readToolCalls, type ToolCall } from './tools.ts'
 
 /** A token with its log-prob and the likeliest ones at its place. */
 export type Told = { readonly draw: Draw; readonly top: readonly Draw[] }
@@ -19,10 +20,14 @@ export type Piece = {
   readonly finish: FinishReason | null
   /** With the first piece of a choice. */
   readonly promptTokens?: Int32Array
+  /** With the last piece of a choice. */
+  readonly calls?: readonly ToolCall[]
 }
 
 export type Answers = {
   whole(generations: readonly LocalGeneration[]): unknown
+  /** What is text of an answer, and what are calls of tools. */
+  said(text: string): { readonly content: string; readonly calls: readonly ToolCall[] }
   /** Chat tells the role and the prompt's ids in a chunk of their own before the first piece. */
   chunks(piece: Piece): readonly unknown[]
   usageChunk(generations: readonly LocalGeneration[]): unknown
@@ -51,17 +56,31 @@ export function createAnswers(
   const promptIds = (tokens: Int32Array | undefined) =>
     plan.tokenIds && tokens ? { prompt_token_ids: Array.from(tokens) } : {}
 
+  const said = (text: string) =>
+    plan.tools
+      ? readToolCalls(text, plan.tools.names, plan.tools.onlyOne)
+      : { content: text, calls: [] as const }
+  const message = (content: string, calls: readonly ToolCall[]) => ({
+    role: 'assistant',
+    content: content === '' && calls.length > 0 ? null : content,
+    refusal: null,
+    ...(calls.length > 0 ? { tool_calls: calls } : {}),
+  })
+
   return {
     whole(generations) {
-      const choices = generations.map((generation, index) => ({
-        index,
-        ...(chat
-          ? { message: { role: 'assistant', content: generation.text, refusal: null } }
-          : { text: generation.text, ...promptIds(generation.promptTokens) }),
-        logprobs: logprobs({ told: toldBy(generation), offset: 0 }),
-        finish_reason: generation.finish,
-        ...ids(generation.tokens),
-      }))
+      const choices = generations.map((generation, index) => {
+        const { content, calls } = said(generation.text)
+        return {
+          index,
+          ...(chat
+            ? { message: message(content, calls) }
+            : { text: generation.text, ...promptIds(generation.promptTokens) }),
+          logprobs: logprobs({ told: toldBy(generation), offset: 0 }),
+          finish_reason: calls.length > 0 ? 'tool_calls' : generation.finish,
+          ...ids(generation.tokens),
+        }
+      })
       return {
         ...head,
         object,
@@ -70,7 +89,8 @@ export function createAnswers(
         ...(chat ? promptIds(generations[0]?.promptTokens) : {}),
       }
     },
-    chunks({ index, text, told, offset, finish, promptTokens }) {
+    said,
+    chunks({ index, text, told, offset, finish, promptTokens, calls = [] }) {
       const chunk = (choice: object, more = {}) => ({
         ...head,
         object: chat ? `${object}.chunk` : object,
@@ -78,11 +98,14 @@ export function createAnswers(
         ...more,
       })
       const opening = { delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null }
-      const delta = text === '' ? {} : { content: text }
+      const delta = {
+        ...(text === '' ? {} : { content: text }),
+        ...(calls.length > 0 ? { tool_calls: calls.map((call, index) => ({ index, ...call })) } : {}),
+      }
       const piece = chunk({
         ...(chat ? { delta } : { text, ...promptIds(promptTokens) }),
         logprobs: told.length > 0 ? logprobs({ told, offset }) : null,
-        finish_reason: finish,
+        finish_reason: calls.length > 0 ? 'tool_calls' : finish,
         ...ids(told.map(({ draw }) => draw.token)),
       })
       return chat && promptTokens ? [chunk(opening, promptIds(promptTokens)), piece] : [piece]

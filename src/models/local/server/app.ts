@@ -4,7 +4,7 @@ import { bodyLimit } from 'hono/body-limit'
 import type { LocalGeneration, LocalModelFace, TokenEvent } from '../model.ts'
 import { type Answers, createAnswers, type Told } from './answers.ts'
 import { apiError, toApiError } from './errors.ts'
-import { type Plan, planChat, planCompletion } from './plan.ts'
+import { bestOf, type Plan, planChat, planCompletion } from './plan.ts'
 import { parseChat, parseCompletion, parseLoad, parseUnload } from './requests.ts'
 import type { ServedModel, ServedModels } from './served.ts'
 import { createTextStream } from './text-stream.ts'
@@ -96,7 +96,8 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
     }
     if (plan.stream) return streamed(model, plan, answers, c.req.raw.signal, done)
     try {
-      return c.json(answers.whole(await model.sample(plan.requests, { signal: c.req.raw.signal })) as object)
+      const sampled = await model.sample(plan.requests, { signal: c.req.raw.signal })
+      return c.json(answers.whole(bestOf(sampled, plan)) as object)
     } finally {
       done()
     }
@@ -106,7 +107,7 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
 /** Server-sent events. The response begins with the first token, so that what fails before it is answered with a status. */
 function streamed(
   model: LocalModelFace,
-  { requests, usageInStream }: Plan,
+  { requests, usageInStream, tools }: Plan,
   answers: Answers,
   clientGone: AbortSignal,
   done: () => void,
@@ -140,7 +141,7 @@ function streamed(
       write(JSON.stringify(chunk))
     }
     const choices = requests.map((request, index) =>
-      choiceStream(model, request.stopTexts ?? [], index, answers, tell),
+      (tools ? callingStream : choiceStream)(model, request.stopTexts ?? [], index, answers, tell),
     )
     model
       .sample(requests, { signal, onToken: (event) => choices[event.index].push(event) })
@@ -194,6 +195,27 @@ function choiceStream(
     end(generation: LocalGeneration) {
       prompt ??= generation.promptTokens
       take(text.end(generation.text), generation.finish)
+    },
+  }
+}
+
+/** A choice that may call tools comes whole: what is a call shows at its end. */
+function callingStream(
+  _: LocalModelFace,
+  __: readonly string[],
+  index: number,
+  answers: Answers,
+  tell: (chunk: unknown) => void,
+) {
+  const told: Told[] = []
+  return {
+    push({ draw, top }: TokenEvent) {
+      told.push({ draw, top })
+    },
+    end({ text, finish, promptTokens }: LocalGeneration) {
+      const { content, calls } = answers.said(text)
+      const piece = { index, text: content, told, offset: 0, finish, promptTokens, calls }
+      for (const chunk of answers.chunks(piece)) tell(chunk)
     },
   }
 }

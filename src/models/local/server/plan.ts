@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type Seed, seedOf } from '../../../random.ts'
-import type { Prompt } from '../../port.ts'
-import type { LocalModelFace, LocalRequest } from '../model.ts'
+import type { ChatMessage, Prompt } from '../../port.ts'
+import type { LocalGeneration, LocalModelFace, LocalRequest } from '../model.ts'
 import { apiError } from './errors.ts'
+import { jsonTexts } from './json-texts.ts'
 import type { ChatBody, CompletionBody } from './requests.ts'
 
 /** What a body asks the model for: one request for each choice of the answer, in its order. */
@@ -12,24 +13,87 @@ export type Plan = {
   readonly usageInStream: boolean
   readonly logprobs: boolean
   readonly tokenIds: boolean
+  /** Choices of each prompt that are given, the likeliest first; null for all. */
+  readonly best: { readonly of: number; readonly n: number } | null
+  /** What may be called; null where no tools were told. */
+  readonly tools: { readonly names: ReadonlySet<string>; readonly onlyOne: boolean } | null
 }
 
 const DEFAULT_COMPLETION_TOKENS = 16
 const MOST_CHOICES = 512
 
 export function planChat(body: ChatBody, model: LocalModelFace): Plan {
-  const messages = body.messages.map(({ role, content }) => ({
-    role: role === 'developer' ? ('system' as const) : role,
-    content,
-  }))
+  const messages = body.messages.map(promptMessage)
+  const calling = messages.findIndex(({ toolCalls }) => toolCalls)
+  if (calling >= 0 && !templateNames(model, 'tool_calls'))
+    throw apiError(400, "calls of tools are not supported: this model's chat template tells none", {
+      param: `messages.${calling}.tool_calls`,
+      code: 'unsupported_parameter',
+    })
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? model.ready.config.contextTokens
   const topLogprobs = body.logprobs ? (body.top_logprobs ?? 0) : 0
-  const template = body.chat_template_kwargs ?? undefined
+  const offered = body.tool_choice === 'none' ? [] : (body.tools ?? [])
+  if (offered.length > 0 && !templateNames(model, 'tools'))
+    throw apiError(400, "'tools' is not supported: this model's chat template tells none", {
+      param: 'tools',
+      code: 'unsupported_parameter',
+    })
+  const template =
+    offered.length > 0 || body.chat_template_kwargs
+      ? { ...body.chat_template_kwargs, ...(offered.length > 0 ? { tools: offered } : {}) }
+      : undefined
+  const format = body.response_format
+  const schema = format?.type === 'json_schema' ? format.json_schema.schema : null
   return plan(body, model, [{ messages, template }], {
     maxTokens,
     topLogprobs,
     logprobs: body.logprobs ?? false,
+    texts: schema && jsonTexts(schema, 'response_format'),
+    tools:
+      offered.length === 0
+        ? null
+        : {
+            names: new Set(offered.map(({ function: { name } }) => name)),
+            onlyOne: body.parallel_tool_calls === false,
+          },
   })
+}
+
+function promptMessage(
+  { role, content, tool_calls }: ChatBody['messages'][number],
+  index: number,
+): ChatMessage {
+  const toolCalls = tool_calls?.map(({ function: { name, arguments: text } }, i) => {
+    const values = objectOf(text || '{}')
+    if (values === null)
+      throw apiError(400, `messages.${index}.tool_calls.${i}.function.arguments is no JSON object`, {
+        param: `messages.${index}.tool_calls`,
+        code: 'invalid_value',
+      })
+    return { name, arguments: values }
+  })
+  const said = role === 'developer' ? ('system' as const) : role
+  return { role: said, content, ...(toolCalls && toolCalls.length > 0 ? { toolCalls } : {}) }
+}
+
+function objectOf(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null
+  } catch {
+    return null
+  }
+}
+
+/** Whether the chat template reads a variable: what it does not read would be dropped in silence. */
+function templateNames({ tokenizer: { files } }: LocalModelFace, variable: 'tools' | 'tool_calls'): boolean {
+  const { chat_template } = files.config as { chat_template?: unknown }
+  const named = Array.isArray(chat_template)
+    ? chat_template.map((one: { template?: unknown }) => String(one?.template)).join('\n')
+    : String(chat_template)
+  return new RegExp(`\\b${variable}\\b`).test(files.chatTemplate ?? named)
 }
 
 export function planCompletion(body: CompletionBody, model: LocalModelFace): Plan {
@@ -37,7 +101,9 @@ export function planCompletion(body: CompletionBody, model: LocalModelFace): Pla
     throw apiError(400, "'chat_template_kwargs' belongs to chats", { param: 'chat_template_kwargs' })
   const maxTokens = body.max_tokens ?? DEFAULT_COMPLETION_TOKENS
   const logprobs = body.logprobs != null
-  return plan(body, model, promptsOf(body.prompt), { maxTokens, topLogprobs: body.logprobs ?? 0, logprobs })
+  return plan(body, model, promptsOf(body.prompt), {
+    ...{ maxTokens, topLogprobs: body.logprobs ?? 0, logprobs, texts: null, tools: null },
+  })
 }
 
 function promptsOf(prompt: CompletionBody['prompt']): Prompt[] {
@@ -57,9 +123,26 @@ function plan(
     maxTokens,
     topLogprobs,
     logprobs,
-  }: { readonly maxTokens: number; readonly topLogprobs: number; readonly logprobs: boolean },
+    texts,
+    tools,
+  }: Pick<Plan, 'logprobs' | 'tools'> & {
+    readonly maxTokens: number
+    readonly topLogprobs: number
+    /** All that may be said. */
+    readonly texts: readonly string[] | null
+  },
 ): Plan {
-  const n = body.n ?? 1
+  const given = body.n ?? 1
+  const n = Math.max(given, body.best_of ?? given)
+  if (body.best_of != null && body.best_of < given)
+    throw apiError(400, `best_of is ${body.best_of}, less than n = ${given}`, { param: 'best_of' })
+  if (n > given && body.stream)
+    throw apiError(400, "'best_of' cannot be streamed: the best is known at the end", { param: 'best_of' })
+  const limits = [texts, body.guided_json, body.guided_choice, body.choice_token_ids].filter((one) => one != null)
+  if (limits.length > 1)
+    throw apiError(400, 'one of response_format, guided_json, guided_choice and choice_token_ids at a time', {
+      param: 'response_format',
+    })
   if (prompts.length * n > MOST_CHOICES)
     throw apiError(400, `${prompts.length} prompts with n = ${n}: at most ${MOST_CHOICES} choices`, {
       param: 'n',
@@ -71,7 +154,8 @@ function plan(
       code: 'context_length_exceeded',
     })
   const end = tokenizer.endToken === undefined ? [] : [tokenizer.endToken]
-  const guided = body.guided_choice?.map((text) => [...tokenizer.encode(text), ...end])
+  const said = texts ?? (body.guided_json ? jsonTexts(body.guided_json, 'guided_json') : body.guided_choice)
+  const guided = said?.map((text) => [...tokenizer.encode(text), ...end])
   const request: Omit<LocalRequest, 'prompt' | 'seed' | 'cacheKey'> = {
     maxTokens,
     temperature: body.temperature ?? 1,
@@ -99,7 +183,27 @@ function plan(
     usageInStream: body.stream_options?.include_usage ?? false,
     logprobs,
     tokenIds: body.return_token_ids ?? false,
+    best: n > given ? { of: n, n: given } : null,
+    tools,
   }
+}
+
+/** The generations that are given: of each prompt's the `n` with the highest mean log-prob. */
+export function bestOf(generations: readonly LocalGeneration[], { best }: Plan): readonly LocalGeneration[] {
+  if (best === null) return generations
+  const given: LocalGeneration[] = []
+  for (let at = 0; at < generations.length; at += best.of) {
+    const ranked = generations
+      .slice(at, at + best.of)
+      .map((generation) => ({ generation, score: meanLogprob(generation) }))
+      .sort((a, b) => b.score - a.score)
+    given.push(...ranked.slice(0, best.n).map(({ generation }) => generation))
+  }
+  return given
+}
+
+function meanLogprob({ logprobs }: LocalGeneration): number {
+  return logprobs.reduce((sum, value) => sum + value, 0) / Math.max(1, logprobs.length)
 }
 
 function baseSeed({ seed, seed_words }: ChatBody | CompletionBody): Seed {

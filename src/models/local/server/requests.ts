@@ -16,12 +16,49 @@ const parts = z.array(z.looseObject({ type: text, text: text.optional() })).tran
 const message = z.strictObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
   content: z.union([text, parts, z.null().transform(() => '')]),
-  name: z.null().optional(),
+  name: z.string().nullish(),
   refusal: z.null().optional(),
   audio: z.null().optional(),
   function_call: z.null().optional(),
-  tool_calls: z.array(z.unknown()).max(0).nullish(),
+  tool_calls: z
+    .array(
+      z.strictObject({
+        id: text.nullish(),
+        index: z.int().nullish(),
+        type: z.literal('function').nullish(),
+        function: z.strictObject({ name: text.min(1), arguments: text.nullish() }),
+      }),
+    )
+    .nullish(),
+  tool_call_id: text.nullish(),
+}).superRefine(({ role, name }, context) => {
+  if (name != null && role !== 'tool')
+    context.addIssue({ code: 'custom', path: ['name'], message: 'names of speakers are not told to the model' })
 })
+
+const tool = z.strictObject({
+  type: z.literal('function'),
+  function: z.strictObject({
+    name: text.regex(/^[\w.-]{1,64}$/),
+    description: text.nullish(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
+    strict: z.boolean().nullish(),
+  }),
+})
+
+/** One JSON text under a schema; `json_object`, which has no end of texts, is refused. */
+const responseFormat = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text') }),
+  z.strictObject({
+    type: z.literal('json_schema'),
+    json_schema: z.strictObject({
+      name: text,
+      description: text.nullish(),
+      schema: z.record(z.string(), z.unknown()),
+      strict: z.boolean().nullish(),
+    }),
+  }),
+])
 
 const common = {
   model: text,
@@ -31,6 +68,8 @@ const common = {
   min_p: z.number().min(0).max(1).nullish(),
   repetition_penalty: z.number().gt(0).max(10).nullish(),
   n: z.int().min(1).max(128).nullish(),
+  /** So many are sampled and the `n` likeliest a token are given. */
+  best_of: z.int().min(1).max(128).nullish(),
   max_tokens: z.int().min(0).nullish(),
   stop: z.union([text, z.array(text).max(16)]).nullish(),
   stop_token_ids: tokens.nullish(),
@@ -47,6 +86,8 @@ const common = {
   return_token_ids: z.boolean().nullish(),
   /** vLLM: the completion is one of these texts. */
   guided_choice: z.array(text.min(1)).min(1).max(4096).nullish(),
+  /** vLLM: the completion is JSON of this schema. */
+  guided_json: z.record(z.string(), z.unknown()).nullish(),
   /** Ours: the completion is one of these token sequences; log-probs are renormalised over what they allow. */
   choice_token_ids: z.array(tokens.min(1)).min(1).max(4096).nullish(),
   /** Ours: 64 bits of seed as two unsigned words, instead of `seed`. */
@@ -55,17 +96,13 @@ const common = {
 
 /** Accepted where they ask for nothing, refused where they would change the result; any other field is refused as unknown. */
 const unsupported = {
-  tools: z.array(z.unknown()).max(0).nullish(),
   functions: z.array(z.unknown()).max(0).nullish(),
   tool_choice: z.enum(['none', 'auto']).nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
-  response_format: z.strictObject({ type: z.literal('text') }).nullish(),
   logit_bias: z.record(z.string(), z.never()).nullish(),
   frequency_penalty: z.literal(0).nullish(),
   presence_penalty: z.literal(0).nullish(),
   suffix: z.literal('').nullish(),
   echo: z.literal(false).nullish(),
-  best_of: z.literal(1).nullish(),
   min_tokens: z.literal(0).nullish(),
   ignore_eos: z.literal(false).nullish(),
   prompt_logprobs: z.literal(0).nullish(),
@@ -94,6 +131,9 @@ const chatSchema = z.strictObject({
   max_completion_tokens: z.int().min(0).nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
+  tools: z.array(tool).max(128).nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  response_format: responseFormat.nullish(),
 })
 
 const completionSchema = z.strictObject({
@@ -107,6 +147,8 @@ const completionSchema = z.strictObject({
     z.array(tokens.min(1)).min(1).max(256),
   ]),
   logprobs: z.int().min(0).max(20).nullish(),
+  tools: z.array(z.unknown()).max(0).nullish(),
+  response_format: z.strictObject({ type: z.literal('text') }).nullish(),
 })
 
 /** vLLM's bodies for weights at run time. */
@@ -137,11 +179,15 @@ function parse<T>(schema: z.ZodType<T>, json: unknown): T {
     })
   }
   const param = issue.path.join('.')
-  const known = Object.hasOwn(unsupported, String(issue.path[0])) || /\.tool_calls$/.test(param)
+  const format = issue.path[0] === 'response_format' && issue.path.length <= 2
+  const known = format || Object.hasOwn(unsupported, String(issue.path[0]))
   throw apiError(
     400,
     known ? `'${param}' is not supported by this server` : `${param || 'body'}: ${issue.message}`,
-    { param: param || null, code: known ? 'unsupported_parameter' : 'invalid_value' },
+    {
+      param: format ? 'response_format' : param || null,
+      code: known ? 'unsupported_parameter' : 'invalid_value',
+    },
   )
 }
 

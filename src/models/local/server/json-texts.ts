@@ -1,0 +1,120 @@
+/** All JSON texts that a schema allows, where they are few: a model then writes one of them under a trie. */
+import { apiError } from './errors.ts'
+
+/** Most texts of a schema. */
+const MOST_TEXTS = 4_096
+
+/** Keywords that say nothing about which texts are allowed. */
+const NOTES = new Set(['title', 'description', 'default', 'examples', '$schema', '$id', '$comment', 'deprecated'])
+
+/** Keywords that are read, by the type that they belong to. */
+const READ = {
+  any: ['type', 'enum', 'const', 'anyOf', 'oneOf'],
+  integer: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
+  object: ['properties', 'required', 'additionalProperties'],
+  array: ['items', 'minItems', 'maxItems'],
+}
+
+type Schema = Readonly<Record<string, unknown>>
+
+/**
+ * Compact texts, properties in the order of the schema.
+ * @param param what holds the schema, for messages
+ * @throws ApiError 400 that names the place of what is not enumerable, or says that the texts are too many
+ */
+export function jsonTexts(schema: unknown, param: string): string[] {
+  const refuse = (path: string, why: string): never => {
+    throw apiError(400, `'${param}': ${path || 'the schema'}: ${why}; only schemas with few values are supported`, {
+      param,
+      code: 'unsupported_schema',
+    })
+  }
+
+  /** `depth` bounds what a hostile schema may cost. */
+  function textsOf(given: unknown, path: string, depth: number): string[] {
+    if (depth > 32) return refuse(path, 'it is nested too deeply')
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) return refuse(path, 'it is no object')
+    const one = given as Schema
+    const types = [one.type ?? []].flat()
+    const read = [...READ.any, ...READ.integer, ...READ.object, ...READ.array]
+    for (const key of Object.keys(one))
+      if (!NOTES.has(key) && !read.includes(key)) return refuse(path, `'${key.slice(0, 40)}' is not read`)
+    if ('const' in one) return [JSON.stringify(one.const)]
+    if (Array.isArray(one.enum)) return one.enum.map((value) => JSON.stringify(value))
+    const either = one.anyOf ?? one.oneOf
+    if (Array.isArray(either))
+      return bounded(either.flatMap((part, i) => textsOf(part, `${path}/${i}`, depth + 1)), path)
+    if (types.length === 0) return refuse(path, 'it has no type')
+    return bounded(types.flatMap((type) => textsOfType(String(type), one, path, depth)), path)
+  }
+
+  function textsOfType(type: string, one: Schema, path: string, depth: number): string[] {
+    switch (type) {
+      case 'null':
+        return ['null']
+      case 'boolean':
+        return ['true', 'false']
+      case 'integer':
+        return integers(one, path)
+      case 'object':
+        return objects(one, path, depth)
+      case 'array':
+        return arrays(one, path, depth)
+      default:
+        return refuse(path, `a ${type.slice(0, 40)} without 'enum' has no end of values`)
+    }
+  }
+
+  function integers(one: Schema, path: string): string[] {
+    const bound = (key: string, step: number) =>
+      typeof one[key] === 'number' ? Math[step > 0 ? 'ceil' : 'floor'](one[key]) : null
+    const above = bound('exclusiveMinimum', -1)
+    const below = bound('exclusiveMaximum', 1)
+    const least = Math.max(bound('minimum', 1) ?? -Infinity, above === null ? -Infinity : above + 1)
+    const most = Math.min(bound('maximum', -1) ?? Infinity, below === null ? Infinity : below - 1)
+    const count = most - least + 1
+    if (!Number.isFinite(count)) return refuse(path, "an integer needs 'minimum' and 'maximum'")
+    if (count > MOST_TEXTS) return refuse(path, `more than ${MOST_TEXTS} texts`)
+    return Array.from({ length: Math.max(0, count) }, (_, i) => String(least + i))
+  }
+
+  function objects(one: Schema, path: string, depth: number): string[] {
+    const properties = Object.entries((one.properties ?? {}) as Schema)
+    const required = new Set([one.required ?? []].flat().map(String))
+    for (const name of required)
+      if (!properties.some(([other]) => other === name)) return refuse(path, `'${name}' is required and not described`)
+    let heads = ['']
+    for (const [name, inner] of properties) {
+      const members = textsOf(inner, `${path}/${name}`, depth + 1).map((text) => `${JSON.stringify(name)}:${text}`)
+      const added = heads.flatMap((head) => members.map((member) => (head === '' ? member : `${head},${member}`)))
+      heads = bounded(required.has(name) ? added : [...heads, ...added], path)
+    }
+    return heads.map((head) => `{${head}}`)
+  }
+
+  function arrays(one: Schema, path: string, depth: number): string[] {
+    const { minItems = 0, maxItems } = one
+    if (typeof maxItems !== 'number' || typeof minItems !== 'number') return refuse(path, "an array needs 'maxItems'")
+    const items = textsOf(one.items, `${path}/items`, depth + 1)
+    const all: string[] = []
+    let lists = ['']
+    for (let length = 0; length <= maxItems; length++) {
+      if (length > 0)
+        lists = bounded(
+          lists.flatMap((list) => items.map((item) => (length === 1 ? item : `${list},${item}`))),
+          path,
+        )
+      if (length >= minItems) all.push(...lists.map((list) => `[${list}]`))
+      bounded(all, path)
+      if (lists.length === 0) break
+    }
+    return all
+  }
+
+  function bounded(texts: string[], path: string): string[] {
+    return texts.length > MOST_TEXTS ? refuse(path, `more than ${MOST_TEXTS} texts`) : texts
+  }
+
+  const texts = [...new Set(textsOf(schema, '', 0))]
+  return texts.length === 0 ? refuse('', 'it allows nothing') : texts
+}

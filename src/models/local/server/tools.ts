@@ -1,0 +1,46 @@
+/** Tools: told to the model by its chat template, called by it in the form of Hermes, `<tool_call>{"name", "arguments"}</tool_call>`. */
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+
+export type ToolCall = {
+  readonly id: string
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+
+const called = z.object({ name: z.string().min(1), arguments: z.record(z.string(), z.unknown()).default({}) })
+const CALL = /<tool_call>\s*(\{.*?\})\s*<\/tool_call>/gs
+
+/**
+ * What a model said and the calls that it made. A call that cannot be read, or of a tool that there is not, stays text: who asked
+ * sees what was said.
+ * @param onlyOne whether further calls are left out
+ */
+export function readToolCalls(
+  text: string,
+  names: ReadonlySet<string>,
+  onlyOne: boolean,
+): { readonly content: string; readonly calls: readonly ToolCall[] } {
+  const calls: ToolCall[] = []
+  const content = text.replace(CALL, (whole, body: string) => {
+    const parsed = called.safeParse(jsonOf(body))
+    if (!parsed.success || !names.has(parsed.data.name)) return whole
+    const { name, arguments: values } = parsed.data
+    if (calls.length === 0 || !onlyOne)
+      calls.push({
+        id: `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
+        type: 'function',
+        function: { name, arguments: JSON.stringify(values) },
+      })
+    return ''
+  })
+  return { content: calls.length > 0 ? content.trim() : text, calls }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,197 @@
+/** What `rl serve` does beyond plain text: tools, JSON of a schema, the best of many; all through the official client. */
+import fc from 'fast-check'
+import OpenAI from 'openai'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type LocalModelFace, openLocalModel } from '../../../src/models/local/model.ts'
+import { presetConfig } from '../../../src/models/local/presets.ts'
+import { jsonTexts } from '../../../src/models/local/server/json-texts.ts'
+import { readToolCalls } from '../../../src/models/local/server/tools.ts'
+import { type ModelServer, startModelServer } from '../../../src/models/local/server.ts'
+import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
+import { byteTokenizer } from '../../support/byte-tokenizer.ts'
+
+let model: LocalModelFace
+let server: ModelServer
+let client: OpenAI
+
+test.before(async () => {
+  const files = byteTokenizer()
+  const { size: vocabSize, endToken } = createTokenizer(files)
+  const config = presetConfig('nano', { vocabSize, contextTokens: 1024, endToken })
+  model = await openLocalModel({ config, tokenizer: files, seed: 1, backend: 'wasm' })
+  server = await startModelServer(model, { name: 'tiny' })
+  client = new OpenAI({ baseURL: server.url, apiKey: server.token, maxRetries: 0 })
+})
+
+test.after(async () => {
+  await server.close()
+  await model.close()
+})
+
+const chat = { model: 'tiny', messages: [{ role: 'user' as const, content: 'hi' }], max_tokens: 200, seed: 7 }
+const tools: OpenAI.ChatCompletionTool[] = [
+  {
+    type: 'function',
+    function: { name: 'add', parameters: { type: 'object', properties: { a: { type: 'integer' } } } },
+  },
+]
+const CALL = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>'
+
+async function refusal(over: object) {
+  try {
+    await client.chat.completions.create({ ...chat, ...over })
+  } catch (error) {
+    if (error instanceof OpenAI.APIError) return [error.status, error.code, error.param] as const
+    throw error
+  }
+  throw new Error('it was not refused')
+}
+
+test('a schema of few values is kept to, whatever the model is inclined to say', async () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      answer: { enum: ['yes', 'no', 'it "depends"'] },
+      sure: { type: 'boolean' },
+      score: { type: 'integer', minimum: -2, maximum: 2 },
+    },
+    required: ['answer', 'score'],
+    additionalProperties: false,
+  }
+  const seen = new Set<string>()
+  for (let seed = 0; seed < 8; seed++) {
+    const answer = await client.chat.completions.create({
+      ...chat,
+      ...{ seed, response_format: { type: 'json_schema', json_schema: { name: 'verdict', schema } } },
+    })
+    const value = JSON.parse(answer.choices[0].message.content ?? '')
+    assert.ok(['yes', 'no', 'it "depends"'].includes(value.answer))
+    assert.ok(Number.isInteger(value.score) && Math.abs(value.score) <= 2)
+    seen.add(JSON.stringify(value))
+  }
+  assert.ok(seen.size > 1)
+  const guided = { ...chat, guided_json: { const: { a: [1] } } }
+  const fixed = await client.chat.completions.create(guided as typeof chat)
+  assert.is(fixed.choices[0].message.content, '{"a":[1]}')
+})
+
+test('a schema without an end of values is refused by the place of it', async () => {
+  const format = (schema: object) => ({
+    response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
+  })
+  for (const schema of [
+    { type: 'string' },
+    { type: 'number' },
+    { type: 'integer', minimum: 0 },
+    { type: 'array', items: { type: 'boolean' } },
+    { type: 'object', properties: { a: { type: 'string' } } },
+    { type: 'integer', minimum: 0, maximum: 1e12 },
+    { type: 'array', items: { type: 'boolean' }, maxItems: 1e9 },
+    { $ref: '#' },
+    { not: {} },
+    {},
+  ])
+    assert.equal(await refusal(format(schema)), [400, 'unsupported_schema', 'response_format'])
+  assert.equal(await refusal({ response_format: { type: 'json_object' } }), [
+    400,
+    'unsupported_parameter',
+    'response_format',
+  ])
+})
+
+test('every text of a schema is one of its values, once', () => {
+  const leaf = fc.oneof(
+    fc.constant({ type: 'boolean' }),
+    fc.constant({ type: 'null' }),
+    fc.record({ enum: fc.array(fc.string(), { minLength: 1, maxLength: 3 }) }),
+    fc.integer({ min: -3, max: 3 }).map((least) => ({ type: 'integer', minimum: least, maximum: least + 2 })),
+  )
+  const schema = fc.dictionary(fc.string({ minLength: 1 }), leaf, { maxKeys: 3 }).map((properties) => ({
+    ...{ type: 'object', properties },
+    required: Object.keys(properties).slice(1),
+  }))
+  fc.assert(
+    fc.property(schema, (one) => {
+      const texts = jsonTexts(one, 'guided_json')
+      assert.is(new Set(texts).size, texts.length)
+      for (const text of texts) {
+        const value = JSON.parse(text)
+        assert.is(JSON.stringify(value).length, text.length)
+        for (const key of one.required) assert.ok(Object.hasOwn(value, key))
+      }
+    }),
+  )
+  assert.equal(jsonTexts({ type: 'array', items: { enum: [1, 2] }, maxItems: 2 }, 'x').length, 1 + 2 + 4)
+})
+
+test('calls are read from what the model says; what is no call stays text', () => {
+  const names = new Set(['add'])
+  const read = (text: string, onlyOne = false) => readToolCalls(text, names, onlyOne)
+  const [call] = read(`so: ${CALL}`).calls
+  assert.equal([call.function.name, call.function.arguments], ['add', '{"a":1}'])
+  assert.is(read(`so: ${CALL}`).content, 'so:')
+  assert.is(read(CALL + CALL).calls.length, 2)
+  assert.is(read(CALL + CALL, true).calls.length, 1)
+  for (const text of [
+    '<tool_call>{"name": "other", "arguments": {}}</tool_call>',
+    '<tool_call>{"name": "add", "arguments": 5}</tool_call>',
+    '<tool_call>{not JSON}</tool_call>',
+    '<tool_call>{"name": "add"',
+    'plain ',
+  ])
+    assert.equal(read(text), { content: text, calls: [] })
+})
+
+test('tools are told by the template and called, whole and in a stream', async () => {
+  const body = { ...chat, tools, guided_choice: [CALL] }
+  const whole = await client.chat.completions.create(body)
+  const [choice] = whole.choices
+  assert.is(choice.finish_reason, 'tool_calls')
+  assert.is(choice.message.content, null)
+  const [call] = choice.message.tool_calls ?? []
+  assert.ok(call.type === 'function' && call.id !== '')
+  assert.is(call.type === 'function' && call.function.arguments, '{"a":1}')
+  const plain = await client.chat.completions.create({ ...chat, max_tokens: 1 })
+  assert.ok((whole.usage?.prompt_tokens ?? 0) > (plain.usage?.prompt_tokens ?? 0), 'the tools are in the prompt')
+
+  const stream = client.chat.completions.stream(body)
+  const streamed = await stream.finalChatCompletion()
+  const [again] = streamed.choices[0].message.tool_calls ?? []
+  assert.is(again.type === 'function' && again.function.name, 'add')
+  assert.is(streamed.choices[0].finish_reason, 'tool_calls')
+
+  const next = await client.chat.completions.create({
+    ...chat,
+    ...{ tools, max_tokens: 4 },
+    messages: [...chat.messages, choice.message, { role: 'tool', tool_call_id: call.id, content: '2' }],
+  })
+  assert.ok((next.usage?.prompt_tokens ?? 0) > (whole.usage?.prompt_tokens ?? 0))
+  const none = await client.chat.completions.create({ ...body, tool_choice: 'none' })
+  assert.is(none.choices[0].message.content, CALL)
+})
+
+test('best_of gives those whose tokens were likeliest', async () => {
+  const ask = (more: object) =>
+    client.chat.completions.create({ ...chat, max_tokens: 8, logprobs: true, ...more })
+  const mean = ({ logprobs }: OpenAI.ChatCompletion.Choice) => {
+    const told = logprobs?.content ?? []
+    return told.reduce((sum, { logprob }) => sum + logprob, 0) / told.length
+  }
+  const all = (await ask({ n: 6 })).choices.map(mean).sort((a, b) => b - a)
+  const best = (await ask({ n: 2, best_of: 6 })).choices.map(mean)
+  assert.equal(best, all.slice(0, 2))
+  assert.equal((await refusal({ n: 3, best_of: 2 }))[0], 400)
+  assert.equal((await refusal({ best_of: 2, stream: true }))[2], 'best_of')
+})
+
+test('what is not done with tools is refused by name', async () => {
+  assert.equal(await refusal({ tools, tool_choice: 'required' }), [400, 'unsupported_parameter', 'tool_choice'])
+  assert.is((await refusal({ tools: [{ type: 'web_search' }] }))[0], 400)
+  assert.is((await refusal({ guided_choice: ['a'], guided_json: { const: 1 } }))[0], 400)
+  const wrong = { id: 'a', type: 'function', function: { name: 'add', arguments: '[1' } }
+  const said = [{ role: 'assistant', content: null, tool_calls: [wrong] }]
+  assert.equal(await refusal({ messages: said }), [400, 'invalid_value', 'messages.0.tool_calls'])
+})
+
+test.run()
