@@ -34,7 +34,7 @@ const outline = z.object({
 /** @throws BadAnswer where it is not what the API promises */
 export function readAnswer(json: unknown): Answer {
   const generation = fromWire(json, {})
-  const parsed = outline.safeParse(json)
+  const parsed = outline.safeParse(asChat(json))
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     throw new BadAnswer('bad-answer', `${issue.path.join('.')}: ${issue.message}`)
@@ -48,6 +48,35 @@ export function readAnswer(json: unknown): Answer {
     generation,
   }
 }
+
+/** A completion of text as one of a chat; anything else as it is. */
+function asChat(json: unknown): unknown {
+  const parsed = textCompletion.safeParse(json)
+  if (!parsed.success) return json
+  const choices = parsed.data.choices.map(({ text, ...rest }) => ({
+    ...rest,
+    message: { role: 'assistant', content: text },
+  }))
+  return { ...parsed.data, choices }
+}
+
+const textCompletion = z.looseObject({ choices: z.array(z.looseObject({ text: z.string() })).min(1) })
+
+/** The same of an event of a stream. */
+function asChatEvent(json: unknown): unknown {
+  const parsed = textCompletion.safeParse(json)
+  if (!parsed.success) return json
+  const choices = parsed.data.choices.map(({ text, logprobs, ...rest }) => {
+    const told = tokenLogprobs.safeParse(logprobs).data?.token_logprobs
+    return {
+      ...{ ...rest, delta: { content: text } },
+      ...(told ? { logprobs: { content: told.map((logprob) => ({ logprob })) } } : {}),
+    }
+  })
+  return { ...parsed.data, choices }
+}
+
+const tokenLogprobs = z.object({ token_logprobs: z.array(z.number().nullable()) })
 
 const deltaSchema = z.looseObject({
   role: z.string().nullish(),
@@ -107,7 +136,7 @@ export function answerStream(): AnswerStream {
       done = true
       return
     }
-    const parsed = chunkSchema.safeParse(JSON.parse(text))
+    const parsed = chunkSchema.safeParse(asChatEvent(JSON.parse(text)))
     if (!parsed.success)
       throw new BadAnswer('bad-answer', 'an event of the stream is no chunk of a completion')
     const { choices, prompt_token_ids } = parsed.data

@@ -5,6 +5,7 @@ import type { Target } from '../actors/learner/targets.ts'
 import { type ApiError, apiError, toApiError } from '../models/local/server/errors.ts'
 import { BadAnswer } from '../models/openai/faults.ts'
 import { type Answer, answerStream, readAnswer } from './answer.ts'
+import type { Api, Asked, Wording } from './apis/api.ts'
 import type { OpenRollout } from './rollouts.ts'
 import { readAll, type Upstream } from './upstream.ts'
 
@@ -18,37 +19,32 @@ export type CallsOptions = {
   readonly onFault: (kind: string) => void
 }
 
-export type Calls = (rollout: OpenRollout, body: Buffer, response: ServerResponse) => Promise<void>
+/** Errors: ApiError, PassedOn, in OpenAI's words. */
+export type Calls = (rollout: OpenRollout, api: Api, body: Buffer, response: ServerResponse) => Promise<void>
 
 /** Longest answer of a model: with log-probs a token takes some 150 bytes. */
 const MOST_ANSWER_BYTES = 64_000_000
 
-const bodySchema = z.looseObject({
-  model: z.string().nullish(),
-  messages: z.array(z.looseObject({ role: z.string() })).min(1),
-  n: z.literal(1, 'a rollout has one answer a call: n is 1').nullish(),
-  stream: z.boolean().nullish(),
-  tools: z.array(z.unknown()).nullish(),
-})
-type Body = z.infer<typeof bodySchema>
-
 /** Asked for beside what the agent asks: token ids and log-probs make a trajectory trainable. */
-const WANTED = { return_token_ids: true, logprobs: true } as const
+const WANTED = {
+  '/chat/completions': { return_token_ids: true, logprobs: true },
+  '/completions': { return_token_ids: true, logprobs: 0 },
+} as const
 
 export function agentCalls({ upstream, targetOf, clean, onFault }: CallsOptions): Calls {
   /** Fields that an endpoint refused, by endpoint and kind of call: a server may take ids in whole answers and not in streams. */
   const refusals = new Map<string, Set<string>>()
 
-  function refusedBy({ baseUrl }: Target, { stream, tools }: Body): Set<string> {
-    const kind = `${baseUrl} ${stream ? 'stream' : 'whole'} ${tools ? 'tools' : 'plain'}`
+  function refusedBy({ baseUrl }: Target, { path, tools }: Asked, streamed: boolean): Set<string> {
+    const kind = `${baseUrl}${path} ${streamed ? 'stream' : 'whole'} ${tools ? 'tools' : 'plain'}`
     const known = refusals.get(kind) ?? new Set<string>()
     refusals.set(kind, known)
     return known
   }
 
-  function encode(body: Body, model: string, refused: ReadonlySet<string>): Buffer {
+  function encode({ body, path }: Asked, model: string, refused: ReadonlySet<string>): Buffer {
     const sent: Record<string, unknown> = { ...body, model }
-    for (const [field, value] of Object.entries(WANTED))
+    for (const [field, value] of Object.entries(WANTED[path]))
       if (!refused.has(field) && (sent[field] === undefined || sent[field] === null)) sent[field] = value
     return Buffer.from(JSON.stringify(sent))
   }
@@ -58,23 +54,26 @@ export function agentCalls({ upstream, targetOf, clean, onFault }: CallsOptions)
   }
 
   /** The answer's head; asked again without a field of ours that the endpoint names as wrong. */
-  async function ask(body: Body, target: Target, signal: AbortSignal): Promise<IncomingMessage> {
-    const refused = refusedBy(target, body)
+  async function ask(asked: Asked, target: Target, streamed: boolean, signal: AbortSignal) {
+    const refused = refusedBy(target, asked, streamed)
     for (;;) {
-      const sent = encode(body, target.model, refused)
-      const answer = await upstream.post(target, '/chat/completions', sent, signal)
+      const sent = encode(asked, target.model, refused)
+      const answer = await upstream.post(target, asked.path, sent, signal)
       if (answer.statusCode !== 400 && answer.statusCode !== 422) return answer
       const said = await readAll(answer, 1_000_000, tooLong)
-      const named = Object.keys(WANTED).find(
-        (field) => !refused.has(field) && !(field in body) && new RegExp(`\\b${field}\\b`).test(`${said}`),
+      const named = Object.keys(WANTED[asked.path]).find(
+        (field) =>
+          !refused.has(field) && !(field in asked.body) && new RegExp(`\\b${field}\\b`).test(`${said}`),
       )
       if (named === undefined) throw passedOn(answer, said)
       refused.add(named)
     }
   }
 
-  return async function call(rollout, raw, response) {
-    const body = readBody(raw)
+  return async function call(rollout, api, raw, response) {
+    const asked = api.read(parseJson(raw))
+    const { model, messages, tools, wording } = asked
+    const streamed = asked.stream && wording === null
     const { recorder, assignment, inFlight } = rollout
     const { maxSteps, policyVersion } = assignment.request
     if (recorder.steps() + inFlight.size >= maxSteps)
@@ -82,10 +81,10 @@ export function agentCalls({ upstream, targetOf, clean, onFault }: CallsOptions)
         code: 'step_limit',
       })
     const target = targetOf(policyVersion)
-    if (body.model != null && body.model !== target.model)
+    if (model !== null && model !== target.model)
       throw apiError(
         404,
-        `the model '${body.model}' does not exist; this rollout is played by '${target.model}'`,
+        `the model '${model.slice(0, 200)}' does not exist; this rollout is played by '${target.model}'`,
         {
           param: 'model',
           code: 'model_not_found',
@@ -97,14 +96,14 @@ export function agentCalls({ upstream, targetOf, clean, onFault }: CallsOptions)
     response.once('close', gone)
     const keep = (answer: Answer) => {
       if (abort.signal.aborted) return
-      const { messages, tools } = body
       recorder.add({ messages, tools, model: target.model, answer })
     }
     try {
-      const answer = await ask(body, target, abort.signal)
+      const answer = await ask(asked, target, streamed, abort.signal)
       if (answer.statusCode !== 200) throw passedOn(answer, await readAll(answer, 1_000_000, tooLong))
-      if (body.stream) await passStream(answer, response, keep)
-      else await passWhole(answer, response, keep)
+      if (streamed) await passStream(answer, response, keep)
+      else if (wording === null) await passWhole(answer, response, keep)
+      else await passWorded(answer, response, keep, (read) => worded(wording, asked, read, target.model))
     } catch (error) {
       const kind = faultKind(error)
       if (kind !== null) onFault(kind)
@@ -114,14 +113,6 @@ export function agentCalls({ upstream, targetOf, clean, onFault }: CallsOptions)
       response.removeListener('close', gone)
     }
   }
-}
-
-function readBody(raw: Buffer): Body {
-  const parsed = bodySchema.safeParse(parseJson(raw))
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const param = issue.path.join('.')
-  throw apiError(400, `${param || 'body'}: ${issue.message}`, { param: param || null, code: 'invalid_value' })
 }
 
 /** @throws ApiError 400 */
@@ -144,6 +135,29 @@ async function passWhole(
   if (response.destroyed) return
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.byteLength })
   response.end(bytes)
+}
+
+/** The answer in the agent's own API. Read and kept before it is told, so that a broken one is a fault and no step. */
+async function passWorded(
+  answer: IncomingMessage,
+  response: ServerResponse,
+  keep: (answer: Answer) => void,
+  wordedAs: (answer: Answer) => { readonly type: string; readonly text: string },
+): Promise<void> {
+  const bytes = await readAll(answer, MOST_ANSWER_BYTES, tooLong)
+  const read = readAnswer(JSON.parse(bytes.toString('utf8')))
+  keep(read)
+  if (response.destroyed) return
+  const { type, text } = wordedAs(read)
+  response.writeHead(200, { 'content-type': type, 'cache-control': 'no-cache' }).end(text)
+}
+
+function worded({ whole, events }: Wording, { stream }: Asked, answer: Answer, model: string) {
+  if (!stream) return { type: 'application/json', text: JSON.stringify(whole(answer, model)) }
+  const text = events(answer, model).map(
+    ({ event, data }) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+  )
+  return { type: 'text/event-stream; charset=utf-8', text: text.join('') }
 }
 
 /** Events are passed on as they come. Where the stream breaks, so does the agent's, and nothing is kept. */
@@ -192,6 +206,21 @@ export class PassedOn extends Error {
     this.status = status
     this.body = body
     this.retryAfter = retryAfter
+  }
+
+  /** The endpoint's words. */
+  said(): string {
+    const text = this.body.toString('utf8')
+    const { data } = z.object({ error: z.object({ message: z.string() }) }).safeParse(jsonOrNull(text))
+    return data?.error.message ?? (text.slice(0, 500) || this.message)
+  }
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
   }
 }
 

@@ -6,6 +6,10 @@ import { z } from 'zod'
 import type { Target } from '../actors/learner/targets.ts'
 import { RlError } from '../errors.ts'
 import { apiError, toApiError } from '../models/local/server/errors.ts'
+import type { Api } from './apis/api.ts'
+import { chatCompletions, completions } from './apis/completions.ts'
+import { messages } from './apis/messages.ts'
+import { responses } from './apis/responses.ts'
 import { type Calls, PassedOn, parseJson } from './calls.ts'
 import { readOutcome } from './outcome.ts'
 import type { Rollouts } from './rollouts.ts'
@@ -75,7 +79,7 @@ export async function startGatewayServer({
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').split('?')[0]
-    const { authorization } = request.headers
+    const authorization = authorizationOf(request)
     if (path === '/health') return send(response, 200, { status: 'ok', open: rollouts.size() })
     if (path === '/rollouts') {
       assertMethod(request, 'POST')
@@ -86,7 +90,10 @@ export async function startGatewayServer({
     const [, id, rest] = /^\/rollouts\/([\w-]{1,64})(\/.*)?$/.exec(path) ?? []
     if (id === undefined) throw apiError(404, `there is no ${path.slice(0, 200)}`, { code: 'not_found' })
     switch (rest) {
-      case '/v1/chat/completions': {
+      case '/v1/chat/completions':
+      case '/v1/completions':
+      case '/v1/responses':
+      case '/v1/messages': {
         assertMethod(request, 'POST')
         const rollout = rollouts.find(id, authorization)
         if (closing) throw apiError(503, 'the gateway is ending', { code: 'closing' })
@@ -94,7 +101,9 @@ export async function startGatewayServer({
           throw apiError(429, `${maxCalls} calls are in hand already`, { code: 'too_many_requests' })
         inHand++
         try {
-          return await calls(rollout, await bodyOf(request), response)
+          return await calls(rollout, APIS[rest], await bodyOf(request), response)
+        } catch (error) {
+          throw worded(error, APIS[rest])
         } finally {
           if (--inHand === 0) idle()
         }
@@ -110,9 +119,13 @@ export async function startGatewayServer({
       }
       default: {
         if (!rest?.startsWith('/v1/models/'))
-          throw apiError(404, `there is no ${path.slice(0, 200)}: agents call /v1/chat/completions`, {
-            code: 'not_found',
-          })
+          throw apiError(
+            404,
+            `there is no ${path.slice(0, 200)}: agents call ${Object.keys(APIS).join(', ')}`,
+            {
+              code: 'not_found',
+            },
+          )
         const card = cardOf(id, authorization)
         const asked = decodeURIComponent(rest.slice('/v1/models/'.length))
         if (asked !== card.id)
@@ -218,6 +231,30 @@ export async function startGatewayServer({
       })
     },
   }
+}
+
+/** What agents speak, by path. */
+const APIS: Readonly<Record<string, Api>> = {
+  '/v1/chat/completions': chatCompletions,
+  '/v1/completions': completions,
+  '/v1/responses': responses,
+  '/v1/messages': messages,
+}
+
+/** A refusal in the words of the API that was spoken. */
+function worded(error: unknown, { refusal }: Api): unknown {
+  if (!refusal) return error
+  const as = (status: number, message: string, retryAfter?: string) =>
+    new PassedOn(status, Buffer.from(JSON.stringify(refusal(status, message))), retryAfter)
+  if (error instanceof PassedOn) return as(error.status, error.said(), error.retryAfter)
+  const { status, message } = toApiError(error)
+  return as(status, message, status === 429 || status === 503 ? '1' : undefined)
+}
+
+/** Anthropic's clients send the key in a header of its own. */
+function authorizationOf({ headers }: IncomingMessage): string | undefined {
+  const key = headers['x-api-key']
+  return headers.authorization ?? (typeof key === 'string' ? `Bearer ${key}` : undefined)
 }
 
 function assertMethod({ method, url }: IncomingMessage, expected: string): void {

@@ -23,7 +23,11 @@ export function byteTokenizer(): TokenizerFiles {
       pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false, use_regex: false },
       post_processor: null,
       decoder: { type: 'ByteLevel' },
-      model: { type: 'BPE', vocab: Object.fromEntries(letters.map((letter, id) => [letter, id])), merges: [] },
+      model: {
+        type: 'BPE',
+        vocab: Object.fromEntries(letters.map((letter, id) => [letter, id])),
+        merges: [],
+      },
     },
     config: { tokenizer_class: 'PreTrainedTokenizerFast', eos_token: '<|im_end|>', chat_template: TEMPLATE },
   }

@@ -153,7 +153,10 @@ test('tools are told by the template and called, whole and in a stream', async (
   assert.ok(call.type === 'function' && call.id !== '')
   assert.is(call.type === 'function' && call.function.arguments, '{"a":1}')
   const plain = await client.chat.completions.create({ ...chat, max_tokens: 1 })
-  assert.ok((whole.usage?.prompt_tokens ?? 0) > (plain.usage?.prompt_tokens ?? 0), 'the tools are in the prompt')
+  assert.ok(
+    (whole.usage?.prompt_tokens ?? 0) > (plain.usage?.prompt_tokens ?? 0),
+    'the tools are in the prompt',
+  )
 
   const stream = client.chat.completions.stream(body)
   const streamed = await stream.finalChatCompletion()
@@ -186,7 +189,11 @@ test('best_of gives those whose tokens were likeliest', async () => {
 })
 
 test('what is not done with tools is refused by name', async () => {
-  assert.equal(await refusal({ tools, tool_choice: 'required' }), [400, 'unsupported_parameter', 'tool_choice'])
+  assert.equal(await refusal({ tools, tool_choice: 'required' }), [
+    400,
+    'unsupported_parameter',
+    'tool_choice',
+  ])
   assert.is((await refusal({ tools: [{ type: 'web_search' }] }))[0], 400)
   assert.is((await refusal({ guided_choice: ['a'], guided_json: { const: 1 } }))[0], 400)
   const wrong = { id: 'a', type: 'function', function: { name: 'add', arguments: '[1' } }

@@ -5,7 +5,16 @@ import { apiError } from './errors.ts'
 const MOST_TEXTS = 4_096
 
 /** Keywords that say nothing about which texts are allowed. */
-const NOTES = new Set(['title', 'description', 'default', 'examples', '$schema', '$id', '$comment', 'deprecated'])
+const NOTES = new Set([
+  'title',
+  'description',
+  'default',
+  'examples',
+  '$schema',
+  '$id',
+  '$comment',
+  'deprecated',
+])
 
 /** Keywords that are read, by the type that they belong to. */
 const READ = {
@@ -24,16 +33,21 @@ type Schema = Readonly<Record<string, unknown>>
  */
 export function jsonTexts(schema: unknown, param: string): string[] {
   const refuse = (path: string, why: string): never => {
-    throw apiError(400, `'${param}': ${path || 'the schema'}: ${why}; only schemas with few values are supported`, {
-      param,
-      code: 'unsupported_schema',
-    })
+    throw apiError(
+      400,
+      `'${param}': ${path || 'the schema'}: ${why}; only schemas with few values are supported`,
+      {
+        param,
+        code: 'unsupported_schema',
+      },
+    )
   }
 
   /** `depth` bounds what a hostile schema may cost. */
   function textsOf(given: unknown, path: string, depth: number): string[] {
     if (depth > 32) return refuse(path, 'it is nested too deeply')
-    if (typeof given !== 'object' || given === null || Array.isArray(given)) return refuse(path, 'it is no object')
+    if (typeof given !== 'object' || given === null || Array.isArray(given))
+      return refuse(path, 'it is no object')
     const one = given as Schema
     const types = [one.type ?? []].flat()
     const read = [...READ.any, ...READ.integer, ...READ.object, ...READ.array]
@@ -43,9 +57,15 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     if (Array.isArray(one.enum)) return one.enum.map((value) => JSON.stringify(value))
     const either = one.anyOf ?? one.oneOf
     if (Array.isArray(either))
-      return bounded(either.flatMap((part, i) => textsOf(part, `${path}/${i}`, depth + 1)), path)
+      return bounded(
+        either.flatMap((part, i) => textsOf(part, `${path}/${i}`, depth + 1)),
+        path,
+      )
     if (types.length === 0) return refuse(path, 'it has no type')
-    return bounded(types.flatMap((type) => textsOfType(String(type), one, path, depth)), path)
+    return bounded(
+      types.flatMap((type) => textsOfType(String(type), one, path, depth)),
+      path,
+    )
   }
 
   function textsOfType(type: string, one: Schema, path: string, depth: number): string[] {
@@ -82,11 +102,16 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     const properties = Object.entries((one.properties ?? {}) as Schema)
     const required = new Set([one.required ?? []].flat().map(String))
     for (const name of required)
-      if (!properties.some(([other]) => other === name)) return refuse(path, `'${name}' is required and not described`)
+      if (!properties.some(([other]) => other === name))
+        return refuse(path, `'${name}' is required and not described`)
     let heads = ['']
     for (const [name, inner] of properties) {
-      const members = textsOf(inner, `${path}/${name}`, depth + 1).map((text) => `${JSON.stringify(name)}:${text}`)
-      const added = heads.flatMap((head) => members.map((member) => (head === '' ? member : `${head},${member}`)))
+      const members = textsOf(inner, `${path}/${name}`, depth + 1).map(
+        (text) => `${JSON.stringify(name)}:${text}`,
+      )
+      const added = heads.flatMap((head) =>
+        members.map((member) => (head === '' ? member : `${head},${member}`)),
+      )
       heads = bounded(required.has(name) ? added : [...heads, ...added], path)
     }
     return heads.map((head) => `{${head}}`)
@@ -94,7 +119,8 @@ export function jsonTexts(schema: unknown, param: string): string[] {
 
   function arrays(one: Schema, path: string, depth: number): string[] {
     const { minItems = 0, maxItems } = one
-    if (typeof maxItems !== 'number' || typeof minItems !== 'number') return refuse(path, "an array needs 'maxItems'")
+    if (typeof maxItems !== 'number' || typeof minItems !== 'number')
+      return refuse(path, "an array needs 'maxItems'")
     const items = textsOf(one.items, `${path}/items`, depth + 1)
     const all: string[] = []
     let lists = ['']

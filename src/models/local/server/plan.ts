@@ -138,7 +138,9 @@ function plan(
     throw apiError(400, `best_of is ${body.best_of}, less than n = ${given}`, { param: 'best_of' })
   if (n > given && body.stream)
     throw apiError(400, "'best_of' cannot be streamed: the best is known at the end", { param: 'best_of' })
-  const limits = [texts, body.guided_json, body.guided_choice, body.choice_token_ids].filter((one) => one != null)
+  const limits = [texts, body.guided_json, body.guided_choice, body.choice_token_ids].filter(
+    (one) => one != null,
+  )
   if (limits.length > 1)
     throw apiError(400, 'one of response_format, guided_json, guided_choice and choice_token_ids at a time', {
       param: 'response_format',
