@@ -25,6 +25,7 @@ for section in policy rewardModel; do
   words+=(--set "$section.model=$name" --set "$section.baseUrl=$url" --set "$section.trainer=external")
   words+=(--set "$section.publish.as=lora" --set "$section.publish.keep=2")
 done
+words+=(--set "adaptation.model=$name" --set "adaptation.baseUrl=$url")
 for word in "$@"; do words+=(--set "$word"); done
 npm start -- --role head --run "$run" --config config/openai.yaml --set rewardModel.mode=co-trained "${words[@]}" &
 head=$!

@@ -132,14 +132,16 @@ function acceptanceLine(one: Remeasured): string {
 }
 
 function lines(
-  { tasks, rollouts, failed, success, steps, tokens, invalid, passAtK, averageAtK, kinds }: EvaluationFigures,
+  { majorityAtK, passAtK, averageAtK, kinds, ...figures }: EvaluationFigures,
   { model, split, seconds }: { readonly model: string; readonly split: string; readonly seconds: number },
 ): string[] {
+  const { tasks, rollouts, failed, success, steps, tokens, invalid } = figures
   const most = passAtK.at(-1)?.k ?? 1
   return [
     `${relative('', model) || '.'} on ${split}: ${tasks} tasks, ${rollouts} rollouts${failed > 0 ? `, ${failed} failed` : ''}, ${duration(seconds * 1000)}`,
     `success   ${success.value.toFixed(3)} [${success.low.toFixed(3)}, ${success.high.toFixed(3)}] n ${success.n} ${success.unit}`,
     ...(passAtK.length === 0 ? [] : [`avg@${most}     ${averageAtK.toFixed(3)}`]),
+    ...(passAtK.length === 0 || majorityAtK === null ? [] : [`maj@${most}     ${majorityAtK.toFixed(3)}`]),
     ...passAtK.map(({ k, value, n }) => `pass@${k}    ${value.toFixed(3)} n ${n} tasks`),
     `steps     ${steps.toFixed(1)} a rollout${invalid > 0 ? `; ${invalid} answers could not be read` : ''}`,
     `tokens    ${tokens.generated.toFixed(0)} generated, ${tokens.prompt.toFixed(0)} read (${tokens.cached.toFixed(0)} from the cache) a rollout`,

@@ -440,6 +440,16 @@ const learning = section({
     .default('zero')
     .describe('Advantage of a step that only one rollout reached: none, or its bare reward.'),
   stdFloor: z.number().nonnegative().default(0).describe('Least standard deviation of a group.'),
+  overlong: section({
+    maxTokens: positive
+      .nullable()
+      .default(null)
+      .describe('Longest rollout in sampled tokens; null for no penalty.'),
+    bufferTokens: positive
+      .default(4096)
+      .describe('Tokens before the limit over which the penalty grows from 0 to `factor`.'),
+    factor: z.number().nonnegative().default(1).describe('Penalty at the limit and beyond.'),
+  }).describe('Soft penalty on long rollouts, taken from what the outcome is worth (GRPO-TCR).'),
   policyAccuracyRange: z
     .tuple([share, share])
     .nullable()

@@ -7,10 +7,11 @@ import { setting as coding } from './coding/setting.ts'
 import { setting as desktop } from './desktop/setting.ts'
 import type { Setting } from './setting.ts'
 import { setting as simulated } from './simulated.ts'
+import { setting as tools } from './tools/setting.ts'
 import { userSetting } from './user-setting.ts'
 import { setting as web } from './web/setting.ts'
 
-export const OUR_SETTINGS: readonly Setting[] = [alfworld, coding, web, desktop, agents, simulated]
+export const OUR_SETTINGS: readonly Setting[] = [alfworld, coding, web, desktop, tools, agents, simulated]
 
 /** Modules whose setting this process has loaded, by what the config calls them. */
 const loaded = new Map<string, Setting>()

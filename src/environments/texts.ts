@@ -1,4 +1,5 @@
 /** Parts of a setting whose actions are texts, e.g. programs, and whose reward model writes tests that are run on them. */
+import type { ToolSpec } from '../models/port.ts'
 import type { Seed } from '../random.ts'
 import type { Environment, Episode, Task } from './port.ts'
 
@@ -22,6 +23,8 @@ export interface Texts<E extends Environment = Environment> {
   readonly kind: 'texts'
   /** Prompt file for models that read prompts, with placeholders goal, history, problem (the first observation); absent: one for any setting. */
   readonly prompt?: string
+  /** What a model may call: it is asked by a chat in which calls and their results are messages. */
+  readonly tools?: readonly ToolSpec[]
   /** Why an answer holds nothing to act by, so that such answers are counted; null where it does. It is an action all the same. */
   invalid?(answer: string): string | null
   /** Of a settled episode, where its outcome is found by tests; null where none was run. */

@@ -1,7 +1,8 @@
 /** What evaluation rollouts amount to: success with its interval, and k answers to the same task. The unit of n is said. */
 import { type Estimate, meanBootstrap, wilson } from '../learning/interval.ts'
 import { stableMean } from '../learning/moments.ts'
-import { averageAtK, passAtK } from '../learning/pass-at-k.ts'
+import { lastBox } from '../learning/parse-score.ts'
+import { averageAtK, majority, passAtK } from '../learning/pass-at-k.ts'
 import { type Seed, seedOf } from '../random.ts'
 import type { Trajectory } from './play.ts'
 
@@ -21,6 +22,8 @@ export type EvaluationFigures = {
   readonly passAtK: readonly { readonly k: number; readonly value: number; readonly n: number }[]
   /** Mean over tasks of the share of successes. */
   readonly averageAtK: number
+  /** Share of the tasks whose most frequent answer is right, where answers stand in a box; null where none does. */
+  readonly majorityAtK: number | null
   readonly kinds: readonly { readonly kind: string; readonly successes: number; readonly n: number }[]
 }
 
@@ -66,6 +69,7 @@ export function evaluationFigures(
     ),
     passAtK: most < 2 ? [] : powersUpTo(most).map((k) => passOver(answers, k)),
     averageAtK: answers.length === 0 ? 0 : averageAtK(answers),
+    majorityAtK: majorityOver([...byTask.values()]),
     kinds: [...grouped(scored, ({ kind }) => kind)]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([kind, own]) => ({
@@ -80,6 +84,27 @@ function passOver(answers: readonly (readonly boolean[])[], k: number) {
   const enough = answers.filter((own) => own.length >= k)
   const values = enough.map((own) => passAtK(own.length, own.filter(Boolean).length, k))
   return { k, value: stableMean(values), n: enough.length }
+}
+
+/** A rollout without a box has no answer, and counts for none. */
+function majorityOver(
+  tasks: readonly (readonly { readonly trajectory: Trajectory; readonly success: boolean }[])[],
+): number | null {
+  const told = tasks.map((own) =>
+    own.flatMap(({ trajectory, success }) => {
+      const answer = lastBox(trajectory.actions.at(-1) ?? '')
+      return answer === undefined ? [] : [{ answer: answer.trim(), success }]
+    }),
+  )
+  if (told.every((own) => own.length === 0)) return null
+  const right = told.map((own) => {
+    const successes = new Set(own.flatMap(({ answer, success }) => (success ? [answer] : [])))
+    return majority(
+      own.map(({ answer }) => answer),
+      (answer) => successes.has(answer),
+    )
+  })
+  return stableMean(right.map(Number))
 }
 
 /** 1, 2, 4, ... and the limit itself. */

@@ -20,9 +20,20 @@ export type ChatMessage = {
   readonly content: string | readonly ContentPart[]
   /** Of an assistant: the tools that it called. */
   readonly toolCalls?: readonly {
+    readonly id?: string
     readonly name: string
     readonly arguments: Readonly<Record<string, unknown>>
   }[]
+  /** Of a tool: the call that it answers. */
+  readonly toolCallId?: string
+}
+
+/** A tool as a model is told of it. */
+export type ToolSpec = {
+  readonly name: string
+  readonly description: string
+  /** JSON schema of the arguments. */
+  readonly parameters: Readonly<Record<string, unknown>>
 }
 
 export type TextMessage = ChatMessage & { readonly content: string }
@@ -35,6 +46,8 @@ export type Prompt =
       readonly messages: readonly ChatMessage[]
       /** Further variables of the chat template, e.g. `enable_thinking` of Qwen3. */
       readonly template?: Readonly<Record<string, unknown>>
+      /** What the model may call. */
+      readonly tools?: readonly ToolSpec[]
     }
 
 export type GenerateRequest = {
@@ -74,6 +87,8 @@ export type Generation = {
    * Log-prob of each sampled token at temperature 1, before any cut (renormalised over `choices` where given); null where unknown.
    */
   readonly logprobs: Float32Array | null
+  /** Calls of tools that the endpoint told apart from the text; arguments as the model wrote them. */
+  readonly toolCalls?: readonly { readonly name: string; readonly arguments: string }[]
   /** What the endpoint told apart from the text as reasoning, and how many of the first tokens are that: all of them where it cannot be seen. */
   readonly reasoning?: { readonly text: string; readonly tokens: number }
   /** Token ids of the rendered prompt; null where the endpoint does not tell. */

@@ -58,7 +58,8 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     const [known] = await log.positionsOf([`${published}/${version}`])
     if (known !== null || stopping.signal.aborted) return
     const startedMs = performance.now()
-    const name = `${log.run}-v${version}-${checkpoint.sha256.slice(0, 8)}`
+    const label = role === 'policy' ? log.run : `${log.run}-${role}`
+    const name = `${label}-v${version}-${checkpoint.sha256.slice(0, 8)}`
     const path = resolve(checkpointFolder(updated.run, checkpoint))
     const replicas = await atAll(publish.ackSeconds, async (server, signal) => {
       await routes.load(server, { name, path }, signal)

@@ -5,6 +5,7 @@ import type { EventData } from '../../events/catalogue.ts'
 import { type Advantages, advantages } from '../../learning/advantage.ts'
 import { filterByTask } from '../../learning/filters.ts'
 import { policyHealth } from '../../learning/health.ts'
+import { overlongPenalty } from '../../learning/overlong.ts'
 import { type Rules as ChosenRules, rulesOf } from '../../learning/registry.ts'
 import { outcomeOf } from '../../learning/reward.ts'
 import type { RewardedRollout, ScoreKind } from '../../learning/terms.ts'
@@ -13,7 +14,8 @@ import type { LearnableGroup } from '../decider/jobs.ts'
 import { segmentSample } from './samples.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
-type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'actions'>
+type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'actions'> &
+  Partial<Pick<Trajectory, 'usage'>>
 /** What of a judged step enters its reward. */
 export type JudgedStep = Pick<EventData<'StepScored'>, 'rollout' | 'step' | 'probability' | 'progress'> & {
   readonly judgements: readonly { readonly score: -1 | 0 | 1 }[]
@@ -79,7 +81,7 @@ export function policyAdvantages(
   const score = rewardModel.expected ? 'expected' : 'sampled'
   const rewarded = groups.flatMap(({ task, rollouts }) =>
     rollouts.flatMap((rollout) =>
-      rewardedRollout(byId.get(rollout), task, judged.get(rollout), score, rules),
+      rewardedRollout(byId.get(rollout), task, judged.get(rollout), score, rules, learning.overlong),
     ),
   )
   const filtered = filterByTask(
@@ -127,9 +129,10 @@ function rewardedRollout(
   judged: readonly JudgedStep[] = [],
   score: ScoreKind,
   { stepReward }: ChosenRules,
+  { maxTokens, ...overlong }: Config['learning']['overlong'],
 ): RewardedRollout[] {
   if (trajectory?.outcome.kind !== 'scored') return []
-  const { rollout: id, outcome, steps: length, actions } = trajectory
+  const { rollout: id, outcome, steps: length, actions, usage } = trajectory
   const each = Array.from({ length }, (_, step) => judged[step] as JudgedStep | undefined)
   const parts = stepReward.parts(
     {
@@ -148,5 +151,8 @@ function rewardedRollout(
       `the step reward '${stepReward.name}' gave rollout ${id} of ${length} steps no finite number for each of them`,
       { code: 'rule.result', hint: 'parts returns { outcome, steps }, steps one number a step' },
     )
-  return [{ id, task, outcome: outcomeOf(outcome.value), graded: parts.outcome, scores: parts.steps }]
+  const penalty =
+    maxTokens === null ? 0 : overlongPenalty(usage?.completionTokens ?? 0, { maxTokens, ...overlong })
+  const graded = parts.outcome + penalty
+  return [{ id, task, outcome: outcomeOf(outcome.value), graded, scores: parts.steps }]
 }

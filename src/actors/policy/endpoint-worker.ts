@@ -16,6 +16,7 @@ import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
 import { promptedTexts } from '../writing/text-acting.ts'
+import { toolActing } from '../writing/tool-acting.ts'
 import type { Acting } from './acting.ts'
 import { policyBatch } from './batch.ts'
 import { free, numbered, promptedActing } from './prompted-acting.ts'
@@ -101,6 +102,8 @@ export function actingByPrompt({ setting, section }: OpenSetting, policy: Config
   const seeing = setting.pictures?.seeing(section)
   if (seeing) return seeingActing(readPrompt(seeing.prompt), seeing, policy.frames, policy.historySteps)
   const part = partOf(setting, 'acting', 'a policy that reads prompts')
+  if (part.kind === 'texts' && part.tools)
+    return toolActing(part, part.tools, readPrompt(part.prompt ?? TEXTS_PROMPT), policy)
   if (part.kind === 'texts') return promptedTexts(part, readPrompt(part.prompt ?? TEXTS_PROMPT), policy)
   const form = policy.acting === 'free' ? 'free' : 'numbered'
   return promptedActing(readPrompt((part.prompts ?? PROMPTS)[form]), { free, numbered }[form], policy)

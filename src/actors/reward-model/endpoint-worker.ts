@@ -122,7 +122,9 @@ export async function openEndpointJudge(
 
   /** All judgements of a step have one prompt: tokens of one that was told another are left out. Columns of tokens hold no images. */
   function entered(judged: readonly Judged[]) {
-    const prompt = frames ? null : (judged.find(({ promptTokens }) => promptTokens !== null)?.promptTokens ?? null)
+    const prompt = frames
+      ? null
+      : (judged.find(({ promptTokens }) => promptTokens !== null)?.promptTokens ?? null)
     const judgements = judged.map(({ critique, score, invalid: kind, tokens, logprobs, ...told }) => {
       if (kind !== null) counted.add(`invalid: ${kind}`)
       const known = tokens && logprobs && (prompt === null || sameTokens(prompt, told.promptTokens))

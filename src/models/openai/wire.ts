@@ -44,6 +44,9 @@ export function toWire(
           messages: prompt.messages.map((message) => wireMessage(message, urlOf)),
           ...(Object.keys(variables).length > 0 ? { chat_template_kwargs: variables } : {}),
           ...(reasoningEffort ? { reasoning_effort: reasoningEffort } : {}),
+          ...(prompt.tools
+            ? { tools: prompt.tools.map((tool) => ({ type: 'function', function: tool })) }
+            : {}),
         }
       : { prompt: 'text' in prompt ? prompt.text : Array.from(prompt.tokens) }),
     [chat ? lengthField : 'max_tokens']: request.maxTokens,
@@ -69,10 +72,22 @@ export function toWire(
   return { path: chat ? '/chat/completions' : '/completions', body: { ...body, ...extraBody } }
 }
 
-function wireMessage({ role, content }: ChatMessage, urlOf: (image: ImageRef) => string): object {
-  if (typeof content === 'string') return { role, content }
-  return {
+function wireMessage(
+  { role, content, toolCalls, toolCallId }: ChatMessage,
+  urlOf: (image: ImageRef) => string,
+): object {
+  const calls = toolCalls?.map(({ id, name, arguments: values }) => ({
+    ...{ id, type: 'function' },
+    function: { name, arguments: JSON.stringify(values) },
+  }))
+  const told = {
     role,
+    ...(calls ? { tool_calls: calls } : {}),
+    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+  }
+  if (typeof content === 'string') return { ...told, content }
+  return {
+    ...told,
     content: content.map((part) =>
       part.type === 'text' ? part : { type: 'image_url', image_url: { url: urlOf(part.image) } },
     ),
@@ -87,6 +102,9 @@ const choiceSchema = z.object({
       content: z.string().nullish(),
       reasoning_content: z.string().nullish(),
       reasoning: z.string().nullish(),
+      tool_calls: z
+        .array(z.object({ function: z.object({ name: z.string(), arguments: z.string().nullish() }) }))
+        .nullish(),
     })
     .optional(),
   text: z.string().optional(),
@@ -140,6 +158,13 @@ export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'ch
     finish: choice.finish_reason === 'length' ? 'length' : 'stop',
     tokens,
     logprobs: known ? Float32Array.from(told as number[]) : null,
+    ...(choice.message?.tool_calls?.length
+      ? {
+          toolCalls: choice.message.tool_calls.map(({ function: { name, arguments: values } }) => ({
+            ...{ name, arguments: values ?? '{}' },
+          })),
+        }
+      : {}),
     ...(reasoning
       ? { reasoning: { text: reasoning, tokens: reasoningTokens(choice, tokens?.length ?? 0) } }
       : {}),

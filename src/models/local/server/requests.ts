@@ -13,28 +13,34 @@ const parts = z.array(z.looseObject({ type: text, text: text.optional() })).tran
   }
   return list.map((part) => part.text ?? '').join('')
 })
-const message = z.strictObject({
-  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
-  content: z.union([text, parts, z.null().transform(() => '')]),
-  name: z.string().nullish(),
-  refusal: z.null().optional(),
-  audio: z.null().optional(),
-  function_call: z.null().optional(),
-  tool_calls: z
-    .array(
-      z.strictObject({
-        id: text.nullish(),
-        index: z.int().nullish(),
-        type: z.literal('function').nullish(),
-        function: z.strictObject({ name: text.min(1), arguments: text.nullish() }),
-      }),
-    )
-    .nullish(),
-  tool_call_id: text.nullish(),
-}).superRefine(({ role, name }, context) => {
-  if (name != null && role !== 'tool')
-    context.addIssue({ code: 'custom', path: ['name'], message: 'names of speakers are not told to the model' })
-})
+const message = z
+  .strictObject({
+    role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
+    content: z.union([text, parts, z.null().transform(() => '')]),
+    name: z.string().nullish(),
+    refusal: z.null().optional(),
+    audio: z.null().optional(),
+    function_call: z.null().optional(),
+    tool_calls: z
+      .array(
+        z.strictObject({
+          id: text.nullish(),
+          index: z.int().nullish(),
+          type: z.literal('function').nullish(),
+          function: z.strictObject({ name: text.min(1), arguments: text.nullish() }),
+        }),
+      )
+      .nullish(),
+    tool_call_id: text.nullish(),
+  })
+  .superRefine(({ role, name }, context) => {
+    if (name != null && role !== 'tool')
+      context.addIssue({
+        code: 'custom',
+        path: ['name'],
+        message: 'names of speakers are not told to the model',
+      })
+  })
 
 const tool = z.strictObject({
   type: z.literal('function'),

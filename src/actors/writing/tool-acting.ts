@@ -1,0 +1,88 @@
+/** Acting by texts that call tools: the episode is one chat, in which calls and their results are messages of their own. */
+import type { Texts } from '../../environments/setting.ts'
+import { BETWEEN_RESULTS, readCalls, withoutCalls, writeCall } from '../../environments/tools/calls.ts'
+import type { ChatMessage, Generation, ToolSpec } from '../../models/port.ts'
+import type { PromptFile } from '../learner/prompts.ts'
+import type { Acting, Prompting } from '../policy/acting.ts'
+import { packAnswer } from '../policy/prompted-acting.ts'
+import type { ActRequest } from '../rollout/act.ts'
+
+export function toolActing(
+  { invalid }: Texts,
+  tools: readonly ToolSpec[],
+  prompt: PromptFile,
+  prompting: Prompting,
+): Acting {
+  return (act, sampling, shown = prompting.historySteps ?? act.actions.length) => ({
+    request: {
+      prompt: { messages: [...prompt.render({ goal: act.goal }), ...turns(act, shown)], tools },
+      maxTokens: sampling.maxTokens,
+      temperature: sampling.temperature,
+      topP: sampling.topP,
+      seed: act.seed,
+      cacheKey: act.rollout,
+    },
+    reply(generation) {
+      if (generation === null) throw new TypeError('every turn has a request')
+      const action = actionOf(generation)
+      const reason = invalid?.(action) ?? null
+      return {
+        action,
+        invalid: reason !== null && generation.finish === 'length' ? 'the answer was cut off' : reason,
+        fits: true,
+        continues: false,
+        tokens: packAnswer(generation, prompting),
+        promptSha256: prompt.sha256,
+        usage: generation.usage,
+      }
+    },
+  })
+}
+
+/** The text, calls in one form whether the endpoint told them apart or not. */
+function actionOf({ text, toolCalls = [] }: Generation): string {
+  const calls = toolCalls.map((call) => writeCall(call.name, valuesOf(call.arguments)))
+  return [...(text === '' ? [] : [text]), ...calls].join('\n')
+}
+
+/** Arguments that are no JSON stay a text: the environment says what is wrong with them. */
+function valuesOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** The latest steps: what the model said and called, and what came back. */
+function turns({ actions, observations }: ActRequest, shown: number): ChatMessage[] {
+  const first = actions.length - Math.min(shown, actions.length)
+  const leftOut: ChatMessage[] =
+    first === 0 ? [] : [{ role: 'user', content: `(${first} earlier steps are left out)` }]
+  return [
+    ...leftOut,
+    ...actions.slice(first).flatMap((action, i): ChatMessage[] => {
+      const step = first + i
+      const result = observations[step + 1]
+      const calls = readCalls(action).flatMap((call) => ('name' in call ? [call] : []))
+      if (calls.length === 0)
+        return [
+          { role: 'assistant', content: action },
+          { role: 'user', content: result },
+        ]
+      const ids = calls.map((_, index) => `call_${step}_${index}`)
+      const results = result.split(BETWEEN_RESULTS)
+      return [
+        {
+          ...{ role: 'assistant', content: withoutCalls(action) },
+          toolCalls: calls.map((call, index) => ({ id: ids[index], ...call })),
+        },
+        ...ids.map((toolCallId, index): ChatMessage => {
+          // What could not be read was answered too: the last message holds what is left.
+          const content = index + 1 < ids.length ? results[index] : results.slice(index).join(BETWEEN_RESULTS)
+          return { role: 'tool', content: content ?? '', toolCallId }
+        }),
+      ]
+    }),
+  ]
+}
