@@ -59,14 +59,34 @@ const wordings = z.union([
   z.object({ message: z.string() }),
 ])
 
+/** Longest answer: with log-probs a token takes some 150 bytes. */
+const MOST_BYTES = 64_000_000
+const MOST_REFUSAL_BYTES = 1_000_000
+
+/** The text of a body; longer than `most` bytes it is an answer that cannot be used. */
+async function textOf(response: Response, most: number): Promise<string> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of response.body ?? []) {
+    bytes += part.byteLength
+    // Leaving the loop cancels the body.
+    if (bytes > most) throw new BadAnswer('bad-answer', `the answer is longer than ${most} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts, bytes).toString('utf8')
+}
+
 /**
  * `fetch` whose refusals are worded as OpenAI words them, which its client reads: servers made with FastAPI say `detail`,
- * others a plain `error` or `message`, some no JSON at all.
+ * others a plain `error` or `message`, some no JSON at all. Bodies are bounded, and JSON by whatever name.
  */
 export async function fetchReadably(url: string | URL | Request, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, init)
-  if (response.ok) return response
-  const text = await response.text()
+  if (response.ok) {
+    const text = await textOf(response, MOST_BYTES)
+    return new Response(text, { headers: jsonHeaders(response) })
+  }
+  const text = await textOf(response, MOST_REFUSAL_BYTES).catch(() => '')
   let error: unknown = { message: text.slice(0, 2_000) || response.statusText }
   try {
     const worded = wordings.safeParse(JSON.parse(text))
@@ -74,11 +94,16 @@ export async function fetchReadably(url: string | URL | Request, init?: RequestI
   } catch {
     // Not JSON: the text itself is what it says.
   }
+  return new Response(JSON.stringify({ error }), { status: response.status, headers: jsonHeaders(response) })
+}
+
+/** Whatever a server calls its answers, they are read as JSON. */
+function jsonHeaders(response: Response): Headers {
   const headers = new Headers(response.headers)
   headers.set('content-type', 'application/json')
   headers.delete('content-length')
   headers.delete('content-encoding')
-  return new Response(JSON.stringify({ error }), { status: response.status, headers })
+  return headers
 }
 
 /** @param timedOut whether the call was ended because it took too long */

@@ -94,8 +94,9 @@ function wireMessage(
   }
 }
 
-const ids = z.array(z.int().nonnegative()).nullish()
-const logprob = z.number().nullable()
+/** What only makes an answer richer is taken as untold where it makes no sense: the answer itself is there. */
+const ids = z.array(z.int().nonnegative().max(0x7fffffff)).nullish().catch(null)
+const logprob = z.number().max(1e-3).nullable()
 const choiceSchema = z.object({
   message: z
     .object({
@@ -116,7 +117,8 @@ const choiceSchema = z.object({
       content: z.array(z.object({ logprob, token: z.string().optional() })).nullish(),
       token_logprobs: z.array(logprob).nullish(),
     })
-    .nullish(),
+    .nullish()
+    .catch(null),
 })
 const answerSchema = z.object({
   choices: z.array(choiceSchema),
@@ -125,9 +127,10 @@ const answerSchema = z.object({
     .object({
       prompt_tokens: z.int().nonnegative(),
       completion_tokens: z.int().nonnegative(),
-      prompt_tokens_details: z.object({ cached_tokens: z.int().nonnegative().nullish() }).nullish(),
+      prompt_tokens_details: z.object({ cached_tokens: z.int().nonnegative().nullish() }).nullish().catch(null),
     })
-    .nullish(),
+    .nullish()
+    .catch(null),
 })
 
 /**
