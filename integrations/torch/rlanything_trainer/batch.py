@@ -76,7 +76,9 @@ def micro_batches(samples, budget):
     return batches
 
 
-def token_weights(samples, aggregate):
-    """The weight of each trained token of each sample: its mean within samples and then over them, or over all tokens."""
-    total = sum(sample.trained for sample in samples)
+def token_weights(samples, options):
+    """The weight of each trained token of each sample: of its mean within samples and then over them, over all tokens, or of a constant."""
+    aggregate, total = options["aggregate"], sum(sample.trained for sample in samples)
+    if aggregate == "constant":
+        return [1 / (len(samples) * options["constantTokens"])] * len(samples)
     return [1 / (len(samples) * one.trained) if aggregate == "sample" else 1 / total for one in samples]

@@ -1,9 +1,12 @@
-"""The clipped policy objective with a KL penalty, as the run's own trainer has it (src/learning/loss.ts names the papers)."""
+"""The bounded policy objective with a KL penalty, as the run's own trainer has it (src/learning/loss.ts names the papers)."""
 
 import torch
 
 LOG_RATIO_LIMIT = 10.0
 """Log-ratios beyond this are cut, so that exp stays finite."""
+
+SAPO_GATES = 1.0, 1.05
+"""Steepness of SAPO's gate for positive and for other advantages."""
 
 
 def k3(logprobs, reference):
@@ -12,14 +15,47 @@ def k3(logprobs, reference):
     return (torch.expm1(d) - d).clamp_min(0)
 
 
-def policy_loss(logprobs, behaviour, reference, advantages, weights, options):
-    """All arguments are [rows]. Gives the weighted loss, and the sums of k3 and of clipped rows."""
-    ratio = (logprobs - behaviour).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).exp()
+def policy_loss(logprobs, behaviour, reference, advantages, weights, members, options):
+    """All arguments are [rows]; `members` is the index of each row's sample. Gives the weighted loss, and the sums of k3 and of clipped rows."""
+    ratio = _ratio(logprobs - behaviour, members, options.get("ratio", "token"))
+    name = options.get("objective", "clip")
+    if name not in OBJECTIVES:
+        raise ValueError(f"objective '{name}' is not one of {', '.join(OBJECTIVES)}")
+    objective, clipped = OBJECTIVES[name](ratio, logprobs, advantages, options)
+    kl = k3(logprobs, reference)
+    loss = ((kl * options["klWeight"] - objective) * weights).sum()
+    return loss, kl.detach().sum(), clipped.sum()
+
+
+def _ratio(logs, members, kind):
+    if kind == "sequence":
+        count = int(members.max()) + 1
+        sums = torch.zeros(count, device=logs.device).index_add(0, members, logs)
+        logs = (sums / torch.bincount(members, minlength=count))[members]
+    elif kind != "token":
+        raise ValueError(f"ratio '{kind}' is not token or sequence")
+    return logs.clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).exp()
+
+
+def _clip(ratio, _, advantages, options):
     free = ratio * advantages
     objective = torch.minimum(free, ratio.clamp(1 - options["clipLow"], 1 + options["clipHigh"]) * advantages)
     if options.get("dualClip") is not None:
         bounded = torch.maximum(objective, advantages * options["dualClip"])
         objective = torch.where(advantages < 0, bounded, objective)
-    kl = k3(logprobs, reference)
-    loss = ((kl * options["klWeight"] - objective) * weights).sum()
-    return loss, kl.detach().sum(), (objective != free).sum()
+    return objective, objective != free
+
+
+def _cispo(ratio, logprobs, advantages, options):
+    most = 1 + options["clipHigh"]
+    return ratio.detach().clamp_max(most) * advantages * logprobs, ratio > most
+
+
+def _sapo(ratio, _, advantages, __):
+    positive, other = SAPO_GATES
+    steepness = torch.where(advantages > 0, positive, other)
+    objective = torch.sigmoid((ratio - 1) * steepness) * (4 / steepness) * advantages
+    return objective, torch.zeros_like(advantages, dtype=torch.bool)
+
+
+OBJECTIVES = {"clip": _clip, "cispo": _cispo, "sapo": _sapo}

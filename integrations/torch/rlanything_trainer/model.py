@@ -83,8 +83,8 @@ class Trained:
             if parameter.requires_grad
         }
 
-    def row_logprobs(self, samples, *, adapter=True):
-        """Log-probs and entropies of the trained tokens, [rows], sample by sample, at temperature 1."""
+    def row_logprobs(self, samples, *, adapter=True, temperature=1):
+        """Log-probs and entropies of the trained tokens, [rows], sample by sample."""
         ids, attention, rows, targets, allowed = _pack(samples, self.device)
         cast = torch.autocast("cuda", torch.bfloat16) if self.device.type == "cuda" else nullcontext()
         base = nullcontext() if adapter or not isinstance(self.model, PeftModel) else self.model.disable_adapter()
@@ -92,7 +92,7 @@ class Trained:
         head = causal.get_output_embeddings()
 
         def logprobs_of(hidden, wanted, restricted):
-            logits = head(hidden).float()
+            logits = head(hidden).float() / temperature
             if restricted is not None:
                 logits = logits.masked_fill(~_allowed_mask(restricted, logits), -torch.inf)
             logs = logits.log_softmax(-1)

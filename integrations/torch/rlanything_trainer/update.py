@@ -86,22 +86,25 @@ def _moments(parameters, optimizer):
 
 
 def _gradients(trained, part, references, options, budget):
-    weights = dict(zip((sample.id for sample in part), token_weights(part, options["aggregate"])))
+    weights = dict(zip((sample.id for sample in part), token_weights(part, options)))
+    temperature = options.get("temperature", 1)
     sums = dict.fromkeys(SUMS, 0.0)
     for batch in micro_batches(part, budget):
-        logprobs, entropy = trained.row_logprobs(batch)
+        logprobs, entropy = trained.row_logprobs(batch, temperature=temperature)
 
         def column(read):
             values = torch.cat([torch.as_tensor(read(one)[one.mask.astype(bool)].copy()) for one in batch])
             return values.to(logprobs.device, torch.float32)
 
         row_weights = torch.cat([torch.full((one.trained,), weights[one.id]) for one in batch])
+        members = torch.cat([torch.full((one.trained,), place) for place, one in enumerate(batch)])
         loss, kl, clipped = policy_loss(
             logprobs,
             column(lambda one: one.logprobs),
             column(lambda one: references.get(one.id, one.logprobs)),
             column(lambda one: one.advantages),
             row_weights.to(logprobs.device),
+            members.to(logprobs.device),
             options,
         )
         loss.backward()
@@ -119,7 +122,7 @@ def _references(trained, samples, options, budget):
     base.model.eval()
     with torch.no_grad():
         for batch in micro_batches(samples, budget):
-            logprobs, _ = base.row_logprobs(batch, adapter=False)
+            logprobs, _ = base.row_logprobs(batch, adapter=False, temperature=options.get("temperature", 1))
             for one, values in zip(batch, logprobs.cpu().split([one.trained for one in batch])):
                 column = one.logprobs.copy()
                 column[one.mask.astype(bool)] = values.numpy()
