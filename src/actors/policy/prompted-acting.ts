@@ -73,12 +73,17 @@ function valuesOf({ goal, observations, actions, admissible }: ActRequest, form:
   }
 }
 
-/** A prompt with its answer as one segment; null where the endpoint does not tell ids and log-probs. Reasoning is trained only where asked. */
+/**
+ * A prompt with its answer as one segment; null where the endpoint does not tell ids and log-probs. Reasoning is trained only where asked.
+ * @param from tokens of the prompt that stand in the segment already
+ */
 export function packAnswer(
-  { promptTokens, tokens, logprobs, reasoning }: Generation,
+  { promptTokens: told, tokens, logprobs, reasoning }: Generation,
   { trainReasoning }: Pick<Prompting, 'trainReasoning'>,
+  from = 0,
 ): PackedTokens | null {
-  if (!promptTokens || !tokens || !logprobs) return null
+  if (!told || !tokens || !logprobs) return null
+  const promptTokens = told.subarray(from)
   const untrained = promptTokens.length + (trainReasoning ? 0 : (reasoning?.tokens ?? 0))
   const length = promptTokens.length + tokens.length
   const whole = new Int32Array(length)

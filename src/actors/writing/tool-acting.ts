@@ -13,6 +13,7 @@ export function toolActing(
   prompt: PromptFile,
   prompting: Prompting,
 ): Acting {
+  const segments = growingSegments()
   return (act, sampling, shown = prompting.historySteps ?? act.actions.length) => ({
     request: {
       prompt: { messages: [...prompt.render({ goal: act.goal }), ...turns(act, shown)], tools },
@@ -26,17 +27,43 @@ export function toolActing(
       if (generation === null) throw new TypeError('every turn has a request')
       const action = actionOf(generation)
       const reason = invalid?.(action) ?? null
+      const from = segments.goOn(act, generation)
       return {
         action,
         invalid: reason !== null && generation.finish === 'length' ? 'the answer was cut off' : reason,
         fits: true,
-        continues: false,
-        tokens: packAnswer(generation, prompting),
+        continues: from > 0,
+        tokens: packAnswer(generation, prompting, from),
         promptSha256: prompt.sha256,
         usage: generation.usage,
       }
     },
   })
+}
+
+/** Episodes whose tokens are remembered; of one that is forgotten a new segment begins. */
+const REMEMBERED = 4_096
+
+/** A chat that grows has prompts that begin with all that was read and said before: such a step goes on in the open segment. */
+function growingSegments() {
+  /** By rollout: the tokens of its open segment. */
+  const open = new Map<string, Int32Array>()
+  return {
+    /** Tokens of the prompt that stand in the open segment already; 0 where a new one begins. */
+    goOn({ rollout, packedTokens }: ActRequest, { promptTokens, tokens, logprobs }: Generation): number {
+      const before = open.get(rollout)
+      open.delete(rollout)
+      if (!promptTokens || !tokens || !logprobs) return 0
+      const all = new Int32Array(promptTokens.length + tokens.length)
+      all.set(promptTokens)
+      all.set(tokens, promptTokens.length)
+      open.set(rollout, all)
+      if (open.size > REMEMBERED) open.delete(open.keys().next().value as string)
+      const grows =
+        before?.length === packedTokens && before.every((token, i) => token === promptTokens[i])
+      return grows ? before.length : 0
+    },
+  }
 }
 
 /** The text, calls in one form whether the endpoint told them apart or not. */

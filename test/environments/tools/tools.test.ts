@@ -9,6 +9,7 @@ import { calculate } from '../../../src/environments/tools/calculator.ts'
 import { readCalls, writeCall } from '../../../src/environments/tools/calls.ts'
 import { TOOLS, toolsEnvironment } from '../../../src/environments/tools/environment.ts'
 import { setting } from '../../../src/environments/tools/setting.ts'
+import { readInt32 } from '../../../src/events/columns.ts'
 import type { Generation } from '../../../src/models/port.ts'
 
 const environment = toolsEnvironment({ seed: 3, difficulty: 'medium', tasks: 20, towns: 60 })
@@ -161,6 +162,32 @@ test('an episode is one chat: calls and their results are messages, and answers 
   assert.is(reply(generation).action, writeCall('calculator', { expression: '1+1' }))
   assert.is(reply(generation).invalid, null)
   assert.is(reply({ ...generation, toolCalls: undefined, text: 'hm' }).invalid, 'no call and no answer')
+})
+
+test('a prompt that begins with all that was said before goes on in one segment', () => {
+  const part = setting.acting as Texts
+  const prompt = parsePrompt('x', '# User\n{{goal}}')
+  const acting = toolActing(part, TOOLS, prompt, { historySteps: null, trainReasoning: false })
+  const replyTo = (packedTokens: number, promptTokens: readonly number[]) => {
+    const { reply } = acting(
+      {
+        ...{ rollout: 'r', task: 't', kind: 'k', goal: 'How many?', admissible: [], packedTokens },
+        ...{ policyVersion: 0, seed: [1, 2] as const, evaluation: false },
+        ...{ observations: ['first'], actions: [] },
+      },
+      { temperature: 1, topP: 1, maxTokens: 8 },
+    )
+    const { continues, tokens } = reply({
+      ...{ text: 'x', finish: 'stop', promptTokens: Int32Array.from(promptTokens) },
+      ...{ tokens: Int32Array.of(7, 8), logprobs: Float32Array.of(-1, -2) },
+      usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 2 },
+    })
+    return [continues, [...readInt32(tokens!.tokensI32)], [...tokens!.maskU8], tokens!.promptLength]
+  }
+  assert.equal(replyTo(0, [1, 2]), [false, [1, 2, 7, 8], [0, 0, 1, 1], 2])
+  assert.equal(replyTo(4, [1, 2, 7, 8, 3]), [true, [3, 7, 8], [0, 1, 1], 1])
+  assert.equal(replyTo(7, [1, 2, 7, 8, 4, 7, 8, 5]), [false, [1, 2, 7, 8, 4, 7, 8, 5, 7, 8], [0, 0, 0, 0, 0, 0, 0, 0, 1, 1], 8])
+  assert.is(replyTo(3, [1, 2, 7, 8, 4, 7, 8, 5, 7, 8])[0], false, 'the asker has other tokens')
 })
 
 test.run()
