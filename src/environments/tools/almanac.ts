@@ -52,7 +52,8 @@ export function almanac(seed: Seed, count: number): Almanac {
     search(query) {
       const asked = new Set(wordsOf(query.slice(0, 500)))
       const scores = words.map((own, page) => {
-        let score = 0
+        // A page is about the town that it begins with, and names another one by the way.
+        let score = asked.has(towns[page].name.toLowerCase()) ? Math.log(1 + count) : 0
         for (const word of asked) if (own.has(word)) score += Math.log(1 + count / (rarity.get(word) ?? 1))
         return { page, score }
       })
