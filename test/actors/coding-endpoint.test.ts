@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { decodeBatch } from '../../src/actors/learner/batch-file.ts'
 import { readPrompt } from '../../src/actors/learner/prompts.ts'
+import { runFolder } from '../../src/broker/connection.ts'
 import { codingEnvironment } from '../../src/environments/coding/environment.ts'
 import type { CodingProblem } from '../../src/environments/coding/problem.ts'
 import { openProvider } from '../environments/coding/sandboxes.ts'
@@ -76,6 +80,7 @@ function startLoop(run: string, url: string): Started {
     ...['environment.name=coding', 'environment.tasks=4', 'environment.tasksPerIteration=2'],
     ...['environment.rolloutsPerTask=3', 'environment.minGroupSize=2', 'environment.maxSteps=1'],
     ...['policy.acting=free', 'rewardModel.judging=group', 'rewardModel.samples=4'],
+    ...['rewardModel.trainer=external', 'run.deadlines.trainingSeconds=1'],
     ...['adaptation.rewriter=language-model', 'adaptation.samples=2', 'adaptation.high=0.6'],
     ...['evaluation.splits=[]', 'run.iterations=2', 'run.heartbeatSeconds=0.5'],
   ]
@@ -112,8 +117,28 @@ test('programs, unit tests and rewritten problems come from models behind an end
   assert.ok([-1, 0, 1].every((score) => verdicts.some((judgement) => judgement.score === score)))
   assert.equal(
     eventsOf('served', ['RewardModelUpdated']).map(({ data }) => data.stopped),
-    [null, 'the weights live at the endpoint', 'the weights live at the endpoint'],
+    [null, 'no trainer answered within 1 s', 'no trainer answered within 1 s'],
   )
+  const [ready] = eventsOf('served', ['BatchReady'])
+  assert.is(ready.data.role, 'reward-model')
+  const { sha256 } = ready.data.file
+  const file = readFileSync(join(runFolder('served', root).blobs, sha256.slice(0, 2), sha256))
+  const batch = decodeBatch(file)
+  assert.equal(
+    batch.samples.map(({ id }) => id),
+    ready.data.trainedOn,
+  )
+  for (const { id, tokens, mask, advantages } of batch.samples) {
+    assert.match(id, /^1\/train-\d+\/test-\d$/)
+    assert.equal(
+      [[...tokens], [...mask]],
+      [
+        [1, 2, 3, 4, 5],
+        [0, 0, 0, 1, 1],
+      ],
+    )
+    assert.is.not(advantages[4], 0)
+  }
   const [proposal] = eventsOf('served', ['TaskProposed'])
   assert.equal(proposal.data.rewriter, {
     kind: 'language-model',

@@ -59,8 +59,7 @@ function growingSegments() {
       all.set(tokens, promptTokens.length)
       open.set(rollout, all)
       if (open.size > REMEMBERED) open.delete(open.keys().next().value as string)
-      const grows =
-        before?.length === packedTokens && before.every((token, i) => token === promptTokens[i])
+      const grows = before?.length === packedTokens && before.every((token, i) => token === promptTokens[i])
       return grows ? before.length : 0
     },
   }

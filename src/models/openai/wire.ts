@@ -127,7 +127,10 @@ const answerSchema = z.object({
     .object({
       prompt_tokens: z.int().nonnegative(),
       completion_tokens: z.int().nonnegative(),
-      prompt_tokens_details: z.object({ cached_tokens: z.int().nonnegative().nullish() }).nullish().catch(null),
+      prompt_tokens_details: z
+        .object({ cached_tokens: z.int().nonnegative().nullish() })
+        .nullish()
+        .catch(null),
     })
     .nullish()
     .catch(null),

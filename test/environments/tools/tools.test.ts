@@ -186,7 +186,12 @@ test('a prompt that begins with all that was said before goes on in one segment'
   }
   assert.equal(replyTo(0, [1, 2]), [false, [1, 2, 7, 8], [0, 0, 1, 1], 2])
   assert.equal(replyTo(4, [1, 2, 7, 8, 3]), [true, [3, 7, 8], [0, 1, 1], 1])
-  assert.equal(replyTo(7, [1, 2, 7, 8, 4, 7, 8, 5]), [false, [1, 2, 7, 8, 4, 7, 8, 5, 7, 8], [0, 0, 0, 0, 0, 0, 0, 0, 1, 1], 8])
+  assert.equal(replyTo(7, [1, 2, 7, 8, 4, 7, 8, 5]), [
+    false,
+    [1, 2, 7, 8, 4, 7, 8, 5, 7, 8],
+    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1],
+    8,
+  ])
   assert.is(replyTo(3, [1, 2, 7, 8, 4, 7, 8, 5, 7, 8])[0], false, 'the asker has other tokens')
 })
 
