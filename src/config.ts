@@ -183,7 +183,14 @@ function checkSeeing(setting: Setting, config: Config, refuse: Refuse): void {
 }
 
 function checkSense(config: Config, refuse: Refuse): void {
-  const { environment, adaptation, learning, rewardModel, evaluation, run, models } = config
+  const { environment, adaptation, learning, rewardModel, evaluation, run, policy, models } = config
+  const { trains } = MODEL_PROVIDERS.find(policy.provider, models.module) ?? {}
+  if (policy.logprobs === 'sampling' && !trains)
+    refuse(
+      'policy.logprobs',
+      `'sampling' needs a local model: ${policy.provider} tells log-probs of temperature 1`,
+      'use model, or policy.provider local',
+    )
   if (environment.source === 'data' && environment.data === null)
     refuse('environment.data', 'is missing for source data', 'add --set environment.data=<folder>')
   for (const section of ['policy', 'rewardModel'] as const) checkPublishing(config, section, refuse)

@@ -1,12 +1,12 @@
 /**
- * Speed and memory of the local model on each tensor backend that passes its self-test, beside eager PyTorch on the same
- * model in the same run (where python3 has torch). Rounds of all engines alternate, so that other load on the machine meets
+ * Speed and memory of the local model on each tensor backend that passes its self-test, beside PyTorch, eager and compiled, on the
+ * same model in the same run (where the Python that BENCH_PYTHON names has torch), then of models of real size. Rounds of all engines alternate, so that other load on the machine meets
  * all of them; ratios are of medians of CPU time for one-thread engines, tokens/s of wall time.
  *
  *   npm run -s bench -- model [backend ...]
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { createInterface } from 'node:readline'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { type BackendName, describeBackend, openBackend } from '../../src/models/local/backend/backend.ts'
 import { type ModelConfig, parseModelConfig } from '../../src/models/local/config.ts'
 import { createDecoder } from '../../src/models/local/decoder/decoder.ts'
@@ -17,6 +17,7 @@ import { logits, pack } from '../../src/models/local/transformer.ts'
 import type { TrainingSample, UpdateOptions } from '../../src/models/port.ts'
 import { rng, seedOf } from '../../src/random.ts'
 import * as tf from '../../src/tensorflow/tensorflow.ts'
+import { openTorch, type Timing, type TorchOptions, timed } from './model/torch.ts'
 import { median, report } from './report.ts'
 
 type Work =
@@ -28,7 +29,6 @@ type Work =
       readonly times: number
     }
   | { readonly op: 'sample'; readonly batch: number; readonly steps: number }
-type Timing = { readonly seconds: number; readonly cpu: number; readonly tokens: number }
 type Engine = { readonly name: string; run(work: Work): Promise<Timing>; close(): void }
 
 const SIZES = {
@@ -51,14 +51,6 @@ function configOf(size: keyof typeof SIZES, contextTokens = 256): ModelConfig {
     tie_word_embeddings: true,
     ...SIZES[size],
   })
-}
-
-async function timed(tokens: number, run: () => Promise<unknown>): Promise<Timing> {
-  const cpu = process.cpuUsage()
-  const start = performance.now()
-  await run()
-  const used = process.cpuUsage(cpu)
-  return { seconds: (performance.now() - start) / 1000, cpu: (used.user + used.system) / 1e6, tokens }
 }
 
 const randomTokens = (length: number, path: number) => {
@@ -133,27 +125,17 @@ function localEngine(name: BackendName, model: LocalModel): Engine {
   }
 }
 
-/** Null where the Python that BENCH_PYTHON names (`python3` otherwise) has no torch. Its threads wait passively: idle ones cost nothing. */
-async function torchEngine(config: ModelConfig, threads: number): Promise<Engine | null> {
-  const python = process.env.BENCH_PYTHON || 'python3'
-  if (spawnSync(python, ['-c', 'import torch']).status !== 0) return null
-  const script = new URL('torch_model.py', import.meta.url).pathname
-  const env = {
-    ...process.env,
-    OMP_NUM_THREADS: String(threads),
-    OPENBLAS_NUM_THREADS: String(threads),
-    OMP_WAIT_POLICY: 'passive',
+/** Null where there is no torch, or it cannot compile. */
+async function torchEngine(name: string, config: ModelConfig, options: TorchOptions): Promise<Engine | null> {
+  try {
+    const torch = await openTorch(config, options)
+    // What cannot be compiled is known after a first pass.
+    if (options.compile) await torch?.run({ op: 'train', batch: 8, length: 256, times: 1 })
+    return torch && { name, ...torch }
+  } catch (error) {
+    process.stderr.write(`no rows of ${name}: ${error}\n`)
+    return null
   }
-  const child: ChildProcess = spawn(python, [script], { env, stdio: ['pipe', 'pipe', 'inherit'] })
-  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
-  const ask = async (request: object) => {
-    child.stdin!.write(`${JSON.stringify(request)}\n`)
-    const { value, done } = await lines.next()
-    if (done) throw new Error('torch_model.py ended')
-    return JSON.parse(value)
-  }
-  await ask({ op: 'open', config, threads })
-  return { name: `torch_${threads}`, run: ask, close: () => child.stdin!.end() }
 }
 
 async function usable(wanted: readonly string[]): Promise<BackendName[]> {
@@ -183,44 +165,56 @@ async function compareEngines(
     models.push(model)
     engines.push(localEngine(name, model))
   }
-  for (const threads of [1, 2]) {
-    const engine = await torchEngine(config, threads)
-    if (engine) engines.push(engine)
-    else process.stderr.write('no torch for /usr/bin/python3: no ratios (Debian: python3-torch)\n')
-  }
+  const eager = await torchEngine('torch_1', config, { threads: 1 })
+  const peers = eager
+    ? [
+        eager,
+        await torchEngine('torch_2', config, { threads: 2 }),
+        await torchEngine('compile', config, { threads: 1, compile: true }),
+      ]
+    : []
+  engines.push(...peers.filter((engine) => engine !== null))
   for (const { name, ...work } of WORK) {
     const timings = engines.map((): Timing[] => [])
     for (let round = -1; round < rounds; round++)
       for (const [i, engine] of engines.entries()) {
         // Two threads that wait for each other on a shared machine take minutes: one round is enough to see that.
         if (engine.name === 'torch_2' && round !== 0) continue
+        // Decoding is compiled anew for each length of the cache.
+        if (engine.name === 'compile' && work.op === 'sample') continue
         const timing = await engine.run(work)
         if (round >= 0) timings[i].push(timing)
       }
-    const wall = timings.map((all) => median(all.map((t) => t.tokens / t.seconds)))
-    const cpu = timings.map((all) => median(all.map((t) => t.tokens / t.cpu)))
-    engines.forEach((engine, i) => {
-      const note = `${cpu[i].toFixed(0)} tokens per CPU second`
-      report({
-        suite: 'model',
-        name: `${size}_${engine.name}_${name}`,
-        value: wall[i],
-        unit: 'tokens/s',
-        goal: null,
-        n: timings[i].length,
-        note,
-      })
-    })
-    const torch = engines.findIndex((engine) => engine.name === 'torch_1')
-    if (torch < 0) continue
-    backends.forEach((backend, i) => {
-      const op = name.replace(/_\d+/, '')
-      const named = backend === 'wasm-blas' ? `${op}_vs_torch` : `plain_${backend}_${op}_vs_torch`
-      const value = cpu[i] / cpu[torch]
-      const goal = backend === 'wasm' && op !== 'train' ? null : (GOALS[backend] ?? null)
-      const note = `${size} ${name}; by wall time ${(wall[i] / wall[torch]).toFixed(2)}`
-      report({ suite: 'model', name: named, value, unit: 'ratio', goal, n: rounds, note })
-    })
+    const measured = engines
+      .map((engine, i) => ({ engine, all: timings[i] }))
+      .filter(({ all }) => all.length > 0)
+      .map(({ engine, all }) => ({
+        engine,
+        n: all.length,
+        wall: median(all.map(({ tokens, seconds }) => tokens / seconds)),
+        cpu: median(all.map(({ tokens, cpu }) => tokens / cpu)),
+      }))
+    for (const { engine, n, wall, cpu } of measured) {
+      const note = `${cpu.toFixed(0)} tokens per CPU second`
+      const row = `${size}_${engine.name}_${name}`
+      report({ suite: 'model', name: row, value: wall, unit: 'tokens/s', goal: null, n, note })
+    }
+    const op = name.replace(/_\d+/, '')
+    for (const [peer, suffix] of [
+      ['torch_1', 'torch'],
+      ['compile', 'compile'],
+    ]) {
+      const theirs = measured.find(({ engine }) => engine.name === peer)
+      if (!theirs) continue
+      for (const backend of backends) {
+        const ours = measured.find(({ engine }) => engine.name === backend)!
+        const named = `${backend === 'wasm-blas' ? '' : `plain_${backend}_`}${op}_vs_${suffix}`
+        const goal = backend === 'wasm' && op !== 'train' ? null : (GOALS[backend] ?? null)
+        const note = `${size} ${name}; by wall time ${(ours.wall / theirs.wall).toFixed(2)}`
+        const value = ours.cpu / theirs.cpu
+        report({ suite: 'model', name: named, value, unit: 'ratio', goal, n: rounds, note })
+      }
+    }
   }
   for (const engine of engines) engine.close()
   for (const { params } of models) disposeParams(params)
@@ -290,4 +284,9 @@ report({
   n: 1,
   note: 'whole suite',
 })
+for (const name of wanted.length > 0 ? [] : ['smollm2', 'qwen05']) {
+  const script = new URL('model/released.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [...process.execArgv, script, name], { stdio: 'inherit' })
+  await once(child, 'exit')
+}
 process.exit(0)

@@ -158,10 +158,23 @@ const training = {
     .nullable()
     .default(0.1)
     .describe('Mean k3 above which the rest of an update is left out; null for none.'),
+  objective: z
+    .enum(['clip', 'cispo', 'sapo'])
+    .default('clip')
+    .describe(
+      "What bounds a step: PPO's clip, clipped importance weights (CISPO), or a soft gate (SAPO, which reads no clips).",
+    ),
+  ratio: z
+    .enum(['token', 'sequence'])
+    .default('token')
+    .describe('Of each token, or the geometric mean over a sample (GSPO; its clips are about 3e-4).'),
   aggregate: z
-    .enum(['sample', 'batch'])
+    .enum(['sample', 'batch', 'constant'])
     .default('batch')
-    .describe('Token mean within each sample, or over all tokens of the batch.'),
+    .describe(
+      'Token mean within each sample, over all tokens of the batch, or the sum over samples times `constantTokens` (Dr. GRPO).',
+    ),
+  constantTokens: positive.default(512).describe('Read by `aggregate: constant` alone.'),
   clipNorm: z
     .number()
     .positive()
@@ -283,6 +296,13 @@ const policy = section({
     .describe(
       'Generates one of the admissible commands under a trie; free text; or picks a numbered option in a box.',
     ),
+  thinking: z
+    .boolean()
+    .nullable()
+    .default(null)
+    .describe(
+      'What the chat template of a local model is told (`enable_thinking`) where it acts by prompts; null for nothing. Choices are made without.',
+    ),
   contextTokens: positive
     .default(512)
     .describe(
@@ -314,6 +334,12 @@ const policy = section({
   }).describe('With a rank, version 0 is taught on the demonstrations of `coldStart`.'),
   temperature: z.number().nonnegative().default(1).describe('Of sampling in training rollouts.'),
   topP: share.default(1).describe('Nucleus of sampling in training rollouts.'),
+  logprobs: z
+    .enum(['model', 'sampling'])
+    .default('model')
+    .describe(
+      'Log-probs are logged and learned from at temperature 1, or at the temperature of sampling (local models): at other temperatures than 1 importance weights are those of what was sampled.',
+    ),
   maxTokens: positive.default(24).describe('Most tokens of one action, reasoning included.'),
   historySteps: positive
     .nullable()
@@ -450,6 +476,16 @@ const learning = section({
       .describe('Tokens before the limit over which the penalty grows from 0 to `factor`.'),
     factor: z.number().nonnegative().default(1).describe('Penalty at the limit and beyond.'),
   }).describe('Soft penalty on long rollouts, taken from what the outcome is worth (GRPO-TCR).'),
+  scale: z
+    .enum(['group', 'batch', 'none'])
+    .default('group')
+    .describe(
+      'What `step-index` and `task` divide by: the standard deviation of the group, that of all rewards of the batch, or nothing (Dr. GRPO).',
+    ),
+  deviation: z
+    .enum(['population', 'sample'])
+    .default('population')
+    .describe("Of standard deviations: divided by n, or by n - 1 (Bessel's correction, as TRL has it)."),
   policyAccuracyRange: z
     .tuple([share, share])
     .nullable()

@@ -30,12 +30,19 @@ export type Advantages = {
   readonly lengthBonus: number | null
 }
 
+/** Of how rewards are scaled by the group, the whole batch, or not at all. */
+export type AdvantageOptions = Omit<GroupOptions, 'divisor'> & {
+  /** The group where absent. */
+  readonly scale?: 'group' | 'batch' | 'none'
+}
+
 /** @throws RlError `rule.result` where the rule does not return a finite number for every step */
 export function advantages(
   rollouts: readonly RewardedRollout[],
   rule: AdvantageRule,
-  options: GroupOptions,
+  { scale = 'group', ...rest }: AdvantageOptions,
 ): Advantages {
+  const options: GroupOptions = { ...rest, divisor: divisorOf(rollouts, scale, rest) }
   const byRollout = new Map<string, Float64Array>()
   const tally: GroupCounts = { groups: 0, flat: 0, single: 0 }
   const tasks = groupByTask(rollouts)
@@ -62,6 +69,17 @@ export function advantages(
     steps,
     lengthBonus: lengthBonus(rollouts, byRollout),
   }
+}
+
+function divisorOf(
+  rollouts: readonly RewardedRollout[],
+  scale: NonNullable<AdvantageOptions['scale']>,
+  options: Pick<GroupOptions, 'weights' | 'deviation'>,
+): number | undefined {
+  if (scale === 'group') return undefined
+  if (scale === 'none') return 1
+  const rewards = rewardsOf(rollouts, options).flatMap((own) => [...own])
+  return moments(rewards, options.deviation).deviation
 }
 
 /** Rollouts by task, in the order in which tasks and rollouts appear. */
@@ -158,7 +176,10 @@ function leaveOneOut(
     tally.single++
     return rewards.map((own) => (options.single === 'raw' ? own : new Float64Array(own.length)))
   }
-  const spread = moments(rewards.flatMap((own) => [...own]))
+  const spread = moments(
+    rewards.flatMap((own) => [...own]),
+    options.deviation,
+  )
   if (spread.deviation <= ZERO_DEVIATION) {
     tally.flat++
     return rewards.map((own) => new Float64Array(own.length))
@@ -182,8 +203,11 @@ function separate(
     const [rewards] = rewardsOf(group, options)
     return [options.single === 'raw' ? rewards : new Float64Array(rewards.length)]
   }
-  const outcomes = moments(group.map(worthOf))
-  const scores = moments(group.flatMap((rollout) => rollout.scores))
+  const outcomes = moments(group.map(worthOf), options.deviation)
+  const scores = moments(
+    group.flatMap((rollout) => rollout.scores),
+    options.deviation,
+  )
   if (isFlat(outcomes) && (isFlat(scores) || options.weights.step === 0)) tally.flat++
   return group.map((rollout) =>
     Float64Array.from(
@@ -195,7 +219,10 @@ function separate(
   )
 }
 
-function rewardsOf(group: readonly RewardedRollout[], { weights }: GroupOptions): Float64Array[] {
+function rewardsOf(
+  group: readonly RewardedRollout[],
+  { weights }: Pick<GroupOptions, 'weights'>,
+): Float64Array[] {
   return group.map((rollout) =>
     Float64Array.from(rollout.scores, (score) => weights.outcome * worthOf(rollout) + weights.step * score),
   )
@@ -208,7 +235,7 @@ function worthOf({ outcome, graded }: RewardedRollout): number {
 /** The function that standardises a member of a group. `rollouts`: how many rollouts the values are of. */
 function standardise(
   values: readonly number[],
-  { single, stdFloor }: GroupOptions,
+  { single, stdFloor, deviation, divisor }: GroupOptions,
   tally: GroupCounts,
   rollouts = values.length,
 ): (value: number) => number {
@@ -217,12 +244,13 @@ function standardise(
     tally.single++
     return single === 'raw' ? (value) => value : () => 0
   }
-  const spread = moments(values)
+  const spread = moments(values, deviation)
   if (isFlat(spread)) {
     tally.flat++
     return () => 0
   }
-  return (value) => zScore(value, spread, stdFloor)
+  const by = { ...spread, deviation: divisor ?? spread.deviation }
+  return (value) => zScore(value, by, stdFloor)
 }
 
 function isFlat({ deviation }: Moments): boolean {
@@ -234,7 +262,7 @@ function zScore(value: number, spread: Moments, stdFloor: number): number {
 }
 
 /**
- * - `step-index`: z-score over the task's rollouts that have this step index (paper).
+ * - `step-index`: z-score over the task's rollouts that have this step index (paper); with a `divisor` that in place of the deviation.
  * - `task`: z-score over all steps of all rollouts of the task.
  * - `leave-one-out`: R less the mean over the other rollouts of their mean step reward, not scaled.
  * - `separate`: outcome z-scored over the task's rollouts, score z-scored over all its steps, then both weighted and added.

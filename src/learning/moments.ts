@@ -21,12 +21,18 @@ export function stableMean(values: readonly number[] | Float64Array): number {
 export type Moments = {
   readonly n: number
   readonly mean: number
-  /** Population standard deviation: divided by n. */
+  /** Standard deviation: of the population, divided by n, unless asked otherwise. */
   readonly deviation: number
 }
 
-export function moments(values: readonly number[] | Float64Array): Moments {
+/** `sample`: the deviation is divided by n - 1; of one value it is 0. */
+export function moments(
+  values: readonly number[] | Float64Array,
+  of: 'population' | 'sample' = 'population',
+): Moments {
   const mean = stableMean(values)
   const squares = Float64Array.from(values, (value) => (value - mean) ** 2)
-  return { n: values.length, mean, deviation: Math.sqrt(stableMean(squares)) }
+  const variance =
+    of === 'population' ? stableMean(squares) : stableSum(squares) / Math.max(1, values.length - 1)
+  return { n: values.length, mean, deviation: Math.sqrt(variance) }
 }

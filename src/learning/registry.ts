@@ -94,11 +94,12 @@ export function wrongRule(
     }
   }
   const { name, needs } = rulesOf(config).stepReward
-  if (needs === 'verdicts' && config.rewardModel.mode === 'off')
+  // True progress is told with the verdicts, by the worker that judges.
+  if (needs !== undefined && config.rewardModel.mode === 'off')
     return {
       key: SHELVES.stepReward.key,
-      message: `'${name}' needs verdicts, and rewardModel.mode is off`,
-      hint: 'use reward outcome or progress, or mode fixed or co-trained',
+      message: `'${name}' needs ${needs}, and rewardModel.mode is off`,
+      hint: 'use reward outcome, or mode fixed or co-trained',
     }
   return null
 }

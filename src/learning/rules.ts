@@ -55,6 +55,10 @@ export type GroupOptions = {
   readonly single: 'zero' | 'raw'
   /** Least standard deviation that a group is divided by; 0 for none. */
   readonly stdFloor: number
+  /** Deviations are divided by n, as where absent, or by n - 1. */
+  readonly deviation?: 'population' | 'sample'
+  /** What centred rewards are divided by in place of their group's deviation. */
+  readonly divisor?: number
 }
 
 /** From the step rewards of one task's rollouts to advantages, [rollouts][steps]; exactly 0 for a step that is not trained. */

@@ -63,6 +63,8 @@ export type GenerateRequest = {
   readonly minP?: number
   /** Logits of tokens that stand in the prompt or the text so far are divided by it where positive, else multiplied; 1 is none. */
   readonly repetitionPenalty?: number
+  /** Log-probs are of temperature 1 (`model`) or of the temperature of the draw, before any cut. Local models only. */
+  readonly logprobs?: 'model' | 'sampling'
   /** Generation ends after (and keeps) one of these token ids; the model's own end tokens apply besides. */
   readonly stopTokens?: readonly number[]
   /** Generation ends before one of these texts, which is cut off. */
@@ -84,7 +86,8 @@ export type Generation = {
   /** Sampled token ids with the end token where one was sampled; null where the endpoint does not tell. */
   readonly tokens: Int32Array | null
   /**
-   * Log-prob of each sampled token at temperature 1, before any cut (renormalised over `choices` where given); null where unknown.
+   * Log-prob of each sampled token, at temperature 1 unless asked otherwise, before any cut (renormalised over `choices` where
+   * given); null where unknown.
    */
   readonly logprobs: Float32Array | null
   /** Calls of tools that the endpoint told apart from the text; arguments as the model wrote them. */
@@ -130,12 +133,21 @@ export type LossOptions =
       readonly dualClip: number | null
       /** Weight of the k3 KL estimate to the reference. */
       readonly klWeight: number
-      /** Token-mean within each sample and then over samples, or over all tokens of the batch. */
-      readonly aggregate: 'sample' | 'batch'
+      /** What bounds the step: PPO's clip where absent; `loss.ts` has the formulas. */
+      readonly objective?: 'clip' | 'cispo' | 'sapo'
+      /** Of each token where absent, or of the sample: the geometric mean over its tokens (GSPO, arXiv 2507.18071, equation 7). */
+      readonly ratio?: 'token' | 'sequence'
+      /**
+       * Token-mean within each sample and then over samples, over all tokens of the batch, or the sum over samples times a constant,
+       * which no sample's length changes (Dr. GRPO, arXiv 2503.20783).
+       */
+      readonly aggregate: 'sample' | 'batch' | { readonly constantTokens: number }
     }
 
 export type UpdateOptions = {
   readonly loss: LossOptions
+  /** Logits are divided by it, as when the behaviour log-probs were told; 1 where absent. */
+  readonly temperature?: number
   readonly learningRate: number
   readonly weightDecay?: number
   readonly beta1?: number
@@ -188,7 +200,10 @@ export interface LanguageModel {
   /** One generation for each request, in order. */
   generate(requests: readonly GenerateRequest[], signal?: AbortSignal): Promise<Generation[]>
   /** Log-probs of the masked tokens under the present weights: arrays of length T, 0 where mask is 0. */
-  score(samples: readonly Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>[]): Promise<Float32Array[]>
+  score(
+    samples: readonly Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>[],
+    options?: { readonly temperature?: number },
+  ): Promise<Float32Array[]>
   close(): Promise<void>
 }
 

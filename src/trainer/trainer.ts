@@ -12,7 +12,7 @@ import {
 } from '../actors/learner/checkpoints.ts'
 import { fittingSamples } from '../actors/learner/fitting-samples.ts'
 import { VERSION_EVENTS } from '../actors/learner/targets.ts'
-import { updateOptions } from '../actors/learner/update-options.ts'
+import { logprobTemperature, updateOptions } from '../actors/learner/update-options.ts'
 import type { Config } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
@@ -69,7 +69,9 @@ export async function startTrainer({
     const { training } = role === 'policy' ? config.policy : config.rewardModel
     const most = Math.min(training.tokenBudget, model.describe().contextTokens)
     const fitting = fittingSamples(samples, most)
-    const figures = updateFigures(await model.update(fitting.samples, updateOptions(training, data.seed)))
+    const temperature = role === 'policy' ? logprobTemperature(config.policy) : 1
+    const options = updateOptions(training, data.seed, temperature)
+    const figures = updateFigures(await model.update(fitting.samples, options))
     const checkpoint = await saveCheckpoint(model, log.run, role, version)
     holds = checkpoint.sha256
     const updated = updatedEvents(role, {

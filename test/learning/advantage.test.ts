@@ -1,14 +1,17 @@
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { ADVANTAGES, advantages as advantagesBy } from '../../src/learning/advantage.ts'
+import {
+  ADVANTAGES,
+  type AdvantageOptions,
+  advantages as advantagesBy,
+} from '../../src/learning/advantage.ts'
 import { stepReward } from '../../src/learning/reward.ts'
-import type { GroupOptions } from '../../src/learning/rules.ts'
 import type { RewardedRollout } from '../../src/learning/terms.ts'
 
 const KINDS = ['step-index', 'task', 'leave-one-out', 'separate'] as const
 type Kind = (typeof KINDS)[number]
-type Options = GroupOptions & { readonly kind: Kind }
+type Options = AdvantageOptions & { readonly kind: Kind }
 const options = (kind: Kind, more: Partial<Options> = {}): Options => ({
   kind,
   weights: { outcome: 1, step: 1 },
@@ -63,6 +66,20 @@ test('a floor keeps small differences small', () => {
   const judged = [rollout('a', -1, [0.02]), rollout('b', -1, [0])]
   close(advantages(judged, options('step-index')).byRollout.get('a')![0], 1)
   close(advantages(judged, options('step-index', { stdFloor: 0.5 })).byRollout.get('a')![0], 0.02)
+})
+
+test('rewards are divided by the deviation of the group, of the batch, or by nothing', () => {
+  const rollouts = [...ragged, rollout('d', 1, [0.5], 'other'), rollout('e', -1, [0.5], 'other')]
+  const rewards = [2, 2, 2, 0, -2, -2, 1.5, -0.5]
+  const mean = sum(rewards) / 8
+  const variance = sum(rewards.map((one) => (one - mean) ** 2)) / 8
+  const first = (scale: 'group' | 'batch' | 'none', deviation: 'population' | 'sample' = 'population') =>
+    advantages(rollouts, { ...options('task'), scale, deviation }).byRollout.get('d')![0]
+  close(first('group'), 1)
+  close(first('group', 'sample'), 1 / Math.SQRT2)
+  close(first('none'), 1)
+  close(first('batch'), 1 / Math.sqrt(variance))
+  close(first('batch', 'sample'), 1 / Math.sqrt((variance * 8) / 7))
 })
 
 test('task: one baseline over all steps', () => {

@@ -28,6 +28,7 @@ function evaluate(
   advantages: number[],
   options: PolicyLossOptions,
   reference = behaviour,
+  counts = [logprobs.length],
 ) {
   return tf.tidy(() => {
     const fixed = {
@@ -35,12 +36,19 @@ function evaluate(
       reference: tf.tensor1d(reference),
       advantages: tf.tensor1d(advantages),
       weights: tf.fill([logprobs.length], 1 / logprobs.length) as tf.Tensor1D,
+      members: membersOf(counts),
     }
     const { value, grad } = tf.valueAndGrad(
       (x) => policyLoss({ ...fixed, logprobs: x as tf.Tensor1D }, options).loss,
     )(tf.tensor1d(logprobs))
     return { loss: value.dataSync()[0], gradient: [...grad.dataSync()] }
   })
+}
+
+/** [samples, rows] of samples that lie end to end. */
+function membersOf(counts: readonly number[]): tf.Tensor2D {
+  const owner = counts.flatMap((count, s) => Array<number>(count).fill(s))
+  return tf.tensor2d(counts.map((count, s) => owner.map((own) => (own === s ? 1 / count : 0))))
 }
 
 const near = (got: number, expected: number, within = 1e-5) =>
@@ -74,6 +82,50 @@ test('a separate high clip moves the upper bound only', () => {
   const high = { ...PPO, clipHigh: 0.28 }
   near(evaluate([Math.log(1.5)], [0], [1], high).loss, -1.28)
   near(evaluate([Math.log(0.5)], [0], [-1], high).loss, 0.8)
+})
+
+test('the ratio of a sample is the geometric mean over its tokens, and its gradient is shared by them (GSPO)', () => {
+  const sequence: PolicyLossOptions = { ...PPO, ratio: 'sequence' }
+  const logs = [0.1, -0.05, 0.04, 0.3, 0.3]
+  const [first, second] = [Math.exp(0.03), Math.exp(0.3)]
+  const { loss, gradient } = evaluate(logs, [0, 0, 0, 0, 0], [1, 1, 1, 2, 2], sequence, undefined, [3, 2])
+  near(loss, -(3 * first + 2 * 2 * 1.2) / 5)
+  // d/dx of the mean of three equal objectives exp(mean): each token moves all three by a third.
+  gradient.forEach((g, i) => {
+    near(g, i < 3 ? -first / 5 : 0)
+  })
+  near(evaluate([0.3], [0], [-1], sequence).loss, second)
+})
+
+test('clipped importance weights leave no token without a gradient (CISPO)', () => {
+  const cispo: PolicyLossOptions = { ...PPO, objective: 'cispo' }
+  for (const [ratio, weight] of [
+    [1.1, 1.1],
+    [3, 1.2],
+    [0.2, 0.2],
+  ]) {
+    const logprob = Math.log(ratio) - 2
+    const { loss, gradient } = evaluate([logprob], [-2], [1.5], cispo)
+    near(loss, -weight * 1.5 * logprob)
+    near(gradient[0], -weight * 1.5)
+  }
+})
+
+test('a soft gate in place of the clip, steeper for negative advantages (SAPO)', () => {
+  const sapo: PolicyLossOptions = { ...PPO, objective: 'sapo' }
+  const sigmoid = (x: number) => 1 / (1 + Math.exp(-x))
+  for (const [ratio, advantage] of [
+    [1, 1],
+    [1.4, 2],
+    [0.7, -1],
+    [2.5, -0.5],
+  ]) {
+    const t = advantage > 0 ? 1 : 1.05
+    const gate = sigmoid(t * (ratio - 1))
+    const { loss, gradient } = evaluate([Math.log(ratio)], [0], [advantage], sapo)
+    near(loss, -(4 / t) * gate * advantage)
+    near(gradient[0], -4 * gate * (1 - gate) * ratio * advantage)
+  }
 })
 
 test('the dual clip bounds the loss of a negative advantage at its multiple', () => {
@@ -147,10 +199,11 @@ test('the supervised loss is the weighted negative log-likelihood', () => {
 test('token weights add up to 1 over the batch, and each sample weighs the same under "sample"', () => {
   assert.equal(tokenWeights([1, 4, 0], 'sample'), [0.5, 0.125, 0])
   assert.equal(tokenWeights([1, 4, 0], 'batch'), [0.2, 0.2, 0])
+  assert.equal(tokenWeights([1, 4, 0], { constantTokens: 10 }), [0.05, 0.05, 0])
   fc.assert(
     fc.property(
       fc.array(fc.nat(50), { minLength: 1 }),
-      fc.constantFrom('sample', 'batch'),
+      fc.constantFrom('sample' as const, 'batch' as const),
       (counts, aggregate) => {
         const weights = tokenWeights(counts, aggregate)
         const sum = counts.reduce((total, count, i) => total + count * weights[i], 0)

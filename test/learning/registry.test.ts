@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { loadConfig } from '../../src/config.ts'
 import { RlError } from '../../src/errors.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { ADVANTAGES, advantages } from '../../src/learning/advantage.ts'
@@ -85,6 +86,15 @@ test('a module with a mistake is refused with file and field', async () => {
     assert.match(told, message)
     assert.ok(told.includes(file), told)
   }
+})
+
+test('verdicts and true progress are told by a reward model: without one such rewards are refused', () => {
+  for (const reward of ['integrated', 'progress'])
+    assert.throws(
+      () => loadConfig({ set: ['rewardModel.mode=off', `learning.reward=${reward}`] }),
+      /needs (verdicts|progress), and rewardModel\.mode is off/,
+    )
+  assert.is(loadConfig({ set: ['rewardModel.mode=off', 'learning.reward=outcome'] }).rewardModel.mode, 'off')
 })
 
 test('what a rule returns is checked', async () => {

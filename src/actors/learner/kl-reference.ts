@@ -15,13 +15,20 @@ export async function withReference(
     log,
     role,
     backend,
-  }: { readonly log: LogClient; readonly role: ModelRole; readonly backend: BackendChoice },
+    temperature,
+  }: {
+    readonly log: LogClient
+    readonly role: ModelRole
+    readonly backend: BackendChoice
+    /** As of the behaviour log-probs; 1 where absent. */
+    readonly temperature?: number
+  },
 ): Promise<readonly TrainingSample[]> {
   if (kind === 'iteration') return samples
   const { folder } = await checkpointOf(log, role, 0)
   const base = await openLocalModel({ folder, backend })
   try {
-    const logprobs = await base.score(samples)
+    const logprobs = await base.score(samples, { temperature })
     return samples.map((sample, i) => ({ ...sample, referenceLogprobs: logprobs[i] }))
   } finally {
     await base.close()

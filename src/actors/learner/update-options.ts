@@ -4,11 +4,16 @@ import type { Seed } from '../../random.ts'
 
 type Training = Config['policy']['training'] | Config['rewardModel']['training']
 
-/** The config's section as the model port takes it: the PPO update of one iteration. */
-export function updateOptions(training: Training, seed: Seed): UpdateOptions {
-  const { clipLow, clipHigh, dualClip, klWeight, aggregate } = training
+/**
+ * The config's section as the model port takes it: the PPO update of one iteration.
+ * @param temperature that of the behaviour log-probs
+ */
+export function updateOptions(training: Training, seed: Seed, temperature = 1): UpdateOptions {
+  const { clipLow, clipHigh, dualClip, klWeight, objective, ratio, constantTokens } = training
+  const aggregate = training.aggregate === 'constant' ? { constantTokens } : training.aggregate
   return {
-    loss: { kind: 'policy', clipLow, clipHigh, dualClip, klWeight, aggregate },
+    temperature,
+    loss: { kind: 'policy', clipLow, clipHigh, dualClip, klWeight, objective, ratio, aggregate },
     learningRate: training.learningRate,
     weightDecay: training.weightDecay,
     beta1: training.beta1,
@@ -20,4 +25,9 @@ export function updateOptions(training: Training, seed: Seed): UpdateOptions {
     resetOptimizer: training.resetOptimizer,
     seed,
   }
+}
+
+/** The temperature at which the policy's log-probs are logged and learned from. */
+export function logprobTemperature({ logprobs, temperature }: Config['policy']): number {
+  return logprobs === 'sampling' && temperature > 0 ? temperature : 1
 }

@@ -39,17 +39,17 @@ export type UpdateResources = {
   readonly resident: ResidentModel<{ readonly model: TrainableModel }>
   readonly training: Config['policy']['training'] | Config['rewardModel']['training']
   readonly backend: Config['backend']
+  /** Of the behaviour log-probs; 1 where absent. */
+  readonly temperature?: number
   /** Why nothing is learned where there is no sample. */
   readonly none: string
-  /** Samples that are longer than this many tokens are left out and counted. */
-  readonly longest?: (model: TrainableModel) => number
 }
 
 /** Learns from a batch and keeps the new version. `startedMs`: when the batch began to be made. */
 export async function updateModel(
   { iteration, version, parentVersion, seed }: Train,
   { samples: own, trainedOn, health }: Batch,
-  { role, log, resident, training, backend, none, longest }: UpdateResources,
+  { role, log, resident, training, backend, temperature, none }: UpdateResources,
   startedMs: number,
 ): Promise<NewEvent[]> {
   const data: EventData<'PolicyUpdated'> = {
@@ -57,14 +57,17 @@ export async function updateModel(
     ...{ samples: own.length, metrics: { ...health }, stopped: none },
   }
   if (own.length === 0) return updatedEvents(role, data)
-  const samples = await withReference(own, training.klReference, { log, role, backend })
+  const samples = await withReference(own, training.klReference, {
+    ...{ log, role, backend, temperature },
+  })
   const preparedMs = performance.now()
   const { told, counted, checkpoint, updatedMs } = await resident.change(
     parentVersion,
     version,
     async ({ model }) => {
-      const fitting = longest ? fittingSamples(samples, longest(model)) : { samples, counted: {} }
-      const told = await model.update(fitting.samples, updateOptions(training, seed))
+      const longest = Math.min(training.tokenBudget, model.describe().contextTokens)
+      const fitting = fittingSamples(samples, longest)
+      const told = await model.update(fitting.samples, updateOptions(training, seed, temperature))
       const updatedMs = performance.now()
       const checkpoint = await saveCheckpoint(model, log.run, role, version)
       return { told, counted: fitting.counted, checkpoint, updatedMs }

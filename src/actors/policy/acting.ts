@@ -9,6 +9,8 @@ import { type Codec, commandTokens, promptTokens } from '../rollout/packing.ts'
 export type Sampling = {
   readonly temperature: number
   readonly topP: number
+  /** At which temperature log-probs are logged. */
+  readonly logprobs?: 'model' | 'sampling'
   /** Most tokens of one answer. */
   readonly maxTokens: number
 }
@@ -29,7 +31,8 @@ export type Prompting = {
   readonly trainReasoning: boolean
 }
 
-const NOT_FITTING: ActReply = {
+/** The answer of an episode whose context is full. */
+export const NOT_FITTING: ActReply = {
   action: '',
   invalid: null,
   fits: false,
@@ -56,6 +59,7 @@ export function choiceActing(codec: Codec, contextTokens: number): Acting {
         maxTokens: longest,
         temperature: sampling.temperature,
         topP: sampling.topP,
+        logprobs: sampling.logprobs,
         seed: act.seed,
         choices,
         cacheKey: act.rollout,

@@ -93,6 +93,8 @@ export function policyAdvantages(
     weights: rules.stepReward.weights({ lambda: learning.lambda }),
     single: learning.single,
     stdFloor: learning.stdFloor,
+    scale: learning.scale,
+    deviation: learning.deviation,
   }
   const trained = advantages(filtered.kept, rules.advantage, options)
   const all =

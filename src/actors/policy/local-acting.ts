@@ -7,7 +7,7 @@ import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { type Codec, chatCodec, codecOf, viewOf } from '../rollout/packing.ts'
 import { textCodec } from '../writing/packing.ts'
 import { sampledTexts } from '../writing/text-acting.ts'
-import { type Acting, choiceActing, type Sampling } from './acting.ts'
+import { type Acting, choiceActing, NOT_FITTING, type Sampling } from './acting.ts'
 import { actingByPrompt } from './endpoint-worker.ts'
 
 export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acting }
@@ -28,11 +28,30 @@ export async function openLocalActor(
 function actingOf(model: LocalModelFace, policy: Config['policy'], opened: OpenSetting): Acting {
   const { contextTokens } = model.describe()
   const part = partOf(opened.setting, 'acting', 'a local policy')
-  if (part.kind === 'texts' && part.lessons) return sampledTexts(textCodec(model), contextTokens)
-  if (isPreset(policy.model)) return choiceActing(codecOf(model.encode, viewOf(opened)), contextTokens)
+  if (isPreset(policy.model))
+    return part.kind === 'texts' && part.lessons
+      ? sampledTexts(textCodec(model), contextTokens)
+      : choiceActing(codecOf(model.encode, viewOf(opened)), contextTokens)
   if (policy.acting === 'choices')
     return choiceActing(releasedCodec(model), Math.min(contextTokens, policy.contextTokens))
-  return actingByPrompt(opened, policy)
+  return promptsThatFit(actingByPrompt(opened, policy), model, policy.thinking)
+}
+
+/**
+ * A prompt that is too long ends its own episode, and not the batch that it came with.
+ * @param thinking what the chat template is told of it; null for nothing
+ */
+function promptsThatFit(acting: Acting, model: LocalModelFace, thinking: boolean | null): Acting {
+  const { tokenizer } = model
+  const variables = thinking === null ? {} : { enable_thinking: thinking }
+  const { contextTokens } = model.describe()
+  return (act, sampling) => {
+    const turn = acting(act, sampling)
+    if (!turn.request || !('messages' in turn.request.prompt)) return turn
+    const tokens = tokenizer.encode(tokenizer.renderChat(turn.request.prompt.messages, { variables }))
+    if (tokens.length >= contextTokens) return { request: null, reply: () => NOT_FITTING }
+    return { ...turn, request: { ...turn.request, prompt: { tokens } } }
+  }
 }
 
 /** A model that others have trained is spoken to through its chat template; one trained here from scratch reads compact views. */

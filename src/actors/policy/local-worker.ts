@@ -11,6 +11,7 @@ import type { ColdStart, Train } from '../decider/jobs.ts'
 import { weightsFolder } from '../learner/checkpoints.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { firstVersion, updateModel } from '../learner/update.ts'
+import { logprobTemperature } from '../learner/update-options.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
@@ -86,6 +87,8 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
       return coldStartAdapter(
         {
           ...{ ...settings, expertNoise, maxSteps, base: preset },
+          // Demonstrations show commands as they are chosen; a model that reads prompts begins as it was released.
+          updates: policy.acting === 'choices' ? updates : 0,
           lora: { rank: rank!, alpha: alpha ?? 2 * rank!, targets },
           cacheBytes: cacheMegabytes * 1e6,
         },
@@ -115,8 +118,8 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
       { samples, trainedOn: rollouts, health },
       {
         ...{ role: 'policy', log, resident, training: policy.training, backend: config.backend },
+        temperature: logprobTemperature(policy),
         none: 'no step has an advantage',
-        longest: (model) => Math.min(policy.training.tokenBudget, model.describe().contextTokens),
       },
       startedMs,
     )

@@ -45,6 +45,7 @@ export function promptedActing(prompt: PromptFile, form: Form, prompting: Prompt
       maxTokens: sampling.maxTokens,
       temperature: sampling.temperature,
       topP: sampling.topP,
+      logprobs: sampling.logprobs,
       seed: act.seed,
       cacheKey: act.rollout,
     },

@@ -6,6 +6,7 @@ export function samplingOf({ policy, evaluation }: Config, evaluating: boolean):
   return {
     temperature: evaluating ? (evaluation.temperature ?? policy.temperature) : policy.temperature,
     topP: policy.topP,
+    logprobs: policy.logprobs,
     maxTokens: policy.maxTokens,
   }
 }

@@ -1,8 +1,8 @@
 /** Judging episodes with a local model: m chains each, all episodes side by side. */
 import type { LocalModelFace } from '../../models/local/model.ts'
 import { type Seed, seedOf } from '../../random.ts'
-import { type EpisodeText, introTokens } from '../rollout/packing.ts'
-import { type JudgeCodec, type Judgement, readVerdict, stepTokens } from './judging.ts'
+import type { EpisodeText } from '../rollout/packing.ts'
+import { type JudgeCodec, type Judgement, readVerdict } from './judging.ts'
 
 export type JudgedEpisode = EpisodeText & {
   readonly id: string
@@ -45,7 +45,7 @@ export async function judgeEpisodes(
       (_, index): Chain => ({
         episode,
         index,
-        tokens: [...introTokens(judge.codec, episode.goal, episode.observations[0])],
+        tokens: [...judge.opening(episode)],
         verdicts: [],
       }),
     ),
@@ -55,7 +55,7 @@ export async function judgeEpisodes(
   for (let step = 0; step < longest; step++) {
     live = live.filter(({ episode, tokens, verdicts }) => {
       if (step >= episode.actions.length || verdicts.length < step) return false
-      const more = stepTokens(judge, episode, step)
+      const more = judge.step(episode, step)
       if (tokens.length + more.length + 2 > settings.contextTokens) return false
       tokens.push(...more)
       return true

@@ -5,6 +5,7 @@
  * judgements are m chains, so an episode's prefix is read once a chain, not once a step.
  */
 import { ASK, type Causes, causeWords, VERDICT_WORDS, verdictBehind } from '../../environments/causes.ts'
+import { RlError } from '../../errors.ts'
 import { stableSum } from '../../learning/moments.ts'
 import type { Score } from '../../learning/terms.ts'
 import type { LocalGeneration } from '../../models/local/model.ts'
@@ -12,6 +13,7 @@ import type { TrainingSample } from '../../models/port.ts'
 import { allowedColumns } from '../rollout/choices.ts'
 import {
   type Codec,
+  chatCodec,
   commandTokens,
   type EpisodeText,
   introTokens,
@@ -19,8 +21,10 @@ import {
 } from '../rollout/packing.ts'
 
 export type JudgeCodec = {
-  readonly codec: Codec
-  readonly ask: number
+  /** What stands before the first step. */
+  readonly opening: (episode: EpisodeText) => readonly number[]
+  /** A step up to the place of its judgement: the command and what was observed after it. */
+  readonly step: (episode: EpisodeText, step: number) => readonly number[]
   /** What there is to say of a step, and its words: praises first. */
   readonly vocabulary: Causes
   readonly words: readonly string[]
@@ -32,21 +36,69 @@ export type JudgeCodec = {
   readonly choices: readonly (readonly [number, number])[]
 }
 
-/** Needs each cause and verdict to be one token of its own, as in tokenizers that were trained with `judgeWords`. */
+/** For models with a vocabulary of ours, as trained with `judgeWords`: each cause and verdict is one token of its own. */
 export function judgeCodecOf(codec: Codec, vocabulary: Causes): JudgeCodec {
   const single = (word: string) => codec.encode(word)[0]
-  const words = causeWords(vocabulary)
-  const causes = words.map(single)
   const [good, bad] = VERDICT_WORDS.map(single)
   return {
-    codec,
-    vocabulary,
-    words,
-    ask: single(ASK),
-    causes,
-    good,
-    bad,
-    choices: words.map((word, i) => [causes[i], verdictBehind(vocabulary, word) === 1 ? good : bad] as const),
+    ...judgementsOf(vocabulary, causeWords(vocabulary).map(single), { good, bad }),
+    opening: ({ goal, observations }) => introTokens(codec, goal, observations[0]),
+    step: ({ actions, observations }, step) => [
+      codec.turn,
+      ...commandTokens(codec, actions[step]),
+      ...observationTokens(codec, observations[step + 1]),
+      single(ASK),
+    ],
+  }
+}
+
+/**
+ * For models with a chat template: each step is a user's message and is answered by a letter, which stands for a cause, and the end
+ * of the turn. The system message is the key to the letters.
+ * @throws RlError `model.tokenizer` where the letters are not tokens of their own, or the template is none for that
+ */
+export function chatJudgeCodec(tokenizer: Parameters<typeof chatCodec>[0], vocabulary: Causes): JudgeCodec {
+  const { praises, complaints } = vocabulary
+  const meanings = Object.values({ ...praises, ...complaints })
+  const letters = meanings.map((_, i) => String.fromCharCode(65 + i))
+  const encoded = letters.map((letter) => tokenizer.encode(letter))
+  const causes = encoded.map(([first]) => first)
+  if (encoded.some(({ length }) => length !== 1) || new Set(causes).size < causes.length)
+    throw new RlError(`the letters ${letters.join(', ')} are not tokens of their own`, {
+      code: 'model.tokenizer',
+      hint: 'judge by an endpoint: rewardModel.provider openai',
+    })
+  const key = letters.map((letter, i) => `${letter} = it ${meanings[i]}`).join('; ')
+  const codec = chatCodec(
+    tokenizer,
+    `You judge, step by step, the commands of somebody who is to do a task. Answer each step with one letter: ${key}.`,
+  )
+  const told = ({ actions, observations }: EpisodeText, step: number) =>
+    `Command: ${actions[step]}\nResult: ${observations[step + 1]}`
+  return {
+    ...judgementsOf(vocabulary, causes, { good: codec.end, bad: codec.end }),
+    opening: () => [],
+    step(episode, step) {
+      const { goal, observations } = episode
+      const before =
+        step === 0
+          ? introTokens(codec, goal, `${observations[0]}\n\n${told(episode, 0)}`)
+          : observationTokens(codec, told(episode, step))
+      return [...before, codec.turn]
+    },
+  }
+}
+
+function judgementsOf(
+  vocabulary: Causes,
+  causes: readonly number[],
+  { good, bad }: Pick<JudgeCodec, 'good' | 'bad'>,
+): Omit<JudgeCodec, 'opening' | 'step'> {
+  const words = causeWords(vocabulary)
+  const verdict = (word: string) => (verdictBehind(vocabulary, word) === 1 ? good : bad)
+  return {
+    ...{ vocabulary, words, causes, good, bad },
+    choices: words.map((word, i) => [causes[i], verdict(word)] as const),
   }
 }
 
@@ -61,16 +113,6 @@ export type Judgement = {
   readonly logprobs: Float32Array
   /** The probability of a good verdict at this place: of all causes of praise together. */
   readonly goodProbability: number
-}
-
-/** The step's tokens up to the question: command, end, observation, `?`. */
-export function stepTokens({ codec, ask }: JudgeCodec, episode: EpisodeText, step: number): number[] {
-  return [
-    codec.turn,
-    ...commandTokens(codec, episode.actions[step]),
-    ...observationTokens(codec, episode.observations[step + 1]),
-    ask,
-  ]
 }
 
 /**
@@ -109,7 +151,7 @@ export function chainSample(
   steps: readonly JudgedStep[],
 ): TrainingSample | null {
   if (!steps.some(({ advantage }) => advantage !== 0)) return null
-  const tokens = [...introTokens(judge.codec, episode.goal, episode.observations[0])]
+  const tokens = [...judge.opening(episode)]
   const mask: number[] = tokens.map(() => 0)
   const advantages: number[] = [...mask]
   const logprobs: number[] = [...mask]
@@ -129,7 +171,7 @@ export function chainSample(
     allowed.push(options)
   }
   for (const [i, step] of steps.entries()) {
-    for (const token of stepTokens(judge, episode, i)) append(token, false)
+    for (const token of judge.step(episode, i)) append(token, false)
     const trained = step.advantage !== 0
     append(step.tokens[0], trained, step.advantage, step.logprobs[0], causes)
     append(step.tokens[1], false)

@@ -8,6 +8,7 @@ import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { stableMean } from '../../learning/moments.ts'
 import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
+import { isPreset } from '../../models/local/presets.ts'
 import { CACHE } from '../../package.ts'
 import type { Seed } from '../../random.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
@@ -22,7 +23,7 @@ import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { judgeBatch } from './batch.ts'
 import { coldStartRewardModel } from './cold-start.ts'
 import { type Judgements, judgeEpisodes } from './judge.ts'
-import { judgeCodecOf } from './judging.ts'
+import { chatJudgeCodec, type JudgeCodec, judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
 import { isMeasured, progressOf } from './measured.ts'
 
@@ -39,9 +40,18 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   const trajectories: TrajectoryBook = trajectoryBook(log)
   const resident = residentModel({ folderOf: (version) => weightsFolder(log, 'reward-model', version), open })
 
+  const cacheBytes = config.policy.cacheMegabytes * 1e6
+  const isReleased = !isPreset(config.policy.model)
+
   async function open(folder: string) {
-    const model = await openLocalModel({ folder, backend: config.backend })
-    return { model, judge: judgeCodecOf(codecOf(model.encode, viewOf(opened)), causes) }
+    const model = await openLocalModel({ folder, backend: config.backend, cacheBytes })
+    return { model, judge: judgeOf(model) }
+  }
+
+  /** A model that others have trained judges in a chat, with a vocabulary that is not ours. */
+  function judgeOf(model: LocalModelFace): JudgeCodec {
+    if (isReleased) return chatJudgeCodec(model.tokenizer, causes)
+    return judgeCodecOf(codecOf(model.encode, viewOf(opened)), causes)
   }
 
   async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
@@ -51,8 +61,12 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     const { folder, cached, figures } = await keptModel({
       cache: join(CACHE, 'cold-start'),
       name: 'reward-model',
-      identity: { VERSION, policy: policy.sha256, settings, ...identityOf(opened) },
-      open: () => openLocalModel({ folder: policy.folder, backend: config.backend }),
+      identity: {
+        ...{ VERSION, policy: policy.sha256, settings, ...identityOf(opened) },
+        ...(isReleased ? { judging: 'chat' } : {}),
+      },
+      open: () =>
+        openLocalModel({ folder: policy.folder, backend: config.backend, cacheBytes, trains: true }),
       teach: (model) => teach(model, settings),
     })
     return firstVersion('reward-model', log.run, folder, async () => ({
@@ -66,11 +80,10 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     settings: Config['rewardModel']['coldStart'] & { readonly seed: Seed },
   ): Promise<Record<string, number>> {
     const episodes = await labelledRollouts(config, opened, log, settings.seed)
-    const judge = judgeCodecOf(codecOf(model.encode, viewOf(opened)), causes)
-    const { loss, quality, warning } = await coldStartRewardModel(model, judge, episodes, {
-      ...settings,
-      tokenBudget: rewardModel.training.tokenBudget,
-      contextTokens: model.describe().contextTokens,
+    const { tokenBudget } = rewardModel.training
+    const { loss, quality, warning } = await coldStartRewardModel(model, judgeOf(model), episodes, {
+      ...{ ...settings, tokenBudget },
+      contextTokens: Math.min(tokenBudget, model.describe().contextTokens),
     })
     if (warning) process.stdout.write(`${warning}\n`)
     const { single, meanVerdict } = quality

@@ -65,9 +65,13 @@ const [FIRST, ANSWER, NEXT] = ['first-words', 'an-answer', 'next-words'] as cons
  * @throws RlError `model.tokenizer` where the template's answers and turns do not end in tokens of their own
  */
 export function chatCodec(
-  { encode, decode, renderChat, endToken }: Pick<Tokenizer, 'encode' | 'decode' | 'renderChat' | 'endToken'>,
+  tokenizer: Pick<Tokenizer, 'encode' | 'decode' | 'renderChat' | 'endToken'>,
   system: string,
 ): Codec {
+  const { encode, decode, endToken } = tokenizer
+  // A turn is a command or a letter, chosen at once: there is no room for thoughts.
+  const renderChat = (messages: Parameters<Tokenizer['renderChat']>[0]) =>
+    tokenizer.renderChat(messages, { variables: { enable_thinking: false } })
   const opening = (user: string) => [
     { role: 'system' as const, content: system },
     { role: 'user' as const, content: user },

@@ -7,11 +7,11 @@ import { required } from '../model-flags.ts'
 const DTYPES: readonly WeightDtype[] = ['F32', 'F16', 'BF16']
 
 export const command: Command = {
-  summary: 'a Hugging Face folder of a model, adapters merged',
+  summary: 'a Hugging Face folder of a model, adapters merged or as they are',
   help: `
-rl model export --model DIR --out DIR [--dtype F32|F16|BF16]
+rl model export --model DIR --out DIR [--dtype F32|F16|BF16] [--adapter]
 
-Merges an adapter into its base model and leaves the optimiser's state out.`,
+Merges an adapter into its base model and leaves the optimiser's state out. With --adapter the adapter stays one, on its base.`,
   async run(argv) {
     const { values } = parseCommandLine(
       {
@@ -19,6 +19,7 @@ Merges an adapter into its base model and leaves the optimiser's state out.`,
           model: { type: 'string' },
           out: { type: 'string' },
           dtype: { type: 'string', default: 'F32' },
+          adapter: { type: 'boolean', default: false },
         },
       },
       argv,
@@ -29,9 +30,10 @@ Merges an adapter into its base model and leaves the optimiser's state out.`,
         code: 'cli.usage',
         hint: `use ${DTYPES.join(', ')}`,
       })
-    const { exportFolder } = await import('../../models/local/export-folder.ts')
+    const { exportAdapter, exportFolder } = await import('../../models/local/export-folder.ts')
     const out = required('--out', values.out)
-    const sha256 = await exportFolder(required('--model', values.model), out, dtype)
+    const write = values.adapter ? exportAdapter : exportFolder
+    const sha256 = await write(required('--model', values.model), out, dtype)
     process.stdout.write(`${out}  sha256 ${sha256}\n`)
     return 0
   },

@@ -32,6 +32,8 @@ export type ModelConfig = {
 }
 
 const count = z.number().int().positive()
+/** Beyond any model there is: sizes that would only be found wrong after counting through them. */
+const width = count.max(2 ** 20)
 
 /** Keys that change nothing here: how the model was made, how others run it, and what training alone reads. */
 const WITHOUT_EFFECT = [
@@ -50,13 +52,13 @@ const rope = z.strictObject({
 
 const schema = z.looseObject({
   model_type: z.enum(['qwen2', 'qwen3', 'llama']),
-  vocab_size: count,
-  hidden_size: count,
-  intermediate_size: count,
-  num_hidden_layers: count,
-  num_attention_heads: count,
-  num_key_value_heads: count.nullish(),
-  head_dim: count.nullish(),
+  vocab_size: count.max(2 ** 24),
+  hidden_size: width,
+  intermediate_size: width,
+  num_hidden_layers: count.max(1000),
+  num_attention_heads: width,
+  num_key_value_heads: width.nullish(),
+  head_dim: width.nullish(),
   max_position_embeddings: count.default(32768),
   rope_theta: z.number().positive().nullish(),
   rope_parameters: z.record(z.string(), z.unknown()).nullish(),

@@ -1,4 +1,5 @@
-import { readCheckpoint, readModelFolder, writeModelFolder } from './checkpoint.ts'
+import { RlError } from '../../errors.ts'
+import { adapterOf, readCheckpoint, readModelFolder, writeModelFolder } from './checkpoint.ts'
 import { loraScale, mergeLora } from './lora.ts'
 import { paramShapes } from './params.ts'
 import type { WeightDtype } from './safetensors.ts'
@@ -25,5 +26,23 @@ export async function exportFolder(from: string, to: string, dtype: WeightDtype)
     tokenizer: folder.tokenizer,
     weights: tensors,
     dtype,
+  })
+}
+
+/**
+ * Writes an adapter alone, on the base that it has here, without optimiser state. Resolves to the SHA-256 of its weights.
+ * @throws RlError `model.lora` where the folder is no adapter
+ */
+export async function exportAdapter(from: string, to: string, dtype: WeightDtype): Promise<string> {
+  const folder = await readModelFolder(from)
+  const adapter = await adapterOf(folder)
+  if (!adapter)
+    throw new RlError(`${folder.folder} holds a whole model and no adapter`, {
+      code: 'model.lora',
+      hint: 'export it without --adapter',
+    })
+  return await writeModelFolder(to, {
+    ...{ config: folder.config, tokenizer: folder.tokenizer, weights: [], dtype },
+    adapter: { adapter, base: folder.base },
   })
 }

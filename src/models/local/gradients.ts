@@ -31,7 +31,7 @@ export async function lossGradients(
   names: readonly string[],
   batch: readonly WeightedSample[],
   loss: LossOptions,
-  forward: ForwardOptions = {},
+  forward: RowOptions = {},
 ): Promise<Gradients> {
   const variables = names.map((name) => weight(model.params, name))
   const frozenHead = !names.includes(headName(model.config))
@@ -52,6 +52,7 @@ export async function lossGradients(
       reference: column(({ sample }, t) => (sample.referenceLogprobs ?? sample.logprobs)[t]),
       advantages: column(({ sample }, t) => sample.advantages[t]),
       weights: column(({ weight }) => weight),
+      ...(loss.kind === 'policy' && loss.ratio === 'sequence' ? { members: membersOf(batch, rows) } : {}),
     }
     const terms: LossTerms = loss.kind === 'policy' ? policyLoss(given, loss) : supervisedLoss(given)
     const entropy = tf.slice(out, [1, 0], [1, rows.count]).sum()
@@ -73,15 +74,32 @@ export async function lossGradients(
   }
 }
 
+/** [samples, rows] 1 / n where the row is one of the sample's n. */
+function membersOf(batch: readonly WeightedSample[], rows: Rows): tf.Tensor2D {
+  const values = new Float32Array(batch.length * rows.count)
+  const counts = batch.map(({ sample }) => countTrained(sample))
+  rows.each((s, _, row) => {
+    values[s * rows.count + row] = 1 / counts[s]
+  })
+  return tf.tensor2d(values, [batch.length, rows.count])
+}
+
+export type RowOptions = ForwardOptions & {
+  /** Logits are divided by it; 1 where absent. */
+  readonly temperature?: number
+}
+
 /** Log-probs and entropies of the trained tokens, [2, rows]. */
 export function rowLogprobs(
   model: LocalModel,
   batch: readonly { readonly sample: ScoredSample }[],
   { predictors, targets, allowed }: Rows,
-  { frozenHead = true, ...forward }: ForwardOptions & { readonly frozenHead?: boolean } = {},
+  { frozenHead = true, temperature = 1, ...forward }: RowOptions & { readonly frozenHead?: boolean } = {},
 ): tf.Tensor2D {
   const hidden = hiddenStates(model, pack(batch.map((item) => item.sample.tokens)), forward)
-  const rows = selectRows(hidden, predictors)
+  const chosen = selectRows(hidden, predictors)
+  // The head is linear: its logits are divided with its inputs.
+  const rows = temperature === 1 ? chosen : (chosen.mul(1 / temperature) as tf.Tensor2D)
   return headLogprobs(rows, headWeight(model), targets, allowed, { frozen: frozenHead })
 }
 

@@ -2,8 +2,19 @@ import * as tf from '../../tensorflow/tensorflow.ts'
 import { activeHeap } from './backend/wasm.ts'
 import { embedding } from './ops.ts'
 
-/** Most logits in memory at once (16 MB); more rows are cut into chunks and computed again for the gradient. */
+/** Logits in memory at once (16 MB): more rows are cut into chunks and computed again for the gradient. */
 const CHUNK_LOGITS = 2 ** 22
+/** Rows of a chunk at least: each chunk reads the whole head, and fewer of a real vocabulary would take as long. */
+const LEAST_ROWS = 256
+
+function rowsOfChunk(vocabSize: number): number {
+  return Math.max(LEAST_ROWS, Math.floor(CHUNK_LOGITS / vocabSize))
+}
+
+/** Bytes of a chunk's logits and their gradient. */
+export function headBytes(vocabSize: number): number {
+  return 2 * 4 * vocabSize * rowsOfChunk(vocabSize)
+}
 
 /** Far below every logit, and finite, so that no product with a zero probability becomes NaN. */
 const FORBIDDEN = -1e30
@@ -23,16 +34,15 @@ export function headLogprobs(
   targets: Int32Array,
   allowed?: Allowed,
   {
-    chunkLogits = CHUNK_LOGITS,
+    chunkRows = rowsOfChunk(head.shape[0]),
     frozen = false,
-  }: { readonly chunkLogits?: number; readonly frozen?: boolean } = {},
+  }: { readonly chunkRows?: number; readonly frozen?: boolean } = {},
 ): tf.Tensor2D {
   const w = head as tf.Tensor2D
   const rows = hidden.shape[0]
-  const size = Math.max(1, Math.floor(chunkLogits / w.shape[0]))
   const chunks = Array.from(
-    { length: Math.ceil(rows / size) },
-    (_, i) => [i * size, Math.min(rows, (i + 1) * size)] as const,
+    { length: Math.ceil(rows / chunkRows) },
+    (_, i) => [i * chunkRows, Math.min(rows, (i + 1) * chunkRows)] as const,
   )
   const part = (x: tf.Tensor2D, from: number, to: number) =>
     chunks.length === 1 ? x : tf.slice(x, [from, 0], [to - from, x.shape[1]])

@@ -1,6 +1,7 @@
 import { RlError } from '../../errors.ts'
 import type { ModelConfig } from './config.ts'
-import { parameterCount } from './params.ts'
+import { headBytes } from './head.ts'
+import { parameterCount, paramShapes } from './params.ts'
 
 /** Bytes that a model needs in the tensor backend, in float32. */
 export type MemoryNeed = {
@@ -11,6 +12,8 @@ export type MemoryNeed = {
   readonly activations: number
   /** The sampler's cache at its bound. */
   readonly cache: number
+  /** Weights once more, in the order in which the product of kernels.wasm reads them; 0 where a BLAS is at hand. */
+  readonly packed: number
   readonly total: number
 }
 
@@ -39,6 +42,7 @@ export function activationBytesPerToken(
  * @param trainable Number of trained weights: all, those of an adapter, or 0.
  * @param cacheBytes Bound of the sampler's cache.
  * @param tokens Tokens of a micro-batch, 0 where nothing is trained.
+ * @param packs Sampling has no BLAS: it packs the weights.
  */
 export function memoryNeed(
   config: ModelConfig,
@@ -47,17 +51,18 @@ export function memoryNeed(
     cacheBytes,
     tokens,
     recompute = false,
-  }: { trainable: number; cacheBytes: number; tokens: number; recompute?: boolean },
+    packs = false,
+  }: { trainable: number; cacheBytes: number; tokens: number; recompute?: boolean; packs?: boolean },
 ): MemoryNeed {
   const weights = 4 * parameterCount(config)
   const training = 16 * trainable
-  const activations = tokens * activationBytesPerToken(config, recompute)
+  const activations =
+    tokens === 0 ? 0 : tokens * activationBytesPerToken(config, recompute) + headBytes(config.vocabSize)
+  const packed = packs ? weights : 0
   return {
-    weights,
-    training,
-    activations,
+    ...{ weights, training, activations, packed },
     cache: cacheBytes,
-    total: weights + training + activations + cacheBytes,
+    total: weights + training + activations + packed + cacheBytes,
   }
 }
 
@@ -69,8 +74,10 @@ export function memoryNeed(
 export function assertFits(name: string, need: MemoryNeed, limit: { bytes: number; of: string }): void {
   if (need.total <= limit.bytes) return
   const mb = (bytes: number) => `${Math.ceil(bytes / 1e6).toLocaleString('en')} MB`
-  const { weights, training, activations, cache } = need
-  const parts = Object.entries({ weights, training, activations, cache }).filter(([, bytes]) => bytes > 0)
+  const { weights, training, activations, packed, cache } = need
+  const parts = Object.entries({ weights, training, activations, packed, cache }).filter(
+    ([, bytes]) => bytes > 0,
+  )
   throw new RlError(
     `${name} needs ${mb(need.total)} (${parts.map(([part, bytes]) => `${part} ${mb(bytes)}`).join(', ')}), ` +
       `${limit.of} has ${mb(limit.bytes)}`,
@@ -82,6 +89,22 @@ export function assertFits(name: string, need: MemoryNeed, limit: { bytes: numbe
           : 'use a smaller model, an adapter (LoRA), a smaller cache (policy.cacheMegabytes) or a GPU backend',
     },
   )
+}
+
+/**
+ * Refuses a model whose largest weight is more than the backend takes as one tensor.
+ * @throws RlError `model.memory` with the figures.
+ */
+export function assertTensorsFit(name: string, config: ModelConfig, mostBytes: number | null): void {
+  if (mostBytes === null) return
+  for (const [weight, shape] of paramShapes(config)) {
+    const bytes = 4 * shape.reduce((a, b) => a * b, 1)
+    if (bytes > mostBytes)
+      throw new RlError(
+        `${name}: ${weight} takes ${Math.ceil(bytes / 1e6)} MB, one buffer of this GPU at most ${Math.floor(mostBytes / 1e6)} MB`,
+        { code: 'model.memory', hint: 'use a smaller model, or another backend' },
+      )
+  }
 }
 
 /** The WebAssembly heap ends at 4 GiB, of which some is working memory; others are bound by what the machine has left. */

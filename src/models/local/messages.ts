@@ -63,7 +63,7 @@ export type Calls = {
     { readonly requests: readonly LocalRequest[]; readonly streaming: boolean },
     readonly LocalGeneration[],
   ]
-  score: [readonly ScoreSample[], readonly Float32Array[]]
+  score: [{ readonly samples: readonly ScoreSample[]; readonly temperature: number }, readonly Float32Array[]]
   update: [{ readonly samples: readonly TrainingSample[]; readonly options: UpdateOptions }, UpdateMetrics]
   save: [string, string]
   load: [string, null]

@@ -194,7 +194,9 @@ export async function openLocalModel(options: LocalModelOptions): Promise<LocalM
     decode: (tokens) => tokenizer.decode(tokens),
     generate: (requests, signal) => sample(requests, { signal }),
     sample,
-    score: async (samples) => [...(await call('score', samples.map(compactSample)))],
+    score: async (samples, { temperature = 1 } = {}) => [
+      ...(await call('score', { samples: samples.map(compactSample), temperature })),
+    ],
     update: (samples, updateOptions) =>
       call('update', { samples: samples.map(compactSample), options: updateOptions }),
     save: (folder) => call('save', folder),
@@ -230,6 +232,7 @@ function compactRequest(request: LocalRequest): LocalRequest {
     topK,
     minP,
     repetitionPenalty,
+    logprobs,
     stopTokens,
     stopTexts,
     seed,
@@ -240,7 +243,7 @@ function compactRequest(request: LocalRequest): LocalRequest {
   const given = 'tokens' in prompt ? { tokens: compact(Int32Array.from(prompt.tokens)) } : prompt
   return {
     ...{ prompt: given, maxTokens, temperature, topP, topK, minP, repetitionPenalty },
-    ...{ stopTokens, stopTexts },
+    ...{ logprobs, stopTokens, stopTexts },
     ...{ seed, choices, cacheKey, topLogprobs },
   }
 }

@@ -14,15 +14,8 @@ import {
 import type { ModelConfig } from './config.ts'
 import { createDecoder } from './decoder/decoder.ts'
 import { type Adapter, initLora, loraScale } from './lora.ts'
-import { assertFits, cacheBytesPerToken, memoryLimit, memoryNeed } from './memory.ts'
-import type {
-  LocalGeneration,
-  LocalRequest,
-  Ready,
-  ScoreSample,
-  TokenEvent,
-  WorkerOptions,
-} from './messages.ts'
+import { assertFits, assertTensorsFit, cacheBytesPerToken, memoryLimit, memoryNeed } from './memory.ts'
+import type { Calls, LocalGeneration, LocalRequest, Ready, TokenEvent, WorkerOptions } from './messages.ts'
 import { initParams, type LocalModel, type Params, parameterCount, paramShapes, variable } from './params.ts'
 import type { NamedTensor } from './safetensors.ts'
 import { createSampler, type SampleResult } from './sampler.ts'
@@ -40,7 +33,7 @@ export type ResidentModel = {
   ): Promise<LocalGeneration[]>
   /** Resolves when no sampling runs. The calls below must not run beside it or each other. */
   idle(): Promise<void>
-  score(samples: readonly ScoreSample[]): Promise<Float32Array[]>
+  score(call: Calls['score'][0]): Promise<Float32Array[]>
   update(call: {
     readonly samples: readonly TrainingSample[]
     readonly options: UpdateOptions
@@ -84,9 +77,11 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       cacheBytes: cacheTokens * perToken,
       tokens: training?.tokens ?? 0,
       recompute: training?.recompute,
+      packs: backend.name === 'wasm',
     })
   // The limit is that of before anything was taken.
   const limit = memoryLimit(backend.name)
+  assertTensorsFit(name, config, backend.mostTensorBytes)
   assertFits(name, needed(options.trains ? { tokens: 0, recompute: true } : null), limit)
 
   const base = folder ? await loadParams(folder) : initParams(config, seedOf(freshSeed(options), 'weights'))
@@ -137,7 +132,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       }
     },
     idle: () => sampler.idle(),
-    score: (samples) => trainer.score(samples),
+    score: ({ samples, temperature }) => trainer.score(samples, { temperature }),
     async update({ samples, options }) {
       const tokens = samples.reduce((sum, sample) => sum + sample.tokens.length, 0)
       const batch = Math.min(tokens, options.tokenBudget)

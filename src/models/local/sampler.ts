@@ -20,6 +20,7 @@ export type SampleRequest = {
   readonly topK?: number
   readonly minP?: number
   readonly repetitionPenalty?: number
+  readonly logprobs?: 'model' | 'sampling'
   /** Besides the model's own end tokens. */
   readonly stopTokens: readonly number[]
   readonly stopTexts: readonly string[]
@@ -231,7 +232,8 @@ export function createSampler(
       try {
         const { temperature, topP, topK, minP, topLogprobs = 0 } = slot.request
         const allowed = slot.node?.allowed
-        const options = { temperature, topP, topK, minP, allowed, repeated: repeatedTokens(slot) }
+        const tempered = slot.request.logprobs === 'sampling'
+        const options = { temperature, topP, topK, minP, allowed, repeated: repeatedTokens(slot), tempered }
         const draw = sampleToken(logits[i], options, slot.random)
         const top = topTokens(logits[i], topLogprobs, allowed)
         if (append(slot, draw, top)) takeForced(slot)
@@ -309,7 +311,10 @@ function check(
   if (prompt.length > config.contextTokens)
     throw new RlError(
       `the prompt has ${prompt.length} tokens; the model takes at most ${config.contextTokens}`,
-      { code: 'model.context', hint: 'shorten it' },
+      {
+        code: 'model.context',
+        hint: 'shorten it; where the cache bounds the context, raise policy.cacheMegabytes',
+      },
     )
   if (!Number.isInteger(maxTokens) || maxTokens < 0)
     refuse(`maxTokens is ${maxTokens}`, 'give a whole number')

@@ -5,6 +5,8 @@ import type { Rng } from '../../random.ts'
 export type SamplingOptions = {
   /** 0 is greedy. */
   readonly temperature: number
+  /** Log-probs are told at the temperature of the draw in place of 1. */
+  readonly tempered?: boolean
   /** Nucleus sampling (arXiv 1904.09751, section 3.1). */
   readonly topP: number
   /** 0 keeps all. */
@@ -19,7 +21,7 @@ export type SamplingOptions = {
 
 export type Draw = {
   readonly token: number
-  /** log softmax of the logits over the allowed tokens at temperature 1, without the nucleus; a float32. */
+  /** log softmax of the logits over the allowed tokens at temperature 1 (or as `tempered` asks), without any cut; a float32. */
   readonly logprob: number
 }
 
@@ -29,35 +31,42 @@ export type Draw = {
  */
 export function sampleToken(
   logits: Float32Array, // [vocab]
-  { temperature, topP, topK = 0, minP = 0, allowed, repeated }: SamplingOptions,
+  { temperature, topP, topK = 0, minP = 0, allowed, repeated, tempered = false }: SamplingOptions,
   rng: Rng,
 ): Draw {
+  const told = tempered && temperature > 0 ? temperature : 1
   if (repeated) {
     const { token } = sampleToken(
       penalised(logits, repeated),
       { temperature, topP, topK, minP, allowed },
       rng,
     )
-    return { token, logprob: logprobOf(logits, token, allowed) }
+    return { token, logprob: logprobOf(logits, token, told, allowed) }
   }
   const likeliest = argMax(logits, allowed)
-  const shares = cumulativeShares(logits, logits[likeliest], 1, allowed)
-  const normalizer = normalizerOf(shares, logits[likeliest])
+  const shares = cumulativeShares(logits, logits[likeliest], told, allowed)
+  const normalizer = normalizerOf(shares, logits[likeliest] / told)
   const chosen = () => {
     if (temperature === 0) return likeliest
     if (topK > 0 || minP > 0)
       return drawCut(logits, logits[likeliest], { temperature, topP, topK, minP, allowed }, rng)
     if (topP < 1) return drawNucleus(logits, logits[likeliest], temperature, topP, allowed, rng)
-    if (temperature === 1) return draw(shares, allowed, rng)
+    if (temperature === told) return draw(shares, allowed, rng)
     return draw(cumulativeShares(logits, logits[likeliest], temperature, allowed), allowed, rng)
   }
   const token = chosen()
-  return { token, logprob: Math.fround(logits[token] - normalizer) }
+  return { token, logprob: Math.fround(logits[token] / told - normalizer) }
 }
 
-function logprobOf(logits: Float32Array, token: number, allowed: Int32Array | undefined): number {
+function logprobOf(
+  logits: Float32Array,
+  token: number,
+  temperature: number,
+  allowed: Int32Array | undefined,
+): number {
   const max = logits[argMax(logits, allowed)]
-  return Math.fround(logits[token] - normalizerOf(cumulativeShares(logits, max, 1, allowed), max))
+  const shares = cumulativeShares(logits, max, temperature, allowed)
+  return Math.fround(logits[token] / temperature - normalizerOf(shares, max / temperature))
 }
 
 function penalised(
@@ -137,7 +146,7 @@ function cumulativeShares(
   return shares
 }
 
-/** log sum exp of the logits, from their shares at temperature 1. */
+/** log sum exp of the logits over the temperature, from their shares there; `max` is over the temperature too. */
 function normalizerOf(shares: Float64Array, max: number): number {
   const result = max + Math.log(shares[shares.length - 1])
   if (!Number.isFinite(result))

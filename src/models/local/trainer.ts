@@ -7,6 +7,7 @@ import {
   countTrained,
   gatherRows,
   lossGradients,
+  type RowOptions,
   rowLogprobs,
   type ScoredSample,
   type WeightedSample,
@@ -28,7 +29,10 @@ export type Trainer = {
     forward?: ForwardOptions,
   ): Promise<UpdateMetrics>
   /** Log-probs of the masked tokens under the present weights: arrays of length T, 0 where mask is 0. */
-  score(samples: readonly ScoredSample[], tokenBudget?: number): Promise<Float32Array[]>
+  score(
+    samples: readonly ScoredSample[],
+    options?: { readonly tokenBudget?: number; readonly temperature?: number },
+  ): Promise<Float32Array[]>
   dispose(): void
 }
 
@@ -41,7 +45,7 @@ export function createTrainer(model: LocalModel): Trainer {
   const names = trainedNames(model.params)
 
   /** The first sample whose own gradient is not finite. */
-  const culprit = async (batch: readonly WeightedSample[], loss: LossOptions, forward: ForwardOptions) => {
+  const culprit = async (batch: readonly WeightedSample[], loss: LossOptions, forward: RowOptions) => {
     for (const item of batch) {
       const alone = await lossGradients(model, names, [item], loss, forward)
       tf.dispose([...alone.gradients.values()])
@@ -52,8 +56,9 @@ export function createTrainer(model: LocalModel): Trainer {
 
   return {
     optimizer,
-    async update(samples, options, forward = {}) {
+    async update(samples, options, { recompute } = {}) {
       checkOptions(options)
+      const forward = { recompute, temperature: options.temperature }
       for (const sample of samples) checkSample(model, sample, options.tokenBudget)
       if (options.resetOptimizer) optimizer.reset()
       const trained = samples.filter((sample) => countTrained(sample) > 0)
@@ -133,7 +138,7 @@ export function createTrainer(model: LocalModel): Trainer {
         stopped,
       }
     },
-    async score(samples, tokenBudget = SCORE_TOKENS) {
+    async score(samples, { tokenBudget = SCORE_TOKENS, temperature } = {}) {
       const results = samples.map((sample) => new Float32Array(sample.tokens.length))
       const wanted = samples
         .map((sample, index) => ({ sample, index }))
@@ -141,7 +146,7 @@ export function createTrainer(model: LocalModel): Trainer {
       for (const { sample } of wanted) checkSample(model, sample, Number.POSITIVE_INFINITY)
       for (const batch of microBatches(wanted, tokenBudget)) {
         const rows = gatherRows(batch.map((item) => item.sample))
-        const out = tf.tidy(() => rowLogprobs(model, batch, rows))
+        const out = tf.tidy(() => rowLogprobs(model, batch, rows, { temperature }))
         const values = await out.data()
         out.dispose()
         rows.each((s, t, row) => {
@@ -204,6 +209,8 @@ function checkOptions(options: UpdateOptions): void {
   if (!(Number.isInteger(options.updates) && options.updates >= 1))
     refuse('updates', options.updates, 'give 1 or more')
   if (!(options.tokenBudget >= 1)) refuse('tokenBudget', options.tokenBudget, 'give 1 or more')
+  const { temperature = 1 } = options
+  if (!(temperature > 0)) refuse('temperature', temperature, 'give more than 0')
   if (options.clipNorm !== null && !(options.clipNorm > 0))
     refuse('clipNorm', options.clipNorm, 'give more than 0, or null')
 }

@@ -2,7 +2,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { coldStartRewardModel, labelledSamples } from '../../../src/actors/reward-model/cold-start.ts'
 import { judgeEpisodes } from '../../../src/actors/reward-model/judge.ts'
-import { chainSample, judgeCodecOf } from '../../../src/actors/reward-model/judging.ts'
+import { chainSample, chatJudgeCodec, judgeCodecOf } from '../../../src/actors/reward-model/judging.ts'
 import { codecOf } from '../../../src/actors/rollout/packing.ts'
 import { CAUSES } from '../../../src/environments/alfworld/causes.ts'
 import {
@@ -39,8 +39,8 @@ const episode = (id: string, actions: readonly string[]) => ({
   actions,
 })
 
-async function tinyModel() {
-  const shape = presetConfig('nano', { vocabSize: size, contextTokens, endToken: codec.end })
+async function tinyModel(most = contextTokens) {
+  const shape = presetConfig('nano', { vocabSize: size, contextTokens: most, endToken: codec.end })
   return openLocalModel({
     config: { ...shape, hiddenSize: 32, intermediateSize: 48, layers: 2, heads: 2, kvHeads: 2, headDim: 16 },
     tokenizer,
@@ -49,7 +49,8 @@ async function tinyModel() {
 }
 
 test('every cause and verdict is one token', () => {
-  assert.is(new Set([...judge.causes, judge.good, judge.bad, judge.ask]).size, CAUSE_WORDS.length + 3)
+  const ask = judge.step(episode('one', ['look']), 0).at(-1)
+  assert.is(new Set([...judge.causes, judge.good, judge.bad, ask]).size, CAUSE_WORDS.length + 3)
   assert.ok(CAUSE_WORDS.every((word) => codec.encode(word).length === 1))
   assert.is(critiqueText(CAUSES, 'place', 'open cabinet 4'), 'goes to the wrong place: open cabinet 4')
 })
@@ -101,6 +102,40 @@ test('each step has m judgements; log-probs are those of training; company chang
     assert.is(judged.length, 40)
     assert.is(judged[0].length, 2)
     assert.is(judged[39].length, 0) // beyond the context
+  } finally {
+    await model.close()
+  }
+})
+
+test('a model with a chat template judges by letters, in the chat that its template makes', async () => {
+  const files = createTokenizer(tokenizer)
+  const chat = chatJudgeCodec(files, CAUSES)
+  assert.is(new Set(chat.causes).size, CAUSE_WORDS.length)
+  const one = episode('one', ['go to fridge 1', 'look'])
+  const tokens = [
+    ...chat.opening(one),
+    ...chat.step(one, 0),
+    ...chat.choices[2],
+    ...chat.step(one, 1),
+    ...chat.choices[0],
+  ]
+  // The vocabulary of words keeps no spaces.
+  const text = files.decode(tokens, { special: true }).replaceAll(/\s/g, '')
+  assert.match(text, 'A=itgoestowardswhatthetaskneeds;B=itbringsthetaskforward;C=itrepeats')
+  const answered = (told: string, letter: string) =>
+    `Result:${told}<|im_end|><|im_start|>assistant${letter}<|im_end|>`
+  assert.match(text, `Command:gotofridge1${answered('Nothinghappens.', 'C')}`)
+  assert.match(text, `Command:look${answered('Nothinghappens.', 'A')}`)
+
+  const model = await tinyModel(512)
+  try {
+    const settings = { samples: 1, temperature: 1, topP: 1, contextTokens: 512 }
+    const [verdicts] = await judgeEpisodes(model, chat, [one], settings)
+    assert.is(verdicts.length, 2)
+    for (const [verdict] of verdicts) {
+      assert.ok(CAUSE_WORDS.includes(verdict!.cause))
+      assert.is(verdict!.tokens[1], files.endToken)
+    }
   } finally {
     await model.close()
   }

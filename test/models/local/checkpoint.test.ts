@@ -12,10 +12,10 @@ import {
   writeModelFolder,
 } from '../../../src/models/local/checkpoint.ts'
 import { type ModelConfig, modelConfigJson, parseModelConfig } from '../../../src/models/local/config.ts'
-import { exportFolder } from '../../../src/models/local/export-folder.ts'
+import { exportAdapter, exportFolder } from '../../../src/models/local/export-folder.ts'
 import { describeFolder } from '../../../src/models/local/folder-info.ts'
 import { initLora, loraScale, writeAdapter } from '../../../src/models/local/lora.ts'
-import { assertFits, memoryNeed } from '../../../src/models/local/memory.ts'
+import { assertFits, assertTensorsFit, memoryNeed } from '../../../src/models/local/memory.ts'
 import {
   disposeParams,
   type LocalModel,
@@ -139,6 +139,9 @@ test('an adapter in PEFT layout is read, applied in the forward pass, and merged
   assert.ok(relativeError(adapted, await logitsOf(base.model)) > 0.01)
   await exportFolder(folder, join(root, 'merged'), 'F32')
   assert.ok(relativeError(await logitsOfFolder(join(root, 'merged')), adapted) < 1e-5)
+  await exportAdapter(folder, join(root, 'alone'), 'F32')
+  assert.equal((await readCheckpoint(await readModelFolder(join(root, 'alone')))).adapter, adapter)
+  assert.is(await codeOf(exportAdapter(base.folder, join(root, 'none'), 'F32')), 'model.lora')
   assert.is(
     (await describeFolder(folder)).trainable,
     adapter.tensors.reduce((sum, t) => sum + t.values.length, 0),
@@ -328,6 +331,68 @@ test('folders that lack something, or whose files do not belong together, are re
   assert.is(await codeOf(readModelFolder(join(root, 'nowhere'))), 'model.folder')
 })
 
+test('holes in shards, other dtypes, sizes beyond reason and scaled positions are refused by name', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen2')
+  const read = (folder: string) => messageOf(readModelFolder(folder).then((model) => readCheckpoint(model)))
+  const { folder, weights } = await saved('holes', config)
+  const index = async (map: Readonly<Record<string, string>>) => {
+    await rm(join(folder, 'model.safetensors'), { force: true })
+    await writeSafetensors(join(folder, 'model-1.safetensors'), weights.slice(1))
+    await writeFile(join(folder, 'model.safetensors.index.json'), JSON.stringify({ weight_map: map }))
+    return await read(folder)
+  }
+  const map = Object.fromEntries(weights.map(({ name }) => [name, 'model-1.safetensors']))
+  const [first] = weights
+  assert.match(await index(map), `there is no tensor ${first.name}`)
+  const { [first.name]: _, ...rest } = map
+  assert.match(await index(rest), `weight ${first.name} is [missing]`)
+  assert.match(
+    await index({ ...map, [first.name]: 'model-2.safetensors' }),
+    /model-2\.safetensors: cannot be opened/,
+  )
+  assert.match(await index({ ...map, [first.name]: '../model-1.safetensors' }), /outside of the folder/)
+
+  const whole = await saved('integers', config)
+  const path = join(whole.folder, 'model.safetensors')
+  const bytes = await readFile(path)
+  bytes.write('I32', bytes.indexOf('F32'))
+  await writeFile(path, bytes)
+  assert.match(await read(whole.folder), /is I32: weights must be F32, F16 or BF16/)
+
+  const told = (over: Readonly<Record<string, unknown>>) =>
+    messageOf((async () => parseModelConfig({ ...modelConfigJson(config), ...over }))())
+  assert.match(await told({ num_hidden_layers: 1e9 }), /num_hidden_layers: /)
+  assert.match(await told({ vocab_size: 1e12 }), /vocab_size: /)
+  assert.match(
+    await told({ rope_scaling: { rope_type: 'llama3', factor: 8 } }),
+    /rope_scaling\.rope_type: "llama3"/,
+  )
+  assert.match(
+    await told({ rope_scaling: { type: 'linear', factor: 2 } }),
+    /rope_scaling\.rope_type: "linear"/,
+  )
+  assert.match(
+    await told({ rope_parameters: { rope_theta: 1e4, partial_rotary_factor: 0.5 } }),
+    /partial_rotary_factor/,
+  )
+})
+
+test('an untied head must be there, a tied one need not', async () => {
+  await tryBackend('wasm')
+  const untied = smallConfig('qwen2', { tie_word_embeddings: false })
+  const { folder, weights } = await saved('heads', untied)
+  await writeSafetensors(
+    join(folder, 'model.safetensors'),
+    weights.filter(({ name }) => name !== 'lm_head.weight'),
+  )
+  const read = async () => messageOf(readModelFolder(folder).then((model) => readCheckpoint(model)))
+  assert.match(await read(), /weight lm_head\.weight is \[missing\]/)
+  const json = { ...modelConfigJson(untied), tie_word_embeddings: true }
+  await writeFile(join(folder, 'config.json'), JSON.stringify(json))
+  assert.is(await read(), 'none')
+})
+
 test('end tokens of generation_config.json count', async () => {
   await tryBackend('wasm')
   const { folder } = await saved('ends', smallConfig('qwen2', { eos_token_id: 2 }))
@@ -343,6 +408,13 @@ test('a model that does not fit is refused with the figures', () => {
     /big needs [\d,]+ MB \(weights [\d,]+ MB, training [\d,]+ MB, cache 1,000 MB\), the heap has 2,000 MB/,
   )
   assertFits('small', need, { bytes: 1e13, of: 'the machine' })
+  const packed = memoryNeed(config, { trainable: 0, cacheBytes: 1e9, tokens: 0, packs: true })
+  assert.is(packed.total, 2 * packed.weights + 1e9)
+  assert.throws(
+    () => assertTensorsFit('big', config, 1e6),
+    /big: model\.layers\.0\.self_attn\.q_proj\.weight takes \d+ MB, one buffer of this GPU at most 1 MB/,
+  )
+  assertTensorsFit('big', config, null)
 })
 
 test.run()

@@ -223,6 +223,65 @@ test('a damaged header is an error that names the file, never a crash or a hang'
   )
 })
 
+test('counts that would take all memory or time are refused before anything is made of them', async () => {
+  const { tensors } = await llamaTensors()
+  const said = (bytes: Buffer, size: number) => {
+    try {
+      parseGguf(bytes, size)
+      return 'nothing'
+    } catch (error) {
+      return error instanceof RlError ? error.message : `not ours: ${error}`
+    }
+  }
+  const u64 = (value: bigint) => Buffer.from(BigUint64Array.of(value).buffer)
+  const u32 = (value: number) => Buffer.from(Uint32Array.of(value).buffer)
+  const head = (count: bigint, values: bigint) =>
+    Buffer.concat([Buffer.from('GGUF'), u32(3), u64(count), u64(values)])
+  assert.match(said(head(2n ** 40n, 0n), 2 ** 42), /1099511627776 tensors/)
+  assert.match(said(head(0n, 2n ** 63n), 2 ** 42), /a length of 9223372036854775808/)
+  const array = (length: bigint) =>
+    Buffer.concat([head(0n, 1n), u64(1n), Buffer.from('a'), u32(9), u32(0), u64(length)])
+  assert.match(said(array(2n ** 33n), 2 ** 42), /an array of 8589934592 values/)
+  assert.match(said(Buffer.concat([array(2n ** 20n), Buffer.alloc(8)]), 2 ** 42), /its header is longer/)
+
+  const path = join(root, 'layers.gguf')
+  for (const [key, value] of [
+    ['block_count', 2 ** 30],
+    ['embedding_length', 2 ** 30],
+    ['attention.head_count', 2 ** 31],
+  ] as const) {
+    await writeFile(path, ggufFile({ ...metadata, [`llama.${key}`]: value }, tensors))
+    const error = await readModelFolder(path).catch((error: unknown) => error)
+    assert.ok(error instanceof RlError && error.code === 'model.config', String(error))
+  }
+})
+
+test('tensors that overlap, lie outside or end too early are refused by name', async () => {
+  const { tensors } = await llamaTensors()
+  const file = ggufFile(metadata, tensors)
+  const path = join(root, 'cut.gguf')
+  const place = file.indexOf(Buffer.from(tensors[1].name)) + tensors[1].name.length
+  const offsetAt = place + 4 + 8 * tensors[1].shape.length + 4
+  const moved = (offset: bigint) => {
+    const copy = Buffer.from(file)
+    copy.writeBigUInt64LE(offset, offsetAt)
+    return copy
+  }
+  const said = async (bytes: Buffer) => {
+    await writeFile(path, bytes)
+    return readModelFolder(path).then(
+      () => 'nothing',
+      (error: unknown) => (error instanceof RlError ? `${error.code} ${error.message}` : String(error)),
+    )
+  }
+  assert.match(await said(file.subarray(0, file.length - 40)), /model\.gguf .*ends at byte/)
+  assert.match(await said(moved(0n)), /model\.gguf .*within another/)
+  assert.match(await said(moved(2n ** 52n)), /model\.gguf .*ends at byte|within another/)
+  assert.match(await said(moved(2n ** 60n)), /model\.gguf .*a length of/)
+  assert.match(await said(Buffer.alloc(0)), /model\.gguf/)
+  assert.match(await said(Buffer.from('GGUF')), /model\.gguf/)
+})
+
 const released = new URL('../../../../shared/data/smollm2/', import.meta.url).pathname
 
 test('SmolLM2-135M-Instruct answers as transformers does: ids, text and log-probs', async () => {

@@ -74,6 +74,29 @@ test('log-probs are renormalised over the allowed tokens', () => {
   }
 })
 
+test('tempered log-probs are those of the draw, whatever is cut or penalised', () => {
+  const exact = (token: number, temperature: number, ids: readonly number[]) => {
+    const sum = ids.reduce((total, id) => total + Math.exp(logits[id] / temperature), 0)
+    return logits[token] / temperature - Math.log(sum)
+  }
+  const all = [0, 1, 2, 3, 4]
+  const variants = [{}, { topK: 2 }, { topP: 0.6 }, { repeated: { tokens: new Set([1]), penalty: 1.5 } }]
+  for (const more of variants)
+    for (const temperature of [0.3, 0.7, 1, 2]) {
+      const options = { temperature, topP: 1, tempered: true, ...more }
+      const { token, logprob } = sampleToken(logits, options, rng([5, 6]))
+      close(logprob, exact(token, temperature, all))
+      const plain = sampleToken(logits, { ...options, tempered: false }, rng([5, 6]))
+      assert.is(plain.token, token)
+      close(plain.logprob, exact(token, 1, all))
+    }
+  const allowed = Int32Array.of(0, 3)
+  const chosen = sampleToken(logits, { temperature: 0.5, topP: 1, tempered: true, allowed }, rng([1, 2]))
+  close(chosen.logprob, exact(chosen.token, 0.5, [0, 3]))
+  const greedy = sampleToken(logits, { temperature: 0, topP: 1, tempered: true }, rng([1, 2]))
+  close(greedy.logprob, exact(greedy.token, 1, all))
+})
+
 test('the likeliest tokens come in order', () => {
   assert.equal(
     topTokens(logits, 3).map(({ token }) => token),

@@ -120,6 +120,38 @@ for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const)
       tf.dispose([...got.gradients.values()])
     })
 
+test('at a temperature the loss and the scores are those of divided logits', async () => {
+  if (!(await tryBackend('wasm'))) return
+  const { model } = await smallModel(smallConfig('qwen2'), [3, 4])
+  const samples = samplesOf(model, 3)
+  const batch = samples.map((sample) => ({ sample, weight: 0.1 }))
+  const names = [...model.params.keys()]
+  const temperature = 0.7
+  const got = await lossGradients(model, names, batch, LOSS, { temperature })
+  const trainer = createTrainer(model)
+  const scores = await trainer.score(samples, { temperature })
+
+  const head = model.params.get('lm_head.weight')!
+  const divided = tf.tidy(() => tf.variable(head.div(temperature)))
+  const other = { ...model, params: new Map([...model.params, ['lm_head.weight', divided]]) }
+  const expected = await lossGradients(other, names, batch, LOSS)
+  assert.ok(Math.abs(got.loss - expected.loss) < 1e-5 * Math.abs(expected.loss))
+  const [all, others]: [number[], number[]] = [[], []]
+  for (const name of names) {
+    const scale = name === 'lm_head.weight' ? temperature : 1
+    all.push(...(await got.gradients.get(name)!.data()))
+    others.push(...(await expected.gradients.get(name)!.data()).map((value) => value / scale))
+  }
+  assert.ok(relativeError(all, others) < 1e-4)
+  const otherScores = await createTrainer(other).score(samples)
+  otherScores.forEach((wanted, i) => {
+    assert.ok(relativeError(scores[i], wanted) < 1e-5)
+  })
+  assert.ok(relativeError(scores[0], (await trainer.score(samples))[0]) > 0.01)
+  tf.dispose([...got.gradients.values(), ...expected.gradients.values(), divided])
+  trainer.dispose()
+})
+
 test('an update is the same whatever the token budget, and the same twice', async () => {
   if (!(await tryBackend('wasm'))) return
   const results: Map<string, Float32Array>[] = []

@@ -15,6 +15,8 @@ export type OpenedBackend = {
   readonly name: BackendName
   /** Library, adapter or threads. */
   readonly detail: string
+  /** Most bytes of one tensor; null where the memory is the only bound. */
+  readonly mostTensorBytes: number | null
   /** The better backends that were tried and why they are not used. */
   readonly passedOver: readonly { readonly name: BackendName; readonly reason: string }[]
 }
@@ -36,10 +38,10 @@ export async function openBackend(
   const passedOver: { name: BackendName; reason: string }[] = []
   for (const name of choice === 'auto' ? BACKENDS : [choice]) {
     try {
-      const detail = await prepare(name, choice === name, blasThreads)
+      const prepared = await prepare(name, choice === name, blasThreads)
       await tf.ready()
       const wrong = await selfTest()
-      if (!wrong) return { name, detail, passedOver }
+      if (!wrong) return { name, ...prepared, passedOver }
       throw new RlError(`the self-test failed: ${wrong}`, {
         code: 'backend.self-test',
         hint: 'choose another backend',
@@ -68,13 +70,19 @@ export function describeBackend({ name, detail, passedOver }: OpenedBackend): st
   return `${name} (${detail})${others ? `; passed over ${others}` : ''}`
 }
 
-async function prepare(name: BackendName, forced: boolean, blasThreads: number): Promise<string> {
+async function prepare(
+  name: BackendName,
+  forced: boolean,
+  blasThreads: number,
+): Promise<Pick<OpenedBackend, 'detail' | 'mostTensorBytes'>> {
+  if (name !== 'webgpu') return { detail: await prepareOther(name, blasThreads), mostTensorBytes: null }
+  const adapter = await prepareWebgpu(forced)
+  await activate('webgpu')
+  return { detail: adapter.name, mostTensorBytes: adapter.mostTensorBytes }
+}
+
+async function prepareOther(name: Exclude<BackendName, 'webgpu'>, blasThreads: number): Promise<string> {
   switch (name) {
-    case 'webgpu': {
-      const adapter = await prepareWebgpu(forced)
-      await activate('webgpu')
-      return adapter
-    }
     case 'tensorflow-gpu': {
       const detail = await prepareTensorflow('@tensorflow/tfjs-node-gpu')
       if (!usesGpu(tf.backend()))

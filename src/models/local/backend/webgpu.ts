@@ -8,15 +8,18 @@ type Adapter = {
     readonly description?: string
   }
   readonly isFallbackAdapter?: boolean
+  readonly limits?: { readonly maxStorageBufferBindingSize?: number }
 }
 
 /**
  * Gives Node a `navigator.gpu` from the `webgpu` package (Dawn) and registers the TensorFlow.js backend.
  * @param allowSoftware Take a CPU rasteriser too; it is slower than every other backend.
- * @returns What the adapter calls itself.
+ * @returns What the adapter calls itself, and the most bytes of one buffer.
  * @throws RlError `backend.missing` where the package or an adapter is missing, `backend.software` for a refused one.
  */
-export async function prepareWebgpu(allowSoftware: boolean): Promise<string> {
+export async function prepareWebgpu(
+  allowSoftware: boolean,
+): Promise<{ readonly name: string; readonly mostTensorBytes: number | null }> {
   const { create, globals } = await import('webgpu')
   Object.assign(globalThis, globals)
   const gpu = create([])
@@ -37,5 +40,5 @@ export async function prepareWebgpu(allowSoftware: boolean): Promise<string> {
       hint: 'force webgpu to use it',
     })
   await import('@tensorflow/tfjs-backend-webgpu')
-  return name
+  return { name, mostTensorBytes: adapter.limits?.maxStorageBufferBindingSize ?? null }
 }

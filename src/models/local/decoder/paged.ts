@@ -1,12 +1,12 @@
-import * as tf from '../../../tensorflow/tensorflow.ts'
+import type * as tf from '../../../tensorflow/tensorflow.ts'
 import type { Heap } from '../kernels/heap.ts'
 import { type LocalModel, weight } from '../params.ts'
 import { headName, rotaryAngles } from '../transformer.ts'
 import { type Cache, type CachedSequence, PAGE_TOKENS } from './cache.ts'
 import { type RowIndependent, rowIndependentProduct } from './rows.ts'
 
-/** Most rows of one pass; longer batches are cut. */
-const CHUNK_ROWS = 256
+/** Most rows of one pass; longer batches are cut. A wide model's weights are read once a pass, which more rows share. */
+const rowsOfPass = (hiddenSize: number) => (hiddenSize < 512 ? 256 : 1024)
 
 type Row = {
   readonly sequence: CachedSequence
@@ -27,6 +27,7 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
   const kvWidth = kvHeads * headDim
   const layerFloats = 2 * kvWidth * PAGE_TOKENS
   const pageFloats = config.layers * layerFloats
+  const passRows = rowsOfPass(hiddenSize)
   const tables = new Map<CachedSequence, tf.TensorInfo[]>()
   const free: tf.TensorInfo[] = []
   const shapes = [
@@ -37,12 +38,13 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
     [hiddenSize, intermediateSize],
     [vocabSize, hiddenSize],
   ] as const
-  let product: RowIndependent | undefined
+  const ranks = ranksOf(params)
+  let products: { readonly whole: RowIndependent; readonly low: RowIndependent } | undefined
   const prepared = new Map<string, tf.TensorInfo>()
-  let merged = new Map<string, tf.Tensor>()
+  let scaled = new Map<string, tf.Tensor>()
 
-  /** The address of a weight, low-rank adapter included. */
-  const at = (name: string) => heap.pointer(merged.get(name) ?? weight(params, name))
+  /** The address of a weight; of an adapter's second one that with its factor. */
+  const at = (name: string) => heap.pointer(scaled.get(name) ?? weight(params, name))
   /** The address of a weight [out, input] as the product wants it, prepared at its first use. */
   const matrix = (name: string, out: number, input: number, { prepare }: RowIndependent) => {
     if (!prepare) return at(name)
@@ -53,13 +55,34 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
     }
     return heap.pointer(found)
   }
-  const merge = () => {
+  const forget = () => {
     for (const tensor of prepared.values()) heap.release(tensor)
     prepared.clear()
-    for (const tensor of merged.values()) tensor.dispose()
-    merged = mergeAdapters(model)
+    for (const tensor of scaled.values()) tensor.dispose()
+    scaled.clear()
   }
-  merge()
+  const refresh = () => {
+    forget()
+    scaled = scaledAdapters(model)
+  }
+  refresh()
+  /**
+   * Adapters stay beside their weights: merged ones would be most of the model once more. Their narrow products are
+   * row-independent in another way, maybe, than those of the weights.
+   */
+  const findProducts = () => {
+    const low = [...new Set(ranks.values())].flatMap((rank) =>
+      shapes.slice(0, -1).flatMap(
+        ([out, input]) =>
+          [
+            [rank, input],
+            [out, rank],
+          ] as const,
+      ),
+    )
+    const whole = rowIndependentProduct(heap, shapes, passRows)
+    return { whole, low: low.length === 0 ? whole : rowIndependentProduct(heap, low, passRows) }
+  }
 
   const pagesOf = (sequence: CachedSequence) => {
     let pages = tables.get(sequence)
@@ -80,8 +103,9 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
   }
 
   /** Hidden states of the rows before the last norm; returns their address, [rows, hiddenSize]. */
-  const pass = (batch: readonly Row[], product: RowIndependent) => {
-    const { multiple, multiply } = product
+  const pass = (batch: readonly Row[], { whole, low }: NonNullable<typeof products>) => {
+    // Powers of two: the greater is a multiple of both.
+    const multiple = Math.max(whole.multiple, low.multiple)
     const count = batch.length
     const padded = Math.ceil(count / multiple) * multiple
     const longest = batch.reduce((most, row) => Math.max(most, row.position + 1), 0)
@@ -94,6 +118,7 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
       buffer('up', intermediateSize),
     ]
     const inverse = buffer('inverse', Math.max(heads, 1))
+    const narrow = buffer('narrow', Math.max(1, ...ranks.values()))
     const [cos, sin] = [buffer('cos', headDim / 2), buffer('sin', headDim / 2)]
     const scores = scratch('decode scores', longest + PAGE_TOKENS)
     const [ids, positions, rowTables] = [buffer('ids', 1), buffer('positions', 1), buffer('row tables', 1)]
@@ -120,8 +145,14 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
     heap.floats(sin, angles.sin.length).set(angles.sin)
 
     const project = (from: number, inputs: number, module: string, outputs: number, to: number, keep = 0) => {
-      multiply(padded, outputs, inputs, from, matrix(`${module}.weight`, outputs, inputs, product), keep, to)
+      const w = matrix(`${module}.weight`, outputs, inputs, whole)
+      whole.multiply(padded, outputs, inputs, from, w, keep, to)
       if (params.has(`${module}.bias`)) kernels.addBias(to, at(`${module}.bias`), count, outputs)
+      const rank = ranks.get(module)
+      if (rank === undefined) return
+      const [a, b] = [`${module}.lora_A.weight`, `${module}.lora_B.weight`]
+      low.multiply(padded, rank, inputs, from, matrix(a, rank, inputs, low), 0, narrow)
+      low.multiply(padded, outputs, rank, narrow, matrix(b, outputs, rank, low), 1, to)
     }
     kernels.gatherRows(at('model.embed_tokens.weight'), ids, x, count, hiddenSize)
     for (let layer = 0; layer < config.layers; layer++) {
@@ -191,7 +222,7 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
 
   return {
     async step(batch) {
-      product ??= rowIndependentProduct(heap, shapes, CHUNK_ROWS)
+      products ??= findProducts()
       const results: Float32Array[] = []
       const work: Row[] = []
       batch.forEach(({ sequence, tokens }, entry) => {
@@ -200,16 +231,16 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
         for (let i = 0; i < tokens.length; i++)
           work.push({ sequence, position: first + i, token: tokens[i], entry })
       })
-      for (let start = 0; start < work.length; start += CHUNK_ROWS) {
-        const chunk = work.slice(start, start + CHUNK_ROWS)
-        const x = pass(chunk, product)
+      for (let start = 0; start < work.length; start += passRows) {
+        const chunk = work.slice(start, start + passRows)
+        const x = pass(chunk, products)
         const last = chunk.flatMap((row, i) => (row.position === row.sequence.length - 1 ? [i] : []))
         if (last.length === 0) continue
         const final = scratch('last rows', last.length * hiddenSize)
         const index = scratch('last ids', last.length)
         heap.ints(index, last.length).set(last)
         kernels.gatherRows(x, index, final, last.length, hiddenSize)
-        const logits = head(final, last.length, product)
+        const logits = head(final, last.length, products.whole)
         last.forEach((row, i) => {
           results[chunk[row].entry] = logits.slice(i * vocabSize, (i + 1) * vocabSize)
         })
@@ -224,30 +255,26 @@ export function createPagedCache(heap: Heap, model: LocalModel): Cache {
       })
     },
     truncate: shrink,
-    refresh: merge,
+    refresh,
     dispose() {
       for (const pages of tables.values()) free.push(...pages)
       tables.clear()
-      for (const page of [...free.splice(0), ...prepared.values()]) heap.release(page)
-      prepared.clear()
-      for (const tensor of merged.values()) tensor.dispose()
-      merged.clear()
+      for (const page of free.splice(0)) heap.release(page)
+      forget()
     },
   }
 }
 
-/** W + loraScale B A for each module with an adapter. */
-function mergeAdapters({ params, loraScale }: LocalModel): Map<string, tf.Tensor> {
-  const merged = new Map<string, tf.Tensor>()
-  for (const [name, down] of params) {
-    if (!name.endsWith('.lora_A.weight')) continue
-    const module = name.slice(0, -'.lora_A.weight'.length)
-    const up = weight(params, `${module}.lora_B.weight`) as tf.Tensor as tf.Tensor2D
-    const base = weight(params, `${module}.weight`)
-    merged.set(
-      `${module}.weight`,
-      tf.tidy(() => tf.add(base, tf.matMul(up, down as tf.Tensor as tf.Tensor2D).mul(loraScale))),
-    )
-  }
-  return merged
+const DOWN = '.lora_A.weight'
+
+/** Rank of the adapter of each module that has one. */
+function ranksOf(params: LocalModel['params']): Map<string, number> {
+  const adapters = [...params].filter(([name]) => name.endsWith(DOWN))
+  return new Map(adapters.map(([name, { shape }]) => [name.slice(0, -DOWN.length), shape[0]]))
+}
+
+/** loraScale B for each module with an adapter: tensors of their own. */
+function scaledAdapters({ params, loraScale }: LocalModel): Map<string, tf.Tensor> {
+  const ups = [...params].filter(([name]) => name.endsWith('.lora_B.weight'))
+  return new Map(ups.map(([name, up]) => [name, up.mul(loraScale)]))
 }

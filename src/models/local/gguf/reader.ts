@@ -17,6 +17,8 @@ export type GgufFile = {
 
 const MAGIC = 0x46554747
 const MOST_ENTRIES = 200_000
+/** All elements of arrays together: a vocabulary with its merges, scores and types has some 10 ^ 6. */
+const MOST_ELEMENTS = 2 ** 24
 const MOST_HEADER_BYTES = 512 * 2 ** 20
 const FIRST_READ_BYTES = 16 * 2 ** 20
 
@@ -64,6 +66,7 @@ class TooShort extends RlError {}
  */
 export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf'): GgufFile {
   let at = 0
+  let elements = 0
   const refuse = (message: string) => damaged(source, message)
   /** Moves over `count` bytes and gives where they begin. */
   const take = (count: number) => {
@@ -109,7 +112,8 @@ export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf
     const inner = u32()
     const length = u64()
     const least = scalars[inner]?.bytes ?? 12
-    if (depth > 1 || length * least > fileBytes - at)
+    elements += length
+    if (depth > 1 || length * least > fileBytes - at || elements > MOST_ELEMENTS)
       throw refuse(`an array of ${length} values at byte ${at}`)
     return Array.from({ length }, () => value(inner, depth + 1))
   }

@@ -1,9 +1,11 @@
-"""The same transformer in eager PyTorch, for comparison: answers one JSON line on stdout for each on stdin.
+"""The same transformer in PyTorch, for comparison: answers one JSON line on stdout for each on stdin.
 
-{"op": "open", "config": {...}, "threads": 1}            -> {"parameters": n}
+{"op": "open", "config": {...}, "threads": 1, "lora": 16, "compile": true}
+                                                         -> {"parameters": n}; without lora all weights are trained
 {"op": "forward" | "train", "batch": 8, "length": 256, "times": 6}
                                                          -> {"seconds": wall, "cpu": seconds of CPU, "tokens": n}
 {"op": "sample", "batch": 32, "steps": 128}              -> likewise
+{"op": "prefill", "batch": 32, "length": 128}            -> likewise: a token after each prompt
 """
 import json
 import sys
@@ -78,7 +80,7 @@ class Model(nn.Module):
             if p.dim() > 1:
                 nn.init.normal_(p, std=0.02)
 
-    def forward(self, ids, cache=None, at=0):
+    def forward(self, ids, cache=None, at=0, last=False):
         t = ids.shape[1]
         mask = None
         if t > 1:
@@ -87,7 +89,28 @@ class Model(nn.Module):
         x = self.embed(ids)
         for i, layer in enumerate(self.layers):
             x = layer(x, cos, sin, mask, None if cache is None else cache[i], at)
-        return F.linear(self.norm(x), self.embed.weight)
+        return F.linear(self.norm(x[:, -1:] if last else x), self.embed.weight)
+
+
+class Lora(nn.Module):
+    """W x + 2 B A x with W frozen."""
+
+    def __init__(self, base, rank):
+        super().__init__()
+        self.base = base
+        self.a = nn.Parameter(torch.randn(rank, base.in_features) / base.in_features ** 0.5)
+        self.b = nn.Parameter(torch.zeros(base.out_features, rank))
+
+    def forward(self, x):
+        return self.base(x) + 2 * F.linear(F.linear(x, self.a), self.b)
+
+
+def adapt(model, rank):
+    for p in model.parameters():
+        p.requires_grad_(False)
+    for layer in model.layers:
+        for name in ("q", "k", "v", "o", "gate", "up", "down"):
+            setattr(layer, name, Lora(getattr(layer, name), rank))
 
 
 class Bench:
@@ -95,7 +118,11 @@ class Bench:
         torch.set_num_threads(r["threads"])
         torch.manual_seed(0)
         self.model = Model(r["config"])
-        self.adam = torch.optim.AdamW(self.model.parameters(), lr=1e-3, weight_decay=0.01)
+        if r.get("lora"):
+            adapt(self.model, r["lora"])
+        self.trained = [p for p in self.model.parameters() if p.requires_grad]
+        self.adam = torch.optim.AdamW(self.trained, lr=1e-3, weight_decay=0.01)
+        self.whole = torch.compile(self.model) if r.get("compile") else self.model
         return {"parameters": sum(p.numel() for p in self.model.parameters())}
 
     def ids(self, batch, length):
@@ -103,21 +130,29 @@ class Bench:
 
     def run_forward(self, ids):
         with torch.no_grad():
-            self.model(ids)
+            self.whole(ids)
 
     def run_train(self, ids):
-        logits = self.model(ids)
+        logits = self.whole(ids)
         loss = F.cross_entropy(logits[:, :-1].reshape(-1, logits.shape[-1]), ids[:, 1:].reshape(-1))
         self.adam.zero_grad(set_to_none=True)
         loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        nn.utils.clip_grad_norm_(self.trained, 1.0)
         self.adam.step()
 
-    def run_sample(self, batch, steps):
+    def cache(self, batch, length):
         c = self.model.c
+        shape = (batch, c["kvHeads"], length, c["headDim"])
+        return [(torch.zeros(shape), torch.zeros(shape)) for _ in range(c["layers"])]
+
+    def run_prefill(self, ids):
         with torch.no_grad():
-            shape = (batch, c["kvHeads"], steps + 1, c["headDim"])
-            cache = [(torch.zeros(shape), torch.zeros(shape)) for _ in range(c["layers"])]
+            logits = self.model(ids, self.cache(*ids.shape), 0, True)[:, -1]
+            torch.multinomial(logits.softmax(-1), 1).tolist()
+
+    def run_sample(self, batch, steps):
+        with torch.no_grad():
+            cache = self.cache(batch, steps + 1)
             ids = self.ids(batch, 1)
             for at in range(steps):
                 logits = self.model(ids, cache, at)[:, -1]
@@ -128,6 +163,9 @@ class Bench:
     def timed(self, r):
         if r["op"] == "sample":
             run, tokens = (lambda: self.run_sample(r["batch"], r["steps"])), r["batch"] * r["steps"]
+        elif r["op"] == "prefill":
+            ids = self.ids(r["batch"], r["length"])
+            run, tokens = (lambda: self.run_prefill(ids)), ids.numel()
         else:
             ids = self.ids(r["batch"], r["length"])
             step = self.run_forward if r["op"] == "forward" else self.run_train
