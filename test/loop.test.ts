@@ -119,6 +119,17 @@ test('a run completes, and one whose processes are killed all the time ends with
   assert.is(digestOf(same('killed')), digestOf(same('undisturbed')))
 })
 
+test('a process that hangs is ended, another is started, and the run goes on', async () => {
+  const head = startHead(root, 'hung', [...SETTINGS, 'run.deadlines.silenceSeconds=3'])
+  await until('an iteration', () => eventsOf('hung', ['IterationStarted']).length > 1, 60_000)
+  const pid = victim('hung', 'environment', head)
+  assert.ok(pid !== null)
+  process.kill(pid, 'SIGSTOP')
+  assert.is(await head.status, 0, head.output())
+  assert.match(head.output(), /environment said nothing for 3 s and was ended; it is started again/)
+  checkInvariants('hung')
+})
+
 test('Ctrl-C pauses a run in good order, and it goes on where its log ends', async () => {
   const first = startHead(root, 'paused', SETTINGS)
   await until('an iteration', () => eventsOf('paused', ['IterationStarted']).length > 2, 60_000)

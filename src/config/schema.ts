@@ -39,6 +39,10 @@ const run = section({
     trainingSeconds: seconds.default(1800).describe('One update of a model.'),
     coldStartSeconds: seconds.default(1800).describe('Making the first version of a model.'),
     loadTasksSeconds: seconds.default(300).describe('Loading or generating all tasks.'),
+    silenceSeconds: seconds
+      .max(600)
+      .default(120)
+      .describe('Heartbeats of a process that the head started: after so long without one it is ended, and another started.'),
   }).describe('When something awaited counts as stalled.'),
 }).describe('The run as a whole.')
 

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import type { Target } from '../actors/learner/targets.ts'
+import { RlError } from '../errors.ts'
 import { type ApiError, apiError, toApiError } from '../models/local/server/errors.ts'
 import { BadAnswer } from '../models/openai/faults.ts'
 import { type Answer, answerStream, readAnswer } from './answer.ts'
@@ -15,6 +16,8 @@ export type CallsOptions = {
   readonly targetOf: (policyVersion: number) => Target
   /** Takes secrets out of what the endpoint says. */
   readonly clean: (text: string) => string
+  /** Resolves when one more call may be made; rejects where the budget of the run is spent. */
+  readonly permit?: () => Promise<void>
   /** Hears of every fault, by kind. */
   readonly onFault: (kind: string) => void
 }
@@ -31,7 +34,7 @@ const WANTED = {
   '/completions': { return_token_ids: true, logprobs: 0 },
 } as const
 
-export function agentCalls({ upstream, targetOf, clean, onFault }: CallsOptions): Calls {
+export function agentCalls({ upstream, targetOf, clean, permit, onFault }: CallsOptions): Calls {
   /** Fields that an endpoint refused, by endpoint and kind of call: a server may take ids in whole answers and not in streams. */
   const refusals = new Map<string, Set<string>>()
 
@@ -57,6 +60,7 @@ export function agentCalls({ upstream, targetOf, clean, onFault }: CallsOptions)
   async function ask(asked: Asked, target: Target, streamed: boolean, signal: AbortSignal) {
     const refused = refusedBy(target, asked, streamed)
     for (;;) {
+      await permit?.().catch(refuse)
       const sent = encode(asked, target.model, refused)
       const answer = await upstream.post(target, asked.path, sent, signal)
       if (answer.statusCode !== 400 && answer.statusCode !== 422) return answer
@@ -113,6 +117,11 @@ export function agentCalls({ upstream, targetOf, clean, onFault }: CallsOptions)
       response.removeListener('close', gone)
     }
   }
+}
+
+/** Not a code that clients try again. */
+function refuse(error: unknown): never {
+  throw error instanceof RlError ? apiError(403, error.message, { code: 'budget_spent' }) : error
 }
 
 /** @throws ApiError 400 */

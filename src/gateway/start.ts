@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { configsOf } from '../actors/configs.ts'
 import { codeVersion } from '../actors/head/code-version.ts'
 import { startHeadCore } from '../actors/head/head-core.ts'
+import { callBudgetOf } from '../actors/learner/call-budget.ts'
 import { openTargets, type Target, type Targets, targetEvents } from '../actors/learner/targets.ts'
 import { readEvents } from '../actors/rollout/log-queries.ts'
 import { startActor } from '../actors/runtime/actor.ts'
@@ -82,6 +83,7 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
     const offers = openOffers()
     const inner = await serve({ ...options, keyEnv: options.keyEnv ?? apiKeyEnv }, targets, offers, {
       callMs: config.run.deadlines.llmCallSeconds * 1000,
+      permit: callBudgetOf(log, 'policy', config)?.spend,
     })
     undo.push(() => inner.close(false))
     const actor = await startActor({
@@ -207,7 +209,7 @@ async function serve(
   { host, port, token, keyEnv, maxCalls }: GatewayOptions,
   { targetOf }: Targets,
   source: RolloutSource,
-  { callMs }: { readonly callMs: number },
+  { callMs, permit }: { readonly callMs: number; readonly permit?: () => Promise<void> },
 ) {
   const key = (keyEnv === undefined ? undefined : process.env[keyEnv]) || null
   const upstream = openUpstream({ key, callMs })
@@ -216,6 +218,7 @@ async function serve(
   const calls = agentCalls({
     upstream,
     targetOf,
+    permit,
     clean: (text) => redact(text, key === null ? [] : [key]),
     onFault(kind) {
       faults[`fault ${kind}`] = (faults[`fault ${kind}`] ?? 0) + 1

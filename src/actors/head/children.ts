@@ -25,6 +25,10 @@ export type ChildrenOptions = {
   readonly address: BusAddress
   readonly specs: readonly ChildSpec[]
   readonly onExit: (exit: { readonly spec: ChildSpec; readonly pid: number; readonly reason: string }) => void
+  /** For how long a process has said nothing (ms), or null where that is not known. */
+  readonly silentMs: (pid: number) => number | null
+  /** One that says nothing for so long hangs: it is ended, and another started. */
+  readonly mostSilentMs: number
 }
 
 /** A process that lived for less counts as one that could not start. */
@@ -41,10 +45,12 @@ const MAIN = nodeWords(new URL('../../main.ts', import.meta.url))
 /** Set for a process whose standard input is a pipe from the head: when that closes, the head is gone. */
 export const PARENT_PIPE = 'RL_PARENT_PIPE'
 
-export function startChildren({ run, folder, address, specs, onExit }: ChildrenOptions): Children {
+export function startChildren(options: ChildrenOptions): Children {
+  const { run, folder, address, specs, onExit, silentMs, mostSilentMs } = options
   const logs = join(folder, 'logs')
   mkdirSync(logs, { recursive: true, mode: 0o700 })
   const alive = new Set<ChildProcess>()
+  const hung = new Set<ChildProcess>()
   let stopping = false
   let fail: (error: RlError) => void = () => {}
   const done = new Promise<never>((_, reject) => {
@@ -76,10 +82,16 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
       log.end()
       alive.delete(child)
       if (stopping) return
-      const reason = signal ? `ended by ${signal}` : `ended with status ${status}: ${lastLine}`
+      const isHung = hung.delete(child)
+      if (isHung) lastLine = `said nothing for ${Math.round(mostSilentMs / 1000)} s and was ended`
+      const reason = isHung
+        ? lastLine
+        : signal
+          ? `ended by ${signal}`
+          : `ended with status ${status}: ${lastLine}`
       onExit({ spec, pid: child.pid ?? 0, reason })
       // A signal comes from outside; all else is the role's own fault.
-      if (signal === null) faults.push(performance.now())
+      if (signal === null || isHung) faults.push(performance.now())
       while (faults.length > 0 && performance.now() - faults[0] > HOUR_MS) faults.shift()
       if (faults.length > RESTARTS_AN_HOUR)
         return fail(
@@ -101,11 +113,16 @@ export function startChildren({ run, folder, address, specs, onExit }: ChildrenO
   }
 
   for (const spec of specs) start(spec, 0)
+  const look = setInterval(() => {
+    for (const child of alive)
+      if ((silentMs(child.pid ?? 0) ?? 0) > mostSilentMs && child.kill('SIGKILL')) hung.add(child)
+  }, mostSilentMs / 8)
 
   return {
     done,
     async stop() {
       stopping = true
+      clearInterval(look)
       const ends = [...alive].map((child) => new Promise((resolve) => child.once('exit', resolve)))
       for (const child of alive) askToEnd(child)
       const force = setTimeout(() => {

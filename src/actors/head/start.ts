@@ -80,6 +80,8 @@ export async function startHead(options: StartOptions): Promise<number> {
         display.say(`${spec.role} ${reason}; it is started again`)
         core.watch.forget(pid, hostname())
       },
+      silentMs: (pid) => core.watch.silentMs(pid, hostname()),
+      mostSilentMs: Math.max(config.run.deadlines.silenceSeconds, 4 * config.run.heartbeatSeconds) * 1000,
     })
     const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {
       display.see(event)

@@ -27,6 +27,8 @@ export type Watch = {
   readonly actors: () => readonly WatchedActor[]
   /** The process is known to have ended: its role is free at once. */
   readonly forget: (pid: number, host: string) => void
+  /** For how long (ms) a process has said nothing; null of one that was never heard of or has left. */
+  readonly silentMs: (pid: number, host: string) => number | null
   readonly stop: () => void
 }
 
@@ -76,6 +78,8 @@ const SILENT_BEATS = 1.6
 const HOLD_BEATS = 2
 /** A role that some process had and none has for so many heartbeats is missed. */
 const VACANT_BEATS = 30
+/** A silent actor is spoken of for so long. */
+const FORGET_MS = 900_000
 
 /** Whether it is known to have ended: only of a process of this host. Its number may be another's by now, and then its time has to pass. */
 function hasEnded({ pid, host }: Holder, { hostname, isAlive }: Platform): boolean {
@@ -205,8 +209,7 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
       }
     }
     for (const [worker, entry] of entries)
-      if (entry.stalled && now - entry.heardAt > VACANT_BEATS * entry.status.heartbeatMs)
-        entries.delete(worker)
+      if (entry.stalled && now - entry.heardAt > FORGET_MS) entries.delete(worker)
   }
 
   return {
@@ -247,6 +250,11 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
         if (status.pid === pid && status.host === host) entries.delete(worker)
       for (const [role, holder] of holders)
         if (holder.pid === pid && holder.host === host) holders.delete(role)
+    },
+    silentMs(pid, host) {
+      for (const { status, heardAt } of entries.values())
+        if (status.pid === pid && status.host === host) return clock.monotonic() - heardAt
+      return null
     },
     stop() {
       for (const unsubscribe of leave) unsubscribe()

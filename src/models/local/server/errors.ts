@@ -10,7 +10,7 @@ export type ErrorBody = {
   }
 }
 
-export type ErrorStatus = 400 | 401 | 404 | 409 | 410 | 413 | 429 | 500 | 502 | 503 | 504
+export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 429 | 500 | 502 | 503 | 504
 
 /** An error with the HTTP status that it is answered with. */
 export class ApiError extends RlError {
