@@ -29,8 +29,8 @@ const NODES = {
 
 /** Tests of native modules (SQLite, BLAS), WebAssembly, threads and processes. */
 const NATIVE = [
-  ...['broker/', 'events/log', 'events/service', 'actors/crash', 'actors/runtime', 'cli/replay'],
-  ...['models/local/backend', 'models/local/model', 'models/local/server', 'coding/executor'],
+  ...['broker/', 'events/log', 'actors/crash', 'actors/runtime', 'models/local/backend'],
+  ...['models/local/model', 'models/local/server', 'coding/executor'],
 ]
 
 let passed = 0
