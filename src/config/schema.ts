@@ -42,7 +42,9 @@ const run = section({
     silenceSeconds: seconds
       .max(600)
       .default(120)
-      .describe('Heartbeats of a process that the head started: after so long without one it is ended, and another started.'),
+      .describe(
+        'Heartbeats of a process that the head started: after so long without one it is ended, and another started.',
+      ),
   }).describe('When something awaited counts as stalled.'),
 }).describe('The run as a whole.')
 

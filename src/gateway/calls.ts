@@ -121,7 +121,8 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault }: Calls
 
 /** Not a code that clients try again. */
 function refuse(error: unknown): never {
-  throw error instanceof RlError ? apiError(403, error.message, { code: 'budget_spent' }) : error
+  const isSpent = error instanceof RlError && error.code === 'model.budget-spent'
+  throw isSpent ? apiError(403, error.message, { code: 'budget_spent' }) : error
 }
 
 /** @throws ApiError 400 */

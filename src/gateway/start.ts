@@ -83,7 +83,7 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
     const offers = openOffers()
     const inner = await serve({ ...options, keyEnv: options.keyEnv ?? apiKeyEnv }, targets, offers, {
       callMs: config.run.deadlines.llmCallSeconds * 1000,
-      permit: callBudgetOf(log, 'policy', config)?.spend,
+      permit: callBudgetOf(log, 'environment', config)?.spend,
     })
     undo.push(() => inner.close(false))
     const actor = await startActor({

@@ -25,17 +25,20 @@ test('agents make no more calls than policy.maxCalls allows, and the log is told
   const rollouts = openRollouts()
   const upstream = openUpstream({ key: null, callMs: 5_000 })
   const targetOf = () => target
-  const permit = callBudgetOf(log, 'policy', config)?.spend
+  const permit = callBudgetOf(log, 'environment', config)?.spend
   const calls = agentCalls({ upstream, targetOf, permit, clean: (text) => text, onFault() {} })
-  const source = agentsOwn({ log, seed: 1, deadlineMs: 30_000, maxCalls: 6, tasks: [], requests: [] })
+  const task = { id: 'a', environment: 'agents', kind: 'talk', goal: 'talk', recipe: {} }
+  const tasks = [{ slot: 'train/0', split: 'train', index: 0, total: 1, task }] as const
+  const source = agentsOwn({ log, seed: 1, deadlineMs: 60_000, maxCalls: 6, tasks, requests: [] })
   const server = await startGatewayServer({ source, rollouts, calls, targetOf })
 
   const post = (url: string, key: string, body: unknown) =>
     fetch(url, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: JSON.stringify(body) })
   const taken = await post(`${server.url}/rollouts`, server.token, {
     agent: 'test',
-    task: { id: 'a', goal: 'talk' },
+    task: task.id,
   })
+  assert.is(taken.status, 201, await taken.clone().text())
   const { url, key } = (await taken.json()) as { url: string; key: string }
   const answers = []
   for (let call = 0; call < 4; call++)

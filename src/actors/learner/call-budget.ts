@@ -17,16 +17,31 @@ export type CallBudget = {
 const LOTS = 100
 const MOST_A_LOT = 64
 
-const SECTIONS = { policy: 'policy', 'reward-model': 'rewardModel', adapter: 'adaptation' } as const
+/** Whose calls each budget is for. Agents behind the gateway, which works for the environment, call the policy's endpoint. */
+const SECTIONS = {
+  policy: 'policy',
+  environment: 'policy',
+  'reward-model': 'rewardModel',
+  adapter: 'adaptation',
+} as const
 
 /** Null where the config allows any number of calls. */
 export function callBudgetOf(log: LogClient, role: keyof typeof SECTIONS, config: Config): CallBudget | null {
   const section = SECTIONS[role]
   const { maxCalls } = config[section]
-  return maxCalls === null ? null : openCallBudget(log, role, `${section}.maxCalls`, maxCalls)
+  const sharers = Object.keys(SECTIONS).filter(
+    (other) => SECTIONS[other as keyof typeof SECTIONS] === section,
+  )
+  return maxCalls === null ? null : openCallBudget(log, role, sharers, `${section}.maxCalls`, maxCalls)
 }
 
-function openCallBudget(log: LogClient, role: Role, key: string, most: number): CallBudget {
+function openCallBudget(
+  log: LogClient,
+  role: Role,
+  sharers: readonly string[],
+  key: string,
+  most: number,
+): CallBudget {
   const lotSize = Math.min(MOST_A_LOT, Math.ceil(most / LOTS))
   let left = 0
   let taken = 0
@@ -38,9 +53,9 @@ function openCallBudget(log: LogClient, role: Role, key: string, most: number): 
   async function readTaken(): Promise<void> {
     const page = await readEvents(log, next, ['CallsReserved'])
     for (const { data } of page.events)
-      if (data.role === role) {
+      if (sharers.includes(data.role)) {
         taken += data.calls
-        lots++
+        if (data.role === role) lots++
       }
     next = page.next
   }
