@@ -94,6 +94,8 @@ What a worker in another language needs beside the requests above:
 | --- | --- |
 | stream \`rl-<run>-RolloutRequested\`, subject \`evt.RolloutRequested\` | JetStream work queue: rollouts to play; the message is the event with its header \`${POSITION_HEADER}\` |
 | stream \`rl-<run>-work-<role>\`, subject \`work.<role>\` | JetStream work queue: jobs that a role's decider shares among its workers, msgpack \`{job, cause}\`; \`job.kind\` says what, \`job.done\` is the natural key of the event that ends it, \`cause\` the id of the event that asked |
+| stream \`rl-<run>-work-executors\`, subject \`work.executors\` | JetStream work queue, where the run has executors: msgpack \`{id, reply, until, deadlineMs, work}\`, answered with \`{id, result}\` or \`{id, error}\` on \`reply\` and then acknowledged (src/actors/executing/requests.ts); the log holds nothing of it |
+| stream \`rl-<run>-kept\`, subjects \`kept.<key>\` | what executors have worked out, by content; a cache |
 | consumer \`workers\` of each | durable, explicit ack; ask \`$JS.API.CONSUMER.MSG.NEXT.<stream>.workers\`. Only the head makes streams and consumers |
 | \`call.policy.act\` | request/reply, queue group \`policy.act\`: actions for a batch of episodes (src/actors/rollout/act-service.ts has the shapes) |
 | \`call.status.<role>\` | request/reply: what each process of a role does |

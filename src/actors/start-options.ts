@@ -13,5 +13,7 @@ export type StartOptions = {
   /** URL of a server, or null for one of the head's own. */
   readonly nats: string | null
   readonly worker: boolean
+  /** A process that only does what others ask for (`executing` of the setting): a further worker of the environment. */
+  readonly executor: boolean
   readonly dryRun: boolean
 }

@@ -20,6 +20,8 @@ import { type User, workerOf } from '../events/users.ts'
 import { loadAllUserParts, loadUserParts } from '../user-parts.ts'
 import { configsOf } from './configs.ts'
 import { deciderOf } from './deciders.ts'
+import { type OpenElsewhere, openElsewhere } from './executing/elsewhere.ts'
+import { executorsOf, openExecutor } from './executing/worker.ts'
 import { PARENT_PIPE } from './head/children.ts'
 import { lastAttempt } from './last-attempt.ts'
 import { startActor } from './runtime/actor.ts'
@@ -33,7 +35,8 @@ import type { StartOptions } from './start-options.ts'
  */
 const SMALL_HEAP = ['--heap-growing-percent=20', '--max-semi-space-size=8']
 
-export async function startRole({ role, run, nats, worker: further }: StartOptions): Promise<number> {
+export async function startRole(options: StartOptions): Promise<number> {
+  const { role, run, nats, worker: further, executor } = options
   if (run === null)
     throw new RlError(`--role ${role} needs --run`, { code: 'cli.usage', hint: 'rl runs lists them' })
   const stopped = parentGone()
@@ -47,7 +50,7 @@ export async function startRole({ role, run, nats, worker: further }: StartOptio
     const { first, config } = await configsOf(log)
     await loadUserParts(first)
     await loadAllUserParts(config)
-    const { worker, note } = await openWorker(role, config, log)
+    const { worker, note } = await (executor ? openExecutor(config, log) : openWorker(role, config, log))
     const decider = further ? undefined : deciderOf(role, first)
     const frames =
       decider && (await openKeyFrames({ ...framesBeside(log), decider, configs: [first, config] }))
@@ -122,7 +125,8 @@ async function openWorker(role: Role, config: Config, log: LogClient): Promise<O
     const { simulatedWorker } = await import('./simulated/workers.ts')
     return { worker: simulatedWorker(role, config, log), note: 'simulated' }
   }
-  const opened = await openSetting(config)
+  const elsewhere = await executorsFor(role, config, log)
+  const opened = await openSetting(config, elsewhere)
   const { worker, note } = await openWorkerOn(opened, role, config, log)
   return {
     note,
@@ -131,9 +135,18 @@ async function openWorker(role: Role, config: Config, log: LogClient): Promise<O
       async close() {
         await worker.close?.()
         await opened.environment.close?.()
+        elsewhere?.close()
       },
     },
   }
+}
+
+/** The run's executors, for the roles that run actions, where the setting has any. */
+async function executorsFor(role: Role, config: Config, log: LogClient): Promise<OpenElsewhere | undefined> {
+  const { rolloutSeconds, scoringSeconds } = config.run.deadlines
+  const seconds = role === 'environment' ? rolloutSeconds : role === 'reward-model' ? scoringSeconds : null
+  if (seconds === null || (await executorsOf(config)) === null) return undefined
+  return openElsewhere(log, seconds * 1000)
 }
 
 async function openWorkerOn(

@@ -39,14 +39,25 @@ export function permissionsOf(run: string, user: User): Permissions | null {
       ...(user === role ? [subjects.work(role)] : []),
       ...queuesOf(run, role).flatMap(takingFrom),
       ...(user === role ? [`$JS.API.STREAM.MSG.GET.rl-${run}-work-${role}`] : []),
+      ...executingOf(run, role),
     ],
     subscribe: [...facts, subjects.call(`status.${role}`), subjects.call(`${role}.>`)],
   }
 }
 
-/** Streams that a role's workers take work from; rollouts are the environment's. */
+/** Streams that a role's workers take work from; rollouts are the environment's, and so are executors. */
 function queuesOf(run: string, role: Role): readonly string[] {
-  return [`rl-${run}-work-${role}`, ...(role === 'environment' ? [`rl-${run}-RolloutRequested`] : [])]
+  const further = role === 'environment' ? ['RolloutRequested', 'work-executors'] : []
+  return [`work-${role}`, ...further].map((name) => `rl-${run}-${name}`)
+}
+
+/** Asking executors is for those who run actions; what these have worked out is for executors alone. */
+function executingOf(run: string, role: Role): readonly string[] {
+  if (role !== 'environment' && role !== 'reward-model') return []
+  const subjects = subjectsOf(run)
+  const asking = [subjects.work('executors'), `$JS.API.STREAM.MSG.GET.rl-${run}-work-executors`]
+  if (role !== 'environment') return asking
+  return [...asking, subjects.kept('*'), `$JS.API.DIRECT.GET.rl-${run}-kept.>`]
 }
 
 function takingFrom(stream: string): readonly string[] {

@@ -12,7 +12,8 @@ const HELP = `
 npm start -- --role head [options]      runs the closed loop: policy, reward model and tasks improve one another
 npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --nats from any other host
 
-  --role ROLE       head | policy | reward-model | environment | adapter
+  --role ROLE       head | policy | reward-model | environment | adapter;
+                    executor: runs programs for the others, taken from a queue (environment.sandbox.executors)
   --config FILE     the run's configuration                            (config/default.yaml)
   --set KEY=VALUE   changes one key of it, e.g. --set run.iterations=40; may be repeated
   --run ID          the run's name; where it exists already it goes on where its log ends
@@ -53,9 +54,10 @@ function readOptions(argv: readonly string[]): StartOptions | string {
   if (values.help) return HELP.trim()
   if (values.version) return version()
   if (values.role === undefined) throw usage('no --role was given')
-  const role = roleOf(values.role)
+  const executor = values.role === 'executor'
+  const role = executor ? 'environment' : roleOf(values.role)
   if (role !== 'head' && values.run === undefined)
-    throw usage(`--role ${role} needs the --run that it belongs to`)
+    throw usage(`--role ${values.role} needs the --run that it belongs to`)
   return {
     role,
     config: values.config ?? 'config/default.yaml',
@@ -63,7 +65,8 @@ function readOptions(argv: readonly string[]): StartOptions | string {
     run: values.run ?? null,
     roles: rolesOf(values.roles),
     nats: values.nats ?? process.env.NATS_URL ?? null,
-    worker: values.worker ?? false,
+    worker: executor || (values.worker ?? false),
+    executor,
     dryRun: values['dry-run'] ?? false,
   }
 }

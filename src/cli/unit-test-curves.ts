@@ -17,6 +17,9 @@ const FIGURES = {
   unitTest: 'UT: written tests that all right programs pass',
   detect: 'Detect: written tests that all right programs pass and all wrong ones fail',
   bestOfN: 'Best of N: the program that passes most written tests is right',
+  novelUnitTest: 'UT over novel tests: their input is no example’s',
+  novelDetect: 'Detect over novel tests',
+  novelBestOfN: 'Best of N by novel tests',
 } as const
 type Figure = keyof typeof FIGURES
 
@@ -35,11 +38,11 @@ type Point = {
 export function codingCurves(runs: readonly string[], folder: string): string {
   const rows = runs.map((run) => ({ run, rows: rowsOf(run) }))
   mkdirSync(folder, { recursive: true })
-  for (const figure of Object.keys(FIGURES) as Figure[])
-    writeFileSync(
-      join(folder, `coding-${figure.toLowerCase()}.svg`),
-      draw(FIGURES[figure], pointsOf(rows, figure)),
-    )
+  for (const figure of Object.keys(FIGURES) as Figure[]) {
+    const points = pointsOf(rows, figure)
+    if (points.length > 0)
+      writeFileSync(join(folder, `coding-${figure.toLowerCase()}.svg`), draw(FIGURES[figure], points))
+  }
   return tableOf(rows)
 }
 

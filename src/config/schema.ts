@@ -412,6 +412,12 @@ const rewardModel = section({
       'Rollouts of a training group whose verdicts are measured against true progress; null for all. Evaluations are measured whole.',
     ),
   invalidReward: z.number().default(-2).describe('Reward of a judgement that no rule could read.'),
+  novelTests: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Only written tests earn whose input is none that the task shows: one that repeats an example earns as one that cannot be read.',
+    ),
   accuracyRange: z
     .tuple([share, share])
     .default([0.2, 0.8])

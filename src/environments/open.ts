@@ -1,11 +1,11 @@
 import type { Config } from '../config/schema.ts'
 import { sectionOf } from './sections.ts'
-import type { OpenSetting } from './setting.ts'
+import type { Elsewhere, OpenSetting } from './setting.ts'
 import { loadSetting } from './settings.ts'
 
-/** The setting that a config names, with its environment; the caller closes it. */
-export async function openSetting(config: Config): Promise<OpenSetting> {
+/** The setting that a config names, with its environment; the caller closes it. `elsewhere`: the executors of the run that it is opened in. */
+export async function openSetting(config: Config, elsewhere?: Elsewhere): Promise<OpenSetting> {
   const setting = await loadSetting(config.environment)
   const section = sectionOf(setting, config)
-  return { setting, section, environment: await setting.open(config, section) }
+  return { setting, section, environment: await setting.open(config, section, elsewhere) }
 }

@@ -27,8 +27,11 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   config?(zod: typeof z): z.ZodRawShape
   /** What no key's schema alone can say. */
   check?(config: Config, refuse: Refuse): void
-  /** @param section its own keys, with defaults */
-  open(config: Config, section: Section): E | Promise<E>
+  /**
+   * @param section its own keys, with defaults
+   * @param elsewhere the run's executors, where the section asks for some (`executing`)
+   */
+  open(config: Config, section: Section, elsewhere?: Elsewhere): E | Promise<E>
   /** What runs its tasks here and why that, e.g. a sandbox: told in the plan, by ActorStarted and in `rl status`. It is started. */
   runtime?(environment: E): Promise<string>
   /** How a model acts here. Without it only agents outside do. */
@@ -39,6 +42,8 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   readonly judging?: StepJudging | TestJudging<E>
   /** Harder and easier tasks. */
   readonly rewriting?: Rewriting<E>
+  /** What hosts of their own can do for its episodes. */
+  readonly executing?: Executing<Section>
   /** A teacher for the first version of a policy; it knows no more than an agent reads. */
   expert?(environment: E, first: Turn): Expert
   /** True progress of each step of an episode (the setting's definition), in order of the actions; null where it cannot tell. */
@@ -53,6 +58,37 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   readonly simulated?: true
   /** SHA-256 of the file of a setting that is not ours: what was made by another version of it is made anew. */
   readonly digest?: string
+}
+
+/** Processes of a run that do a part of its episodes' work, e.g. run programs (`--role executor`), and play and judge nothing. */
+export interface Executing<Section = unknown> {
+  /** How many of them the head starts; null where the work is done where the episodes are played. */
+  processes(section: Section): number | null
+  /** @param kept what the executors of the run have worked out already */
+  open(config: Config, section: Section, kept: Kept): Promise<OpenExecuting>
+}
+
+export type OpenExecuting = {
+  /** What people want to know of it. */
+  readonly note: string
+  /** Pieces of work at a time. */
+  readonly concurrency: number
+  /** Does a piece of work; rejects where this host could not, and then another is asked. */
+  readonly perform: (work: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>
+  readonly counters?: () => Readonly<Record<string, number>>
+  readonly close: () => Promise<void>
+}
+
+/** The executors of a run, for those who have work for them. */
+export type Elsewhere = {
+  /** Rejects with an RlError where none has done it by a deadline: a fault of the infrastructure. */
+  readonly perform: (work: Uint8Array, signal?: AbortSignal) => Promise<Uint8Array>
+}
+
+/** Bytes by key (letters and digits), best effort: what was kept may be gone. */
+export type Kept = {
+  readonly get: (key: string) => Promise<Uint8Array | null>
+  readonly set: (key: string, bytes: Uint8Array) => void
 }
 
 /** What `rl doctor` found. */
@@ -165,7 +201,7 @@ export function defineSetting<E extends Environment, Shape extends z.ZodRawShape
   return setting
 }
 
-type Part = 'acting' | 'pictures' | 'judging' | 'rewriting' | 'expert' | 'progress'
+type Part = 'acting' | 'pictures' | 'judging' | 'rewriting' | 'executing' | 'expert' | 'progress'
 
 /** A part of a setting, for one who cannot do without it. Error: `setting.lacks`. */
 export function partOf<P extends Part>(setting: Setting, part: P, neededBy: string): NonNullable<Setting[P]> {

@@ -16,7 +16,12 @@ export type TestRun = {
 }
 
 /** Which of its task's own tests an action passes, and how each run ended. */
-export type Tested = { readonly passed: readonly boolean[]; readonly verdicts: readonly string[] }
+export type Tested = {
+  readonly passed: readonly boolean[]
+  readonly verdicts: readonly string[]
+  /** Places of the tests that were run twice and ended otherwise; what is told here is the first run. */
+  readonly flaky?: readonly number[]
+}
 
 /** The action of a turn is a model's answer as it is. */
 export interface Texts<E extends Environment = Environment> {
@@ -50,12 +55,16 @@ export type Demonstration = { readonly question: string; readonly answer: string
 /** The reward model writes tests, and each is a vote on the action of every rollout of a task. */
 export interface TestJudging<E extends Environment = Environment> {
   readonly by: 'tests'
-  /** Prompt file for models that read prompts; placeholder problem. */
+  /** Prompt file for models that read prompts; placeholders problem, form. */
   readonly prompt: string
   /** The task in words, for whoever writes a test. */
   describe(environment: E, task: Task): Promise<string>
+  /** What a test of the task is made of, for who reads prompts (form); absent: the prompt itself says it. */
+  form?(environment: E, task: Task): Promise<string>
   /** The test in a model's answer. */
-  read(environment: E, answer: string): ParsedTest
+  read(environment: E, answer: string, task: Task): ParsedTest | Promise<ParsedTest>
+  /** Whether the test's input is none that the task shows; absent: nobody knows. */
+  isNovel?(environment: E, task: Task, test: TestCase): Promise<boolean>
   /** [actions][tests]. Rejects where the infrastructure failed: then nothing counts. */
   run(
     environment: E,

@@ -52,7 +52,9 @@ const settingSchema = z.strictObject({
         by: z.literal('tests'),
         prompt: z.string(),
         describe: fn,
+        form: fn.optional(),
         read: fn,
+        isNovel: fn.optional(),
         run: fn,
         scripted: fn.optional(),
         lessons: z.strictObject({ version: z.int(), question: fn, tests: fn, demonstrate: fn }).optional(),
@@ -73,6 +75,7 @@ const settingSchema = z.strictObject({
     })
     .optional(),
   pictures: z.strictObject({ picture: fn, seeing: fn }).optional(),
+  executing: z.strictObject({ processes: fn, open: fn }).optional(),
   expert: fn.optional(),
   progress: fn.optional(),
   runtime: fn.optional(),

@@ -23,8 +23,10 @@ export type Subjects = {
   /** The log service; `append.*` are all users' but the head's. */
   readonly log: (name: 'append' | 'append.*' | 'read' | 'head' | 'has') => string
   readonly blob: (name: 'get' | 'put') => string
-  /** Work that a role's decider shares among its workers. */
+  /** Work that a role's decider shares among its workers, and that of executors. */
   readonly work: (name: string) => string
+  /** Results that executors share, by key. */
+  readonly kept: (key: string) => string
   /** Lossy telemetry of the head, never logged. */
   readonly tap: (name: 'head' | '>') => string
   /** Lossy telemetry of a user; each has a subject that the broker keeps for it, `*` is all of them. */
@@ -40,6 +42,7 @@ export function subjectsOf(run: string): Subjects {
     log: (name) => `${root}.log.${name}`,
     blob: (name) => `${root}.blob.${name}`,
     work: (name) => `${root}.work.${name}`,
+    kept: (key) => `${root}.kept.${key}`,
     tap: (name) => `${root}.tap.${name}`,
     tapOf: (name, user) => `${root}.tap.${name}.${user}`,
   }

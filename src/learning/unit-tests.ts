@@ -12,6 +12,19 @@ export type TestedTask = {
   readonly generated: readonly (readonly boolean[])[]
   /** [generated tests] false for a test that could not be read out of the model's text. */
   readonly valid: readonly boolean[]
+  /** [generated tests] whether a test's input is none that the task shows, where that is known. */
+  readonly novel?: readonly (boolean | undefined)[]
+}
+
+/** The same of the tests alone that are known to be novel. */
+export function novelTests({ dataset, generated, valid, novel = [] }: TestedTask): TestedTask {
+  const kept = valid.flatMap((isValid, test) => (isValid && novel[test] === true ? [test] : []))
+  return {
+    dataset,
+    generated: generated.map((passes) => kept.map((test) => passes[test])),
+    valid: kept.map(() => true),
+    novel: kept.map(() => true),
+  }
 }
 
 /** r_c: the share of the dataset's tests that each program passes, in [0, 1]. No generated test enters it. */
@@ -29,6 +42,8 @@ export const taskAccuracy = (dataset: TestedTask['dataset']): number => shareOfT
 export type TestRewardOptions = {
   /** `minimum`: a test that cannot be read earns what the worst readable one could, - #non-gt. `reference`: 0, as released. */
   readonly invalid: 'minimum' | 'reference'
+  /** A test that repeats an input that its task shows earns as one that cannot be read. */
+  readonly novelOnly?: boolean
 }
 
 /**
@@ -37,14 +52,15 @@ export type TestRewardOptions = {
  * Null without a right program: then nothing says which tests are right.
  */
 export function testRewards(
-  { dataset, generated, valid }: TestedTask,
-  { invalid }: TestRewardOptions = { invalid: 'minimum' },
+  { dataset, generated, valid, novel = [] }: TestedTask,
+  { invalid, novelOnly = false }: TestRewardOptions = { invalid: 'minimum' },
 ): Float64Array | null {
   const right = groundTruth(dataset)
   if (!right.includes(true)) return null
   const wrongCount = right.filter((isRight) => !isRight).length
   return Float64Array.from(valid, (isValid, test) => {
-    if (!isValid) return invalid === 'reference' ? (wrongCount === 0 ? -1 : 0) : -Math.max(wrongCount, 1)
+    if (!isValid || (novelOnly && novel[test] === false))
+      return invalid === 'reference' ? (wrongCount === 0 ? -1 : 0) : -Math.max(wrongCount, 1)
     const passes = (isRight: boolean) => right.filter((is, i) => is === isRight && generated[i][test]).length
     const isTrue = passes(true) === right.length - wrongCount
     if (wrongCount === 0) return isTrue ? 1 : -1

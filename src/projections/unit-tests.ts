@@ -23,6 +23,15 @@ export const testedTaskTable = defineTable('tested_tasks', ['iteration', 'slot']
   /** Most unit tests that a program passes, and whether the first such program is right; -1 before any is judged. */
   best_votes: -1,
   best_right: 0,
+  /** The same of the tests whose input is none that the task shows: `novel` has a character a test, `1` where it is known to be so. */
+  novel: '',
+  novel_tests: 0,
+  novel_right_tests: 0,
+  novel_perfect_tests: 0,
+  novel_best_votes: -1,
+  novel_best_right: 0,
+  /** Programs that ended otherwise when they were run again. */
+  flaky: 0,
   /** A character a unit test: `0` could not be read, `f` some right program fails it, `w` some wrong one passes it, `b` both, `.` neither. */
   marks: '',
 })
@@ -37,9 +46,16 @@ export const programTable = defineTable('tested_programs', ['iteration', 'rollou
 
 export const unitTests: Projection = {
   name: 'unit-tests',
-  version: 1,
+  version: 2,
   tables: [testedTaskTable, programTable],
-  interests: ['ProgramTested', 'TrajectoryCompleted', 'StepScored', 'IterationCompleted'],
+  interests: [
+    'ProgramTested',
+    'ProgramFlaky',
+    'UnitTestWritten',
+    'TrajectoryCompleted',
+    'StepScored',
+    'IterationCompleted',
+  ],
   fold(open) {
     const tasks = open(testedTaskTable)
     const programs = open(programTable)
@@ -76,13 +92,31 @@ export const unitTests: Projection = {
       row.right_tests = marks.filter((mark) => mark === '.' || mark === 'w').length
       row.perfect_tests = marks.filter((mark) => mark === '.').length
       const votes = judgements.filter(({ score }) => score === 1).length
-      if (votes <= row.best_votes) return
-      row.best_votes = votes
-      row.best_right = program.right
+      if (votes > row.best_votes) {
+        row.best_votes = votes
+        row.best_right = program.right
+      }
+      const isNovel = (_: unknown, test: number) => row.novel[test] === '1'
+      const novelMarks = marks.filter(isNovel)
+      row.novel_tests = novelMarks.length
+      row.novel_right_tests = novelMarks.filter((mark) => mark === '.' || mark === 'w').length
+      row.novel_perfect_tests = novelMarks.filter((mark) => mark === '.').length
+      const novelVotes = judgements.filter(isNovel).filter(({ score }) => score === 1).length
+      if (novelVotes <= row.novel_best_votes) return
+      row.novel_best_votes = novelVotes
+      row.novel_best_right = program.right
+    }
+
+    /** The tests of a task are written before the first program is judged, in order of their index. */
+    function enterTest({ iteration, slot, index, novel }: EventData<'UnitTestWritten'>): void {
+      const row = tasks.row(iteration, slot)
+      row.novel = `${row.novel.padEnd(index, '0').slice(0, index)}${novel ? '1' : '0'}`
     }
 
     return function applyUnitTests({ type, data }) {
       if (type === 'ProgramTested') enterProgram(data)
+      else if (type === 'ProgramFlaky') tasks.row(data.iteration, data.slot).flaky++
+      else if (type === 'UnitTestWritten') enterTest(data)
       else if (type === 'StepScored') enterVotes(data)
       else if (type === 'IterationCompleted') programs.removeAll(data.iteration)
       else if (type === 'TrajectoryCompleted' && programs.find(data.iteration, data.rollout))

@@ -191,6 +191,13 @@ export type UnitTestRow = {
   readonly detect: number | null
   /** Share of tasks whose program with the most passed unit tests is right, over tasks with a readable one. */
   readonly bestOfN: number | null
+  /** The three over tests alone whose input is none that their task shows. */
+  readonly novelUnitTest: number | null
+  readonly novelDetect: number | null
+  readonly novelBestOfN: number | null
+  readonly novelTests: number
+  /** Programs that ended otherwise when they were run again. */
+  readonly flaky: number
   readonly unitTestTasks: number
   readonly detectTasks: number
   readonly tests: number
@@ -207,6 +214,10 @@ export function unitTestRows(db: Database): UnitTestRow[] {
               1.0 * sum(right_tests) FILTER (WHERE ${right}) / sum(tests) FILTER (WHERE ${right}) AS unitTest,
               1.0 * sum(perfect_tests) FILTER (WHERE ${both}) / sum(tests) FILTER (WHERE ${both}) AS detect,
               avg(1.0 * best_right) FILTER (WHERE tests > invalid_tests) AS bestOfN,
+              1.0 * sum(novel_right_tests) FILTER (WHERE ${right}) / sum(novel_tests) FILTER (WHERE ${right}) AS novelUnitTest,
+              1.0 * sum(novel_perfect_tests) FILTER (WHERE ${both}) / sum(novel_tests) FILTER (WHERE ${both}) AS novelDetect,
+              avg(1.0 * novel_best_right) FILTER (WHERE novel_tests > 0) AS novelBestOfN,
+              sum(novel_tests) AS novelTests, sum(flaky) AS flaky,
               count(*) FILTER (WHERE ${right}) AS unitTestTasks, count(*) FILTER (WHERE ${both}) AS detectTasks,
               sum(tests) AS tests, sum(invalid_tests) AS invalidTests
        FROM tested_tasks WHERE programs > 0 GROUP BY iteration, purpose, split ORDER BY iteration, purpose, split`,

@@ -10,7 +10,12 @@ import type { EventData, LoggedEvent, NewEvent } from '../events/catalogue.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 type Scored = EventData<'StepScored'>
-type Iteration = { readonly trajectories: Trajectory[]; readonly scored: Scored[] }
+type Written = Pick<EventData<'UnitTestWritten'>, 'iteration' | 'slot' | 'index' | 'novel'>
+type Iteration = {
+  readonly trajectories: Trajectory[]
+  readonly scored: Scored[]
+  readonly written: Written[]
+}
 
 export type Updates = {
   readonly see: (event: LoggedEvent) => void
@@ -39,7 +44,7 @@ export function openUpdates(): Updates {
   function iterationOf(iteration: number): Iteration {
     const known = iterations.get(iteration)
     if (known) return known
-    const made: Iteration = { trajectories: [], scored: [] }
+    const made: Iteration = { trajectories: [], scored: [], written: [] }
     iterations.set(iteration, made)
     return made
   }
@@ -50,14 +55,16 @@ export function openUpdates(): Updates {
         iterationOf(event.data.iteration).trajectories.push(event.data)
       else if (event.type === 'StepScored')
         iterationOf(event.data.iteration).scored.push(votesOnly(event.data))
-      else if (event.type === 'IterationCompleted') iterations.delete(event.data.iteration)
+      else if (event.type === 'UnitTestWritten') {
+        const { iteration, slot, index, novel } = event.data
+        iterationOf(iteration).written.push({ iteration, slot, index, novel })
+      } else if (event.type === 'IterationCompleted') iterations.delete(event.data.iteration)
     },
     contradiction(update, { iteration, groups }, config) {
       if (update.type !== 'PolicyUpdated' && update.type !== 'RewardModelUpdated') return null
       const { trainedOn, metrics, stopped } = update.data
       if (metrics.simulated === 1) return null
-      const { trajectories, scored } = iterationOf(iteration)
-      const rules = forUpdate(update.type, groups, trajectories, scored, config)
+      const rules = forUpdate(update.type, groups, iterationOf(iteration), config)
       // Where nothing was trained (weights elsewhere, no trainer in time) nothing was trained on.
       const untrained = trainedOn.length === 0 && stopped !== null
       if (!untrained && rules.rollouts && rules.rollouts.join('\n') !== trainedOn.join('\n'))
@@ -73,16 +80,17 @@ export function openUpdates(): Updates {
 function forUpdate(
   type: NewEvent['type'],
   groups: readonly LearnableGroup[],
-  trajectories: readonly Trajectory[],
-  scored: readonly Scored[],
+  { trajectories, scored, written }: Iteration,
   config: Config,
 ): { readonly rollouts: readonly string[] | null; readonly health: Readonly<Record<string, number>> } {
   if (type === 'PolicyUpdated') return policyBatch(groups, trajectories, scored, config)
   // A replay loads no module of a setting; where tests judge, the config says so too.
   const by = settingOf(config.environment)?.judging?.by
   const byTests = by === 'tests' || (by === undefined && config.rewardModel.judging === 'group')
-  const rewards = byTests ? testAdvantages : judgementAdvantages
-  return { rollouts: null, health: rewards(groups, trajectories, scored, config).health }
+  const { health } = byTests
+    ? testAdvantages(groups, trajectories, scored, written, config)
+    : judgementAdvantages(groups, trajectories, scored, config)
+  return { rollouts: null, health }
 }
 
 function firstOther(found: readonly string[], expected: readonly string[]): string {

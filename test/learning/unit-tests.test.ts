@@ -5,6 +5,7 @@ import {
   bestOfN,
   codingMetrics,
   isTrainable,
+  novelTests,
   policyRewards,
   standardise,
   type TestedTask,
@@ -34,6 +35,28 @@ const WORKED: TestedTask = {
 test('worked rewards: +4 for a right test that 4 of 5 wrong programs fail, -2 for a wrong one that 2 pass, the least for none', () => {
   assert.equal([...(testRewards(WORKED) ?? [])], [4, -2, -5])
   assert.equal([...(testRewards(WORKED, { invalid: 'reference' }) ?? [])], [4, -2, 0])
+})
+
+test('where only novel tests earn, one that repeats an example earns the least; one of which nothing is known earns as before', () => {
+  const rewards = (novel: readonly (boolean | undefined)[]) => [
+    ...(testRewards({ ...WORKED, novel }, { invalid: 'minimum', novelOnly: true }) ?? []),
+  ]
+  assert.equal(rewards([F, T, undefined]), [-5, -2, -5])
+  assert.equal(rewards([T, F, undefined]), [4, -5, -5])
+  assert.equal(rewards([]), [4, -2, -5])
+  assert.equal([...(testRewards({ ...WORKED, novel: [F, F, F] }) ?? [])], [4, -2, -5])
+})
+
+test('figures over novel tests are those of a task that has no others', () => {
+  const { generated, valid } = novelTests({ ...WORKED, novel: [F, T, T] })
+  assert.equal(valid, [T])
+  assert.equal(
+    generated,
+    WORKED.generated.map((passes) => [passes[1]]),
+  )
+  assert.equal(novelTests(WORKED).valid, [])
+  assert.is(codingMetrics([novelTests({ ...WORKED, novel: [T, F, F] })]).unitTest, 1)
+  assert.is(codingMetrics([novelTests(WORKED)]).unitTest, null)
 })
 
 test('without a wrong program a right test earns +1 and a wrong one -1; without a right program nothing is known', () => {

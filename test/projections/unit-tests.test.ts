@@ -4,13 +4,17 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { unitTestProgress } from '../../src/actors/head/terminal/unit-test-progress.ts'
 import type { LoggedEvent } from '../../src/events/catalogue.ts'
-import { bestOfNAccuracy, codingMetrics } from '../../src/learning/unit-tests.ts'
+import { bestOfNAccuracy, codingMetrics, novelTests } from '../../src/learning/unit-tests.ts'
 import { openProjections } from '../../src/projections/projection.ts'
 import { unitTests } from '../../src/projections/unit-tests.ts'
 import { unitTestRows } from '../../src/projections/views.ts'
 
 type Program = { readonly right: boolean; readonly votes: readonly boolean[] }
-type TaskCase = { readonly valid: readonly boolean[]; readonly programs: readonly Program[] }
+type TaskCase = {
+  readonly valid: readonly boolean[]
+  readonly novel: readonly (boolean | undefined)[]
+  readonly programs: readonly Program[]
+}
 
 const TESTS = 3
 const boolean = fc.boolean()
@@ -18,6 +22,7 @@ const votes = fc.array(boolean, { minLength: TESTS, maxLength: TESTS })
 const tasks: fc.Arbitrary<TaskCase[]> = fc.array(
   fc.record({
     valid: votes,
+    novel: fc.array(fc.option(boolean, { nil: undefined }), { minLength: TESTS, maxLength: TESTS }),
     programs: fc.array(fc.record({ right: boolean, votes }), { minLength: 1, maxLength: 4 }),
   }),
   { minLength: 1, maxLength: 4 },
@@ -27,13 +32,15 @@ const tasks: fc.Arbitrary<TaskCase[]> = fc.array(
 function eventsOf(cases: readonly TaskCase[]): LoggedEvent[] {
   const events: unknown[] = []
   const add = (type: string, data: object) => events.push({ type, data, position: events.length + 1 })
-  for (const [t, { valid, programs }] of cases.entries()) {
+  for (const [t, { valid, novel, programs }] of cases.entries()) {
     const of = { iteration: 1, slot: `train-${t}`, task: `task-${t}`, purpose: 'train', split: 'train' }
     for (const [p, { right }] of programs.entries()) {
       const rollout = `1/train-${t}/${p}`
       add('ProgramTested', { ...of, rollout, passedU8: Uint8Array.of(1, right ? 1 : 0), verdicts: [] })
       add('TrajectoryCompleted', { ...of, rollout })
     }
+    for (const [index, isValid] of valid.entries())
+      add('UnitTestWritten', { ...of, index, novel: isValid ? novel[index] : undefined })
     for (const [p, program] of programs.entries()) {
       const judgements = valid.map((isValid, i) => ({ score: isValid ? (program.votes[i] ? 1 : -1) : 0 }))
       add('StepScored', { ...of, rollout: `1/train-${t}/${p}`, step: 0, judgements })
@@ -43,10 +50,11 @@ function eventsOf(cases: readonly TaskCase[]): LoggedEvent[] {
 }
 
 const tested = (cases: readonly TaskCase[]) =>
-  cases.map(({ valid, programs }) => ({
+  cases.map(({ valid, novel, programs }) => ({
     dataset: programs.map(({ right }) => [right]),
     generated: programs.map((program) => program.votes.map((vote, i) => vote && valid[i])),
     valid,
+    novel,
   }))
 
 test('the projection and the line of an iteration give the figures of the rules, exclusions included', () => {
@@ -64,17 +72,27 @@ test('the projection and the line of an iteration give the figures of the rules,
       near(row.unitTest, expected.unitTest)
       near(row.detect, expected.detect)
       near(row.bestOfN, bestOfNAccuracy(tested(cases)))
+      const novel = tested(cases).map(novelTests)
+      near(row.novelUnitTest, codingMetrics(novel).unitTest)
+      near(row.novelDetect, codingMetrics(novel).detect)
+      near(row.novelBestOfN, bestOfNAccuracy(novel))
       assert.is(row.unitTestTasks, expected.counts.unitTestTasks)
       assert.is(row.detectTasks, expected.counts.detectTasks)
       assert.is(row.invalidTests, expected.counts.invalidTests)
 
       const progress = unitTestProgress()
       for (const event of events)
-        if (event.type === 'ProgramTested' || event.type === 'StepScored') progress.see(event)
+        if (event.type === 'ProgramTested' || event.type === 'UnitTestWritten' || event.type === 'StepScored')
+          progress.see(event)
       const shown = (value: number | null) => (value === null ? '-' : value.toFixed(2))
       assert.match(
         progress.line() ?? '',
         `code ${shown(expected.code)} unit tests ${shown(expected.unitTest)} detect ${shown(expected.detect)}`,
+      )
+      const novelLine = `novel unit tests ${shown(codingMetrics(novel).unitTest)} detect ${shown(codingMetrics(novel).detect)}`
+      assert.is(
+        progress.line()?.includes(novelLine),
+        novel.some(({ valid }) => valid.length > 0),
       )
     }),
     { numRuns: 300 },

@@ -34,7 +34,7 @@ export function environmentWorker(config: Config, opened: OpenSetting, log: LogC
       const tested = acting?.kind === 'texts' ? acting.tested?.(episode) : null
       const ended: NewEvent = { type: 'TrajectoryCompleted', data: trajectory }
       return [
-        ...(tested ? [programTested(request, tested)] : []),
+        ...(tested ? testEvents(request, tested) : []),
         ...(frames.length > 0
           ? [{ type: 'FramesRecorded' as const, data: framesRecorded(request, frames) }]
           : []),
@@ -61,13 +61,13 @@ export function environmentWorker(config: Config, opened: OpenSetting, log: LogC
   }
 }
 
-function programTested(
+function testEvents(
   { rollout, iteration, purpose, slot, task }: Request,
-  { passed, verdicts }: Tested,
-): NewEvent {
+  { passed, verdicts, flaky = [] }: Tested,
+): NewEvent[] {
+  const about = { rollout, iteration, purpose, slot, task }
   const passedU8 = Uint8Array.from(passed, (pass) => (pass ? 1 : 0))
-  return {
-    type: 'ProgramTested',
-    data: { rollout, iteration, purpose, slot, task, passedU8, verdicts: [...verdicts] },
-  }
+  const tested: NewEvent = { type: 'ProgramTested', data: { ...about, passedU8, verdicts: [...verdicts] } }
+  if (flaky.length === 0) return [tested]
+  return [tested, { type: 'ProgramFlaky', data: { ...about, tests: [...flaky] } }]
 }

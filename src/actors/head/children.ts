@@ -9,7 +9,7 @@ import type { Role } from '../../events/envelope.ts'
 import { CACHE, nodeWords } from '../../package.ts'
 import { askToEnd } from '../../platform/processes.ts'
 
-export type ChildSpec = { readonly role: Role; readonly worker: boolean }
+export type ChildSpec = { readonly role: Role | 'executor'; readonly worker: boolean }
 
 export type Children = {
   /** Fails when one role ends again and again as soon as it is started. */

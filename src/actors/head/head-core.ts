@@ -10,7 +10,7 @@ import {
   writeCredentials,
 } from '../../broker/connection.ts'
 import type { RlError } from '../../errors.ts'
-import type { Bus, BusAddress } from '../../events/bus.ts'
+import type { Bus, BusAddress, WorkQueue } from '../../events/bus.ts'
 import { PAGES_BETWEEN_CHECKPOINTS, startCheckpoints } from '../../events/checkpoints.ts'
 import { type EventLog, openLog } from '../../events/log.ts'
 import { connectBus, parseAddress } from '../../events/nats/connect.ts'
@@ -41,6 +41,8 @@ export type HeadCoreOptions = {
   /** A broker to join; without it one is started. */
   readonly nats?: BusAddress
   readonly work: readonly WorkKind[]
+  /** Queues of other work, e.g. of executors. */
+  readonly queues?: readonly WorkQueue[]
   readonly heartbeatMs?: number
   readonly minFreeBytes?: number
   /** Measures the free disk; for tests. */
@@ -56,7 +58,7 @@ export type HeadCoreOptions = {
  * comes back on the port and with the token that it had, so actors that outlived the head find it again.
  */
 export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore> {
-  const { folder, nats, work, heartbeatMs = HEARTBEAT_MS } = options
+  const { folder, nats, work, queues, heartbeatMs = HEARTBEAT_MS } = options
   const { minFreeBytes, freeBytes, fenceTimes, onBrokerRestart } = options
   const log = openLog(folder.log, {
     run: folder.run,
@@ -94,6 +96,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       log,
       bus,
       work,
+      queues,
       heartbeatMs,
       alone: broker !== null,
       fenceTimes,

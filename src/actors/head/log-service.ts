@@ -4,7 +4,7 @@
  */
 import { RlError } from '../../errors.ts'
 import { refusalOf } from '../../events/authority.ts'
-import type { Bus } from '../../events/bus.ts'
+import type { Bus, WorkQueue } from '../../events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../events/catalogue.ts'
 import { type CheckedEvent, encodeEnvelope } from '../../events/codec.ts'
 import { ROLES } from '../../events/envelope.ts'
@@ -39,6 +39,8 @@ export type LogServiceOptions = {
   readonly bus: Bus
   /** Kinds of work that have a queue. */
   readonly work?: readonly WorkKind[]
+  /** Queues of other work, e.g. of executors. */
+  readonly queues?: readonly WorkQueue[]
   readonly admit?: Admit
   /** Why this head may not speak for the run now, or null: one that lost it would tell of its own log. */
   readonly refusal?: () => RlError | null
@@ -76,7 +78,7 @@ const READ_BYTES = 700 * 1024
 const QUEUES_MS = 2_000
 
 export async function startLogService(options: LogServiceOptions): Promise<LogService> {
-  const { log, bus, work = [], admit = () => null, refusal = () => null, onAppended } = options
+  const { log, bus, work = [], queues = [], admit = () => null, refusal = () => null, onAppended } = options
   const { epoch = 1, announceMs = 500, ackWaitMs = 4_000, platform = systemPlatform } = options
   const { clock } = platform
   const subjects = subjectsOf(log.run)
@@ -118,7 +120,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   async function ensureQueues(): Promise<void> {
     const kinds = work.map(({ type }) => eventQueue(log.run, type))
     const jobs = ROLES.map((role) => jobQueue(log.run, role))
-    for (const queue of [...kinds, ...jobs]) await bus.ensureWorkQueue({ ...queue, ackWaitMs })
+    for (const queue of [...kinds, ...jobs, ...queues]) await bus.ensureWorkQueue({ ...queue, ackWaitMs })
   }
 
   function appendAndNote(events: readonly CheckedEvent[], urgent: boolean): readonly Appended[] {

@@ -1,6 +1,6 @@
 /** What makes a process the head of a run, on whatever bus: it takes the fence, then answers for the log and watches the actors. */
 import type { RlError } from '../../errors.ts'
-import type { Bus } from '../../events/bus.ts'
+import type { Bus, WorkQueue } from '../../events/bus.ts'
 import type { EventLog } from '../../events/log.ts'
 import { pack } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
@@ -23,6 +23,8 @@ export type ServeRunOptions = {
   readonly log: EventLog
   readonly bus: Bus
   readonly work: readonly WorkKind[]
+  /** Queues of other work, e.g. of executors. */
+  readonly queues?: readonly WorkQueue[]
   readonly heartbeatMs: number
   /** Nobody else can be on this broker: what an earlier head left is taken at once. */
   readonly alone: boolean
@@ -35,7 +37,17 @@ export type ServeRunOptions = {
 
 /** Errors: `head.second` where the run has another head, and those of the bus. The log and the bus stay open. */
 export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
-  const { log, bus, work, heartbeatMs, alone, fenceTimes, measured, platform = systemPlatform } = options
+  const {
+    log,
+    bus,
+    work,
+    queues,
+    heartbeatMs,
+    alone,
+    fenceTimes,
+    measured,
+    platform = systemPlatform,
+  } = options
   const { run } = log
   const undo: (() => Promise<void> | void)[] = []
   async function close(): Promise<void> {
@@ -51,6 +63,7 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
       log,
       bus,
       work,
+      queues,
       epoch: fence.epoch,
       admit: (event) => fence.refusal() ?? watch.admit(event),
       refusal: fence.refusal,

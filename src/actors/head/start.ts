@@ -12,6 +12,9 @@ import { startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
 import { loadAllUserParts, loadUserParts } from '../../user-parts.ts'
+import { makeKept } from '../executing/kept.ts'
+import { executorQueue } from '../executing/requests.ts'
+import { executorsOf } from '../executing/worker.ts'
 import { startActor } from '../runtime/actor.ts'
 import { openKeyFrames } from '../runtime/key-frame.ts'
 import { ROLLOUT_WORK } from '../runtime/work.ts'
@@ -54,8 +57,10 @@ export async function startHead(options: StartOptions): Promise<number> {
   const backend = await backendLine(config, display.say)
   const runtime = await runtimeLine(config, options)
   for (const line of planLines({ run, folder, config, resumed, options, backend, runtime })) display.say(line)
+  const executors = await executorsOf(config)
   const core = await startHeadCore({
     folder,
+    queues: executors === null ? [] : [executorQueue(run)],
     nats: options.nats === null ? undefined : addressFromEnvironment(options.nats),
     work: [ROLLOUT_WORK],
     heartbeatMs: config.run.heartbeatSeconds * 1000,
@@ -65,7 +70,8 @@ export async function startHead(options: StartOptions): Promise<number> {
   let children: Children | null = null
   const projections = openLiveProjections({ folder, config, say: display.say })
   try {
-    for (const line of elsewhereLines(options, folder, core)) display.say(line)
+    if (executors !== null) await makeKept(core.bus, run)
+    for (const line of elsewhereLines(options, folder, core, executors)) display.say(line)
     if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
     const shown = display.goOn(core.log)
     const [begun] = core.service.append([firstEvent(config, madeBy, resumed)])
@@ -75,7 +81,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       run,
       folder: folder.folder,
       address: core.broker ? { url: core.address.url } : core.address,
-      specs: childSpecs(config, options),
+      specs: childSpecs(config, options, executors ?? 0),
       onExit({ spec, pid, reason }) {
         display.say(`${spec.role} ${reason}; it is started again`)
         core.watch.forget(pid, hostname())
@@ -210,11 +216,14 @@ function elsewhereLines(
   { roles }: StartOptions,
   { run, credentials }: RunFolder,
   { bus, broker }: HeadCore,
+  executors: number | null,
 ): readonly string[] {
-  const missing = ROLES.filter((role) => role !== 'head' && !roles.includes(role))
+  const missing: string[] = ROLES.filter((role) => role !== 'head' && !roles.includes(role))
+  if (executors === 0) missing.push('executor')
   if (missing.length === 0) return []
+  const user = missing[0] === 'executor' ? 'environment-worker' : missing[0]
   const from = broker
-    ? `from another account, with NATS_USER and NATS_PASSWORD of ${relative('', credentials)}/${missing[0]}.json`
+    ? `from another account, with NATS_USER and NATS_PASSWORD of ${relative('', credentials)}/${user}.json`
     : 'from other hosts, with the same NATS_... variables'
   return [
     `  waiting for ${missing.join(', ')}; start each with (${from})`,
@@ -222,11 +231,17 @@ function elsewhereLines(
   ]
 }
 
-function childSpecs({ run }: Config, { roles }: StartOptions): ChildSpec[] {
-  return roles.flatMap((role) => {
+/** Executors are started with the environment. */
+function childSpecs({ run }: Config, { roles }: StartOptions, executors: number): ChildSpec[] {
+  const specs = roles.flatMap((role): ChildSpec[] => {
     const workers = role === 'environment' || role === 'reward-model' ? run.workers[role] : 1
     return Array.from({ length: workers }, (_, index) => ({ role, worker: index > 0 }))
   })
+  if (!roles.includes('environment')) return specs
+  return [
+    ...specs,
+    ...Array.from({ length: executors }, (): ChildSpec => ({ role: 'executor', worker: false })),
+  ]
 }
 
 /** What was said before this head began does not end it: a resumed run tries again. */

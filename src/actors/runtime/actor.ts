@@ -141,7 +141,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   }
 
   function takeWork(): void {
-    const { shared, queues = [], concurrency = 1 } = worker
+    const { shared, queues = [], answers = [], concurrency = 1 } = worker
     const ackWaitMs = 2 * heartbeatMs
     const deliveries = openDeliveries({
       ...{ log, performer, attempts, stopping },
@@ -151,6 +151,12 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       onGivenUp: telling.givenUp,
     })
     if (shared) ends.push(bus.work({ ...jobQueue(run, role), concurrency, ackWaitMs }, deliveries.takeShared))
+    for (const { queue, concurrency, take } of answers)
+      ends.push(
+        bus.work({ ...queue, concurrency, ackWaitMs }, (delivery) =>
+          take(delivery, { bus, log, attempts, stopping }),
+        ),
+      )
     for (const queue of queues)
       ends.push(
         bus.work(

@@ -1,5 +1,5 @@
 /** The effect half of a role: does jobs and answers calls. It keeps nothing that a restart may not lose. */
-import type { Bus, Serve } from '../../events/bus.ts'
+import type { Bus, Delivery, Serve, WorkQueue, WorkResult } from '../../events/bus.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { Job } from '../decider/decider.ts'
@@ -30,6 +30,21 @@ export type QueueWork = {
   readonly exhausted: (event: LoggedEvent, attempts: number, lastError: string) => readonly NewEvent[]
 }
 
+/** Work whose result somebody waits for, and the log does not. */
+export type AnsweredWork = {
+  readonly queue: WorkQueue
+  readonly concurrency: number
+  readonly take: (delivery: Delivery, context: AnsweringContext) => Promise<WorkResult>
+}
+
+export type AnsweringContext = {
+  readonly bus: Bus
+  readonly log: LogClient
+  /** How often a piece of work is tried. */
+  readonly attempts: number
+  readonly stopping: AbortSignal
+}
+
 export type Worker = {
   /**
    * Does a job and returns its events, the one that ends it last: they are appended together. A fault of the
@@ -41,6 +56,7 @@ export type Worker = {
   /** Jobs that this process does at a time: those of the decider, and those of the shared queue. */
   readonly concurrency?: number
   readonly queues?: readonly QueueWork[]
+  readonly answers?: readonly AnsweredWork[]
   /** Answers requests on `call.<name>`, shared among all workers that serve the name. */
   readonly services?: Readonly<Record<string, Serve>>
   /** What it counts since it began, by name, for `rl status`: faults of an endpoint, tokens, unreadable answers. */

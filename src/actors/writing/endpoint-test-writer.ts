@@ -31,14 +31,17 @@ export async function openEndpointTestWriter(
   const { temperature, topP, maxTokens } = rewardModel
   const invalid = createCounts()
   const write: WriteTests = async (task, version, seeds, signal) => {
-    const messages = prompt.render({ problem: await judging.describe(environment, task) })
+    const messages = prompt.render({
+      problem: await judging.describe(environment, task),
+      form: (await judging.form?.(environment, task)) ?? '',
+    })
     const answers = await served.generate(
       version,
       seeds.map((seed) => ({ prompt: { messages }, maxTokens, temperature, topP, seed })),
       signal,
     )
     for (const { text } of answers) {
-      const parsed = judging.read(environment, text)
+      const parsed = await judging.read(environment, text, task)
       if ('reason' in parsed) invalid.add(`invalid: ${parsed.reason}`)
     }
     return answers
@@ -54,8 +57,8 @@ export async function openEndpointTestWriter(
     const types = ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'] as const
     const judged = await readIteration(log, iteration, types)
     const { TrajectoryCompleted: trajectories, StepScored: scored, UnitTestWritten: all } = judged
-    const { bySlot, health } = testAdvantages(groups, trajectories, scored, config)
     const written = all.filter((test) => test.iteration === iteration)
+    const { bySlot, health } = testAdvantages(groups, trajectories, scored, written, config)
     const samples: OutsideBatch['samples'][number][] = []
     let unknown = 0
     for (const [slot, advantages] of bySlot)

@@ -87,8 +87,8 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
     const types = ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'] as const
     const judged = await readIteration(log, iteration, types)
     const { TrajectoryCompleted: trajectories, StepScored: scored, UnitTestWritten: all } = judged
-    const { bySlot, health } = testAdvantages(groups, trajectories, scored, config)
     const written = all.filter((test) => test.iteration === iteration)
+    const { bySlot, health } = testAdvantages(groups, trajectories, scored, written, config)
     const samples = await samplesOf(written, bySlot, parentVersion)
     const batch = { samples, trainedOn: samples.map(({ id }) => id), health }
     if (rewardModel.trainer === 'external') {

@@ -5,6 +5,7 @@ import {
   bestOfNAccuracy,
   codingMetrics,
   isTrainable,
+  novelTests,
   standardise,
   type TestedTask,
   testRewards,
@@ -15,6 +16,7 @@ type Trajectory = Pick<EventData<'TrajectoryCompleted'>, 'rollout' | 'outcome'>
 type JudgedStep = Pick<EventData<'StepScored'>, 'rollout'> & {
   readonly judgements: readonly { readonly score: -1 | 0 | 1 }[]
 }
+type Written = Pick<EventData<'UnitTestWritten'>, 'iteration' | 'slot' | 'index' | 'novel'>
 type Rules = Pick<Config, 'rewardModel'>
 
 export type TestAdvantages = {
@@ -28,6 +30,7 @@ export function testAdvantages(
   groups: readonly LearnableGroup[],
   trajectories: readonly Trajectory[],
   scored: readonly JudgedStep[],
+  written: readonly Written[],
   { rewardModel }: Rules,
 ): TestAdvantages {
   const [least, most] = rewardModel.accuracyRange
@@ -37,12 +40,15 @@ export function testAdvantages(
     ),
   )
   const votes = new Map(scored.map(({ rollout, judgements }) => [rollout, judgements]))
-  const tested = groups.map(({ rollouts }) => testedTask(rollouts, success, votes))
+  const tested = groups.map(({ slot, rollouts }) => ({
+    ...testedTask(rollouts, success, votes),
+    novel: noveltyOf(written.filter((test) => test.slot === slot)),
+  }))
   const bySlot = new Map<string, Float64Array>()
   let trained = 0
   for (const [i, task] of tested.entries()) {
     if (!isTrainable(task.dataset, 'reward-model', { least, most })) continue
-    const rewards = testRewards(task)
+    const rewards = testRewards(task, { invalid: 'minimum', novelOnly: rewardModel.novelTests })
     if (!rewards) continue
     const advantages = rewardModel.normalisation === 'none' ? rewards : standardise(rewards)
     bySlot.set(groups[i].slot, advantages)
@@ -51,10 +57,15 @@ export function testAdvantages(
   return { bySlot, health: { ...testFigures(tested), trainedTests: trained, tasksTrained: bySlot.size } }
 }
 
-/** Code, UT, Detect and best of N with the counts that they are over; a figure over nothing is absent. */
+/** Code, UT, Detect and best of N, and the last three over novel tests alone, with the counts that they are over; a figure over nothing is absent. */
 export function testFigures(tasks: readonly TestedTask[]): Record<string, number> {
   const { code, unitTest, detect, counts } = codingMetrics(tasks)
-  const known = { code, unitTest, detect, bestOfN: bestOfNAccuracy(tasks) }
+  const novel = tasks.map(novelTests)
+  const { unitTest: novelUnitTest, detect: novelDetect } = codingMetrics(novel)
+  const known = {
+    ...{ code, unitTest, detect, bestOfN: bestOfNAccuracy(tasks) },
+    ...{ novelUnitTest, novelDetect, novelBestOfN: bestOfNAccuracy(novel) },
+  }
   return {
     ...(Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null)) as Record<
       string,
@@ -64,6 +75,13 @@ export function testFigures(tasks: readonly TestedTask[]): Record<string, number
     detectTasks: counts.detectTasks,
     invalidTestShare: counts.generatedTests === 0 ? 0 : counts.invalidTests / counts.generatedTests,
   }
+}
+
+/** By the place of the test. */
+function noveltyOf(written: readonly Written[]): (boolean | undefined)[] {
+  const novel: (boolean | undefined)[] = []
+  for (const test of written) novel[test.index] = test.novel
+  return novel
 }
 
 /** A task's programs that were judged, and their votes. A test that cannot be read has no vote on any of them. */

@@ -10,8 +10,9 @@ export async function readTestHealth(
   { groups, iteration }: Train,
   config: Config,
 ): Promise<Record<string, number>> {
-  const judged = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
-  const { TrajectoryCompleted: trajectories, StepScored: scored } = judged
-  const { health } = testAdvantages(groups, trajectories, scored, config)
+  const judged = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'])
+  const { TrajectoryCompleted: trajectories, StepScored: scored, UnitTestWritten: all } = judged
+  const written = all.filter((test) => test.iteration === iteration)
+  const { health } = testAdvantages(groups, trajectories, scored, written, config)
   return { ...health }
 }

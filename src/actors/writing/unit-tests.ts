@@ -72,7 +72,10 @@ export function unitTestJudge(
     )
     const [{ purpose }] = judged
     const written = await write(task, rewardModelVersion, seedsOf(job, purpose === 'evaluation'), signal)
-    const parsed = written.map(({ text }) => judging.read(environment, text))
+    const parsed = await Promise.all(written.map(({ text }) => judging.read(environment, text, task)))
+    const novel = await Promise.all(
+      parsed.map((one) => ('test' in one ? judging.isNovel?.(environment, task, one.test) : undefined)),
+    )
     const runs = await runsOf(
       task,
       judged.map(({ actions }) => actions[0]),
@@ -86,6 +89,7 @@ export function unitTestJudge(
         data: {
           ...{ iteration, purpose, slot, task: task.id, index, rewardModelVersion, text },
           test: 'test' in test ? test.test : null,
+          novel: novel[index],
           invalid: 'test' in test ? null : test.reason,
           tokensI32: tokens && logprobs ? int32Column(tokens) : NOTHING,
           logprobsF32: tokens && logprobs ? float32Column(logprobs) : NOTHING,

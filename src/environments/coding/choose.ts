@@ -1,7 +1,15 @@
 /** Which provider runs programs on this machine: the best that passes a self-test, and why the others were passed over. */
 import { createServer } from 'node:net'
 import { explain, RlError } from '../../errors.ts'
-import { createExecutor, DEFAULT_LIMITS, type Executor, type Provider, type RunResult } from './executor.ts'
+import type { Kept } from '../setting.ts'
+import {
+  createExecutor,
+  DEFAULT_LIMITS,
+  type Executor,
+  type Provider,
+  type Recheck,
+  type RunResult,
+} from './executor.ts'
 import { SANDBOXES, type SandboxOptions } from './providers/registry.ts'
 import { createResultCache } from './result-cache.ts'
 
@@ -12,6 +20,9 @@ export type ChooseOptions = SandboxOptions & {
   readonly module?: string | null
   /** Results are kept here across runs. */
   readonly cacheFolder?: string
+  /** And here for the executors of a run. */
+  readonly kept?: Kept
+  readonly recheck?: Recheck
 }
 
 export type ChosenExecutor = {
@@ -24,7 +35,7 @@ export type ChosenExecutor = {
 
 /** Chooses, tests and starts an executor; the caller closes it. Throws where none that is allowed works. */
 export async function chooseExecutor(options: ChooseOptions = {}): Promise<ChosenExecutor> {
-  const { provider: wanted = 'auto', module = null, cacheFolder } = options
+  const { provider: wanted = 'auto', module = null, cacheFolder, kept, recheck } = options
   await SANDBOXES.load(module)
   const names: readonly string[] = wanted === 'auto' ? ['bwrap', 'pyodide'] : [wanted]
   const passedOver: { name: string; reason: string }[] = []
@@ -42,7 +53,8 @@ export async function chooseExecutor(options: ChooseOptions = {}): Promise<Chose
       provider = await found.open(options)
       await selfTest(provider)
       const reason = `${wanted === 'auto' ? 'passed its self-test' : 'was asked for and passed its self-test'} (${provider.detail})`
-      const executor = createExecutor({ provider, cache: createResultCache({ folder: cacheFolder }) })
+      const cache = createResultCache({ folder: cacheFolder, kept })
+      const executor = createExecutor({ provider, cache, recheck })
       return { executor, name, reason, passedOver }
     } catch (error) {
       await provider?.close()

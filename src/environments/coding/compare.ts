@@ -22,7 +22,7 @@ export type ComparatorSpec =
     }
   | { readonly kind: 'checker'; readonly program: string }
 
-export const TOKENS: ComparatorSpec = { kind: 'tokens' }
+export const TOKENS = { kind: 'tokens' } as const satisfies ComparatorSpec
 
 /** Compares by every rule but `checker`, which needs a run. */
 export function matches(

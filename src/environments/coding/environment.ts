@@ -5,8 +5,6 @@
  * Running a program takes time, and a step of the port does not wait. So a step ends the episode, and `settle` runs the program:
  * until then the episode has no outcome.
  */
-import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { RlError } from '../../errors.ts'
 import type { Seed } from '../../random.ts'
 import type {
@@ -19,38 +17,18 @@ import type {
   Turn,
   Validation,
 } from '../port.ts'
-import type { Evidence } from '../texts.ts'
+import type { Evidence, Tested } from '../texts.ts'
 import { briefingOf, writtenTask } from './briefing.ts'
-import { candidateProblem, checkCandidate } from './candidate.ts'
 import { type ChooseOptions, type ChosenExecutor, chooseExecutor } from './choose.ts'
-import { type LoadedProblems, loadProblems, skippedLine } from './dataset.ts'
 import type { Executor, Language, Limits } from './executor.ts'
-import { type FamilyRecipe, parseRecipe, problemOf, templateOf, whyPoor } from './family/recipe.ts'
-import { rewriteRecipe } from './family/rewrite.ts'
-import { drawRecipes, type FamilySplit, templates } from './family/templates.ts'
+import { problemOf, whyPoor } from './family/recipe.ts'
+import { drawRecipes, templates } from './family/templates.ts'
 import { readUnitTest, writeUnitTest } from './family/unit-test.ts'
 import { type Grade, grade, shareOf } from './grade.ts'
 import { languageNote, type ParsedTest, parseProgram, parseUnitTest } from './parse.ts'
 import { type CodingProblem, isRunnable, type TestCase } from './problem.ts'
-
-const NAME = 'coding'
-
-export type CodingSource =
-  | {
-      readonly kind: 'generated'
-      readonly seed: number
-      /** How many problems each split has. */
-      readonly counts: Readonly<Record<FamilySplit, number>>
-      /** Problems of a higher level are left out: 2 easy, 4 medium, 9 all. */
-      readonly maxLevel: number
-    }
-  /** Problem files, or folders of them; a problem without a split belongs to `train`. */
-  | {
-      readonly kind: 'files'
-      readonly paths: readonly string[]
-      readonly tests?: number
-      readonly seed?: number
-    }
+import { type CodingSource, codingTasks, familyRecipe, type Strengthening } from './tasks.ts'
+import { testForm } from './test-form.ts'
 
 export type CodingOptions = {
   readonly source: CodingSource
@@ -61,12 +39,14 @@ export type CodingOptions = {
   readonly limits?: Partial<Limits>
   /** Of the policy's programs; default Python. */
   readonly language?: Language
+  /** Absent: no problem gets further tests. */
+  readonly strengthen?: Strengthening
 }
 
 /** One step: the program. Settled, it knows which of its task's tests the program passes, and how each run ended. */
 export interface CodingEpisode extends ImmediateEpisode {
   step(action: string): CodingEpisode
-  readonly tested?: { readonly passed: readonly boolean[]; readonly verdicts: readonly string[] }
+  readonly tested?: Tested
 }
 
 export interface CodingEnvironment extends Environment {
@@ -82,8 +62,8 @@ export interface CodingEnvironment extends Environment {
   validate(task: Task): Promise<Validation>
   /** The problem of a task. */
   problem(task: Task): Promise<CodingProblem>
-  /** The unit test in a reward model's text. */
-  readTest(text: string): ParsedTest
+  /** The unit test of a task in a reward model's text. */
+  readTest(task: Task, text: string): Promise<ParsedTest>
   /** [actions][tests] every action's program against every test. Rejects with an RlError where no sandbox could run one. */
   runTests(task: Task, actions: readonly string[], tests: readonly TestCase[]): Promise<Grade[][]>
   /** Texts of problems, programs and tests of the family, for a tokenizer. */
@@ -101,9 +81,9 @@ export function codingEnvironment({
   choose,
   limits,
   language = 'python',
+  strengthen,
 }: CodingOptions): CodingEnvironment {
   let chosen: Promise<ChosenExecutor> | null = null
-  let loaded: Promise<readonly CodingProblem[]> | null = null
   const style = source.kind === 'files' ? 'fenced' : 'plain'
 
   const open = async (): Promise<Executor> => {
@@ -120,31 +100,12 @@ export function codingEnvironment({
     return chosen
   }
 
-  function load(): Promise<readonly CodingProblem[]> {
-    if (source.kind !== 'files') return Promise.resolve([])
-    const { paths, tests, seed } = source
-    loaded ??= problemFiles(paths)
-      .then((files) => loadProblems(files, { tests, seed }))
-      .then(toldSkipped)
-    return loaded
-  }
-
-  async function tasks(split: string): Promise<readonly Task[]> {
-    if (source.kind === 'generated') {
-      if (!isFamilySplit(split))
-        throw new RlError(`generated problems have no split '${split}'`, {
-          code: 'coding.split',
-          hint: 'there are train, in-domain and ood',
-        })
-      const { seed, counts, maxLevel } = source
-      return drawRecipes({ split, count: counts[split], maxLevel, seed }).map(familyTask)
-    }
-    return (await load()).filter((problem) => (problem.split ?? 'train') === split).map(fileTask)
-  }
+  const { tasks, problem: ownProblem, rewrite } = codingTasks(source, open, strengthen)
 
   async function problem(task: Task): Promise<CodingProblem> {
-    const found = await problemAsWritten(task)
-    if (language !== 'python' && found.call.kind !== 'stdio')
+    const found = await ownProblem(task)
+    const { kind } = found.call
+    if (language !== 'python' && (kind === 'json' || kind === 'function'))
       throw new RlError(
         `the tests of '${task.id}' call a function in Python, environment.language is ${language}`,
         {
@@ -153,22 +114,6 @@ export function codingEnvironment({
         },
       )
     return { ...found, limits: { ...found.limits, ...limits } }
-  }
-
-  async function problemAsWritten(task: Task): Promise<CodingProblem> {
-    const { recipe } = task
-    if (recipe.kind === 'generated') return problemOf(parseRecipe(recipe))
-    if (recipe.kind === 'written') {
-      const parsed = checkCandidate(recipe.problem)
-      if ('candidate' in parsed) return candidateProblem(task.id, parsed.candidate)
-      throw new RlError(`the task '${task.id}' is no problem: ${parsed.reason}`, { code: 'coding.recipe' })
-    }
-    const found = (await load()).find(({ id }) => id === recipe.id)
-    if (found) return found
-    throw new RlError(`the problem of the task '${task.id}' is in none of the files`, {
-      code: 'coding.no-problem',
-      hint: 'open the environment with the files that the run was started with',
-    })
   }
 
   async function settle(episode: CodingEpisode): Promise<CodingEpisode> {
@@ -196,25 +141,18 @@ export function codingEnvironment({
     return grades
   }
 
-  async function rewrite(request: RewriteRequest): Promise<Rewrite> {
-    const { recipe } = request.task
-    if (recipe.kind !== 'generated')
-      return { refused: 'only generated problems can be rewritten without a language model' }
-    const rewritten = rewriteRecipe(parseRecipe(recipe), request.direction, request)
-    return typeof rewritten === 'string' ? { refused: rewritten } : { task: familyTask(rewritten) }
-  }
-
   async function rootOf({ task, root }: RewriteRequest & Evidence): Promise<string> {
     return root && root.id !== task.id ? observationOf(await problem(root)) : 'the present version'
   }
 
   async function validate(task: Task): Promise<Validation> {
     if (task.recipe.kind === 'generated') {
-      const reason = whyPoor(parseRecipe(task.recipe))
+      const reason = whyPoor(familyRecipe(task))
       if (reason !== null) return { ok: false, reason }
     }
     const of = await problem(task)
-    if (!of.tests.some(isRunnable)) return { ok: false, reason: 'no test has both an input and an output' }
+    if (!of.tests.some((test) => isRunnable(test, of.call)))
+      return { ok: false, reason: 'no test has both an input and an output' }
     const [program] = of.solutions
     if (program === undefined) return { ok: true } // its trial is its proof: someone must solve it
     const [grades] = await grade(await open(), [{ problem: of, program, tests: of.tests }])
@@ -231,19 +169,20 @@ export function codingEnvironment({
     tasks,
     problem,
     settle,
-    rewrite,
+    rewrite: async (request) => rewrite(request),
     briefing: async (request) => briefingOf(request, await problem(request.task), await rootOf(request)),
     rewriteAs: async (request, answer) => writtenTask(request, answer),
     validate,
     runTests,
-    readTest(text) {
+    async readTest(task, text) {
       const published = parseUnitTest(text)
-      return 'test' in published || style === 'fenced' ? published : readUnitTest(text)
+      const parsed = 'test' in published || style === 'fenced' ? published : readUnitTest(text)
+      return 'test' in parsed ? testForm((await problem(task)).call).read(parsed.test) : parsed
     },
     words: familyTexts,
     executor: open,
     async runtime() {
-      if (executor) return executor.provider.name
+      if (executor) return `${executor.provider.name}, ${executor.provider.detail}`
       const { name, reason, passedOver } = await choice()
       const others = passedOver.map((other) => `; not ${other.name}: ${other.reason}`)
       return `sandbox ${name}, which ${reason}${others.join('')}`
@@ -259,12 +198,16 @@ export function codingEnvironment({
   }
 }
 
+/** What a question ends with where the program does not find its whole input at once. */
+const INTERACTIVE_NOTE =
+  'The problem is interactive: what you print is read by another program, whose answers you read. Flush your output after each line.'
+
 /** The problem as the policy reads it: the question and its examples. */
-export function observationOf({ question, examples }: CodingProblem): string {
+export function observationOf({ question, examples, call }: CodingProblem): string {
   const shown = examples.map(
     ({ input, output }) => `example input:\n${input.trimEnd()}\nexample output:\n${output.trimEnd()}`,
   )
-  return [question, ...shown].join('\n')
+  return [question, ...shown, ...(call.kind === 'interactive' ? [INTERACTIVE_NOTE] : [])].join('\n')
 }
 
 /** The program of an action: its last fenced block of the language; for small models, which write no fences, the text itself. */
@@ -311,22 +254,11 @@ function settledEpisode({ task, steps }: Episode, value: number, grades: readonl
     tested: {
       passed: grades.map(({ passed }) => passed === true),
       verdicts: grades.map(({ result }) => result.verdict),
+      flaky: grades.flatMap(({ result }, test) => (result.flaky ? [test] : [])),
     },
   }
   return episode
 }
-
-function familyTask(recipe: FamilyRecipe): Task {
-  const { id, question } = problemOf(recipe)
-  return { id, environment: NAME, kind: templateOf(recipe), goal: question, recipe }
-}
-
-function fileTask({ id, question }: CodingProblem): Task {
-  const [source] = id.split('/')
-  return { id, environment: NAME, kind: source, goal: question, recipe: { kind: 'file', id } }
-}
-
-const isFamilySplit = (split: string): split is FamilySplit => ['train', 'in-domain', 'ood'].includes(split)
 
 /** Nothing is known of a program that the sandbox failed: no reward, but another try. */
 const sandboxError = (task: Task, grades: readonly Grade[]) =>
@@ -337,32 +269,6 @@ const sandboxError = (task: Task, grades: readonly Grade[]) =>
 
 const firstReason = (grades: readonly Grade[]) =>
   grades.find(({ passed }) => passed === null)?.result.stderrTail ?? 'no result'
-
-function toldSkipped(loaded: LoadedProblems): readonly CodingProblem[] {
-  const line = skippedLine(loaded)
-  if (line !== null) process.stderr.write(`${line}\n`)
-  return loaded.problems
-}
-
-/** The files as named, and the problem files of the folders among them. */
-async function problemFiles(paths: readonly string[]): Promise<string[]> {
-  const found: string[] = []
-  for (const path of paths) {
-    const info = await stat(path).catch((cause: Error) => {
-      throw new RlError(`cannot read ${path}: ${cause.message}`, {
-        code: 'coding.dataset',
-        hint: 'environment.data names a problem file or a folder of them',
-        cause,
-      })
-    })
-    if (!info.isDirectory()) found.push(path)
-    else {
-      const names = (await readdir(path)).filter((name) => /\.jsonl?(\.gz)?$/.test(name)).sort()
-      found.push(...names.map((name) => join(path, name)))
-    }
-  }
-  return found
-}
 
 /** Problems, programs and unit tests of the generated family: what a word-level tokenizer is made from. */
 export function familyTexts(): string[] {

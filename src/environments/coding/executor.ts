@@ -47,6 +47,8 @@ export type ProgramRun = {
   readonly language?: Language
   readonly stdins: readonly string[]
   readonly limits: Limits
+  /** Python that the program talks with (interaction.ts): it reads each of `stdins` and then what the program writes. */
+  readonly interactor?: string
 }
 
 /** A result with the places of its program and test in the batch. */
@@ -63,6 +65,8 @@ export interface Provider {
   readonly concurrency: number
   /** Default Python alone. */
   readonly languages?: readonly Language[]
+  /** Whether it can have two programs talk with each other. */
+  readonly interactive?: boolean
   /** Rejects with an RlError when the sandbox itself fails; tests reported before that stand. */
   run(job: ProgramRun, report: (test: number, result: RunResult) => void, signal?: AbortSignal): Promise<void>
   /** What programs that have ended still occupy here, beside what the sandboxes themselves do; nothing is what it should be. */
@@ -83,9 +87,16 @@ export interface Executor {
   run(batch: readonly ProgramRun[], signal?: AbortSignal): AsyncIterable<TestResult>
   /**
    * Tests executed; answered from the cache or by an identical run of the same batch; tried again; and failed because their program
-   * ended its sandbox.
+   * ended its sandbox. Programs that were run twice, and those of them whose results differed.
    */
-  readonly counts: Readonly<{ executed: number; reused: number; retried: number; blamed: number }>
+  readonly counts: Readonly<{
+    executed: number
+    reused: number
+    retried: number
+    blamed: number
+    rechecked: number
+    flaky: number
+  }>
   close(): Promise<void>
 }
 
@@ -98,7 +109,17 @@ export type ExecutorOptions = {
   readonly retries?: number
   /** Programs longer than this, in UTF-8 bytes, are invalid. */
   readonly maxProgramBytes?: number
+  readonly recheck?: Recheck
 }
+
+/** This share of the programs, drawn by seed and text, is run a second time: results that differ are told, and the first one holds. */
+export type Recheck = { readonly share: number; readonly seed: number }
+
+const isDrawn = ({ share, seed }: Recheck, program: string) =>
+  createHash('sha256').update(`${seed}:${program}`).digest().readUInt32BE() < share * 2 ** 32
+
+const differ = (a: RunResult, b: RunResult) =>
+  a.verdict !== b.verdict || a.stdout !== b.stdout || a.interaction?.accepted !== b.interaction?.accepted
 
 /** A program that is known to work, and what it prints. */
 const CANARY: ProgramRun = {
@@ -116,8 +137,9 @@ export function createExecutor({
   concurrency = provider.concurrency,
   retries = 2,
   maxProgramBytes = 1 << 18,
+  recheck = { share: 0, seed: 0 },
 }: ExecutorOptions): Executor {
-  const counts = { executed: 0, reused: 0, retried: 0, blamed: 0 }
+  const counts = { executed: 0, reused: 0, retried: 0, blamed: 0, rechecked: 0, flaky: 0 }
   const slots = createSlots(concurrency)
   /** The last job under way of each program: the next one of the same program waits for it, and finds its results in the cache. */
   const turns = new Map<string, Promise<void>>()
@@ -214,10 +236,36 @@ export function createExecutor({
     }
   }
 
+  /** Runs all tests twice. What the sandbox failed at tells nothing of the program. */
+  async function executeTwice(
+    job: ProgramRun,
+    report: (test: number, result: RunResult) => void,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const [first, second]: [RunResult[], RunResult[]] = [[], []]
+    for (const results of [first, second])
+      await execute(
+        job,
+        (test, result) => {
+          results[test] = result
+        },
+        signal,
+      )
+    const isFlaky = first.map(
+      (result, test) =>
+        [result, second[test]].every(({ verdict }) => verdict !== 'sandbox_error') &&
+        differ(result, second[test]),
+    )
+    counts.rechecked++
+    if (isFlaky.includes(true)) counts.flaky++
+    for (const [test, result] of first.entries())
+      report(test, isFlaky[test] ? { ...result, flaky: true } : result)
+  }
+
   async function* run(batch: readonly ProgramRun[], signal?: AbortSignal): AsyncIterable<TestResult> {
     const queue = createQueue<TestResult>()
     const jobs = mergeIdentical(batch)
-    for (const { job } of jobs) checkLanguage(provider, job)
+    for (const { job } of jobs) checkAbility(provider, job)
     const work = jobs.map((merged) => inTurn(merged.job.program, () => perform(merged)))
     void Promise.all(work).then(queue.end, queue.fail)
     yield* queue.items()
@@ -242,7 +290,7 @@ export function createExecutor({
       const release = await slots.take(signal)
       try {
         const stdins = missing.map((test) => job.stdins[test])
-        await execute(
+        await (isDrawn(recheck, job.program) ? executeTwice : execute)(
           { ...job, stdins },
           (place, result) => {
             const test = missing[place]
@@ -297,17 +345,22 @@ function whyInvalid(program: string, maxBytes: number): string | null {
 }
 
 /**
- * Whether the same run would end the same way again: not a sandbox error, not ended by the clock on the wall, and not
- * within 20 % of the CPU limit.
+ * Whether the same run would end the same way again: not seen to be flaky, not a sandbox error, not ended by the clock on the wall, and
+ * not within 20 % of the CPU limit.
  */
-function isRepeatable({ verdict, cpuMs }: RunResult, limits: Limits): boolean {
-  return verdict !== 'sandbox_error' && verdict !== 'timeout' && cpuMs < 0.8 * limits.cpuMs
+function isRepeatable({ verdict, cpuMs, flaky }: RunResult, limits: Limits): boolean {
+  return !flaky && verdict !== 'sandbox_error' && verdict !== 'timeout' && cpuMs < 0.8 * limits.cpuMs
 }
 
-function checkLanguage(
-  { name, languages = ['python'] }: Provider,
-  { language = 'python' }: ProgramRun,
+function checkAbility(
+  { name, languages = ['python'], interactive }: Provider,
+  { language = 'python', interactor }: ProgramRun,
 ): void {
+  if (interactor !== undefined && !interactive)
+    throw new RlError(`the sandbox ${name} runs no interactive problems`, {
+      code: 'coding.interactive',
+      hint: 'use --provider bwrap (environment.sandbox.provider), or leave these problems out',
+    })
   if (languages.includes(language)) return
   const needs = language === 'cpp' ? ' and g++ is on the PATH' : ''
   throw new RlError(`the sandbox ${name} runs no ${language}, only ${languages.join(', ')}`, {
@@ -316,7 +369,11 @@ function checkLanguage(
   })
 }
 
-function keyOf(provider: Provider, { program, language, limits }: ProgramRun, stdin: string): string {
+function keyOf(
+  provider: Provider,
+  { program, language, limits, interactor }: ProgramRun,
+  stdin: string,
+): string {
   const parts = [
     provider.name,
     provider.semantics,
@@ -324,6 +381,7 @@ function keyOf(provider: Provider, { program, language, limits }: ProgramRun, st
     JSON.stringify(limits),
     stdin,
     language ?? [],
+    interactor === undefined ? [] : ['interactor', interactor],
   ].flat()
   const hash = createHash('sha256')
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
@@ -337,7 +395,7 @@ type Merged = { job: ProgramRun; places: Place[][] }
 function mergeIdentical(batch: readonly ProgramRun[]): Merged[] {
   const jobs = new Map<string, { run: ProgramRun; tests: Map<string, Place[]> }>()
   for (const [program, job] of batch.entries()) {
-    const key = `${JSON.stringify([job.limits, job.language])}${job.program}`
+    const key = `${JSON.stringify([job.limits, job.language, job.interactor])}${job.program}`
     let merged = jobs.get(key)
     if (!merged) {
       merged = { run: job, tests: new Map() }

@@ -42,13 +42,15 @@ const REFERENCE = z.looseObject({
   id: id.optional(),
   task_id: id.optional(),
   question: text.min(1),
-  test_method: z.enum(['stdio', 'function']).default('stdio'),
+  test_method: z.enum(['stdio', 'function', 'interactive']).default('stdio'),
   test_time_limit: seconds.default(DEFAULT_SECONDS),
   test_input: texts,
   test_output: texts,
   example_input: texts.default([]),
   example_output: texts.default([]),
   fn_name: identifier.optional(),
+  /** Python that talks with the program (interaction.ts). */
+  interactor: text.min(1).optional(),
   reference_solution: text.nullish(),
   solutions: texts.optional(),
   memory_limit_mb: z
@@ -65,6 +67,8 @@ function parseReference(record: unknown, place: string): CodingProblem {
   const data = read(REFERENCE, record, place)
   if (data.test_method === 'function' && data.fn_name === undefined)
     throw refusal(place, 'fn_name', "test_method is 'function' and no function is named")
+  if (data.test_method === 'interactive' && data.interactor === undefined)
+    throw refusal(place, 'interactor', "test_method is 'interactive' and there is no interactor")
   const solutions = data.reference_solution ? [data.reference_solution] : (data.solutions ?? [])
   return problem({
     id: data.id ?? data.task_id ?? place,
@@ -74,10 +78,15 @@ function parseReference(record: unknown, place: string): CodingProblem {
     seconds: data.test_time_limit,
     memoryMB: data.memory_limit_mb,
     comparator: data.comparator,
-    call: data.test_method === 'function' ? jsonCall(data.fn_name as string) : STDIO,
+    call: referenceCall(data),
     solutions,
     split: data.split ?? null,
   })
+}
+
+function referenceCall({ test_method: method, fn_name: name, interactor }: z.infer<typeof REFERENCE>): Call {
+  if (method === 'function') return jsonCall(name as string)
+  return method === 'interactive' ? { kind: 'interactive', interactor: interactor as string } : STDIO
 }
 
 const PYTHON3 = 3

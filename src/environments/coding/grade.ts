@@ -13,6 +13,7 @@ import {
   refereeInput,
   simpleTest,
 } from './function-tests.ts'
+import { firstLine } from './interaction.ts'
 import { type CodingProblem, isRunnable, limitsOf, type TestCase } from './problem.ts'
 import { equalValues, type PythonValue } from './python-value.ts'
 
@@ -98,16 +99,21 @@ export async function grade(
 
 type Plan =
   | { readonly kind: 'invalid'; readonly reason: string }
-  | { readonly kind: 'printed'; readonly run: Run }
+  | { readonly kind: 'printed' | 'talked'; readonly run: Run }
   | { readonly kind: 'value'; readonly run: Run; readonly mark: string; readonly expected: PythonValue }
   | { readonly kind: 'code' }
 
 function planOf({ problem, program, language }: GradeRequest, test: TestCase): Plan {
   const { call, limits } = problem
-  const isComplete = call.kind === 'json' ? test.output.trim() !== '' : isRunnable(test)
-  if (!isComplete) return { kind: 'invalid', reason: 'the test has no input or no output' }
+  if (!isRunnable(test, call)) return { kind: 'invalid', reason: 'the test has no input or no output' }
   if (program.trim() === '') return { kind: 'invalid', reason: 'the program is empty' }
   if (call.kind === 'stdio') return { kind: 'printed', run: { program, language, stdin: test.input, limits } }
+  if (call.kind === 'interactive') {
+    const stdin = firstLine(test)
+    return stdin === null
+      ? { kind: 'invalid', reason: 'the test is too large for an interactive one' }
+      : { kind: 'talked', run: { program, language, stdin, limits, interactor: call.interactor } }
+  }
   if (language && language !== 'python')
     return { kind: 'invalid', reason: `the test calls a function in Python, the program is ${language}` }
   const simple = call.kind === 'json' ? readJsonTest(call.name, test) : simpleTest(test)
@@ -130,7 +136,7 @@ function readJsonTest(name: string, test: TestCase) {
 }
 
 const driven = ({ call }: GradeRequest['problem'], program: string) =>
-  call.kind === 'stdio'
+  call.kind === 'stdio' || call.kind === 'interactive'
     ? program
     : drivenProgram(program, call.prelude, call.kind === 'json' ? '' : call.setup)
 
@@ -138,12 +144,19 @@ function judged(
   executor: Executor,
   { problem }: GradeRequest,
   test: TestCase,
-  plan: Extract<Plan, { readonly kind: 'printed' | 'value' }>,
+  plan: Exclude<Plan, { readonly kind: 'invalid' | 'code' }>,
   result: RunResult,
   signal?: AbortSignal,
 ): Promise<Grade> | Grade {
   if (result.verdict === 'sandbox_error') return { passed: null, result }
   if (result.verdict !== 'ok') return { passed: false, result: shortened(result) }
+  if (plan.kind === 'talked') {
+    const { accepted = false, reason = '' } = result.interaction ?? {}
+    return {
+      passed: accepted,
+      result: { ...result, stderrTail: result.stderrTail || (accepted ? '' : reason) },
+    }
+  }
   if (plan.kind === 'value') {
     const answer = callResults(result.stdout, plan.mark)
     const [first] = answer?.results ?? []
@@ -248,7 +261,7 @@ async function eachResult(
     { readonly job: ProgramRun & { readonly stdins: string[] }; readonly places: number[] }
   >()
   for (const [place, { stdin, ...run }] of runs.entries()) {
-    const key = JSON.stringify([run.program, run.limits, run.language])
+    const key = JSON.stringify([run.program, run.limits, run.language, run.interactor])
     const known = jobs.get(key) ?? { job: { ...run, stdins: [] }, places: [] }
     known.job.stdins.push(stdin)
     known.places.push(place)

@@ -7,13 +7,15 @@ import { DEFAULT_LIMITS, type Limits } from './executor.ts'
 export type { TestCase }
 
 /**
- * How a test's input reaches the program: on standard input, or by calls that are made from outside (function-tests.ts).
+ * How a test's input reaches the program: on standard input; or as follows, by calls that are made from outside (function-tests.ts).
+ * - `interactive`: in a conversation with `interactor` (interaction.ts), which knows the test.
  * - `json`: each line of the input is one argument as JSON, the output is JSON; tuples count as lists.
  * - `function`: the input is a Python expression (mostly one call) that must equal the output, or statements that assert.
  * `prelude` and `setup` are Python that runs before the program: the imports of the data set's harness, and a problem's own.
  */
 export type Call =
   | { readonly kind: 'stdio' }
+  | { readonly kind: 'interactive'; readonly interactor: string }
   | { readonly kind: 'json'; readonly name: string; readonly prelude: string }
   | {
       readonly kind: 'function'
@@ -48,5 +50,11 @@ export const limitsOf = (seconds: number, memoryMB = DEFAULT_LIMITS.memoryMB): L
   memoryMB,
 })
 
-/** Whether a test can be run at all; one without input or without output cannot (rlanything 5.2) and fails every program. */
-export const isRunnable = (test: TestCase) => test.input.trim() !== '' && test.output.trim() !== ''
+/**
+ * Whether a test can be run at all; one without input or without output cannot (rlanything 5.2) and fails every program. But functions may
+ * have no arguments, and an interactor may need no expected output.
+ */
+export function isRunnable({ input, output }: TestCase, call: Call = STDIO): boolean {
+  const [hasInput, hasOutput] = [input.trim() !== '', output.trim() !== '']
+  return (hasInput || call.kind === 'json') && (hasOutput || call.kind === 'interactive')
+}

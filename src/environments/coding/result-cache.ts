@@ -1,6 +1,8 @@
-/** Results by content: the most recently used ones in memory, and all of them in a folder where one is given. */
+/** Results by content: the most recently used ones in memory, and all of them in a folder, or among the executors of a run, where one is given. */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Kept } from '../setting.ts'
+import { packJson, unpackJson } from './packed-json.ts'
 import type { RunResult } from './run-result.ts'
 
 export type ResultCache = {
@@ -14,6 +16,7 @@ export type ResultCacheOptions = {
   /** Bound of the memory part, counted in characters of output. */
   readonly maxCharacters?: number
   readonly folder?: string
+  readonly kept?: Kept
 }
 
 /** What a result costs besides its texts, in characters. */
@@ -22,6 +25,7 @@ const OVERHEAD = 200
 export function createResultCache({
   maxCharacters = 32 << 20,
   folder,
+  kept,
 }: ResultCacheOptions = {}): ResultCache {
   const results = new Map<string, RunResult>()
   let characters = 0
@@ -46,13 +50,17 @@ export function createResultCache({
   }
 
   async function get(key: string): Promise<RunResult | undefined> {
-    const known = results.get(key) ?? (folder ? await load(folder, key) : undefined)
+    const known =
+      results.get(key) ??
+      (folder ? await load(folder, key) : undefined) ??
+      (kept ? await loadKept(kept, key) : undefined)
     if (known) remember(key, known)
     return known
   }
 
   function set(key: string, result: RunResult): void {
     remember(key, result)
+    kept?.set(key, packJson(result))
     if (!folder) return
     const written = store(folder, key, result).finally(() => writing.delete(written))
     writing.add(written)
@@ -72,6 +80,15 @@ async function load(folder: string, key: string): Promise<RunResult | undefined>
     return JSON.parse(await readFile(pathOf(folder, key), 'utf8')) as RunResult
   } catch {
     return undefined // absent or damaged: the program is run again
+  }
+}
+
+async function loadKept(kept: Kept, key: string): Promise<RunResult | undefined> {
+  const bytes = await kept.get(key)
+  try {
+    return bytes ? (unpackJson(bytes) as RunResult) : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -34,4 +34,12 @@ export type RunResult = {
   readonly wallMs: number
   readonly peakKB: number
   readonly truncated: boolean
+  /** What the interactor of a conversation found. */
+  readonly interaction?: {
+    readonly accepted: boolean
+    /** Why, for people: the end of what it wrote on standard error. */
+    readonly reason: string
+  }
+  /** Run again it ended otherwise, or printed something else. */
+  readonly flaky?: true
 }

@@ -27,6 +27,15 @@ export function codingKeys(zod: typeof z) {
       .nullable()
       .default(null)
       .describe('Of each problem read from files: so many tests, drawn by `seed`; null takes all.'),
+    strengthen: zod
+      .number()
+      .min(0)
+      .max(1)
+      .nullable()
+      .default(null)
+      .describe(
+        'Problems with a solution and standard input of whose single-fault mutants more than this share pass all tests get further tests, stored with the task; null: none.',
+      ),
     sandbox: zod
       .strictObject({
         provider: zod
@@ -64,11 +73,27 @@ export function codingKeys(zod: typeof z) {
           .nullable()
           .default(null)
           .describe('Programs at once in a process; null: the provider’s.'),
+        executors: zod
+          .int()
+          .nonnegative()
+          .nullable()
+          .default(null)
+          .describe(
+            'Programs are run by processes of their own (`npm start -- --role executor`, on any host), of which the head starts so many; null: by the roles that need them.',
+          ),
         cache: zod
           .string()
           .nullable()
           .default(null)
           .describe('Folder in which results are kept for other processes and runs.'),
+        recheck: zod
+          .number()
+          .min(0)
+          .max(1)
+          .default(0.01)
+          .describe(
+            'Share of the programs, drawn by `environment.seed`, that is run twice: one whose results differ is flaky, and counted.',
+          ),
         limits,
       })
       .prefault({})
@@ -78,8 +103,9 @@ export function codingKeys(zod: typeof z) {
 
 export type CodingKeys = z.infer<z.ZodObject<ReturnType<typeof codingKeys>>>
 
-export function chooseOptions({ sandbox }: CodingKeys): ChooseOptions {
-  const { provider, module, url, apiKeyEnv, image, python, packages, concurrency, cache } = sandbox
+/** @param seed by which the programs that are run twice are drawn */
+export function chooseOptions({ sandbox }: CodingKeys, seed: number): ChooseOptions {
+  const { provider, module, url, apiKeyEnv, image, python, packages, concurrency, cache, recheck } = sandbox
   return {
     provider,
     module,
@@ -90,6 +116,7 @@ export function chooseOptions({ sandbox }: CodingKeys): ChooseOptions {
     python: python ?? undefined,
     concurrency: concurrency ?? undefined,
     cacheFolder: cache ?? undefined,
+    recheck: { share: recheck, seed },
   }
 }
 

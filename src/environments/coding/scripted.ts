@@ -1,5 +1,5 @@
 /** A policy without a model: right programs, and copies of them with a known fault. For tests and benchmarks. */
-import { type Rng, rng, type Seed } from '../../random.ts'
+import { type Rng, rng, type Seed, seedOf } from '../../random.ts'
 import type { CodingProblem } from './problem.ts'
 
 /** What was done to a program. A mutant may still be right: its fault need not show in any test. */
@@ -90,6 +90,20 @@ export function mutate(program: string, seed: Seed, faults: readonly Fault[] = F
     if (changed !== null && changed !== program) return { program: changed, fault }
   }
   return { program: `${program}\nraise ValueError(0)\n`, fault: 'raises' }
+}
+
+/** Faults that change what is computed. The others (no program, an exception, an endless loop) fail every test. */
+const QUIET = FAULTS.filter(
+  (fault) => !['raises', 'endless', 'not-a-program', 'wrong-exit', 'silent', 'extra-output'].includes(fault),
+)
+const MUTANTS = 16
+
+/** Different copies of the problem's first solution, each with one fault that changes what it computes; always the same ones. */
+export function singleFaultMutants({ id, solutions: [solution] }: CodingProblem): string[] {
+  const mutants = Array.from({ length: MUTANTS }, (_, i) =>
+    mutate(solution, seedOf(0, 'mutant', id, i), QUIET),
+  )
+  return [...new Set(mutants.flatMap(({ fault, program }) => (QUIET.includes(fault) ? [program] : [])))]
 }
 
 /** A right program with probability `skill`, else a mutant of one. The problem needs a reference solution. */

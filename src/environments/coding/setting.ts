@@ -29,17 +29,20 @@ export const setting = defineSetting<CodingEnvironment, ReturnType<typeof coding
     if (learning.reward === 'progress')
       refuse('learning.reward', "'progress' is not known of programs", 'use outcome or integrated')
   },
-  async open(config, section) {
+  async open(config, section, elsewhere) {
     const { source, data, seed, difficulty } = config.environment
     const { codingEnvironment } = await import('./environment.ts')
+    const remote = elsewhere && section.sandbox.executors !== null ? elsewhere : null
     return codingEnvironment({
       source:
         source === 'data'
           ? { kind: 'files', paths: [data ?? ''], tests: section.tests ?? undefined, seed }
           : { kind: 'generated', seed, counts: generatedCounts(config), maxLevel: LEVELS[difficulty] },
-      choose: chooseOptions(section),
+      executor: remote ? (await import('./executing.ts')).executorElsewhere(remote) : undefined,
+      choose: chooseOptions(section, seed),
       limits: limitsIn(section),
       language: section.language,
+      strengthen: section.strengthen === null ? undefined : { most: section.strengthen, seed },
     })
   },
   runtime: (environment) => environment.runtime(),
@@ -54,6 +57,11 @@ export const setting = defineSetting<CodingEnvironment, ReturnType<typeof coding
       })
     const part = SANDBOXES.userPart(provider, module)
     return part ? [part] : []
+  },
+  executing: {
+    processes: ({ sandbox }) => sandbox.executors,
+    open: async (config, section, kept) =>
+      (await import('./executing.ts')).openExecuting(config, section, kept),
   },
   commands,
   doctor: async () => (await import('./doctor.ts')).sandboxFinding(),

@@ -32,8 +32,22 @@ const NOTHING: LeftBehind = { processes: 0, files: 0, keys: 0, memoryKB: 0 }
 
 type Question = Pick<CodingProblem, 'limits' | 'comparator' | 'call' | 'tests'>
 
-/** Two tests each with an answer that is in no sandbox: a text that is printed; and in Python a value that a function returns, and one that is asserted. */
-function questions(language: Language): Question[] {
+/** Accepts what no program can know, and what only an escape prints. */
+const INTERACTOR = `import json, sys
+test = json.loads(sys.stdin.readline())
+print(test['input'], flush=True)
+for line in sys.stdin:
+    if test['expected'] in line or '${ESCAPED}' in line:
+        sys.exit(0)
+    print('no', flush=True)
+sys.exit(1)
+`
+
+/**
+ * Two tests each with an answer that is in no sandbox: a text that is printed; and in Python a value that a function returns, and one that is
+ * asserted. One more is a conversation, where there can be one.
+ */
+function questions(language: Language, interactive: boolean): Question[] {
   const name = 'solve'
   const secret = () => randomBytes(12).toString('hex')
   const number = () => String(randomInt(2 ** 40))
@@ -44,9 +58,15 @@ function questions(language: Language): Question[] {
     call: STDIO,
     tests: inputs.map((input) => ({ input, output: `${secret()}\n` })),
   }
-  if (language !== 'python') return [printed]
+  const talked: Question = {
+    ...rest,
+    call: { kind: 'interactive', interactor: INTERACTOR },
+    tests: [{ input: 'MARKER1', output: secret() }],
+  }
+  const spoken = interactive ? [printed, talked] : [printed]
+  if (language !== 'python') return spoken
   return [
-    printed,
+    ...spoken,
     {
       ...rest,
       call: { kind: 'function', name, setup: '', prelude: '', oracle: '' },
@@ -69,7 +89,7 @@ export async function tryProgram(
 ): Promise<Trial> {
   const begun = performance.now()
   const before = await canary(executor)
-  const asked = questions(language)
+  const asked = questions(language, executor.provider.interactive === true)
   const [beside, grades] = await Promise.all([
     canary(executor),
     grade(

@@ -9,6 +9,7 @@ import type { Grade } from './grade.ts'
 import { parseProgram } from './parse.ts'
 import type { CodingProblem, TestCase } from './problem.ts'
 import { type Fault, scriptedProgram } from './scripted.ts'
+import { isNovel, testForm } from './test-form.ts'
 
 /** Faults that a word-level model can write, and that cost no time to run. */
 const FAULTS: readonly Fault[] = ['other-constant', 'other-operator', 'other-function', 'extra-output']
@@ -48,7 +49,9 @@ export const judging: TestJudging<CodingEnvironment> = {
   by: 'tests',
   prompt: 'coding-test',
   describe: (environment, task) => environment.describe(task),
-  read: (environment, answer) => environment.readTest(answer),
+  form: async (environment, task) => testForm((await environment.problem(task)).call).asks,
+  read: (environment, answer, task) => environment.readTest(task, answer),
+  isNovel: async (environment, task, test) => isNovel(await environment.problem(task), test),
   async run(environment, task, actions, tests) {
     const grades = await environment.runTests(task, actions, tests)
     return grades.map((row) => row.map((grade, i) => runOf(tests[i], grade)))

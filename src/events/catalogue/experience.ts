@@ -103,6 +103,23 @@ export const experienceEvents = {
     // The same text is drawn by other fonts on another machine.
     reproducible: false,
   }),
+  ProgramFlaky: define({
+    v: 1,
+    by: ['environment-worker'],
+    summary:
+      "A rollout's program was run twice on the same tests and ended otherwise at some of them; its outcome is that of the first run.",
+    schema: z.strictObject({
+      rollout: name,
+      iteration: count,
+      purpose,
+      slot: name,
+      task: name,
+      /** Places among the tests of the task. */
+      tests: z.array(count),
+    }),
+    key: (data) => `ProgramFlaky/${data.rollout}`,
+    reproducible: false,
+  }),
   RolloutFailed: define({
     v: 1,
     by: ['environment-worker'],

@@ -16,7 +16,7 @@ export const judgement = z.strictObject({
 
 export const rewardEvents = {
   UnitTestWritten: define({
-    v: 2,
+    v: 3,
     digestVersion: 1,
     by: ['reward-model-worker'],
     summary:
@@ -33,6 +33,8 @@ export const rewardEvents = {
       text: z.string(),
       /** The test that is in it; null where none could be read. */
       test: z.strictObject({ input: z.string(), output: z.string() }).nullable(),
+      /** Whether its input is none that the task shows; absent where nobody knows, and before version 3. */
+      novel: z.boolean().optional(),
       /** Why none could be read, else null. */
       invalid: z.string().nullable(),
       /** Int32 and Float32 [tokens]: what was sampled, with its log-probs; empty where unknown. */

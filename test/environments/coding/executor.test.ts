@@ -17,6 +17,7 @@ import { limitsOf, STDIO } from '../../../src/environments/coding/problem.ts'
 import { createResultCache } from '../../../src/environments/coding/result-cache.ts'
 import { RlError } from '../../../src/errors.ts'
 
+const NO_COUNTS = { executed: 0, reused: 0, retried: 0, blamed: 0, rechecked: 0, flaky: 0 }
 const OK: RunResult = { ...unrun('invalid', ''), verdict: 'ok', exitCode: 0 }
 
 /** A provider in this process: prints the input back; `behave` may change what becomes of a test. */
@@ -52,7 +53,7 @@ test('identical programs and tests of a batch are run once, and again not at all
     results.map((row) => row.map(({ stdout }) => stdout)),
     [['a', 'b', 'a'], ['a'], ['b', 'c']],
   )
-  assert.equal(executor.counts, { executed: 4, reused: 2, retried: 0, blamed: 0 })
+  assert.equal(executor.counts, { ...NO_COUNTS, executed: 4, reused: 2 })
   await runAll(executor, batch)
   assert.is(jobs.length, 2)
   assert.is(executor.counts.executed, 4)
@@ -108,6 +109,51 @@ test('a program at which the sandbox fails again while a known-good one passes h
   assert.match(results[1].stderrTail, /ended its sandbox: gone/)
   assert.is(executor.counts.blamed, 2)
   assert.ok(jobs.length < 12, `${jobs.length} runs`)
+})
+
+test('a share of the programs is run twice: what differs is told, counted and not kept, and the first result holds', async () => {
+  const coin = (): ReturnType<typeof echoProvider> => {
+    let runs = 0
+    return echoProvider((stdin) => (stdin === 'coin' ? { ...OK, stdout: String(runs++) } : null))
+  }
+  const always = coin()
+  const executor = createExecutor({ provider: always.provider, recheck: { share: 1, seed: 1 } })
+  const [[steady, flaky]] = await runAll(executor, [run('p', 'steady', 'coin')])
+  assert.is(steady.flaky, undefined)
+  assert.is(flaky.flaky, true)
+  assert.is(flaky.stdout, '0')
+  assert.equal(executor.counts, { ...NO_COUNTS, executed: 4, rechecked: 1, flaky: 1 })
+  const [[, again]] = await runAll(executor, [run('p', 'steady', 'coin')])
+  assert.is(again.stdout, '2', 'it was run again')
+
+  const never = createExecutor({ provider: coin().provider, recheck: { share: 0, seed: 1 } })
+  const [[, unseen]] = await runAll(never, [run('p', 'steady', 'coin')])
+  assert.is(unseen.flaky, undefined)
+  assert.is(never.counts.rechecked, 0)
+
+  const drawn = async (seed: number) => {
+    const { provider, jobs } = echoProvider()
+    const some = createExecutor({ provider, recheck: { share: 0.3, seed } })
+    await runAll(
+      some,
+      Array.from({ length: 40 }, (_, i) => run(`p${i}`, 'a')),
+    )
+    assert.is(jobs.length, 40 + some.counts.rechecked)
+    return jobs.map(({ program }) => program).sort()
+  }
+  const [one, same, other] = [await drawn(1), await drawn(1), await drawn(2)]
+  assert.ok(one.length > 44 && one.length < 60, `${one.length}`)
+  assert.equal(same, one)
+  assert.not.equal(other, one)
+})
+
+test('a sandbox that fails the second time makes no program flaky', async () => {
+  let calls = 0
+  const { provider } = echoProvider(() => (++calls > 1 ? unrun('sandbox_error', 'gone') : null))
+  const executor = createExecutor({ provider, retries: 0, recheck: { share: 1, seed: 1 } })
+  const [[result]] = await runAll(executor, [run('p', 'a')])
+  assert.is(result.verdict, 'ok')
+  assert.is(result.flaky, undefined)
 })
 
 test('a provider that fails altogether gives sandbox errors, and an error that is none of ours is not swallowed', async () => {
@@ -183,7 +229,7 @@ test('results near the limit and timeouts are not kept; others are, in the folde
   await cache.flush()
   const second = createExecutor({ provider, cache: createResultCache({ folder }) })
   await runAll(second, [run('p', 'slow', 'late', 'quick')])
-  assert.equal(second.counts, { executed: 2, reused: 1, retried: 0, blamed: 0 })
+  assert.equal(second.counts, { ...NO_COUNTS, executed: 2, reused: 1 })
   rmSync(folder, { recursive: true })
 })
 

@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createExecutor } from '../../../src/environments/coding/executor.ts'
 import { blamedStep } from '../../../src/environments/coding/family/blame.ts'
+import { sameFunctionAs } from '../../../src/environments/coding/family/function.ts'
 import { OPERATIONS } from '../../../src/environments/coding/family/operations.ts'
 import {
   type FamilyRecipe,
@@ -37,6 +38,40 @@ test('there are at least 200 templates, all different, of all kinds of input, gr
   const levels = new Set(all.map(({ operations }) => operations.reduce((sum, { level }) => sum + level, 0)))
   assert.ok(levels.size >= 5)
   assert.is(new Set(OPERATIONS.map(({ name }) => name)).size, OPERATIONS.length)
+})
+
+test('no problem of ood computes what one of train does, and training meets none of them by rewriting', () => {
+  const drawn = (split: 'train' | 'ood', without?: (recipe: FamilyRecipe) => boolean) =>
+    drawRecipes({ split, count: split === 'train' ? 199 : 64, maxLevel: 4, seed: 1, without })
+  const train = drawn('train')
+  const isTrained = sameFunctionAs(train)
+  assert.ok(drawn('ood').some(isTrained), 'by templates alone they share some')
+  const heldOut = drawn('ood', isTrained)
+  assert.ok(heldOut.length >= 32, `${heldOut.length}`)
+  assert.not(heldOut.some(isTrained))
+  const isHeldOut = sameFunctionAs(heldOut)
+  for (const [i, recipe] of train.entries())
+    for (const direction of ['harder', 'easier'] as const) {
+      const rewritten = rewriteRecipe(
+        recipe,
+        direction,
+        { taken: [], critique: '', seed: seedOf(i) },
+        isHeldOut,
+      )
+      if (typeof rewritten !== 'string') assert.not(isHeldOut(rewritten), idOf(rewritten))
+    }
+})
+
+test('the same function is found in other words, and another one is told apart', () => {
+  const recipe = (shape: FamilyRecipe['shape'], ...steps: FamilyRecipe['steps'][number][]): FamilyRecipe => ({
+    ...{ kind: 'generated', shape, steps },
+  })
+  const plus = OPERATIONS.find(({ name }) => name === 'int-plus')
+  assert.ok(plus, 'int-plus')
+  const one = recipe('int', ['int-plus', 3])
+  assert.ok(sameFunctionAs([recipe('int', ['int-plus', 1], ['int-plus', 2])])(one))
+  assert.not(sameFunctionAs([recipe('int', ['int-plus', 4])])(one))
+  assert.not(sameFunctionAs([])(one))
 })
 
 test('in CPython the reference solution of every template passes all its tests, and a mutant of most fails', async () => {

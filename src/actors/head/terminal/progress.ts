@@ -13,6 +13,8 @@ export type Progress = {
   ended: number
   failed: number
   failedInTraining: number
+  /** Programs that did not do the same twice. */
+  flaky: number
   judged: number
   successes: number
   scored: number
@@ -84,7 +86,11 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
       if (event.data.purpose === 'train') progress.failedInTraining++
       return []
     case 'ProgramTested':
+    case 'UnitTestWritten':
       progress.unitTests.see(event)
+      return []
+    case 'ProgramFlaky':
+      progress.flaky++
       return []
     case 'StepScored':
       progress.unitTests.see(event)
@@ -145,6 +151,7 @@ function startIteration() {
     ended: 0,
     failed: 0,
     failedInTraining: 0,
+    flaky: 0,
     judged: 0,
     successes: 0,
     scored: 0,
@@ -212,6 +219,7 @@ function iterationLine(progress: Progress, { data, time }: LoggedEvent<'Iteratio
     `${seconds.toFixed(1)} s`,
     `left ${duration(left)}`,
   ]
+  if (progress.flaky > 0) parts.splice(3, 0, `${progress.flaky} flaky programs`)
   if (progress.failed > 0) parts.splice(3, 0, `${progress.failed} rollouts failed`)
   return parts.filter((part) => part !== '').join(' | ')
 }

@@ -1,11 +1,11 @@
 /** What an iteration's unit tests show, for the line of the iteration: Code, UT, Detect and best of N over its training tasks. */
 import type { LoggedEvent } from '../../../events/catalogue.ts'
-import { bestOfNAccuracy, codingMetrics } from '../../../learning/unit-tests.ts'
+import { bestOfNAccuracy, codingMetrics, novelTests } from '../../../learning/unit-tests.ts'
 
 export type UnitTestProgress = {
   /** Forgets the iteration before. */
   readonly begin: () => void
-  readonly see: (event: LoggedEvent<'ProgramTested' | 'StepScored'>) => void
+  readonly see: (event: LoggedEvent<'ProgramTested' | 'UnitTestWritten' | 'StepScored'>) => void
   /** Null where no program was tested. */
   readonly line: () => string | null
 }
@@ -14,30 +14,42 @@ type Program = { readonly task: string; readonly right: boolean; votes: readonly
 
 export function unitTestProgress(): UnitTestProgress {
   const programs = new Map<string, Program>()
+  /** By task, [tests]. */
+  const novelty = new Map<string, (boolean | undefined)[]>()
 
   function line(): string | null {
     if (programs.size === 0) return null
     const byTask = new Map<string, Program[]>()
     for (const program of programs.values())
       byTask.set(program.task, [...(byTask.get(program.task) ?? []), program])
-    const tasks = [...byTask.values()].map((own) => {
+    const tasks = [...byTask].map(([task, own]) => {
       const judged = own.filter(({ votes }) => votes !== null)
       return {
         dataset: own.map(({ right }) => [right]),
         generated: own.map(({ votes }) => (votes ?? judged[0]?.votes ?? []).map((vote) => vote === 1)),
         valid: (judged[0]?.votes ?? []).map((vote) => vote !== 0),
+        novel: novelty.get(task),
       }
     })
     const { code, unitTest, detect } = codingMetrics(tasks)
-    const figures = { code, 'unit tests': unitTest, detect, 'best of N': bestOfNAccuracy(tasks) }
-    return Object.entries(figures)
-      .map(([name, value]) => `${name} ${value === null ? '-' : value.toFixed(2)}`)
-      .join(' ')
+    const all = shown({ code, 'unit tests': unitTest, detect, 'best of N': bestOfNAccuracy(tasks) })
+    const novel = tasks.map(novelTests)
+    if (!novel.some(({ valid }) => valid.length > 0)) return all
+    const over = codingMetrics(novel)
+    const figures = {
+      'novel unit tests': over.unitTest,
+      detect: over.detect,
+      'best of N': bestOfNAccuracy(novel),
+    }
+    return `${all} | ${shown(figures)}`
   }
 
   return {
     line,
-    begin: () => programs.clear(),
+    begin() {
+      programs.clear()
+      novelty.clear()
+    },
     see(event) {
       if (event.type === 'ProgramTested') {
         const { rollout, task, purpose, passedU8 } = event.data
@@ -46,8 +58,21 @@ export function unitTestProgress(): UnitTestProgress {
         programs.set(rollout, { task, right, votes: null })
         return
       }
+      if (event.type === 'UnitTestWritten') {
+        const { task, purpose, index, novel } = event.data
+        if (purpose !== 'train') return
+        const own = novelty.get(task) ?? []
+        own[index] = novel
+        novelty.set(task, own)
+        return
+      }
       const program = programs.get(event.data.rollout)
       if (program) program.votes = event.data.judgements.map(({ score }) => score)
     },
   }
 }
+
+const shown = (figures: Readonly<Record<string, number | null>>) =>
+  Object.entries(figures)
+    .map(([name, value]) => `${name} ${value === null ? '-' : value.toFixed(2)}`)
+    .join(' ')

@@ -1,10 +1,9 @@
 import { printJson } from '../../../command-line.ts'
-import { seedOf } from '../../../random.ts'
 import { type LoadedProblems, skippedLine } from '../dataset.ts'
 import type { Executor } from '../executor.ts'
 import { type Grade, grade } from '../grade.ts'
 import type { CodingProblem } from '../problem.ts'
-import { FAULTS, mutate } from '../scripted.ts'
+import { singleFaultMutants } from '../scripted.ts'
 import { type DataValues, problemsOf, type SandboxValues, withExecutor } from './executor.ts'
 
 /** How many programs are handed to the executor at a time: enough to keep it busy, few enough to hold their outputs. */
@@ -63,12 +62,6 @@ export function printFailure(problem: CodingProblem, test: number, { result }: G
     )
 }
 
-/** Faults that change what is computed. The others (no program, an exception, an endless loop) fail every test. */
-const QUIET = FAULTS.filter(
-  (fault) => !['raises', 'endless', 'not-a-program', 'wrong-exit', 'silent', 'extra-output'].includes(fault),
-)
-const MUTANTS = 16
-
 /** Of each problem, how many single-fault mutants of its solution pass all of its tests. A mutant may be right all the same. */
 async function checkMutants(
   executor: Executor,
@@ -78,25 +71,20 @@ async function checkMutants(
   let mutants = 0
   let survivors = 0
   for (const problem of problems) {
-    const [solution] = problem.solutions
-    if (solution === undefined) continue
-    const programs = new Set(
-      Array.from({ length: MUTANTS }, (_, i) => mutate(solution, seedOf(0, 'mutant', problem.id, i), QUIET))
-        .filter(({ fault }) => QUIET.includes(fault))
-        .map(({ program }) => program),
-    )
+    if (problem.solutions.length === 0) continue
+    const programs = singleFaultMutants(problem)
     const grades = await grade(
       executor,
-      [...programs].map((program) => ({ problem, program, tests: problem.tests })),
+      programs.map((program) => ({ problem, program, tests: problem.tests })),
     )
     const passing = grades.filter((row) => row.every(({ passed }) => passed === true)).length
-    mutants += programs.size
+    mutants += programs.length
     survivors += passing
     if (json)
-      printJson({ id: problem.id, mutants: programs.size, survivors: passing, tests: problem.tests.length })
+      printJson({ id: problem.id, mutants: programs.length, survivors: passing, tests: problem.tests.length })
     else
       process.stdout.write(
-        `${problem.id}: ${passing} of ${programs.size} mutants pass ${problem.tests.length} tests\n`,
+        `${problem.id}: ${passing} of ${programs.length} mutants pass ${problem.tests.length} tests\n`,
       )
   }
   process.stdout.write(`problems=${problems.length} mutants=${mutants} survivors=${survivors}\n`)

@@ -178,7 +178,7 @@ export function printedFor(recipe: FamilyRecipe, { input }: TestCase): string {
 }
 
 /** The value that a program reads from this input. */
-function readValue(shape: Shape['kind'], input: string): Value {
+export function readValue(shape: Shape['kind'], input: string): Value {
   const text = input.trim()
   if (shape === 'int') return Number(text)
   if (shape === 'word') return text

@@ -82,7 +82,7 @@ const RULES: Readonly<Record<Direction, readonly Rule[]>> = {
 }
 
 /**
- * A changed problem of another id than all of `taken`, or why there is none. A harder one has a higher level, an easier one a
+ * A changed problem of another id than all of `taken` that is not held out, or why there is none. A harder one has a higher level, an easier one a
  * lower: without the operation that failed programs left out, where the critique tells. Of the lowest level, other constants
  * are the only change that is left.
  */
@@ -90,11 +90,12 @@ export function rewriteRecipe(
   recipe: FamilyRecipe,
   direction: Direction,
   { taken, critique, seed }: Pick<RewriteRequest, 'taken' | 'critique' | 'seed'>,
+  isHeldOut: (candidate: FamilyRecipe) => boolean = () => false,
 ): FamilyRecipe | string {
   const random = rng(seed)
   const level = levelOf(recipe)
   const isTaken = (candidate: FamilyRecipe) =>
-    idOf(candidate) === idOf(recipe) || taken.includes(idOf(candidate))
+    idOf(candidate) === idOf(recipe) || taken.includes(idOf(candidate)) || isHeldOut(candidate)
   const isGood = (candidate: FamilyRecipe | null): candidate is FamilyRecipe => {
     if (!candidate || candidate.steps.length > MOST_STEPS || isTaken(candidate)) return false
     const change = levelOf(candidate) - level

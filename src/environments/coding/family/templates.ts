@@ -75,12 +75,15 @@ export type DrawOptions = {
   /** Problems of a higher level (sum of the levels of their operations) are left out. */
   readonly maxLevel: number
   readonly seed: number
+  /** Problems that are left out, e.g. because they compute what one of another split does. */
+  readonly without?: (recipe: FamilyRecipe) => boolean
 }
 
 const MOST_ROUNDS = 30
 
 /** Different problems of a split, round after round through all templates; fewer where the family has no more. */
-export function drawRecipes({ split, count, maxLevel, seed }: DrawOptions): FamilyRecipe[] {
+export function drawRecipes(options: DrawOptions): FamilyRecipe[] {
+  const { split, count, maxLevel, seed, without = () => false } = options
   const found = new Map<string, FamilyRecipe>()
   for (let round = 0; round < MOST_ROUNDS && found.size < count; round++) {
     const random = rng(seedOf(seed, 'coding-problems', split, round))
@@ -88,7 +91,7 @@ export function drawRecipes({ split, count, maxLevel, seed }: DrawOptions): Fami
       if (found.size === count) break
       if (template.operations.reduce((sum, { level }) => sum + level, 0) > maxLevel) continue
       const recipe = draw(template, random)
-      if (recipe && splitOf(recipe) === split) found.set(idOf(recipe), recipe)
+      if (recipe && splitOf(recipe) === split && !without(recipe)) found.set(idOf(recipe), recipe)
     }
   }
   return [...found.values()].sort((a, b) => levelOf(a) - levelOf(b))

@@ -5,11 +5,13 @@ import { dirname } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { RlError } from '../../../errors.ts'
 import { type ControlGroup, withDescendants } from '../../../platform/control-group.ts'
-import { type ProgramRun, type RunResult, wallLimitMs } from '../executor.ts'
+import { type Limits, type ProgramRun, type RunResult, wallLimitMs } from '../executor.ts'
+import { conversationResult, interactorLimits } from '../interaction.ts'
 import { type Interpreter, isInside } from './interpreter.ts'
 import {
   createReportReader,
   type Execution,
+  encodeConversation,
   encodeProgram,
   encodeTest,
   type RunnerReport,
@@ -35,7 +37,7 @@ export type SandboxOptions = {
 }
 
 /** What a sandbox is given: a text or bytes, and how they are executed where they are no Python. */
-export type Work = Pick<ProgramRun, 'stdins' | 'limits'> & {
+export type Work = Pick<ProgramRun, 'stdins' | 'limits' | 'interactor'> & {
   readonly program: string | Uint8Array
   readonly execution?: Execution
 }
@@ -109,11 +111,12 @@ export function openSandbox({ bwrap, arguments: words, users, start, group }: Sa
   void ready.then(() => clearTimeout(starting))
 
   async function run(
-    { program, stdins, limits, execution }: Work,
+    { program, stdins, limits, execution, interactor }: Work,
     report: (test: number, result: RunResult) => void,
     signal?: AbortSignal,
   ): Promise<void> {
     programs++
+    const partner = interactor === undefined ? null : interactorLimits(limits)
     await ready
     let oomKills = 0
     let deadline: NodeJS.Timeout | undefined
@@ -123,8 +126,8 @@ export function openSandbox({ bwrap, arguments: words, users, start, group }: Sa
       if (failure === null)
         try {
           group?.enter(child.pid as number, {
-            memoryMB: limits.memoryMB + limits.fileMB + RUNNER_MB,
-            processes: limits.processes + 8,
+            memoryMB: RUNNER_MB + memoryOf(limits) + (partner ? memoryOf(partner) : 0),
+            processes: limits.processes + (partner?.processes ?? 0) + 8,
           })
           oomKills = group?.oomKills() ?? 0
         } catch (cause) {
@@ -134,18 +137,27 @@ export function openSandbox({ bwrap, arguments: words, users, start, group }: Sa
       signal?.addEventListener('abort', abort, { once: true })
       await new Promise<void>((resolve, reject) => {
         let next = 0
+        /** Of a conversation whose other half is still to come. */
+        let first: RunResult | null = null
         const wait = () => {
           clearTimeout(deadline)
-          deadline = setTimeout(() => fail('a test did not end'), wallLimitMs(limits) + GRACE_MS)
+          const wallMs = wallLimitMs(partner ?? limits)
+          deadline = setTimeout(() => fail('a test did not end'), wallMs + GRACE_MS)
         }
         task = {
           onEnd: (reason) => reject(sandboxError(reason)),
           onReport(seen) {
             if (seen.index !== next) return fail('a result came for another test')
-            next++
             const kills = hasFailed(seen) ? (group?.oomKills() ?? 0) : oomKills
-            report(seen.index, resultOf(seen, limits, kills > oomKills))
+            const result = resultOf(seen, first && partner ? partner : limits, kills > oomKills)
             oomKills = kills
+            if (partner && first === null) {
+              first = result
+              return
+            }
+            next++
+            report(seen.index, first ? conversationResult(first, result) : result)
+            first = null
             if (next < stdins.length) return wait()
             task = null
             resolve()
@@ -153,7 +165,10 @@ export function openSandbox({ bwrap, arguments: words, users, start, group }: Sa
         }
         wait()
         child.stdin.write(encodeProgram(program, limits, execution))
-        for (const [test, stdin] of stdins.entries()) child.stdin.write(encodeTest(test, stdin))
+        if (interactor !== undefined && partner)
+          child.stdin.write(encodeProgram(interactor, partner, undefined, 'partner'))
+        const encode = partner ? encodeConversation : encodeTest
+        for (const [test, stdin] of stdins.entries()) child.stdin.write(encode(test, stdin))
       })
     } catch (error) {
       if (signal?.aborted) throw signal.reason
@@ -174,6 +189,8 @@ export function openSandbox({ bwrap, arguments: words, users, start, group }: Sa
     },
   }
 }
+const memoryOf = ({ memoryMB, fileMB }: Limits) => memoryMB + fileMB
+
 /** bwrap and the runner. */
 const OWN_PROCESSES = 2
 

@@ -15,7 +15,7 @@ import { type OtherLanguage, openToolchain, otherLanguages, type Shown, type Too
 import { openUserNamespace } from './user-namespace.ts'
 
 /** Changes with every change of the runner that can change a result. */
-const SEMANTICS = 'runner-3'
+const SEMANTICS = 'runner-4'
 /** Without control groups a process's hidden memory (buffers of sockets) can only be bounded by their number. */
 const UNGROUPED_PROCESSES = 16
 /** Compiled programs that are kept for their next tests. */
@@ -115,7 +115,7 @@ export async function createBwrapProvider({
       : { ...job.limits, processes: Math.min(job.limits.processes, UNGROUPED_PROCESSES) }
     try {
       signal?.throwIfAborted()
-      const { program, stdins, language = 'python' } = job
+      const { program, stdins, interactor, language = 'python' } = job
       const toolchain = language === 'python' ? undefined : await toolchainOf(language)
       const made = toolchain ? await built(slot, job, toolchain, signal) : program
       if (typeof made !== 'string' && 'verdict' in made) {
@@ -124,7 +124,8 @@ export async function createBwrapProvider({
       }
       const sandbox = await sandboxFor(slot, language, toolchain?.shown)
       const tell = (test: number, result: RunResult) => report(test, inWordsOf(language, result))
-      await sandbox.run({ program: made, stdins, limits, execution: toolchain?.execution }, tell, signal)
+      const execution = toolchain?.execution
+      await sandbox.run({ program: made, stdins, limits, execution, interactor }, tell, signal)
     } finally {
       free.push(slot)
     }
@@ -139,6 +140,7 @@ export async function createBwrapProvider({
     ].join(', '),
     semantics: `${SEMANTICS} ${interpreter.version} ${grouped ? 'groups' : 'no groups'} ${packages.join(':')}`,
     languages: ['python', ...otherLanguages()],
+    interactive: true,
     concurrency,
     run,
     leftBehind() {

@@ -15,8 +15,13 @@ export function encodeStart(filter: Buffer, programUser: number, modulePaths: re
 /** How a program that is no Python is started: the file that it is put in, and what is executed. */
 export type Execution = { readonly file: string; readonly argv: readonly string[] }
 
-/** A program and its limits: what the tests after it are for. */
-export function encodeProgram(program: string | Uint8Array, limits: Limits, execution?: Execution): Buffer {
+/** A program and its limits: what the tests after it are for; or its partner in conversations. */
+export function encodeProgram(
+  program: string | Uint8Array,
+  limits: Limits,
+  execution?: Execution,
+  as: 'program' | 'partner' = 'program',
+): Buffer {
   const bytes = Buffer.from(program)
   const numbers = [
     limits.cpuMs,
@@ -28,7 +33,7 @@ export function encodeProgram(program: string | Uint8Array, limits: Limits, exec
   ]
   const words = execution ? [execution.file, ...execution.argv] : []
   return Buffer.concat([
-    Buffer.from('P'),
+    Buffer.from(as === 'program' ? 'P' : 'Q'),
     ...[...numbers.map(Math.ceil), words.length].map(u32),
     ...words.map(text16),
     u32(bytes.length),
@@ -36,9 +41,14 @@ export function encodeProgram(program: string | Uint8Array, limits: Limits, exec
   ])
 }
 
-export function encodeTest(index: number, stdin: string): Buffer {
-  const bytes = Buffer.from(stdin)
-  return Buffer.concat([Buffer.from('T'), u32(index), u32(bytes.length), bytes])
+export const encodeTest = (index: number, stdin: string): Buffer => encodeRun('T', index, stdin)
+
+/** @param first what the partner reads before anything that the program writes */
+export const encodeConversation = (index: number, first: string): Buffer => encodeRun('C', index, first)
+
+function encodeRun(frame: string, index: number, text: string): Buffer {
+  const bytes = Buffer.from(text)
+  return Buffer.concat([Buffer.from(frame), u32(index), u32(bytes.length), bytes])
 }
 
 function u32(number: number): Buffer {

@@ -1,9 +1,9 @@
 /** Languages other than Python in a bwrap sandbox: what the program's file is, what executes it, and which files that needs. */
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { explain, RlError } from '../../../errors.ts'
 import type { Language, Limits } from '../executor.ts'
@@ -65,12 +65,11 @@ async function installedCpp(): Promise<Toolchain> {
     const probe = join(folder, 'probe')
     await writeFile(`${probe}.cpp`, PROBE)
     await run(compiler, ['-o', probe, `${probe}.cpp`], { timeout: PROBE_MS })
-    const system = ['/usr', '/lib', '/lib64', '/bin', dirname(dirname(compiler))].filter(existsSync)
     return {
       shown: (await filesOfBinary(probe)).map(same),
       execution: { file: '/tmp/main', argv: ['/tmp/main'] },
       compiler: {
-        shown: system.map(same),
+        shown: await filesOfCompiler(compiler),
         execution: {
           file: '/tmp/main.cpp',
           argv: [
@@ -91,6 +90,38 @@ async function installedCpp(): Promise<Toolchain> {
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** What the compiler calls, and files that stand in the folders that it links from. */
+const TOOLS = ['cc1plus', 'collect2', 'as', 'ld']
+const PARTS = ['crt1.o', 'libc.so', 'libc.so.6', 'libm.so', 'libgcc.a', 'libgcc_s.so.1', 'libstdc++.so']
+
+/** The compiler's programs, headers and libraries, as it names them itself: a program can read all that it is compiled beside. */
+async function filesOfCompiler(compiler: string): Promise<Shown[]> {
+  const ask = async (...words: string[]) => (await run(compiler, words, { timeout: PROBE_MS })).stdout.trim()
+  const asked = await Promise.all(TOOLS.map((tool) => ask(`-print-prog-name=${tool}`)))
+  const tools = ['sh', 'base64', ...asked].map((name) =>
+    isAbsolute(name) ? name : (findProgram(name) ?? name),
+  )
+  const parts = await Promise.all(PARTS.map((part) => ask(`-print-file-name=${part}`)))
+  const { stderr } = await run(compiler, ['-E', '-x', 'c++', '-v', '/dev/null'], { timeout: PROBE_MS })
+  const [, headers = ''] = /search starts here:\n([\s\S]*?)End of search/.exec(stderr) ?? []
+  const folders = [
+    ...parts
+      .filter((part) => isAbsolute(part))
+      .flatMap((part) => [dirname(resolve(part)), dirname(realpathSync(part))]),
+    ...headers.split('\n').flatMap((line) => (line.startsWith(' ') ? resolve(line.trim()) : [])),
+  ]
+  const programs = [compiler, ...tools].flatMap((tool) => [resolve(tool), realpathSync(tool)])
+  const libraries = (await Promise.all(programs.map(filesOfBinary))).flat()
+  const wanted = [...programs, '/bin/sh', ...libraries, ...folders.flatMap(underBothNames)]
+  return [...new Set(wanted)].filter(existsSync).map(same)
+}
+
+/** Linker scripts name libraries under /lib, which may be a link to /usr/lib. */
+function underBothNames(folder: string): string[] {
+  const other = folder.replace(/^\/usr\/lib/, '/lib')
+  return other !== folder && existsSync(other) ? [folder, other] : [folder]
 }
 
 export const same = (path: string): Shown => [path, path]

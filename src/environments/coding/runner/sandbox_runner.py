@@ -12,8 +12,11 @@ Then frames:
   P  u32 x 7 (CPU ms, wall ms, memory MB, output bytes, processes, file MB, argument count), arguments as u16 size and
      text each, u32 size, program. Without arguments the program is Python, run in the fork itself; else the first is the
      path of the file that it is put in, and the others are what is executed.
+  Q  the same of the program's partner in conversations.
   T  u32 index, u32 size, standard input.
-Output (descriptor 1): one byte R when ready; for each test the struct RESULT, standard output, tail of standard error.
+  C  u32 index, u32 size, text: a conversation. What each writes is what the other reads; the partner reads the text first.
+Output (descriptor 1): one byte R when ready; for each test the struct RESULT, standard output, tail of standard error; for
+a conversation two of them, the program's and its partner's, without standard output.
 """
 import atexit
 import builtins
@@ -41,7 +44,8 @@ CHUNK = 1 << 16
 COMMON = ('bisect', 'collections', 'copy', 'dataclasses', 'datetime', 'decimal', 'fractions', 'functools', 'heapq',
           'itertools', 'json', 'math', 'operator', 're', 'string', 'typing')
 
-CLONE_NEWPID = 0x20000000
+CLONE_NEWPID, CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWNET = 0x20000000, 0x20000, 0x8000000, 0x40000000
+F_SETPIPE_SZ, SIGPIPE = 1031, 13
 MS_NOSUID, MS_NODEV, MNT_DETACH = 2, 4, 2
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAP_AMBIENT = 38, 22, 47
 KEYCTL = {'x86_64': 250, 'aarch64': 219}
@@ -105,6 +109,22 @@ def read_proc(pid, name, size):
         os.close(fd)
 
 
+def members(party):
+    """Those of them in the party's process namespace."""
+    try:
+        own = os.stat('%d/ns/pid' % party.pid, dir_fd=proc_fd).st_ino
+    except OSError:
+        return []
+    found = []
+    for pid in processes():
+        try:
+            if os.stat(pid + '/ns/pid', dir_fd=proc_fd).st_ino == own:
+                found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
 def usage(pids):
     """CPU ticks (with children already waited for) and resident KB of the processes."""
     ticks = resident = 0
@@ -136,16 +156,31 @@ def files_kb():
     return (volume.f_blocks - volume.f_bfree) * volume.f_frsize // 1024
 
 
-def become_program(started):
+class Program:
+    """A text, how it is executed, and its limits. `compiles` is False once it was seen not to."""
+    __slots__ = ('fd', 'size', 'limits', 'arguments', 'compiles')
+
+
+class Party:
+    """A program that is being watched, and what is known of it so far."""
+    __slots__ = ('limits', 'pid', 'pidfd', 'stdout', 'stderr', 'started', 'errors', 'size', 'err_size', 'err_total', 'why',
+                 'ended', 'peak_kb', 'seen_us', 'wall_us', 'status')
+
+
+def become_program(program, stdin, stdout, stderr, started, apart):
     """In the child: descriptors 0, 1, 2 are the test's, 3 tells how far we are, 4 is the program, no other is open."""
-    cpu_ms, _, memory_mb, _, process_limit, file_mb = limits
+    global arguments
+    arguments = program.arguments
+    cpu_ms, _, memory_mb, _, process_limit, file_mb = program.limits
     preference = os.open('self/oom_score_adj', os.O_WRONLY, dir_fd=proc_fd)
     os.write(preference, b'1000')
+    if apart:
+        check(libc.unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET), 'namespaces of its own')
+        mount_box(file_mb << 20)
     os.chdir('/tmp')
     os.umask(0o022)
-    stdin = os.open('/box/stdin', os.O_RDONLY)
     # Low numbers may be taken by what is still needed: first away from them.
-    sources = [fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in (stdin, out_w, err_w, started, program_fd)]
+    sources = [fcntl.fcntl(fd, fcntl.F_DUPFD, 16) for fd in (stdin, stdout, stderr, started, program.fd)]
     for target, fd in enumerate(sources):
         os.dup2(fd, target, inheritable=target < 3)
     os.closerange(5, 1 << 16)
@@ -176,112 +211,163 @@ def copy_program(path):
     os.close(fd)
 
 
-def watch(pid, stdout, stderr):
-    """Collects the output of the test in the arena and ends it at a limit. Why it was ended, size of its output and of
-    the tail of its errors, wait status, CPU us, wall us, peak KB."""
-    cpu_ms, wall_ms, memory_mb, output_bytes, _, _ = limits
-    begun = time.monotonic()
-    pidfd = os.pidfd_open(pid)
-    poll = select.poll()
-    for fd in (pidfd, stdout, stderr):
-        poll.register(fd, select.POLLIN)
-    size = err_size = err_total = 0
-    why = b'-'
-    ended = False
-    peak_kb = seen_us = 0
-    next_tick = TICK_S
+def start(program, stdin, stdout, place, captured=None, apart=False):
+    """Forks a program into a process namespace of its own; None in the child. `captured`: where its output can be read."""
+    err_r, err_w = os.pipe()
+    started_r, started_w = os.pipe()
+    check(libc.unshare(CLONE_NEWPID), 'a process namespace')
+    pid = os.fork()
+    if pid == 0:
+        become_program(program, stdin, stdout, err_w, started_w, apart)
+        return None
+    check(libc.setns(own_namespace, CLONE_NEWPID), 'the own process namespace')
+    for fd in (stdin, stdout, err_w, started_w):
+        os.close(fd)
+    party = Party()
+    party.limits, party.pid, party.pidfd = program.limits, pid, os.pidfd_open(pid)
+    party.stdout, party.stderr, party.started, party.errors = captured, err_r, started_r, errors[place]
+    party.size = party.err_size = party.err_total = party.peak_kb = party.seen_us = 0
+    party.why, party.ended = b'-', False
+    return party
 
-    def drain(fd):
-        nonlocal size, err_size, err_total, why
-        if fd == stdout:
-            got = os.readv(fd, [arena[size:size + CHUNK]])
-            size += got
-            if size > output_bytes:
-                size, why = output_bytes, b'o'
-        else:
-            got = os.readv(fd, [errors[err_size:err_size + CHUNK]])
-            err_size += got
-            err_total += got
-            if err_size > STDERR_TAIL:
-                errors[:STDERR_TAIL] = errors[err_size - STDERR_TAIL:err_size]
-                err_size = STDERR_TAIL
-            if err_total > 8 * output_bytes:
-                why = b'o'
-        if got == 0:
-            poll.unregister(fd)
-        return got
 
-    while not ended and why == b'-':
-        elapsed = time.monotonic() - begun
-        wait = max(0, min(next_tick - elapsed, wall_ms / 1000 - elapsed))
-        for fd, _ in poll.poll(int(wait * 1000) + 1):
-            if fd == pidfd:
-                ended = True
-            elif why == b'-':
-                drain(fd)
-        elapsed = time.monotonic() - begun
-        if elapsed >= next_tick and not ended and why == b'-':
-            next_tick = elapsed + TICK_S
-            pids = processes()
-            ticks, resident = usage(pids)
-            seen_us = max(seen_us, ticks * 1000000 // CLOCK_TICKS)
-            if resident > memory_mb * 1024 and len(pids) > 1:
-                resident = proportional_kb(pids) or resident
-            resident += files_kb()
-            peak_kb = max(peak_kb, resident)
-            if resident > memory_mb * 1024:
-                why = b'm'
-            elif seen_us >= cpu_ms * 1000:
-                why = b'c'
-            elif elapsed * 1000 >= wall_ms:
-                why = b'w'
-    wall_us = int((time.monotonic() - begun) * 1e6)
-    if not ended:
-        os.kill(pid, 9)
+def drain(party, fd):
+    """Takes what there is to read; 0 at the end."""
+    output_bytes = party.limits[3]
+    if fd == party.stdout:
+        got = os.readv(fd, [arena[party.size:party.size + CHUNK]])
+        party.size += got
+        if party.size > output_bytes:
+            party.size, party.why = output_bytes, b'o'
+    else:
+        tail = party.errors
+        got = os.readv(fd, [tail[party.err_size:party.err_size + CHUNK]])
+        party.err_size += got
+        party.err_total += got
+        if party.err_size > STDERR_TAIL:
+            tail[:STDERR_TAIL] = tail[party.err_size - STDERR_TAIL:party.err_size]
+            party.err_size = STDERR_TAIL
+        if party.err_total > 8 * output_bytes:
+            party.why = b'o'
+    return got
+
+
+def look(party, pids, files, elapsed):
+    """Compares what the party uses with its limits."""
+    cpu_ms, wall_ms, memory_mb = party.limits[:3]
+    ticks, resident = usage(pids)
+    party.seen_us = max(party.seen_us, ticks * 1000000 // CLOCK_TICKS)
+    if resident > memory_mb * 1024 and len(pids) > 1:
+        resident = proportional_kb(pids) or resident
+    resident += files
+    party.peak_kb = max(party.peak_kb, resident)
+    if resident > memory_mb * 1024:
+        party.why = b'm'
+    elif party.seen_us >= cpu_ms * 1000:
+        party.why = b'c'
+    elif elapsed * 1000 >= wall_ms:
+        party.why = b'w'
+
+
+def finish(party, begun):
+    """Ends the party's processes where they have not ended, and takes what they left."""
+    party.wall_us = int((time.monotonic() - begun) * 1e6)
+    if not party.ended:
+        os.kill(party.pid, 9)
     # The first process of a namespace is not gone before all the others are.
-    _, status, used = os.wait4(pid, 0)
-    os.close(pidfd)
-    for fd in (stdout, stderr):
+    _, party.status, used = os.wait4(party.pid, 0)
+    for fd in (party.stdout, party.stderr):
+        if fd is None:
+            continue
         os.set_blocking(fd, False)
         try:
-            while why == b'-' and drain(fd):
+            while party.why == b'-' and drain(party, fd):
                 pass
-        except (BlockingIOError, KeyError):
+        except BlockingIOError:
             pass
-    cpu_us = max(int((used.ru_utime + used.ru_stime) * 1e6), seen_us)
-    peak_kb = max(peak_kb, used.ru_maxrss)
-    if why == b'-' and cpu_us >= cpu_ms * 1000:
-        why = b'c'
-    return why, size, err_size, status, cpu_us, wall_us, peak_kb
+    party.seen_us = max(int((used.ru_utime + used.ru_stime) * 1e6), party.seen_us)
+    party.peak_kb = max(party.peak_kb, used.ru_maxrss)
+    if party.why == b'-' and party.seen_us >= party.limits[0] * 1000:
+        party.why = b'c'
 
 
-def report(index, start, why, status, cpu_us, wall_us, peak_kb, size, err_size):
+def watch(parties):
+    """Collects what the programs write and ends each at its limits; returns when all are gone."""
+    begun = time.monotonic()
+    poll = select.poll()
+    owners = {}
+    for party in parties:
+        for fd in (party.pidfd, party.stdout, party.stderr):
+            if fd is not None:
+                poll.register(fd, select.POLLIN)
+                owners[fd] = party
+    running = list(parties)
+    next_tick = TICK_S
+    while running:
+        elapsed = time.monotonic() - begun
+        for fd, _ in poll.poll(int(max(0, next_tick - elapsed) * 1000) + 1):
+            party = owners[fd]
+            if fd == party.pidfd:
+                party.ended = True
+            elif party.why == b'-' and drain(party, fd) == 0:
+                poll.unregister(fd)
+                del owners[fd]
+        elapsed = time.monotonic() - begun
+        if elapsed >= next_tick:
+            next_tick = elapsed + TICK_S
+            for party in running:
+                if not party.ended and party.why == b'-':
+                    pids = processes() if len(parties) == 1 else members(party)
+                    look(party, pids, files_kb() if party is parties[0] else 0, elapsed)
+        for party in tuple(running):
+            if party.ended or party.why != b'-':
+                running.remove(party)
+                for fd in (party.pidfd, party.stdout, party.stderr) if running else ():
+                    if fd in owners:
+                        poll.unregister(fd)
+                        del owners[fd]
+                finish(party, begun)
+
+
+def report(index, party):
+    start = os.read(party.started, 1) or b'-'
+    for fd in (party.pidfd, party.stdout, party.stderr, party.started):
+        if fd is not None:
+            os.close(fd)
+    write_report(index, start, party.why, party.status, party.seen_us, party.wall_us, party.peak_kb, party.size,
+                 party.errors[:party.err_size])
+    return start
+
+
+def write_report(index, start, why, status, cpu_us, wall_us, peak_kb, size, tail):
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1
     signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    head = RESULT.pack(index, start, why, code, signal, cpu_us, wall_us, peak_kb, size, err_size)
+    head = RESULT.pack(index, start, why, code, signal, cpu_us, wall_us, peak_kb, size, len(tail))
     write_all(result_fd, memoryview(head))
     write_all(result_fd, arena[:size])
-    write_all(result_fd, errors[:err_size])
+    write_all(result_fd, tail)
 
 
-def take_program():
+def take_program(before):
     """Reads a program and its limits; the text goes into a file in memory that each test reads again."""
-    global program_fd, program_size, limits, arguments, compiles, arena
+    global arena
+    if before is not None:
+        os.close(before.fd)
+    program = Program()
     *numbers, count = (read_number() for _ in range(7))
-    limits = tuple(numbers)
-    arguments = tuple(read_text(2) for _ in range(count))
-    program_size = read_number()
-    if program_fd is not None:
-        os.close(program_fd)
+    program.limits = tuple(numbers)
+    program.arguments = tuple(read_text(2) for _ in range(count))
+    program.size = read_number()
     writable = os.memfd_create('program', 0)
-    copy_to_file(writable, program_size)
+    copy_to_file(writable, program.size)
     os.fchmod(writable, 0o555)
-    program_fd = os.open('self/fd/%d' % writable, os.O_RDONLY, dir_fd=proc_fd)
+    program.fd = os.open('self/fd/%d' % writable, os.O_RDONLY, dir_fd=proc_fd)
     os.close(writable)
-    compiles = True
-    needed = limits[3] + 2 * CHUNK
+    program.compiles = True
+    needed = program.limits[3] + 2 * CHUNK
     if len(arena) < needed:
         arena = private_buffer(needed)
+    return program
 
 
 def private_buffer(size):
@@ -291,43 +377,64 @@ def private_buffer(size):
     return memoryview(buffer)
 
 
+def mount_box(size):
+    check(libc.mount(b'tmpfs', b'/box', b'tmpfs', MS_NOSUID | MS_NODEV, b'mode=0755,nr_inodes=4096,size=%d' % (size + (1 << 16))),
+          'mounting /box')
+    os.mkdir('/box/tmp', 0o777)
+
+
 def next_child():
     """Serves frames until the input ends (then the process does) or it is the child of a fork."""
-    global compiles, out_w, err_w
+    program = partner = None
     while True:
         if not read_into(arena[:1]):
             os._exit(0)
-        if arena[0] == 80:
-            take_program()
+        frame = arena[0]
+        if frame == 80:
+            program = take_program(program)
+            continue
+        if frame == 81:
+            partner = take_program(partner)
             continue
         index, size = read_number(), read_number()
-        check(libc.mount(b'tmpfs', b'/box', b'tmpfs', MS_NOSUID | MS_NODEV,
-                         b'mode=0755,nr_inodes=4096,size=%d' % ((limits[5] << 20) + size + program_size + (1 << 16))), 'mounting /box')
-        os.mkdir('/box/tmp', 0o777)
-        stdin = os.open('/box/stdin', os.O_WRONLY | os.O_CREAT, 0o444)
-        copy_to_file(stdin, size)
-        os.close(stdin)
-        if compiles:
-            out_r, out_w = os.pipe()
-            err_r, err_w = os.pipe()
-            started_r, started_w = os.pipe()
-            check(libc.unshare(CLONE_NEWPID), 'a process namespace')
-            pid = os.fork()
-            if pid == 0:
-                become_program(started_w)
-                return
-            check(libc.setns(own_namespace, CLONE_NEWPID), 'the own process namespace')
-            for fd in (out_w, err_w, started_w):
-                os.close(fd)
-            why, size, err_size, status, cpu_us, wall_us, peak_kb = watch(pid, out_r, err_r)
-            start = os.read(started_r, 1) or b'-'
-            for fd in (out_r, err_r, started_r):
-                os.close(fd)
-            compiles = start != b'C' or why != b'-'
-        else:
-            start, why, size, err_size, status, cpu_us, wall_us, peak_kb = b'C', b'-', 0, 0, 256, 0, 0, 0
+        mount_box((program.limits[5] << 20) + program.size + (0 if frame == 67 else size))
+        if not (converse(program, partner, index, size) if frame == 67 else test(program, index, size)):
+            return
         check(libc.umount2(b'/box', MNT_DETACH), 'unmounting /box')
-        report(index, start, why, status, cpu_us, wall_us, peak_kb, size, err_size)
+
+
+def test(program, index, size):
+    """One run with an input; False in its child."""
+    stdin = os.open('/box/stdin', os.O_WRONLY | os.O_CREAT, 0o444)
+    copy_to_file(stdin, size)
+    os.close(stdin)
+    if not program.compiles:
+        write_report(index, b'C', b'-', 256, 0, 0, 0, 0, arena[:0])
+        return True
+    out_r, out_w = os.pipe()
+    party = start(program, os.open('/box/stdin', os.O_RDONLY), out_w, 0, out_r)
+    if party is None:
+        return False
+    watch((party,))
+    program.compiles = report(index, party) != b'C' or party.why != b'-'
+    return True
+
+
+def converse(program, partner, index, size):
+    """A run of both, each reading what the other writes; False in a child. Whoever is alone reads the end of its input."""
+    program_in, partner_out = os.pipe()
+    partner_in, program_out = os.pipe()
+    fcntl.fcntl(program_out, F_SETPIPE_SZ, 1 << 20)
+    copy_to_file(program_out, size)
+    # Children hold no end of a pipe but their own: become_program closes the others.
+    second = start(partner, partner_in, partner_out, 1, apart=True)
+    first = second and start(program, program_in, program_out, 0)
+    if first is None:
+        return False
+    watch((first, second))
+    report(index, first)
+    report(index, second)
+    return True
 
 
 def end(status):
@@ -360,10 +467,10 @@ for standard in (0, 1):
     os.dup2(null, standard)
 os.close(null)
 arena = private_buffer(1 << 20)
-errors = private_buffer(STDERR_TAIL + 2 * CHUNK)
+errors = tuple(private_buffer(STDERR_TAIL + 2 * CHUNK) for _ in range(2))
 CAP_HEADER = struct.pack('Ii', 0x20080522, 0)
 CAP_NONE = bytes(24)
-program_fd = program_size = limits = arguments = compiles = out_w = err_w = None
+arguments = ()
 # A new session keyring of its own: the login's would be inherited.
 libc.syscall(KEYCTL.get(os.uname().machine, -1), 1, None, 0, 0, 0)
 proc_fd = os.open('/proc', os.O_RDONLY | os.O_DIRECTORY)
@@ -397,6 +504,7 @@ next_child()
 # level of the recursion limit.
 if arguments:
     os.write(3, b'S')
+    libc.signal(SIGPIPE, 0)
     os.execve(arguments[1], arguments[1:], {b'PATH': b'/usr/bin:/bin', b'HOME': b'/tmp', b'LANG': b'C.UTF-8'})
 sys.stdin = sys.__stdin__ = open(0, encoding='utf-8', closefd=False)
 sys.stdout = sys.__stdout__ = open(1, 'w', encoding='utf-8', closefd=False)

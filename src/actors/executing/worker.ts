@@ -1,0 +1,83 @@
+/** The worker of an executor: takes what other processes of the run ask for, does it with the setting, and answers. It plays and judges nothing. */
+import type { Config } from '../../config.ts'
+import { sectionOf } from '../../environments/sections.ts'
+import { partOf } from '../../environments/setting.ts'
+import { loadSetting } from '../../environments/settings.ts'
+import { explain } from '../../errors.ts'
+import type { Delivery, WorkResult } from '../../events/bus.ts'
+import type { LogClient } from '../../events/log-client.ts'
+import type { AnsweredWork, AnsweringContext, OpenedWorker } from '../runtime/worker.ts'
+import { openKept } from './kept.ts'
+import { carry, type ExecutorRequest, executorQueue, packAnswer, readRequest, unload } from './requests.ts'
+
+/** Error: `setting.lacks` where hosts of their own can do nothing for the run's setting. */
+export async function openExecutor(config: Config, log: LogClient): Promise<OpenedWorker> {
+  const setting = await loadSetting(config.environment)
+  const executing = partOf(setting, 'executing', 'the role executor')
+  const opened = await executing.open(config, sectionOf(setting, config), openKept(log))
+  const { perform, counters, concurrency } = opened
+  return {
+    note: `executor: ${opened.note}`,
+    worker: {
+      perform: (job) => Promise.reject(new TypeError(`an executor does no job '${job.kind}'`)),
+      answers: [answeringWork(log.run, concurrency, perform)],
+      counters,
+      close: () => opened.close(),
+    },
+  }
+}
+
+/** How many executors the head starts; null where the run has none. */
+export async function executorsOf(config: Config): Promise<number | null> {
+  const setting = await loadSetting(config.environment)
+  return setting.executing?.processes(sectionOf(setting, config)) ?? null
+}
+
+const DONE: WorkResult = { done: true }
+/** Clocks of hosts may differ by so much. */
+const CLOCKS_MS = 60_000
+
+export function answeringWork(
+  run: string,
+  concurrency: number,
+  perform: (work: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>,
+): AnsweredWork {
+  async function take({ subject, body, attempt }: Delivery, context: AnsweringContext): Promise<WorkResult> {
+    const { bus, attempts, stopping } = context
+    let request: ExecutorRequest
+    try {
+      request = readRequest(body)
+    } catch (error) {
+      bus.fault({ subject, body, error })
+      return DONE
+    }
+    const { id, reply, until } = request
+    if (Date.now() > until + CLOCKS_MS) return DONE // whoever asked has given up
+    const answer = async (message: Uint8Array) => {
+      bus.publish(reply, message)
+      await bus.flush()
+      return DONE
+    }
+    if (attempt > attempts)
+      return answer(packAnswer({ id, error: `${attempts} tries ended without a result` }))
+    try {
+      return await answer(await resultOf(request, context))
+    } catch (error) {
+      if (stopping.aborted) return { done: false, againMs: 1 }
+      // A fault of this host, perhaps: another one tries. What a program does is a result, and no error.
+      if (attempt === attempts) return answer(packAnswer({ id, error: explain(error).slice(0, 2000) }))
+      return { done: false, againMs: Math.min(5_000, 100 * 2 ** attempt) }
+    }
+  }
+
+  async function resultOf(
+    { id, work, deadlineMs }: ExecutorRequest,
+    { bus, log, stopping }: AnsweringContext,
+  ): Promise<Uint8Array> {
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(deadlineMs)])
+    const result = await perform(await unload(log, work), signal)
+    return packAnswer({ id, result: await carry(bus, log, result) })
+  }
+
+  return { queue: executorQueue(run), concurrency, take }
+}

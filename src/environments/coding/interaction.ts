@@ -1,0 +1,41 @@
+/**
+ * Interactive problems: a Python program of the task, the interactor, talks with the program over two pipes. The first line that it reads is
+ * JSON, `{"input", "expected"}`, of which the program sees nothing; all others the program has written. What it prints the program reads. It
+ * ends with exit code 0 where it is content. The two share no process namespace, no files and no network.
+ */
+import { DEFAULT_LIMITS, type Limits, wallLimitMs } from './executor.ts'
+import type { TestCase } from './problem.ts'
+import type { RunResult } from './run-result.ts'
+
+/** What an interactor may use; it may live as long as the program, and a little longer to say what it found. */
+export const interactorLimits = (limits: Limits): Limits => ({
+  ...DEFAULT_LIMITS,
+  cpuMs: 10_000,
+  wallMs: wallLimitMs(limits) + 2000,
+  processes: 16,
+})
+
+/** The interactor gets it through a pipe of this size, before the program runs. */
+const FIRST_LINE_BYTES = 1 << 19
+
+const LEAST_LINE_BYTES = 1024
+
+/**
+ * What the interactor reads first; null where the test is too large for it. A program can ask how much of what goes to the interactor has
+ * not been read: so that this tells it nothing, lines are filled up to a power of two.
+ */
+export function firstLine({ input, output }: TestCase): string | null {
+  const json = JSON.stringify({ input, expected: output })
+  const bytes = Buffer.byteLength(json) + 1
+  const filled = Math.max(LEAST_LINE_BYTES, 2 ** Math.ceil(Math.log2(bytes)))
+  return filled > FIRST_LINE_BYTES ? null : `${json}${' '.repeat(filled - bytes)}\n`
+}
+
+/** The program's result with what the interactor found. Where that was ended at a limit, it is not content. */
+export const conversationResult = (program: RunResult, interactor: RunResult): RunResult => ({
+  ...program,
+  interaction: {
+    accepted: interactor.verdict === 'ok',
+    reason: interactor.stderrTail || interactor.verdict,
+  },
+})

@@ -1,0 +1,11 @@
+/** Data between the processes that run programs: JSON, deflated. */
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+
+/** Most bytes of the JSON. */
+const MOST_BYTES = 1 << 28
+
+export const packJson = (data: unknown): Buffer => deflateRawSync(JSON.stringify(data), { level: 1 })
+
+/** Throws where the bytes are none, or unpack to more than may be. */
+export const unpackJson = (bytes: Uint8Array): unknown =>
+  JSON.parse(inflateRawSync(bytes, { maxOutputLength: MOST_BYTES }).toString())

@@ -1,0 +1,282 @@
+/** Problems in which the program talks with another one: guess the number, and programs that would rather not play. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import {
+  createExecutor,
+  DEFAULT_LIMITS,
+  type Executor,
+  type Language,
+} from '../../../src/environments/coding/executor.ts'
+import { parseRecord } from '../../../src/environments/coding/formats.ts'
+import { grade } from '../../../src/environments/coding/grade.ts'
+import type { CodingProblem, TestCase } from '../../../src/environments/coding/problem.ts'
+import { createPyodideProvider } from '../../../src/environments/coding/providers/pyodide.ts'
+import { isClean } from '../../../src/environments/coding/trial.ts'
+import { openProvider } from './sandboxes.ts'
+
+/** Thinks of the number of the test's input; content after at most ten questions. */
+const GUESS = `import json, sys
+number = int(json.loads(sys.stdin.readline())['input'])
+for _ in range(10):
+    line = sys.stdin.readline()
+    if line == '':
+        sys.exit('the program asked no more')
+    guess = int(line)
+    print('=' if guess == number else '<' if number < guess else '>', flush=True)
+    if guess == number:
+        sys.exit(0)
+sys.exit('too many questions')
+`
+
+const problem: CodingProblem = parseRecord(
+  {
+    id: 'guess',
+    question: 'Guess a number from 1 to 1000 with at most 10 questions.',
+    test_method: 'interactive',
+    test_time_limit: 1,
+    interactor: GUESS,
+    test_input: ['1', '1000', '617'],
+    test_output: ['', '', ''],
+  },
+  'here',
+)
+
+const BISECT = `low, high = 1, 1000
+while True:
+    middle = (low + high) // 2
+    print(middle, flush=True)
+    answer = input()
+    if answer == '=':
+        break
+    low, high = (low, middle - 1) if answer == '<' else (middle + 1, high)
+`
+const BISECT_JS = `const { readSync, writeSync } = require('node:fs')
+const byte = Buffer.alloc(1)
+let [low, high] = [1, 1000]
+for (;;) {
+  const middle = (low + high) >> 1
+  writeSync(1, middle + '\\n')
+  let answer = ''
+  while (!answer.endsWith('\\n')) { if (readSync(0, byte) === 0) process.exit(1); answer += byte.toString() }
+  if (answer[0] === '=') break
+  if (answer[0] === '<') high = middle - 1
+  else low = middle + 1
+}
+`
+const BISECT_CPP = `#include <iostream>
+int main() {
+  int low = 1, high = 1000;
+  for (char answer = 0; answer != '=';) {
+    int middle = (low + high) / 2;
+    std::cout << middle << std::endl;
+    if (!(std::cin >> answer)) return 1;
+    if (answer == '<') high = middle - 1; else low = middle + 1;
+  }
+}
+`
+
+const provider = await openProvider('bwrap')
+const executor = provider && createExecutor({ provider })
+test.after(() => executor?.close())
+
+function here(name: string, body: (executor: Executor) => Promise<void>): void {
+  test(name, async () => {
+    if (executor) await body(executor)
+  })
+}
+
+async function gradesOf(
+  on: Executor,
+  program: string,
+  {
+    interactor = GUESS,
+    tests = problem.tests,
+    language,
+  }: {
+    readonly interactor?: string
+    readonly tests?: readonly TestCase[]
+    readonly language?: Language
+  } = {},
+) {
+  const limits = { ...DEFAULT_LIMITS, cpuMs: 1000, wallMs: 6000, memoryMB: 128 }
+  const call = { kind: 'interactive', interactor } as const
+  const [grades] = await grade(on, [{ problem: { ...problem, limits, call }, program, language, tests }])
+  return grades
+}
+
+for (const [language, program] of [
+  ['python', BISECT],
+  ['javascript', BISECT_JS],
+  ['cpp', BISECT_CPP],
+] as const)
+  here(`a program in ${language} that guesses the number passes`, async (on) => {
+    if (!on.provider.languages?.includes(language))
+      return void process.stdout.write(`SKIP ${language}: it is not installed\n`)
+    const grades = await gradesOf(on, program, { language })
+    assert.equal(
+      grades.map(({ passed, result }) => [passed, result.verdict]),
+      problem.tests.map(() => [true, 'ok']),
+      JSON.stringify(grades),
+    )
+  })
+
+const ONE = problem.tests.slice(2)
+
+/** What the hostile ones do, and how each ends. */
+const LOSERS: Readonly<Record<string, readonly [program: string, verdicts: readonly string[]]>> = {
+  'guesses wrong': ['print(1, flush=True)\ninput()', ['ok']],
+  'ends early': ['', []],
+  'ends at once': ['pass', ['ok']],
+  'is silent': ['import time\ntime.sleep(600)', ['timeout']],
+  'never flushes': ['import sys\nprint(617)\nsys.stdin.readline()', ['runtime_error', 'timeout']],
+  'writes without end': ["while True:\n    print('9' * 1000)", ['runtime_error', 'timeout']],
+  'writes a line without end': [
+    "import os\nwhile True:\n    os.write(1, b'9' * 65536)",
+    ['runtime_error', 'timeout', 'memory'],
+  ],
+  'closes its output and stays': ['import os, time\nos.close(1)\ntime.sleep(600)', ['timeout']],
+  'leaves its output to a child': [
+    'import os, time\nif os.fork() == 0:\n    time.sleep(600)\nos._exit(0)',
+    ['ok'],
+  ],
+  'ends everything that it can name': [
+    'import os\nfor pid in (-1, 0, 1, 2, 3, 4, os.getppid()):\n    try:\n        os.kill(pid, 9)\n    except OSError:\n        pass',
+    ['ok', 'runtime_error'],
+  ],
+  'answers as its own judge': [
+    "import os\nfor fd in range(16):\n    try:\n        os.write(fd, b'=\\n')\n    except OSError:\n        pass",
+    ['ok', 'runtime_error'],
+  ],
+  'fails after it has won': [`${BISECT}raise SystemExit(3)`, ['runtime_error']],
+  'forks without end': [
+    'import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass',
+    ['timeout', 'memory', 'runtime_error'],
+  ],
+}
+for (const [what, [program, verdicts]] of Object.entries(LOSERS))
+  here(`a program that ${what} does not pass, and harms nobody`, async (on) => {
+    const [{ passed, result }] = await gradesOf(on, program, { tests: ONE })
+    assert.is(passed, false, JSON.stringify(result))
+    if (verdicts.length > 0) assert.ok(verdicts.includes(result.verdict), JSON.stringify(result))
+    const [after] = await gradesOf(on, BISECT, { tests: [{ input: '42', output: what }] })
+    assert.is(after.passed, true, JSON.stringify(after))
+    const left = on.provider.leftBehind?.()
+    assert.ok(left && isClean(left), JSON.stringify(left))
+    assert.is(on.counts.blamed, 0)
+  })
+
+here('neither side sees anything of the other but what it is told', async (on) => {
+  const interactor = `import json, os, socket, sys
+test = json.loads(sys.stdin.readline())
+open('/tmp/number', 'w').write(test['expected'])
+ear = socket.socket(socket.AF_UNIX)
+ear.bind('\\0number')
+ear.listen()
+print('ready', flush=True)
+found = sys.stdin.readline().strip()
+sys.exit(0 if found == 'nothing' else found)
+`
+  const program = `import os, socket
+input()
+found = []
+if os.listdir('/tmp') not in ([], ['main.py']):
+    found.append('files ' + str(os.listdir('/tmp')))
+try:
+    socket.socket(socket.AF_UNIX).connect('\\0number')
+    found.append('a socket')
+except OSError:
+    pass
+for pid in range(2, 64):
+    try:
+        os.kill(pid, 0)
+        found.append('process %d' % pid)
+    except OSError:
+        pass
+for fd in range(3, 64):
+    try:
+        os.fstat(fd)
+        found.append('descriptor %d' % fd)
+    except OSError:
+        pass
+print(' '.join(found) or 'nothing', flush=True)
+`
+  const [{ passed, result }] = await gradesOf(on, program, {
+    interactor,
+    tests: [{ input: 'x', output: 'the secret' }],
+  })
+  assert.is(passed, true, JSON.stringify(result))
+})
+
+here('how long the test of the interactor is cannot be told', async (on) => {
+  const interactor = `import sys, time
+time.sleep(0.3)
+sys.stdin.readline()
+sys.exit(sys.stdin.readline())
+`
+  const program = `import array, fcntl, os
+waiting = array.array('i', [0])
+fcntl.ioctl(1, 0x541b, waiting)
+print(waiting[0], os.statvfs('/tmp').f_blocks, fcntl.fcntl(1, 1032), fcntl.fcntl(0, 1032), flush=True)
+`
+  const tests = ['7', '7'.repeat(500)].map((output) => ({ input: 'x', output }))
+  const [short, long] = (await gradesOf(on, program, { interactor, tests })).map(
+    ({ result }) => result.stderrTail,
+  )
+  assert.match(short, /^\d+ \d+ \d+ \d+/)
+  assert.is(long, short)
+})
+
+here('an interactor that fails, hangs or is no program accepts nobody', async (on) => {
+  for (const interactor of [
+    'raise ValueError(0)',
+    'while True: pass',
+    'import time; time.sleep(600)',
+    'no (',
+  ]) {
+    const [{ passed }] = await gradesOf(on, 'pass', { interactor, tests: ONE })
+    assert.is(passed, false, interactor)
+  }
+})
+
+here('a large test reaches its interactor; one that is larger is told', async (on) => {
+  const interactor = `import json, sys
+test = json.loads(sys.stdin.readline())
+print(len(test['input']), flush=True)
+sys.exit(0 if int(sys.stdin.readline()) == len(test['input']) else 1)
+`
+  const sizes = [400_000, 600_000]
+  const tests = sizes.map((size) => ({ input: 'x'.repeat(size), output: '' }))
+  const grades = await gradesOf(on, 'print(input(), flush=True)', { interactor, tests })
+  assert.equal(
+    grades.map(({ passed, result }) => [passed, result.verdict]),
+    [
+      [true, 'ok'],
+      [false, 'invalid'],
+    ],
+  )
+})
+
+test('a sandbox that cannot have programs talk says so', async () => {
+  const alone = createExecutor({ provider: await createPyodideProvider({ concurrency: 1 }) })
+  try {
+    await gradesOf(alone, BISECT)
+    assert.unreachable()
+  } catch (error) {
+    assert.match((error as Error).message, /pyodide runs no interactive problems/)
+  } finally {
+    await alone.close()
+  }
+})
+
+test('a record without its interactor is refused by name', () => {
+  assert.throws(
+    () =>
+      parseRecord(
+        { id: 'a', question: 'b', test_method: 'interactive', test_input: [], test_output: [] },
+        'x:1',
+      ),
+    /x:1: interactor/,
+  )
+})
+
+test.run()
