@@ -3,13 +3,10 @@
  * else prints that. Each is run more than once, so that one may leave a note for the next.
  */
 import { createServer } from 'node:net'
+import type { Attack } from './attack.ts'
+import { CPP_ATTACKS } from './attacks-cpp.ts'
+import { JAVASCRIPT_ATTACKS } from './attacks-javascript.ts'
 import { ESCAPED } from './trial.ts'
-
-export type Attack = {
-  readonly name: string
-  readonly what: string
-  readonly program: string
-}
 
 /** A variable of this process that a program must not read. */
 const SECRET = 'RL_ATTACK_SECRET'
@@ -23,6 +20,36 @@ except BaseException as error:
 `
 
 export const ATTACKS: readonly Attack[] = [
+  {
+    name: 'pipe-buffers',
+    what: 'parks data in enlarged pipes',
+    program:
+      "import fcntl, os\nfor _ in range(24):\n    try:\n        reader, writer = os.pipe()\n        fcntl.fcntl(writer, 1031, 1 << 20)\n        os.set_blocking(writer, False)\n        while True:\n            os.write(writer, b'x' * 65536)\n    except OSError:\n        pass\nfor fd in (0, 1, 2):\n    for size in (1 << 30, 4096):\n        try:\n            fcntl.fcntl(fd, 1031, size)\n        except OSError:\n            pass\nwhile True:\n    pass\n",
+  },
+  {
+    name: 'signals-by-files',
+    what: 'has the kernel send signals for files: owners, leases, notifications',
+    program:
+      "import fcntl, os, signal\nfor pid in list(range(1, 40)) + [-1, -2, -os.getppid()]:\n    for fd in (0, 1, 2):\n        for command, value in ((8, pid), (10, 9), (1024, 1), (1026, 31), (4, os.O_ASYNC | os.O_NONBLOCK)):\n            try:\n                fcntl.fcntl(fd, command, value)\n            except (OSError, ValueError, OverflowError):\n                pass\nos.write(1, b'x' * 100000)\n",
+  },
+  {
+    name: 'output-after-death',
+    what: 'leaves children that print when it has ended, and holds its output open',
+    program:
+      "import os, signal, time\nfor _ in range(4):\n    if os.fork() == 0:\n        os.setsid()\n        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n        time.sleep(0.2)\n        while True:\n            os.write(1, b'ESCAPED\\n')\n            time.sleep(0.01)\nos._exit(0)\n",
+  },
+  {
+    name: 'clocks',
+    what: 'sets clocks and timers, and asks for processor time without end',
+    program:
+      "import ctypes, os, signal, time\nlibc = ctypes.CDLL(None, use_errno=True)\nspec = (ctypes.c_long * 2)(0, 0)\nworked = [clock for clock in range(12) if libc.clock_settime(clock, spec) == 0]\nworked += [name for name in ('settimeofday', 'adjtimex', 'stime') if getattr(libc, name, lambda *a: -1)(spec, None) == 0]\nif worked:\n    print('ESCAPED', worked)\nfor which in (0, 1, 2):\n    try:\n        signal.setitimer(which, 1e-6, 1e-6)\n    except (OSError, ValueError):\n        pass\nfor number in range(1, 65):\n    try:\n        signal.signal(number, lambda *a: None)\n    except (OSError, ValueError):\n        pass\nwhile True:\n    time.perf_counter()\n",
+  },
+  {
+    name: 'talks-for-both',
+    what: 'writes what an interactor would accept to every descriptor, and reads from its own output',
+    program:
+      'import os\nfor fd in range(64):\n    try:\n        os.set_blocking(fd, False)\n    except OSError:\n        continue\n    for flags in range(2):\n        try:\n            print(os.read(fd, 4096))\n        except OSError:\n            pass\n    try:\n        os.write(fd, b\'0\\n1\\nok\\nyes\\naccepted\\n{"accepted": true}\\n\')\n    except OSError:\n        pass\n',
+  },
   {
     name: 'fork-bomb',
     what: 'forks for ever',
@@ -613,7 +640,7 @@ export async function attackGround(): Promise<{
   const port = typeof address === 'object' && address ? address.port : 9
   process.env[SECRET] = 'a secret'
   return {
-    attacks: ATTACKS.map((attack) => ({
+    attacks: [...ATTACKS, ...JAVASCRIPT_ATTACKS, ...CPP_ATTACKS].map((attack) => ({
       ...attack,
       program: attack.program.replaceAll('PORT', String(port)).replaceAll('SECRET_NAME', SECRET),
     })),

@@ -49,8 +49,10 @@ export function contains(name: 'bwrap' | 'pyodide', every = 1): void {
     const executor = createExecutor({ provider })
     const ground = await attackGround()
     const escaped: string[] = []
-    for (const { name: attack, what, program } of ground.attacks.filter((_, i) => i % step === 0)) {
-      const trial = await tryProgram(executor, program)
+    const { languages = ['python'] } = provider
+    const attacks = ground.attacks.filter(({ language = 'python' }) => languages.includes(language))
+    for (const { name: attack, what, program, language } of attacks.filter((_, i) => i % step === 0)) {
+      const trial = await tryProgram(executor, program, language)
       const contained = !trial.passed && trial.canariesFailed === 0 && isClean(trial.leftBehind)
       process.stdout.write(
         `${name} ${contained ? 'contained' : 'ESCAPED'} ${attack} (${trial.verdicts}): ${what}\n`,

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { printJson } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
+import type { Attack } from '../attack.ts'
 import { attackGround } from '../attacks.ts'
 import { type Executor, languageOf } from '../executor.ts'
 import { isClean, tryProgram } from '../trial.ts'
@@ -17,10 +18,12 @@ export function attack(
 
 async function tryPrograms(executor: Executor, files: readonly string[]): Promise<number> {
   const ground = files.length > 0 ? null : await attackGround()
-  const programs = ground ? ground.attacks : await Promise.all(files.map(readProgram))
+  const { languages = ['python'] } = executor.provider
+  const own = ground?.attacks.filter(({ language = 'python' }) => languages.includes(language))
+  const programs = own ?? (await Promise.all(files.map(readProgram)))
   const sums = { attacks: 0, passed: 0, canariesFailed: 0, leftBehind: 0 }
-  for (const { name, program } of programs) {
-    const trial = await tryProgram(executor, program, languageOf(name))
+  for (const { name, program, language } of programs) {
+    const trial = await tryProgram(executor, program, language)
     const clean = isClean(trial.leftBehind)
     sums.attacks++
     if (trial.passed) sums.passed++
@@ -45,9 +48,9 @@ async function tryPrograms(executor: Executor, files: readonly string[]): Promis
   return passed + canariesFailed + leftBehind > 0 ? 1 : 0
 }
 
-async function readProgram(file: string): Promise<{ name: string; program: string }> {
+async function readProgram(file: string): Promise<Pick<Attack, 'name' | 'program' | 'language'>> {
   try {
-    return { name: file, program: await readFile(file, 'utf8') }
+    return { name: file, program: await readFile(file, 'utf8'), language: languageOf(file) }
   } catch (cause) {
     throw new RlError(`cannot read ${file}: ${cause instanceof Error ? cause.message : cause}`, {
       code: 'coding.no-program',

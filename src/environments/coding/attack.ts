@@ -1,0 +1,10 @@
+import type { Language } from './executor.ts'
+
+/** A hostile program that a sandbox must contain. Where it gets through it prints ESCAPED (trial.ts). */
+export type Attack = {
+  readonly name: string
+  readonly what: string
+  readonly program: string
+  /** Default Python. */
+  readonly language?: Language
+}
