@@ -163,6 +163,7 @@ test('a run whose executors are killed and joined ends with the events of one wi
   await until('a program was tested', () => events('shared', ['ProgramTested']).length > 0, 120_000)
   process.kill(executors()[0].data.pid, 'SIGKILL')
   assert.is(await head.status, 0, head.output())
+  joined.process.kill('SIGTERM')
   await joined.status
   assert.ok(executors().length >= 2)
   assert.equal(events('shared', ['RolloutFailed']), [])
