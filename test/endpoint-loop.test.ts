@@ -172,10 +172,17 @@ test('the key stands in no file of any run', () => {
   for (const path of files) assert.not.ok(readFileSync(path).includes(secret), path)
 })
 
-test('a judge that is asked too much gives no verdict on that step, and the run goes on', async () => {
-  const proxy = await startFaultProxy(address, (index, body) => {
-    // The judge alone may say so much.
-    if ((JSON.parse(body) as { max_tokens: number }).max_tokens !== 13 || index % 2 === 0) return null
+test('a judge that is asked too much is shown less, or gives no verdict on that step, and the run goes on', async () => {
+  let shortened = 0
+  const proxy = await startFaultProxy(address, (_, body) => {
+    // The judge alone may say so much. Steps before which others were are shown without these; first steps stay as they are.
+    const { max_tokens, messages } = JSON.parse(body) as { max_tokens: number; messages: unknown[] }
+    const text = JSON.stringify(messages)
+    const isShort = text.includes('earlier steps are left out')
+    if (max_tokens !== 13 || isShort) {
+      if (max_tokens === 13) shortened++
+      return null
+    }
     const message = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
     return { status: 400, body: { error: { message } } }
   })
@@ -188,6 +195,7 @@ test('a judge that is asked too much gives no verdict on that step, and the run 
     const without = judgements.filter(({ tokensI32 }) => tokensI32.byteLength === 0)
     assert.ok(without.length > 0 && without.length < judgements.length)
     assert.ok(without.every(({ score }) => score === 0))
+    assert.ok(shortened > 0)
   } finally {
     await proxy.close()
   }
