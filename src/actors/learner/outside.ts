@@ -15,6 +15,7 @@ import { type ModelRole, updatedEvents } from './checkpoints.ts'
 import { withReference } from './kl-reference.ts'
 import { VERSION_EVENTS } from './targets.ts'
 import type { Batch } from './update.ts'
+import { logprobTemperature } from './update-options.ts'
 
 /** Each sample with the version that it came from: older than the parent where rollouts may be stale. */
 export type OutsideBatch = Omit<Batch, 'samples'> & {
@@ -41,9 +42,12 @@ export async function trainOutside(
   if (own.length === 0) return unchanged(none)
 
   const section = role === 'policy' ? config.policy : config.rewardModel
+  const temperature = role === 'policy' ? logprobTemperature(config.policy) : 1
   // The weights of an endpoint are not here: the trainer has them.
   const samples = providerOf(section, config).trains
-    ? await withReference(own, section.training.klReference, { log, role, backend: config.backend })
+    ? await withReference(own, section.training.klReference, {
+        ...{ log, role, backend: config.backend, temperature },
+      })
     : own
   const file = await log.putBlob(
     encodeBatch({
@@ -58,7 +62,8 @@ export async function trainOutside(
     ...{ format: BATCH_FORMAT, file, samples: samples.length },
     tokens: sum(samples.map(({ tokens }) => tokens.length)),
     trainedTokens: sum(samples.map(({ mask }) => sum(mask))),
-    ...{ trainedOn: [...trainedOn], metrics: { ...health }, options: { ...section.training } },
+    ...{ trainedOn: [...trainedOn], metrics: { ...health } },
+    options: { ...section.training, ...(temperature === 1 ? {} : { temperature }) },
     ...{ seed: [...seed], deadlineSeconds },
   }
   await log.append([{ type: 'BatchReady', data: ready }], { cause: event?.id ?? null })
