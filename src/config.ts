@@ -39,21 +39,29 @@ export function loadConfig({ file, set = [], env = {} }: ConfigSources): Config 
   assignWords(values, set, origins)
   placeModule(values, file)
   const config = parseConfig(values, (path) => originOf(path, origins) ?? file ?? 'config')
-  checkJudgeLearns(config, originOf(['rewardModel', 'mode'], origins) ?? file ?? 'config')
+  checkLearns(config, originOf(['rewardModel', 'mode'], origins) ?? file ?? 'config')
   return config
 }
 
-/** Not of configs in logs: older runs had judges of which `co-trained` was said and which nobody trained. */
-function checkJudgeLearns({ rewardModel, models }: Config, origin: string): void {
+/**
+ * What a new run would not do although its config says so. Not asked of configs in logs: older runs said of judges that nobody trained
+ * that they learn, and learned from progress that nobody measured.
+ */
+function checkLearns({ rewardModel, learning, models }: Config, origin: string): void {
+  const refuse = (message: string, hint: string) => {
+    throw new RlError(`${origin}: rewardModel.mode: ${message}`, { code: 'config.invalid', hint })
+  }
   const { openAi } = MODEL_PROVIDERS.find(rewardModel.provider, models.module) ?? {}
-  if (!openAi || rewardModel.mode !== 'co-trained' || rewardModel.trainer === 'external') return
-  throw new RlError(
-    `${origin}: rewardModel.mode: 'co-trained' is not for a judge behind an endpoint that nobody trains`,
-    {
-      code: 'config.invalid',
-      hint: 'add --set rewardModel.trainer=external and start a trainer (docs/external-trainers.md), or --set rewardModel.mode=fixed',
-    },
-  )
+  if (openAi && rewardModel.mode === 'co-trained' && rewardModel.trainer === 'own')
+    refuse(
+      "'co-trained' is not for a judge behind an endpoint that nobody trains",
+      'add --set rewardModel.trainer=external and start a trainer (docs/external-trainers.md), or --set rewardModel.mode=fixed',
+    )
+  if (rewardModel.mode === 'off' && learning.reward === 'progress')
+    refuse(
+      "'off' measures no progress, and learning.reward is 'progress': nothing would be learned",
+      'add --set rewardModel.mode=fixed, or --set learning.reward=outcome',
+    )
 }
 
 /** As `loadConfig`, for whoever may meet a setting that is not ours: its module is loaded first, so that its keys are checked. */

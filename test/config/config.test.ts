@@ -162,6 +162,23 @@ test('the digest depends on values, not on the order of keys, and survives the e
   assert.is.not(configDigest(one), configDigest(loadConfig({})))
 })
 
+test('what a new run would not do is refused, and read in the log of an older one', () => {
+  const endpoint = ['rewardModel.provider=openai', 'rewardModel.model=x', 'rewardModel.baseUrl=http://x/v1']
+  for (const [set, words] of [
+    [endpoint, /rewardModel\.mode: 'co-trained'.*nobody trains/],
+    [['rewardModel.mode=off', 'learning.reward=progress'], /rewardModel\.mode: 'off' measures no progress/],
+  ] as const) {
+    assert.throws(() => loadConfig({ set }), words)
+    assert.throws(() => loadConfig({ set }), /--set|config/)
+  }
+  assert.is(loadConfig({ set: [...endpoint, 'rewardModel.trainer=external'] }).rewardModel.mode, 'co-trained')
+  const { rewardModel, learning } = parseConfig({
+    rewardModel: { provider: 'openai', mode: 'off' },
+    learning: { reward: 'progress' },
+  })
+  assert.equal([rewardModel.mode, learning.reward], ['off', 'progress'])
+})
+
 test('variables of different keys have different names', () => {
   const names = configKeys().map(({ path }) => variableOf(path))
   assert.is(new Set(names).size, names.length)
