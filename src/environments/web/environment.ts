@@ -17,16 +17,16 @@ import type {
 } from '../port.ts'
 import type { Grammar } from '../screen/grammars/names.ts'
 import { pngSize } from '../screen/png.ts'
-import { type Expert, type Picture, PROBLEM } from '../setting.ts'
+import type { Expert, Picture } from '../setting.ts'
 import { findBrowser } from './browser/find.ts'
 import type { Page } from './browser/page.ts'
 import { createPool, type Pool, type Slot } from './browser/pool.ts'
-import { CHANGED, NAMED } from './compact-view.ts'
-import { namedIn, partsOf } from './named.ts'
-import { lineText, type Reading, readGoals, readLeft, readReading } from './reading.ts'
+import { partsOf } from './named.ts'
+import { type Reading, readGoals, readLeft, readReading } from './reading.ts'
 import { rewriteTask } from './rewrite.ts'
 import type { Asked, Site, Variant } from './site.ts'
 import { perform, type Step, stepReader } from './steps.ts'
+import { readTurn } from './turn.ts'
 
 /** A page that takes longer hangs: its browser is ended. */
 const PLAY_MS = 10_000
@@ -34,8 +34,6 @@ const PLAY_MS = 10_000
 const GOALS = 200
 /** Success: sums of sixths do not make up one. */
 export const SUCCESS = 1 - 1e-6
-/** Names that the task tells, in one line. */
-const MOST_NAMED = 12
 /** Most steps of an oracle from any state. */
 const MOST_ORACLE_STEPS = 60
 
@@ -171,6 +169,17 @@ export function webEnvironment({
     return value
   }
 
+  function turnOf(
+    { task, used }: Pick<State, 'task' | 'used'>,
+    reading: Reading,
+    ended: EpisodeEnd | null,
+    before: Reading | null,
+  ): Turn {
+    const turn = readTurn(reading, { goal: task.goal, used, ended, before, listed: grammar === 'commands' })
+    if (reading.advice !== null) advised.set(turn, reading.advice)
+    return turn
+  }
+
   /**
    * @param before with what was done since it was read
    * @param ends whether the agent says that it is over
@@ -186,38 +195,7 @@ export function webEnvironment({
         : steps >= before.maxSteps
           ? 'step-limit'
           : null
-    const turn = turnOf(before, reading, ended, before.reading)
-    return { ...before, reading, steps, turn }
-  }
-
-  function turnOf(
-    { task, used }: Pick<State, 'task' | 'used'>,
-    reading: Reading,
-    ended: EpisodeEnd | null,
-    before: Reading | null,
-  ): Turn {
-    const known = before && new Set(before.lines.map(lineText))
-    const lines = reading.lines
-      .map(lineText)
-      .map((line) => (!known || known.has(line) ? line : `${CHANGED}${line}`))
-    const named = namedIn(task.goal, reading.commands).filter((part) => !used.has(part))
-    const observation = [
-      ...(reading.problem === undefined ? [] : [`${PROBLEM}${reading.problem}`]),
-      ...lines,
-      ...(named.length === 0 ? [] : [`${NAMED}${named.slice(0, MOST_NAMED).join(' | ')}`]),
-    ].join('\n')
-    const listed = ended === null && grammar === 'commands'
-    const admissible = listed ? [...new Set(reading.commands)] : []
-    // A page without anything to act on can still be waited on.
-    if (listed && admissible.length === 0) admissible.push('wait')
-    const turn = {
-      observation: ended === null ? observation : 'over',
-      admissible,
-      done: ended !== null,
-      ended,
-    }
-    if (reading.advice !== null) advised.set(turn, reading.advice)
-    return turn
+    return { ...before, reading, steps, turn: turnOf(before, reading, ended, before.reading) }
   }
 
   const asked: Asked = {

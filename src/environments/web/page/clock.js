@@ -73,10 +73,12 @@
 
   // What would lead to another page ends here, behind all that the page itself does with it.
   add.call(window, 'submit', (event) => event.preventDefault())
-  add.call(window, 'click', (event) => {
-    const link = event.target?.closest?.('a[href]')
-    if (link && !/^(#|javascript:)/.test(link.getAttribute('href'))) event.preventDefault()
-  })
+  // By the middle button a link would open a window.
+  for (const type of ['click', 'auxclick'])
+    add.call(window, type, (event) => {
+      const link = event.target?.closest?.('a[href]')
+      if (link && !/^(#|javascript:)/.test(link.getAttribute('href'))) event.preventDefault()
+    })
 
   const rl = {
     listensTo: (element, type) => listened.get(element)?.has(type) || element[`on${type}`] != null,
