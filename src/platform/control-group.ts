@@ -38,8 +38,15 @@ export function createControlGroup(use: string, slot: number): ControlGroup | nu
     enter(pid, { memoryMB, processes }) {
       writeFileSync(files.memoryLimit, String(memoryMB * 2 ** 20))
       writeFileSync(files.processLimit, String(processes))
-      for (const member of withDescendants(pid))
-        for (const folder of files.folders) writeFileSync(join(folder, 'cgroup.procs'), String(member))
+      const members = new Set<number>()
+      // A process may have had a child since it was asked for its children, and before it was moved.
+      for (let found = withDescendants(pid); found.length > 0; ) {
+        for (const member of found) {
+          members.add(member)
+          for (const folder of files.folders) writeFileSync(join(folder, 'cgroup.procs'), String(member))
+        }
+        found = withDescendants(pid).filter((member) => !members.has(member))
+      }
     },
     oomKills: () => Number(/^oom_kill (\d+)$/m.exec(readFileSync(files.oomEvents, 'utf8'))?.[1] ?? 0),
     heldKB() {

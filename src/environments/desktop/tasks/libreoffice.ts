@@ -5,6 +5,10 @@ import { writeWorkbook } from '../osworld/spreadsheet.ts'
 import { bytes, DESKTOP, type Draft, open, type TaskKind } from './task.ts'
 import { lines, words } from './words.ts'
 
+/** Writer begins a paragraph that is typed with a capital by itself. */
+const sentences = (random: Rng, count: number) =>
+  lines(random, count).map((line) => line[0].toUpperCase() + line.slice(1))
+
 const programs = ['soffice']
 const SAVED = ['press ctrl+s', 'wait', 'done']
 const [BOOK, TEXT] = ['book.xlsx', 'letter.docx']
@@ -89,7 +93,7 @@ export const LIBREOFFICE: readonly TaskKind[] = [
     wrong: ['click "A3"', 'press ctrl+c', 'click "D4"', 'press ctrl+v', 'press escape', ...SAVED],
   })),
   writer('append', (random, before) => {
-    const [line, other] = lines(random, 2)
+    const [line, other] = sentences(random, 2)
     return {
       goal: `In the document, add the paragraph '${line}' at the end and save it.`,
       end: [...before, line].join('\n'),
@@ -99,7 +103,7 @@ export const LIBREOFFICE: readonly TaskKind[] = [
     }
   }),
   writer('prepend', (random, before) => {
-    const [line] = lines(random, 1)
+    const [line] = sentences(random, 1)
     return {
       goal: `In the document, put the paragraph '${line}' before the others and save it.`,
       end: [line, ...before].join('\n'),
@@ -108,7 +112,7 @@ export const LIBREOFFICE: readonly TaskKind[] = [
     }
   }),
   writer('overwrite', (random) => {
-    const [line] = lines(random, 1)
+    const [line] = sentences(random, 1)
     return {
       goal: `Make the document hold nothing but '${line}' and save it.`,
       end: line,
