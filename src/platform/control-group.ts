@@ -43,7 +43,7 @@ export function createControlGroup(use: string, slot: number): ControlGroup | nu
       for (let found = withDescendants(pid); found.length > 0; ) {
         for (const member of found) {
           members.add(member)
-          for (const folder of files.folders) writeFileSync(join(folder, 'cgroup.procs'), String(member))
+          for (const folder of files.folders) moveInto(folder, member)
         }
         found = withDescendants(pid).filter((member) => !members.has(member))
       }
@@ -130,6 +130,15 @@ function makeFolders(folders: readonly string[]): boolean {
   } catch {
     folders.forEach(removeFolder)
     return false
+  }
+}
+
+/** One that has just ended cannot be moved, and need not be. */
+function moveInto(folder: string, pid: number): void {
+  try {
+    writeFileSync(join(folder, 'cgroup.procs'), String(pid))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
