@@ -76,10 +76,14 @@ const taskOf = (page: string): Task => ({
 const OPTIONS = { seed: [1, 1], maxSteps: 3 } as const
 const DEADLINE_MS = 5_000
 
-async function outcomeOf(environment: ReturnType<typeof webEnvironment>, page: string): Promise<string> {
+async function outcomeOf(
+  environment: ReturnType<typeof webEnvironment>,
+  page: string,
+  action = 'click 1',
+): Promise<string> {
   try {
     const start = await environment.reset(taskOf(page), OPTIONS)
-    const next = await start.step('click 1')
+    const next = await start.step(action)
     return next.turn.ended ?? 'open'
   } catch (error) {
     return (error as RlError).code
@@ -120,6 +124,20 @@ if (hasBrowser()) {
         assert.ok(expected.includes(outcome), `${page}: ${outcome}`)
         assert.is(beside, 'goal', `beside ${page}`)
         assert.is(await outcomeOf(environment, 'kind'), 'goal', `behind ${page}`)
+      }
+    } finally {
+      await environment.close()
+    }
+  })
+
+  test('so does one that a person’s click sets off, which browsers let do more', async () => {
+    const environment = webEnvironment({ site, browser: null, pages: 1, deadlineMs: DEADLINE_MS })
+    const pages = ['loop', 'dialogs', 'unload', 'popup', 'download', 'away', 'form', 'closed', 'stranger']
+    try {
+      for (const page of pages) {
+        const outcome = await outcomeOf(environment, page, 'click-at 20 15')
+        assert.ok(EXPECTED[page].includes(outcome), `${page}: ${outcome}`)
+        assert.is(await outcomeOf(environment, 'kind', 'click-at 20 15'), 'goal', `behind ${page}`)
       }
     } finally {
       await environment.close()
