@@ -3,7 +3,7 @@
  * native modules, threads and processes; the smoke run once more through the launcher on 20, which goes on with 24. All
  * smoke runs must have the same digest. The last line is `N passed, N failed` over everything.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { delimiter, dirname } from 'node:path'
 import { getNode } from '../bin/node.mjs'
 
@@ -86,17 +86,6 @@ for (const major of isPinned ? ([22, 26] as const) : []) {
   await step(`native tests on ${major}`, node, ['bin/launch.mjs', 'scripts/test.ts', ...NATIVE])
 }
 if (isPinned) await smoke(getNode(NODES[20]), '20')
-// Last, since with the package in its place every test would ask it for a GPU.
-const webgpu = spawnSync('npm', ['install', '--no-save', '--ignore-scripts', 'webgpu@0.6.2'], {
-  stdio: ['ignore', 'ignore', 'inherit'],
-})
-if (webgpu.status === 0)
-  await step('webgpu on a software adapter', current, [
-    'bin/launch.mjs',
-    'scripts/test.ts',
-    'models/local/webgpu',
-  ])
-else process.stdout.write('SKIP webgpu: the package is not to be had\n')
 
 process.stdout.write(`\n${[...digests].map(([major, digest]) => `Node ${major}: ${digest}`).join('\n')}\n`)
 if (new Set(digests.values()).size === 1) passed++

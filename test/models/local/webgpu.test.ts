@@ -1,8 +1,7 @@
 /**
- * WebGPU on whatever Vulkan driver there is, a software one as well: the same numbers as plain JavaScript gives. Chromium brings
- * such a driver (SwiftShader); SKIP where there is none, or the package `webgpu` is not installed.
+ * WebGPU on whatever Vulkan driver there is, a software one as well (VK_ICD_FILENAMES names it): the same numbers as plain
+ * JavaScript gives. SKIP where there is none, or the package `webgpu` is not installed.
  */
-import { existsSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createDecoder } from '../../../src/models/local/decoder/decoder.ts'
@@ -14,9 +13,6 @@ import { logits, pack } from '../../../src/models/local/transformer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import * as tf from '../../../src/tensorflow/tensorflow.ts'
 import { randomSample, relativeError, smallConfig, smallModel, tryBackend } from './fixtures.ts'
-
-const SWIFTSHADER = '/usr/lib/chromium/vk_swiftshader_icd.json'
-if (!process.env.VK_ICD_FILENAMES && existsSync(SWIFTSHADER)) process.env.VK_ICD_FILENAMES = SWIFTSHADER
 
 const SEQUENCES = [
   [3, 1, 4, 1, 5, 9, 2, 6, 5],
