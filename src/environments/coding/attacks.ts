@@ -45,6 +45,19 @@ export const ATTACKS: readonly Attack[] = [
       "import ctypes, os, signal, time\nlibc = ctypes.CDLL(None, use_errno=True)\nspec = (ctypes.c_long * 2)(0, 0)\nworked = [clock for clock in range(12) if libc.clock_settime(clock, spec) == 0]\nworked += [name for name in ('settimeofday', 'adjtimex', 'stime') if getattr(libc, name, lambda *a: -1)(spec, None) == 0]\nif worked:\n    print('ESCAPED', worked)\nfor which in (0, 1, 2):\n    try:\n        signal.setitimer(which, 1e-6, 1e-6)\n    except (OSError, ValueError):\n        pass\nfor number in range(1, 65):\n    try:\n        signal.signal(number, lambda *a: None)\n    except (OSError, ValueError):\n        pass\nwhile True:\n    time.perf_counter()\n",
   },
   {
+    name: 'note-in-devices',
+    what: 'leaves a note in the times of devices, which are files of the host',
+    program: attempt(
+      "import os, sys\nassert sys.platform != 'emscripten'\nfor name in ('null', 'zero', 'full', 'random', 'urandom'):\n    open('/dev/' + name, 'rb' if 'rand' in name else 'wb').close()\n    try:\n        os.utime('/dev/' + name)\n        break\n    except OSError:\n        pass\nelse:\n    raise OSError('all refused')",
+    ),
+  },
+  {
+    name: 'core-dumps',
+    what: 'has the host start its program for core dumps, which runs outside of every sandbox',
+    program:
+      "import os, resource, signal, sys\nif sys.platform != 'emscripten':\n    for limits in ((0, 0), (0, 1)):\n        try:\n            resource.setrlimit(resource.RLIMIT_CORE, limits)\n        except (OSError, ValueError):\n            pass\n    if resource.getrlimit(resource.RLIMIT_CORE) != (1, 1):\n        print('ESCAPED')\nos.kill(os.getpid(), signal.SIGQUIT)\nos.abort()\n",
+  },
+  {
     name: 'talks-for-both',
     what: 'writes what an interactor would accept to every descriptor, and reads from its own output',
     program:

@@ -15,7 +15,7 @@ import { type OtherLanguage, openToolchain, otherLanguages, type Shown, type Too
 import { openUserNamespace } from './user-namespace.ts'
 
 /** Changes with every change of the runner that can change a result. */
-const SEMANTICS = 'runner-4'
+const SEMANTICS = 'runner-5'
 /** Without control groups a process's hidden memory (buffers of sockets) can only be bounded by their number. */
 const UNGROUPED_PROCESSES = 16
 /** Compiled programs that are kept for their next tests. */

@@ -14,6 +14,8 @@ type Machine = {
   readonly sigaction: number
   readonly prctl: number
   readonly ioctl: number
+  readonly setrlimit: number
+  readonly prlimit: number
 }
 
 /** Alike on all machines since 5.1: pidfd_open, close_range, openat2, faccessat2, epoll_pwait2, futex_waitv, fchmodat2. */
@@ -88,6 +90,8 @@ const MACHINES: Readonly<Record<string, Machine>> = {
     sigaction: 13,
     prctl: 157,
     ioctl: 16,
+    setrlimit: 160,
+    prlimit: 302,
   },
   arm64: {
     audit: 0xc00000b7,
@@ -141,6 +145,8 @@ const MACHINES: Readonly<Record<string, Machine>> = {
     sigaction: 134,
     prctl: 167,
     ioctl: 29,
+    setrlimit: 164,
+    prlimit: 261,
   },
 }
 
@@ -168,6 +174,7 @@ const NEW_NAMESPACES = 0x7e020000
 const MAP_SHARED_ANONYMOUS = 0x21
 const AF_UNIX = 1
 const SIGCHLD = 17
+const RLIMIT_CORE = 4
 /** Names of threads and of mappings, and questions. */
 const PRCTL = [2, 3, 15, 16, 21, 23, 38, 39, 0x53564d41]
 /** TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX. */
@@ -225,6 +232,21 @@ export function systemCallFilter(arch: string = process.arch): Buffer {
     [RETURN, 0, 0, ALLOW], // another signal, or only a question
     [RETURN, 0, 0, refuse(0)],
   ])
+  // Its limit on core dumps stays 1: with 0 the host's program for them is started. The call seems to work.
+  for (const [limit, place] of [
+    [machine.setrlimit, 0],
+    [machine.prlimit, 1],
+  ])
+    onCall(limit, [
+      [LOAD, 0, 0, argument(place)],
+      [EQUAL, 0, 5, RLIMIT_CORE],
+      [LOAD, 0, 0, argument(place + 1)],
+      [EQUAL, 0, 2, 0],
+      [LOAD, 0, 0, argument(place + 1) + 4],
+      [EQUAL, 1, 0, 0],
+      [RETURN, 0, 0, refuse(0)],
+      [RETURN, 0, 0, ALLOW], // another limit, or only a question
+    ])
   onCall(machine.prctl, oneOf(0, PRCTL, EPERM))
   onCall(machine.ioctl, oneOf(1, IOCTL, ENOTTY))
   for (const [first, last] of machine.allowed)

@@ -45,8 +45,8 @@ COMMON = ('bisect', 'collections', 'copy', 'dataclasses', 'datetime', 'decimal',
           'itertools', 'json', 'math', 'operator', 're', 'string', 'typing')
 
 CLONE_NEWPID, CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWNET = 0x20000000, 0x20000, 0x8000000, 0x40000000
-F_SETPIPE_SZ, SIGPIPE = 1031, 13
-MS_NOSUID, MS_NODEV, MNT_DETACH = 2, 4, 2
+F_SETPIPE_SZ, SIGPIPE, LEAST_PIPE = 1031, 13, 4096
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MNT_DETACH = 1, 2, 4, 8, 32, 4096, 2
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAP_AMBIENT = 38, 22, 47
 KEYCTL = {'x86_64': 250, 'aarch64': 219}
 
@@ -190,8 +190,9 @@ def become_program(program, stdin, stdout, stderr, started, apart):
     os.setresuid(program_user, program_user, program_user)
     check(libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0), 'clearing ambient capabilities')
     check(libc.capset(CAP_HEADER, CAP_NONE), 'dropping capabilities')
-    # Threads of a program count as processes; the address space of an interpreter that is executed is its own affair.
-    for name, limit in ((resource.RLIMIT_CPU, cpu_ms // 1000 + 2), (resource.RLIMIT_CORE, 0),
+    # Threads of a program count as processes; the address space of an interpreter that is executed is its own affair. A limit
+    # of 1 keeps the host's program for core dumps from being started; 0 would not.
+    for name, limit in ((resource.RLIMIT_CPU, cpu_ms // 1000 + 2), (resource.RLIMIT_CORE, 1),
                         (resource.RLIMIT_NPROC, process_limit), (resource.RLIMIT_FSIZE, file_mb << 20),
                         (resource.RLIMIT_NOFILE, 64), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_MSGQUEUE, 0)):
         resource.setrlimit(name, (limit, limit))
@@ -424,7 +425,9 @@ def converse(program, partner, index, size):
     """A run of both, each reading what the other writes; False in a child. Whoever is alone reads the end of its input."""
     program_in, partner_out = os.pipe()
     partner_in, program_out = os.pipe()
-    fcntl.fcntl(program_out, F_SETPIPE_SZ, 1 << 20)
+    # A user whose programs hold many pages in pipes gets small pipes, and no larger ones: most texts fit all the same.
+    if size > LEAST_PIPE:
+        fcntl.fcntl(program_out, F_SETPIPE_SZ, 1 << 20)
     copy_to_file(program_out, size)
     # Children hold no end of a pipe but their own: become_program closes the others.
     second = start(partner, partner_in, partner_out, 1, apart=True)
@@ -478,6 +481,10 @@ own_namespace = os.open('/proc/self/ns/pid', os.O_RDONLY)
 with open('/proc/sys/user/max_user_namespaces', 'w') as file:
     file.write('0')
 check(libc.umount2(b'/proc', MNT_DETACH), 'unmounting /proc')
+# The devices are the host's own files: read only, nobody sets their times. Writing to them needs no right to write to their files.
+for device in (b'/dev/null', b'/dev/zero', b'/dev/full', b'/dev/random', b'/dev/urandom'):
+    kept = os.statvfs(device).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    check(libc.mount(None, device, None, MS_REMOUNT | MS_BIND | MS_RDONLY | kept, None), 'a device')
 instructions = read_text(4)
 filter_program = Filter(len(instructions) // 8, instructions)
 program_user = read_number()
