@@ -45,10 +45,10 @@ export function openElsewhere(
   })
 
   async function perform(work: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
-    signal?.throwIfAborted()
     const id = platform.newId()
     const until = clock.now() + deadlineMs
     const body = packRequest({ id, reply: inbox, until, deadlineMs, work: await carry(bus, log, work) })
+    signal?.throwIfAborted()
     let leave = () => {}
     try {
       return await new Promise<Uint8Array>((resolve, reject) => {
