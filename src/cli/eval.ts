@@ -5,9 +5,10 @@ import { type Config, changeConfig, loadConfig, loggedConfig } from '../config.t
 import { RlError } from '../errors.ts'
 import { policyFolder, type Remeasured, remeasure, sumsOf } from '../evaluation/acceptances.ts'
 import { evaluate } from '../evaluation/evaluate.ts'
-import type { EvaluationFigures } from '../evaluation/figures.ts'
+import { type EvaluationFigures, evaluationFigures } from '../evaluation/figures.ts'
 import { startsOf } from '../events/starts.ts'
 import { wilson } from '../learning/interval.ts'
+import { seedOf } from '../random.ts'
 import type { Command } from './command.ts'
 import { openRun } from './open-run.ts'
 
@@ -16,6 +17,7 @@ export const command: Command = {
   help: `
 rl eval --model DIR [--split NAME] [--tasks N] [--rollouts N] [options]   success with interval, steps, tokens, pass@k
 rl eval --run RUN [--split NAME] ...            the run's last policy, or --model, under the run's config
+rl eval --logged RUN [--split NAME]             figures of the evaluations that the run made itself, from its log: of any policy
 rl eval --accepted RUN [--rollouts 64]          plays the run's accepted tasks and their parents again
 
   --split NAME      in-domain, ood; with games valid_seen, valid_unseen, train            (in-domain)
@@ -27,7 +29,7 @@ rl eval --accepted RUN [--rollouts 64]          plays the run's accepted tasks a
 
 Tasks and seeds are those of the loop's evaluation: the same model under the same config gets the same figures. With one
 rollout a task the interval is Wilson's over rollouts, with more a bootstrap over tasks. pass@k is the unbiased estimate
-1 - C(n - c, k) / C(n, k); maj@k does not apply: an episode has no answer that could be voted on.
+1 - C(n - c, k) / C(n, k); maj@k is told where answers stand in a box.
 `,
   async run(argv) {
     const { values } = parseCommandLine(
@@ -36,6 +38,7 @@ rollout a task the interval is Wilson's over rollouts, with more a bootstrap ove
           model: { type: 'string' },
           run: { type: 'string' },
           accepted: { type: 'string' },
+          logged: { type: 'string' },
           split: { type: 'string', default: 'in-domain' },
           tasks: { type: 'string' },
           rollouts: { type: 'string' },
@@ -54,6 +57,8 @@ rollout a task the interval is Wilson's over rollouts, with more a bootstrap ove
     const onEnd = progress(json)
     if (values.accepted !== undefined)
       return again(values.accepted, { rollouts: rollouts ?? 64, signal: stop.signal, onEnd }, json)
+
+    if (values.logged !== undefined) return ofLog(values.logged, values.split ?? 'in-domain', json)
 
     const { base, last } = await sourceOf(values)
     const model = values.model ?? last
@@ -74,7 +79,7 @@ rollout a task the interval is Wilson's over rollouts, with more a bootstrap ove
     const started = performance.now()
     const figures = await evaluate({ model, split, config, signal: stop.signal, onEnd })
     const seconds = (performance.now() - started) / 1000
-    if (json) printJson({ model, split, seconds, ...figures, majorityAtK: null })
+    if (json) printJson({ model, split, seconds, ...figures })
     else for (const line of lines(figures, { model, split, seconds })) process.stdout.write(`${line}\n`)
     return 0
   },
@@ -101,6 +106,35 @@ async function sourceOf({ run, config: file, set = [] }: Source): Promise<{
     log.close()
   }
 }
+
+/** The evaluations of a split in the order of their policy versions, over what the log holds of them. */
+async function ofLog(run: string, split: string, json: boolean): Promise<number> {
+  const log = await openRun(run)
+  try {
+    const kinds = new Map<string, string>()
+    const byVersion = new Map<number, Played[]>()
+    for (const { type, data } of log.events({ types: ['TaskAdded', 'TrajectoryCompleted'] })) {
+      if (type === 'TaskAdded') kinds.set(data.task.id, data.task.kind)
+      if (type !== 'TrajectoryCompleted' || data.purpose !== 'evaluation' || data.split !== split) continue
+      const own = byVersion.get(data.policyVersion) ?? []
+      own.push({ task: data.task, kind: kinds.get(data.task) ?? 'task', trajectory: data })
+      byVersion.set(data.policyVersion, own)
+    }
+    const evaluations = [...byVersion]
+      .sort(([a], [b]) => a - b)
+      .map(([version, played]) => ({ version, ...evaluationFigures(played, seedOf(version)) }))
+    if (json) printJson({ run, split, evaluations })
+    else
+      for (const { version, ...figures } of evaluations)
+        for (const line of lines(figures, { model: `policy ${version}`, split, seconds: null }))
+          process.stdout.write(`${line}\n`)
+    return 0
+  } finally {
+    log.close()
+  }
+}
+
+type Played = Parameters<typeof evaluationFigures>[0][number]
 
 async function again(run: string, options: Parameters<typeof remeasure>[1], json: boolean): Promise<number> {
   const log = await openRun(run)
@@ -133,12 +167,16 @@ function acceptanceLine(one: Remeasured): string {
 
 function lines(
   { majorityAtK, passAtK, averageAtK, kinds, ...figures }: EvaluationFigures,
-  { model, split, seconds }: { readonly model: string; readonly split: string; readonly seconds: number },
+  {
+    model,
+    split,
+    seconds,
+  }: { readonly model: string; readonly split: string; readonly seconds: number | null },
 ): string[] {
   const { tasks, rollouts, failed, success, steps, tokens, invalid } = figures
   const most = passAtK.at(-1)?.k ?? 1
   return [
-    `${relative('', model) || '.'} on ${split}: ${tasks} tasks, ${rollouts} rollouts${failed > 0 ? `, ${failed} failed` : ''}, ${duration(seconds * 1000)}`,
+    `${seconds === null ? model : relative('', model) || '.'} on ${split}: ${tasks} tasks, ${rollouts} rollouts${failed > 0 ? `, ${failed} failed` : ''}${seconds === null ? '' : `, ${duration(seconds * 1000)}`}`,
     `success   ${success.value.toFixed(3)} [${success.low.toFixed(3)}, ${success.high.toFixed(3)}] n ${success.n} ${success.unit}`,
     ...(passAtK.length === 0 ? [] : [`avg@${most}     ${averageAtK.toFixed(3)}`]),
     ...(passAtK.length === 0 || majorityAtK === null ? [] : [`maj@${most}     ${majorityAtK.toFixed(3)}`]),

@@ -30,6 +30,25 @@ function rollout(task: string, success: boolean, kind = 'pick') {
 
 const seed = seedOf(1)
 
+test('the most frequent answer counts where answers stand in a box', () => {
+  const said = (task: string, success: boolean, answer: string | null) => {
+    const one = rollout(task, success)
+    const actions = [answer === null ? 'I do not know' : `so \\boxed{${answer}}`]
+    return { ...one, trajectory: { ...one.trajectory, actions } }
+  }
+  const { majorityAtK, averageAtK } = evaluationFigures(
+    [
+      ...[said('a', true, '4'), said('a', true, ' 4 '), said('a', false, '5')],
+      ...[said('b', false, '1'), said('b', false, '1'), said('b', true, '2')],
+      ...[said('c', false, null), said('c', false, null), said('c', false, null)],
+    ],
+    seed,
+  )
+  assert.is(majorityAtK, 1 / 3)
+  assert.ok(Math.abs(averageAtK - 1 / 3) < 1e-12)
+  assert.is(evaluationFigures([rollout('a', true), rollout('a', false)], seed).majorityAtK, null)
+})
+
 test('one rollout a task: rollouts are the unit, lost ones are counted apart', () => {
   const { success, failed, rollouts, steps, tokens, invalid, passAtK, kinds } = evaluationFigures(
     [rollout('a', true), rollout('b', false, 'heat'), { task: 'c', kind: 'pick', trajectory: null }],
