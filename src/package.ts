@@ -21,13 +21,16 @@ export function findFile(name: string): string {
   return !existsSync(name) && existsSync(own) ? own : name
 }
 
+/** From Node 22 on each heap gives 96 MB to new objects, and a run is a dozen heaps: 48, as before, are as fast. */
+const YOUNG = '--max-semi-space-size=16'
+
 /**
  * The words behind `node` that run a module of this package in a process of its own.
  * @param source the module as its source is called, `new URL('../main.ts', import.meta.url)`
  */
 export function nodeWords(source: URL): readonly string[] {
   const path = fileURLToPath(moduleUrl(source))
-  return SOURCES ? ['--import', import.meta.resolve('tsx'), path] : [path]
+  return SOURCES ? [YOUNG, '--import', import.meta.resolve('tsx'), path] : [YOUNG, path]
 }
 
 /** A worker thread that runs a module of this package, named as for `nodeWords`. */

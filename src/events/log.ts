@@ -2,7 +2,7 @@
  * The append-only event log of a run: one SQLite file, one writer. Positions are 1, 2, 3, ... without gaps; each row's
  * hash is SHA-256 over the hash before it, its position and its body, so no byte can change unseen.
  */
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { statfsSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import Database from 'better-sqlite3'
@@ -287,7 +287,7 @@ export function genesisHash(run: string): Buffer {
 export function chainHash(before: Uint8Array, position: number, body: Uint8Array): Buffer {
   const place = Buffer.allocUnsafe(8)
   place.writeBigUInt64BE(BigInt(position))
-  return createHash('sha256').update(before).update(place).update(body).digest()
+  return hash('sha256', Buffer.concat([before, place, body]), 'buffer')
 }
 
 export function freeBytesOf(folder: string): number {

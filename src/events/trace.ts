@@ -2,7 +2,7 @@
  * Where an event stands in the traces of its run (W3C trace context): an iteration is a trace, a rollout a span of it. Ids follow
  * from names, so whoever emits an event knows them without asking, and a second run of the same work has the same.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { LoggedEvent, NewEvent } from './catalogue.ts'
 
 export type SpanContext = {
@@ -64,8 +64,5 @@ function remembered(text: string, bytes: number): string {
 }
 
 function digest(text: string, bytes: number): string {
-  return createHash('sha256')
-    .update(text)
-    .digest('hex')
-    .slice(0, 2 * bytes)
+  return hash('sha256', text).slice(0, 2 * bytes)
 }

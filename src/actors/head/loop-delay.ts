@@ -2,7 +2,7 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { type Clock, systemClock } from '../../clock.ts'
 
-/** Of the last whole minute; of the time so far in the first one. */
+/** Of the last whole 20 seconds; of the time so far in the first ones. */
 export type LoopDelay = { readonly p99Ms: number; readonly maxMs: number }
 
 export type LoopWatch = {
@@ -12,18 +12,18 @@ export type LoopWatch = {
 
 /** The loop is looked at so often; Node counts this time into each delay. */
 const RESOLUTION_MS = 5
-const WINDOW_MS = 60_000
+const WINDOW_MS = 20_000
 
 export function watchLoop(clock: Clock = systemClock): LoopWatch {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   histogram.enable()
-  let lastMinute: LoopDelay | null = null
+  let last: LoopDelay | null = null
   const stop = clock.every(WINDOW_MS, () => {
-    lastMinute = delayOf(histogram)
+    last = delayOf(histogram)
     histogram.reset()
   })
   return {
-    delay: () => lastMinute ?? delayOf(histogram),
+    delay: () => last ?? delayOf(histogram),
     stop() {
       stop()
       histogram.disable()

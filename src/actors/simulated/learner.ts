@@ -56,6 +56,8 @@ export type SimulatedModels = {
 /** Figures by version, gathered from PolicyUpdated and RewardModelUpdated; a version without new ones has those before it. */
 export type SimulatedVersions = {
   readonly apply: (event: NewEvent) => void
+  /** Whether both versions are known. */
+  readonly has: (policyVersion: number, rewardModelVersion: number) => boolean
   readonly at: (policyVersion: number, rewardModelVersion: number) => SimulatedModels
 }
 
@@ -68,6 +70,8 @@ export function simulatedVersions(): SimulatedVersions {
       if (type === 'RewardModelUpdated')
         accuracies[data.version] = data.metrics.accuracy ?? accuracies[data.version - 1]
     },
+    has: (policyVersion, rewardModelVersion) =>
+      skills[policyVersion] !== undefined && accuracies[rewardModelVersion] !== undefined,
     at: (policyVersion, rewardModelVersion) => ({
       skill: skills[policyVersion] ?? FIRST_SKILL,
       accuracy: accuracies[rewardModelVersion] ?? 0.5,

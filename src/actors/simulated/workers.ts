@@ -94,15 +94,27 @@ function addTasks({ splits, seed }: LoadTasks): NewEvent[] {
   })
 }
 
-/** Figures of the models' versions, read from the log as far as they are needed. */
+/** Figures of the models' versions, read from the log as far as they are needed: by one reading at a time, for many rollouts ask at once. */
 function openVersions(log: LogClient) {
   const versions = simulatedVersions()
   let next = 1
+  let reading: Promise<void> | null = null
+
+  async function readOn(): Promise<void> {
+    const page = await readEvents(log, next, ['PolicyUpdated', 'RewardModelUpdated'])
+    for (const event of page.events) versions.apply(event)
+    next = page.next
+  }
+
   return {
     async at(policyVersion: number, rewardModelVersion: number) {
-      const page = await readEvents(log, next, ['PolicyUpdated', 'RewardModelUpdated'])
-      for (const event of page.events) versions.apply(event)
-      next = page.next
+      // A reading that was under way may have begun too early for these.
+      for (let attempt = 0; attempt < 2 && !versions.has(policyVersion, rewardModelVersion); attempt++) {
+        reading ??= readOn().finally(() => {
+          reading = null
+        })
+        await reading
+      }
       return versions.at(policyVersion, rewardModelVersion)
     },
   }
