@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { RlError } from '../../errors.ts'
 import { createResultCache, type ResultCache } from './result-cache.ts'
 import type { RunResult } from './run-result.ts'
+import { createQueue, createSlots } from './scheduling.ts'
 
 export type { RunResult, Verdict } from './run-result.ts'
 
@@ -411,58 +412,4 @@ function mergeIdentical(batch: readonly ProgramRun[]): Merged[] {
     job: { ...run, stdins: [...tests.keys()] },
     places: [...tests.values()],
   }))
-}
-
-/** A counting semaphore, first come first served. */
-function createSlots(count: number) {
-  let free = Math.max(1, count)
-  const waiting: (() => void)[] = []
-  const release = () => {
-    const next = waiting.shift()
-    if (next) next()
-    else free++
-  }
-  return {
-    async take(signal?: AbortSignal): Promise<() => void> {
-      if (free > 0) free--
-      else await new Promise<void>((resolve) => waiting.push(resolve))
-      if (signal?.aborted) {
-        release()
-        signal.throwIfAborted()
-      }
-      return release
-    },
-  }
-}
-
-/** What producers push, an async iterator gives out. */
-function createQueue<T>() {
-  const items: T[] = []
-  let ended = false
-  let failure: { readonly error: unknown } | null = null
-  let wake: () => void = () => {}
-  return {
-    push(item: T) {
-      items.push(item)
-      wake()
-    },
-    end() {
-      ended = true
-      wake()
-    },
-    fail(error: unknown) {
-      failure = { error }
-      wake()
-    },
-    async *items(): AsyncGenerator<T> {
-      while (true) {
-        while (items.length > 0) yield items.shift() as T
-        if (failure) throw failure.error
-        if (ended) return
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-      }
-    },
-  }
 }
