@@ -89,7 +89,6 @@
       state = seed | 0
       timers = new Map()
     },
-    hasTimers: () => timers.size > 0,
     /** Resolves once the browser has drawn: what scrolled by input of a person has told its listeners then. */
     painted: () => new Promise((resolve) => nextFrame(() => nextFrame(() => resolve(true)))),
     /** Runs what falls due within so many milliseconds, in order, with promises settled between. */
