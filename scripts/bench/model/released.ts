@@ -1,6 +1,6 @@
 /**
- * Models of real size through the port, in a process of their own, beside PyTorch by turns: opening, decoding, prefill and an
- * update of an adapter of rank 16. Ratios are of processor time.
+ * Models of real size through the port, in a process of their own, beside PyTorch by turns: opening, decoding of 32 sequences,
+ * prefill of 32 x 128 tokens and an update of an adapter of rank 16 on 512 tokens. Ratios are of processor time.
  *
  *   released.ts qwen05 | smollm2
  */
