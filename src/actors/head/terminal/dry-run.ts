@@ -32,14 +32,19 @@ export async function dryRun(run: string, config: Config, options: StartOptions)
     return 0
   }
   const { environment } = await openSetting(config)
-  const tasks = await environment.tasks(config.environment.splits.train)
-  for (const [index, task] of tasks.slice(0, PROMPTS).entries()) {
-    const { turn } = await environment.reset(task, {
-      seed: seedOf(config.run.seed, 'dry-run', index),
-      maxSteps: config.environment.maxSteps,
-    })
-    print(`--- prompt ${index + 1}: ${task.id} (${task.kind})\n${turn.observation}\n`)
-    if (turn.admissible.length > 0) print(`commands: ${turn.admissible.join(' | ')}\n`)
+  try {
+    const tasks = await environment.tasks(config.environment.splits.train)
+    for (const [index, task] of tasks.slice(0, PROMPTS).entries()) {
+      const { turn } = await environment.reset(task, {
+        seed: seedOf(config.run.seed, 'dry-run', index),
+        maxSteps: config.environment.maxSteps,
+      })
+      print(`--- prompt ${index + 1}: ${task.id} (${task.kind})\n${turn.observation}\n`)
+      if (turn.admissible.length > 0) print(`commands: ${turn.admissible.join(' | ')}\n`)
+    }
+  } finally {
+    // A browser or a desktop that is still open would keep this process.
+    await environment.close?.()
   }
   return 0
 }
