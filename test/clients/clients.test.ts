@@ -114,7 +114,7 @@ test('every call of every API is a step that can be trained on', async () => {
   const data = await ended(rollout)
   assert.is(data.steps, 8)
   assert.is(data.trainable, true)
-  assert.is(data.actions[6], data.actions[7] ?? '')
+  assert.is(data.actions[6], data.actions[7], 'the same seed, whole and streamed')
   assert.is(data.observations[0], 'system: be brief\nuser: hi')
 })
 
