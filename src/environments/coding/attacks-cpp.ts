@@ -105,7 +105,7 @@ int main() {
     'deaf-and-busy',
     'blocks every signal, lowers the limits of others and raises its own',
     main(
-      'sigset_t all; sigfillset(&all); sigprocmask(SIG_BLOCK, &all, nullptr); struct rlimit none{3, 3}, most{RLIM_INFINITY, RLIM_INFINITY}; for (int pid = 0; pid < 64; pid++) if (pid != getpid()) for (int what = 0; what < 16; what++) if (pid > 0) syscall(SYS_prlimit64, pid, what, &none, nullptr); for (int what = 0; what < 16; what++) if (what != RLIMIT_STACK && what != RLIMIT_AS && what != RLIMIT_DATA) { struct rlimit now; getrlimit((__rlimit_resource)what, &now); if (now.rlim_max != RLIM_INFINITY && setrlimit((__rlimit_resource)what, &most) == 0) ESCAPED(); } for (int nice = -20; nice < 20; nice++) setpriority(PRIO_USER, 0, nice); for (;;);',
+      'sigset_t all; sigfillset(&all); sigprocmask(SIG_BLOCK, &all, nullptr); struct rlimit none{3, 3}, most{RLIM_INFINITY, RLIM_INFINITY}; for (int pid = 0; pid < 64; pid++) if (pid != getpid()) for (int what = 0; what < 16; what++) if (pid > 0) syscall(SYS_prlimit64, pid, what, &none, nullptr); for (int what = 0; what < 16; what++) if (what != RLIMIT_STACK && what != RLIMIT_AS && what != RLIMIT_DATA) { struct rlimit now; getrlimit((__rlimit_resource)what, &now); if (now.rlim_max != RLIM_INFINITY) { setrlimit((__rlimit_resource)what, &most); getrlimit((__rlimit_resource)what, &now); if (now.rlim_max == RLIM_INFINITY) ESCAPED(); } } for (int nice = -20; nice < 20; nice++) setpriority(PRIO_USER, 0, nice); for (;;);',
     ),
   ],
   [
