@@ -139,10 +139,17 @@ function cumulativeShares(
   const count = allowed?.length ?? logits.length
   const shares = new Float64Array(count)
   let sum = 0
-  for (let i = 0; i < count; i++) {
-    sum += Math.exp((logits[allowed ? allowed[i] : i] - max) / temperature)
-    shares[i] = sum
-  }
+  // Of all tokens of a real vocabulary this loop is a tenth of a step: nothing is asked in it.
+  if (!allowed)
+    for (let i = 0; i < count; i++) {
+      sum += Math.exp((logits[i] - max) / temperature)
+      shares[i] = sum
+    }
+  else
+    for (let i = 0; i < count; i++) {
+      sum += Math.exp((logits[allowed[i]] - max) / temperature)
+      shares[i] = sum
+    }
   return shares
 }
 
