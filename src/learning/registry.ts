@@ -94,8 +94,8 @@ export function wrongRule(
     }
   }
   const { name, needs } = rulesOf(config).stepReward
-  // True progress is told with the verdicts, by the worker that judges.
-  if (needs !== undefined && config.rewardModel.mode === 'off')
+  // Progress without a judge is refused to new runs alone (config.ts): logs of older ones say it, and are read.
+  if (needs === 'verdicts' && config.rewardModel.mode === 'off')
     return {
       key: SHELVES.stepReward.key,
       message: `'${name}' needs ${needs}, and rewardModel.mode is off`,
