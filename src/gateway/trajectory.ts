@@ -1,5 +1,6 @@
 /** From an agent's calls to the trajectory that the loop knows: one call is one step. */
 import { type SegmentBuilder, segmentBuilder } from '../actors/rollout/segments.ts'
+import { writeCall } from '../environments/tool-calls.ts'
 import type { EventData } from '../events/catalogue.ts'
 import { float32Column, int32Column } from '../events/columns.ts'
 import type { Generation } from '../models/port.ts'
@@ -159,9 +160,6 @@ function contentText(content: unknown): string {
 }
 
 function actionText({ content, toolCalls }: Answer): string {
-  const calls = toolCalls.map(
-    ({ function: { name, arguments: text } }) =>
-      `<tool_call>${JSON.stringify({ name, arguments: text })}</tool_call>`,
-  )
+  const calls = toolCalls.map(({ function: { name, arguments: text } }) => writeCall(name, text))
   return [...(content === '' ? [] : [content]), ...calls].join('\n')
 }

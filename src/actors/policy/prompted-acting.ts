@@ -1,9 +1,9 @@
 /** For models that read prompts: the whole episode in words; the answer is the number of an option, or a command. */
 import { parseNumbered, parsePlain } from '../../environments/answers.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
-import type { Generation } from '../../models/port.ts'
+import type { GenerateRequest, Generation } from '../../models/port.ts'
 import { episodeText, type PromptFile } from '../learner/prompts.ts'
-import type { ActRequest, PackedTokens } from '../rollout/act.ts'
+import type { ActReply, ActRequest, PackedTokens } from '../rollout/act.ts'
 import type { Acting, Prompting } from './acting.ts'
 
 export type Answered = {
@@ -38,10 +38,20 @@ export const free: Form = {
   },
 }
 
-export function promptedActing(prompt: PromptFile, form: Form, prompting: Prompting): Acting {
-  return (act, sampling, shown = prompting.historySteps ?? act.actions.length) => ({
+/** What an acting by prompts decides for itself. */
+export type Asking = {
+  /** @param shown at most so many earlier steps; all that the config allows where absent */
+  readonly promptOf: (act: ActRequest, shown?: number) => GenerateRequest['prompt']
+  readonly read: (generation: Generation, act: ActRequest) => Answered
+  /** Columns of tokens, and whether they go on in the open segment. */
+  readonly pack: (generation: Generation, act: ActRequest) => Pick<ActReply, 'tokens' | 'continues'>
+}
+
+/** Asks for an answer to a prompt; one that cannot be read for its length was cut off. */
+export function askingActing(prompt: PromptFile, { promptOf, read, pack }: Asking): Acting {
+  return (act, sampling, shown) => ({
     request: {
-      prompt: { messages: prompt.render(valuesOf(act, form, shown)) },
+      prompt: promptOf(act, shown),
       maxTokens: sampling.maxTokens,
       temperature: sampling.temperature,
       topP: sampling.topP,
@@ -51,18 +61,27 @@ export function promptedActing(prompt: PromptFile, form: Form, prompting: Prompt
     },
     reply(generation) {
       if (generation === null) throw new TypeError('every turn has a request')
-      const { action, invalid } = form.read(generation.text, act.admissible)
+      const { action, invalid } = read(generation, act)
       const cut = invalid !== null && generation.finish === 'length'
       return {
         action,
         invalid: cut ? 'the answer was cut off' : invalid,
         fits: true,
-        continues: false,
-        tokens: packAnswer(generation, prompting),
+        ...pack(generation, act),
         promptSha256: prompt.sha256,
         usage: generation.usage,
       }
     },
+  })
+}
+
+export function promptedActing(prompt: PromptFile, form: Form, prompting: Prompting): Acting {
+  return askingActing(prompt, {
+    promptOf: (act, shown = prompting.historySteps ?? act.actions.length) => ({
+      messages: prompt.render(valuesOf(act, form, shown)),
+    }),
+    read: ({ text }, { admissible }) => form.read(text, admissible),
+    pack: (generation) => ({ tokens: packAnswer(generation, prompting), continues: false }),
   })
 }
 

@@ -2,6 +2,7 @@
 import type { Seeing } from '../../environments/setting.ts'
 import { doneText, type PromptFile } from '../learner/prompts.ts'
 import type { Acting } from './acting.ts'
+import { askingActing } from './prompted-acting.ts'
 
 /**
  * The text that does not change comes first and the screens last, so that the prompts of an episode share their beginning.
@@ -14,35 +15,16 @@ export function seeingActing(
   frames: number,
   historySteps: number | null,
 ): Acting {
-  return (act, sampling, shown) => ({
-    request: {
-      prompt: {
-        messages: prompt.render({
-          goal: act.goal,
-          history: doneText(act, seeing.brief, shown ?? historySteps),
-          frames: (act.frames ?? []).slice(-frames),
-        }),
-      },
-      maxTokens: sampling.maxTokens,
-      temperature: sampling.temperature,
-      topP: sampling.topP,
-      seed: act.seed,
-      cacheKey: act.rollout,
-    },
-    reply(generation) {
-      if (generation === null) throw new TypeError('every turn has a request')
-      const { text, finish, usage } = generation
-      const problem = seeing.invalid(text)
-      return {
-        action: text,
-        invalid: problem !== null && finish === 'length' ? 'the answer was cut off' : problem,
-        fits: true,
-        continues: false,
-        // Columns of tokens hold no images: what was sampled cannot be scored again without them.
-        tokens: null,
-        promptSha256: prompt.sha256,
-        usage,
-      }
-    },
+  return askingActing(prompt, {
+    promptOf: (act, shown) => ({
+      messages: prompt.render({
+        goal: act.goal,
+        history: doneText(act, seeing.brief, shown ?? historySteps),
+        frames: (act.frames ?? []).slice(-frames),
+      }),
+    }),
+    read: ({ text }) => ({ action: text, invalid: seeing.invalid(text) }),
+    // Columns of tokens hold no images: what was sampled cannot be scored again without them.
+    pack: () => ({ tokens: null, continues: false }),
   })
 }

@@ -3,38 +3,19 @@ import type { Texts } from '../../environments/setting.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import { episodeText, type PromptFile } from '../learner/prompts.ts'
 import type { Acting, Prompting } from '../policy/acting.ts'
-import { packAnswer } from '../policy/prompted-acting.ts'
+import { askingActing, packAnswer } from '../policy/prompted-acting.ts'
 import { type TextCodec, textPrompt } from './packing.ts'
 
 /** For models that read prompts. An answer that holds nothing to act by is an action all the same, and is counted. */
 export function promptedTexts({ invalid }: Texts, prompt: PromptFile, prompting: Prompting): Acting {
-  return ({ rollout, goal, observations, actions, seed }, sampling, shown) => {
-    const history = episodeText({ observations, actions }, { steps: shown ?? prompting.historySteps })
-    return {
-      request: {
-        prompt: { messages: prompt.render({ goal, history, problem: observations[0] }) },
-        maxTokens: sampling.maxTokens,
-        temperature: sampling.temperature,
-        topP: sampling.topP,
-        logprobs: sampling.logprobs,
-        seed,
-        cacheKey: rollout,
-      },
-      reply(generation) {
-        if (generation === null) throw new TypeError('every turn has a request')
-        const reason = invalid?.(generation.text) ?? null
-        return {
-          action: generation.text,
-          invalid: reason !== null && generation.finish === 'length' ? 'the answer was cut off' : reason,
-          fits: true,
-          continues: false,
-          tokens: packAnswer(generation, prompting),
-          promptSha256: prompt.sha256,
-          usage: generation.usage,
-        }
-      },
-    }
-  }
+  return askingActing(prompt, {
+    promptOf({ goal, observations, actions }, shown) {
+      const history = episodeText({ observations, actions }, { steps: shown ?? prompting.historySteps })
+      return { messages: prompt.render({ goal, history, problem: observations[0] }) }
+    },
+    read: ({ text }) => ({ action: text, invalid: invalid?.(text) ?? null }),
+    pack: (generation) => ({ tokens: packAnswer(generation, prompting), continues: false }),
+  })
 }
 
 /** For small models: the text alone, token by token, to the end token. They read the goal, and every sampled token is trained. */

@@ -1,10 +1,10 @@
 /** Acting by texts that call tools: the episode is one chat, in which calls and their results are messages of their own. */
 import type { Texts } from '../../environments/setting.ts'
-import { BETWEEN_RESULTS, readCalls, withoutCalls, writeCall } from '../../environments/tools/calls.ts'
+import { BETWEEN_RESULTS, readCalls, withoutCalls, writeCall } from '../../environments/tool-calls.ts'
 import type { ChatMessage, Generation, ToolSpec } from '../../models/port.ts'
 import type { PromptFile } from '../learner/prompts.ts'
 import type { Acting, Prompting } from '../policy/acting.ts'
-import { packAnswer } from '../policy/prompted-acting.ts'
+import { askingActing, packAnswer } from '../policy/prompted-acting.ts'
 import type { ActRequest } from '../rollout/act.ts'
 
 export function toolActing(
@@ -14,29 +14,18 @@ export function toolActing(
   prompting: Prompting,
 ): Acting {
   const segments = growingSegments()
-  return (act, sampling, shown = prompting.historySteps ?? act.actions.length) => ({
-    request: {
-      prompt: { messages: [...prompt.render({ goal: act.goal }), ...turns(act, shown)], tools },
-      maxTokens: sampling.maxTokens,
-      temperature: sampling.temperature,
-      topP: sampling.topP,
-      seed: act.seed,
-      cacheKey: act.rollout,
-    },
-    reply(generation) {
-      if (generation === null) throw new TypeError('every turn has a request')
+  return askingActing(prompt, {
+    promptOf: (act, shown = prompting.historySteps ?? act.actions.length) => ({
+      messages: [...prompt.render({ goal: act.goal }), ...turns(act, shown)],
+      tools,
+    }),
+    read(generation) {
       const action = actionOf(generation)
-      const reason = invalid?.(action) ?? null
+      return { action, invalid: invalid?.(action) ?? null }
+    },
+    pack(generation, act) {
       const from = segments.goOn(act, generation)
-      return {
-        action,
-        invalid: reason !== null && generation.finish === 'length' ? 'the answer was cut off' : reason,
-        fits: true,
-        continues: from > 0,
-        tokens: packAnswer(generation, prompting, from),
-        promptSha256: prompt.sha256,
-        usage: generation.usage,
-      }
+      return { tokens: packAnswer(generation, prompting, from), continues: from > 0 }
     },
   })
 }

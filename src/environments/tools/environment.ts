@@ -2,9 +2,9 @@
 import type { ToolSpec } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import type { Environment, EpisodeEnd, ImmediateEpisode, Task, Turn } from '../port.ts'
+import { BETWEEN_RESULTS, readCalls } from '../tool-calls.ts'
 import { type Almanac, almanac } from './almanac.ts'
 import { calculate } from './calculator.ts'
-import { BETWEEN_RESULTS, readCalls } from './calls.ts'
 import { type Difficulty, questionOf } from './questions.ts'
 
 export const TOOLS: readonly ToolSpec[] = [

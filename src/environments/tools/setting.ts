@@ -1,7 +1,7 @@
 import { rng, seedOf } from '../../random.ts'
 import { PLAIN_CAUSES } from '../causes.ts'
 import { defineSetting } from '../setting.ts'
-import { readCalls } from './calls.ts'
+import { readCalls } from '../tool-calls.ts'
 import { boxed, TOOLS, toolsEnvironment } from './environment.ts'
 
 /** Pages of the almanac. */
