@@ -104,6 +104,15 @@ test('outside of environments and config nothing asks what a setting is called',
   assert.equal(naming, [])
 })
 
+test('outside of environments nothing imports a file of one setting', () => {
+  const wrong = ALL.filter((file) => layerOf(file) !== 'environments').flatMap((file) =>
+    (IMPORTS.get(file) ?? [])
+      .filter((path) => /^environments\/[^/]+\//.test(path))
+      .map((path) => `${file} imports ${path}`),
+  )
+  assert.equal(wrong, [])
+})
+
 /** Packages and modules of Node that a file imports by name. */
 function packagesOf(file: string): string[] {
   const source = readFileSync(join('src', file), 'utf8')

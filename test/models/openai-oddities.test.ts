@@ -2,10 +2,10 @@
 import type { ServerResponse } from 'node:http'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { RlError } from '../../src/errors.ts'
 import { openEndpoint } from '../../src/models/openai.ts'
 import type { GenerateRequest } from '../../src/models/port.ts'
 import type { ModelOptions } from '../../src/models/provider.ts'
+import { errorOf } from '../support/error-of.ts'
 import { type Asked, completion, startScriptedEndpoint } from '../support/scripted-endpoint.ts'
 
 const SECRET = 'word-that-nobody-may-read'
@@ -46,16 +46,6 @@ const plain = (content: string, more: object = {}) => ({
   choices: [{ message: { role: 'assistant', content }, finish_reason: 'stop' }],
   ...more,
 })
-
-async function failure(promise: Promise<unknown>): Promise<RlError> {
-  try {
-    await promise
-  } catch (error) {
-    if (error instanceof RlError) return error
-    throw error
-  }
-  throw new Error('it did not fail')
-}
 
 test('an answer whose counts, ids or log-probs make no sense is an answer all the same', async () => {
   const wholes = [
@@ -105,7 +95,7 @@ test('JSON under any content type is read; text, a torn body and an endless one 
       for (const kind of ['bad-json', 'connection']) {
         turn++
         const endpoint = open()
-        const { code } = await failure(endpoint.generate([request(1)]))
+        const { code } = await errorOf(endpoint.generate([request(1)]))
         assert.is(code, 'model.deadline')
         assert.ok((endpoint.use().faults as Record<string, number>)[kind] > 0, kind)
       }
@@ -120,7 +110,7 @@ test('JSON under any content type is read; text, a torn body and an endless one 
       more()
     },
     async (open) => {
-      const { message } = await failure(open({ callMs: 10_000, budgetMs: 10_000 }).generate([request(1)]))
+      const { message } = await errorOf(open({ callMs: 10_000, budgetMs: 10_000 }).generate([request(1)]))
       assert.match(message, /longer than|no answer within/)
     },
   )
@@ -153,7 +143,7 @@ test('refusals in any words lose the field that they name, and never tell the ke
   await against(
     (_, response) => void response.writeHead(403).end(`no: ${SECRET}`),
     async (open) => {
-      const { message, hint } = await failure(open().generate([request(1)]))
+      const { message, hint } = await errorOf(open().generate([request(1)]))
       assert.not.ok(`${message} ${hint}`.includes(SECRET))
       assert.match(message, /unauthorised/)
     },

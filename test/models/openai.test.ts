@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { RlError } from '../../src/errors.ts'
+import type { RlError } from '../../src/errors.ts'
 import { type LocalModelFace, openLocalModel } from '../../src/models/local/model.ts'
 import { presetConfig } from '../../src/models/local/presets.ts'
 import { type ModelServer, startModelServer } from '../../src/models/local/server.ts'
@@ -11,6 +11,7 @@ import { trainWordTokenizer } from '../../src/models/local/word-tokenizer.ts'
 import { type EndpointModel, openEndpoint } from '../../src/models/openai.ts'
 import type { ContentPart, GenerateRequest, Generation, ImageRef } from '../../src/models/port.ts'
 import type { ModelOptions } from '../../src/models/provider.ts'
+import { errorOf } from '../support/error-of.ts'
 import { type FaultProxy, type Spoil, startFaultProxy } from '../support/fault-proxy.ts'
 import { completion, startScriptedEndpoint } from '../support/scripted-endpoint.ts'
 
@@ -71,16 +72,6 @@ const told = ({ text, finish, tokens, logprobs, promptTokens }: Generation) => (
   logprobs: [...logprobs!],
   promptTokens: [...promptTokens!],
 })
-
-async function errorOf(promise: Promise<unknown>): Promise<RlError> {
-  try {
-    await promise
-  } catch (error) {
-    if (error instanceof RlError) return error
-    throw error
-  }
-  throw new Error('it did not fail')
-}
 
 async function through(
   spoil: (index: number, body: string) => Spoil | null,
