@@ -91,7 +91,7 @@ int main() {
     'reads-the-host',
     'opens files of the host by many ways',
     main(
-      'for (const char* file : {"/etc/passwd", "/proc/self/mem", "/proc/1/environ", "/proc/self/root/etc/passwd", "/usr/lib/os-release", "/usr/src", "/usr/include", "/usr/local", "/root/.bashrc", "/sys/kernel", "/dev/kmsg", "/dev/mem", "/dev/fuse", "/dev/ptmx"}) if (open(file, O_RDONLY) >= 0 || open(file, O_PATH) >= 0) { puts(file); ESCAPED(); }\nfor (int fd = 3; fd < 4096; fd++) if (fcntl(fd, F_GETFD) >= 0) ESCAPED();',
+      'for (const char* file : {"/etc/passwd", "/proc/self/mem", "/proc/1/environ", "/proc/self/root/etc/passwd", "/usr/lib/os-release", "/usr/src", "/usr/include", "/usr/local", "HOST_HOME/.bashrc", "/sys/kernel", "/dev/kmsg", "/dev/mem", "/dev/fuse", "/dev/ptmx"}) if (open(file, O_RDONLY) >= 0 || open(file, O_PATH) >= 0) { puts(file); ESCAPED(); }\nfor (int fd = 3; fd < 4096; fd++) if (fcntl(fd, F_GETFD) >= 0) ESCAPED();',
     ),
   ],
   [
@@ -132,7 +132,7 @@ int main() {
   [
     'compile-host-files',
     'has the compiler put files of the host into the program',
-    `#if __has_include("/etc/passwd") || __has_include("/etc/hostname") || __has_include("/usr/lib/os-release") || __has_include("/proc/self/environ") || __has_include("/usr/share/common-licenses/GPL-3") || __has_include("/root/.bashrc")
+    `#if __has_include("/etc/passwd") || __has_include("/etc/hostname") || __has_include("/usr/lib/os-release") || __has_include("/proc/self/environ") || __has_include("/usr/share/common-licenses/GPL-3") || __has_include("HOST_HOME/.bashrc")
 #include <cstdio>
 int main() { puts("ESCAPED"); }
 #else

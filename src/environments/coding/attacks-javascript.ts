@@ -45,7 +45,7 @@ const PROGRAMS: readonly (readonly [name: string, what: string, program: string]
     'reads-the-host',
     'reads files of the host',
     attempt(
-      "const fs = require('node:fs')\nconst found = ['/etc/passwd', '/root/.ssh/id_rsa', '/root/.bashrc', '/proc/1/environ', '/proc/self/environ', '/usr/src', '/usr/local', '/usr/lib/os-release', '/box/../etc/hosts', '/sys/kernel'].filter((path) => fs.existsSync(path))\nif (found.length === 0) throw new Error('none')\nconsole.log(found)",
+      "const fs = require('node:fs')\nconst found = ['/etc/passwd', 'HOST_HOME/.ssh/id_rsa', 'HOST_HOME/.bashrc', '/proc/1/environ', '/proc/self/environ', '/usr/src', '/usr/local', '/usr/lib/os-release', '/box/../etc/hosts', '/sys/kernel'].filter((path) => fs.existsSync(path))\nif (found.length === 0) throw new Error('none')\nconsole.log(found)",
     ),
   ],
   [
