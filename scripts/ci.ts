@@ -37,31 +37,50 @@ let passed = 0
 let failed = 0
 const digests = new Map<string, string>()
 
-/** Runs a Node with its output shown and given back; counts it as one test, or as those that it counted itself. */
-async function step(name: string, node: string, words: readonly string[]): Promise<string> {
-  process.stdout.write(`\n== ${name}\n`)
+/** Runs a Node; counts it as one test, or as those that it counted itself. Its output is shown as it comes, or at the end where others run beside it. */
+async function step(name: string, node: string, words: readonly string[], beside = false): Promise<string> {
+  if (!beside) process.stdout.write(`\n== ${name}\n`)
   const started = performance.now()
   const child = spawn(node, words, {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', beside ? 'pipe' : 'inherit'],
     env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` },
   })
   let output = ''
-  child.stdout.on('data', (chunk: Buffer) => {
+  let kept = ''
+  const show = (chunk: Buffer) => {
+    if (beside) kept += chunk
+    else process.stdout.write(chunk)
+  }
+  child.stdout?.on('data', (chunk: Buffer) => {
     output += chunk
-    process.stdout.write(chunk)
+    show(chunk)
   })
+  child.stderr?.on('data', show)
   const status = await new Promise((resolve) => child.once('close', resolve))
   const [, own, lost] = /^(\d+) passed, (\d+) failed/m.exec(output.slice(output.lastIndexOf('\n\n'))) ?? []
   const broken = status === 0 ? 0 : 1
   passed += own === undefined ? 1 - broken : Number(own)
   failed += lost === undefined ? broken : Math.max(Number(lost), broken)
+  if (beside) process.stdout.write(`\n== ${name}\n${kept}`)
   process.stdout.write(`== ${name}: ${((performance.now() - started) / 1000).toFixed(0)} s\n`)
   return output
 }
 
-async function smoke(node: string, major: string): Promise<void> {
-  const output = await step(`smoke on ${major}`, node, ['bin/launch.mjs', 'scripts/smoke.ts'])
+async function smoke(node: string, major: string, beside = false): Promise<void> {
+  const output = await step(`smoke on ${major}`, node, ['bin/launch.mjs', 'scripts/smoke.ts'], beside)
   digests.set(major, /^smoke: node \S+ digest (\S+)$/m.exec(output)?.[1] ?? 'none')
+}
+
+/** What the versions beside the current one must do: types, a run, and the tests of native modules. */
+async function otherVersions(): Promise<void> {
+  const types = ['node_modules/typescript/bin/tsc', '--noEmit', '--incremental', 'false']
+  for (const major of [22, 26] as const) {
+    const node = getNode(NODES[major])
+    await step(`types on ${major}`, node, types, true)
+    await smoke(node, String(major), true)
+    await step(`native tests on ${major}`, node, ['bin/launch.mjs', 'scripts/test.ts', ...NATIVE], true)
+  }
+  await smoke(getNode(NODES[20]), '20', true)
 }
 
 const isPinned = process.platform === 'linux' && process.arch === 'x64'
@@ -73,19 +92,11 @@ await step('types', current, ['node_modules/typescript/bin/tsc', '--noEmit'])
 await step('lint', current, ['node_modules/@biomejs/biome/bin/biome', 'check', '.'])
 await step('all tests', current, ['bin/launch.mjs', 'scripts/test.ts'])
 await smoke(current, '24')
-await step('examples', current, ['bin/launch.mjs', 'scripts/example.ts', '--all'])
-for (const major of isPinned ? ([22, 26] as const) : []) {
-  const node = getNode(NODES[major])
-  await step(`types on ${major}`, node, [
-    'node_modules/typescript/bin/tsc',
-    '--noEmit',
-    '--incremental',
-    'false',
-  ])
-  await smoke(node, String(major))
-  await step(`native tests on ${major}`, node, ['bin/launch.mjs', 'scripts/test.ts', ...NATIVE])
-}
-if (isPinned) await smoke(getNode(NODES[20]), '20')
+// Examples come one after another, and wait more than they work.
+await Promise.all([
+  step('examples', current, ['bin/launch.mjs', 'scripts/example.ts', '--all'], true),
+  isPinned ? otherVersions() : undefined,
+])
 
 process.stdout.write(`\n${[...digests].map(([major, digest]) => `Node ${major}: ${digest}`).join('\n')}\n`)
 if (new Set(digests.values()).size === 1) passed++
