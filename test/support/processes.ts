@@ -15,8 +15,16 @@ process.once('exit', () => {
 })
 
 /** A script of the project with its arguments, below the environment variables of this process. */
-export function startProcess(words: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
-  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
+export const startProcess = (words: readonly string[], env?: Readonly<Record<string, string>>): Started =>
+  startProgram(process.execPath, ['--import', 'tsx', ...words], env)
+
+/** Any program with its arguments, below the environment variables of this process. */
+export function startProgram(
+  program: string,
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Started {
+  const child = spawn(program, words, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   })
