@@ -337,7 +337,8 @@ export async function runWorld({
         headLife(surroundings, {
           log: guarded(own, log, at),
           alone: together && seats.length === 1,
-          onServing: (served) => void serving.set(own, served),
+          // What runs on in a process that died a moment ago serves nobody.
+          onServing: (served) => void (own.isAlive() && serving.set(own, served)),
           onCompleted() {
             completed = true
           },
