@@ -16,6 +16,8 @@ import {
   accuracyRows,
   growth,
   healthRows,
+  type KindRow,
+  kindRows,
   lineageRows,
   qualityRows,
   throughputRows,
@@ -26,6 +28,7 @@ import { openRun } from './open-run.ts'
 
 const VIEWS = {
   accuracy: accuracyRows,
+  kinds: kindRows,
   'reward-quality': qualityRows,
   'task-growth': growth,
   throughput: throughputRows,
@@ -152,20 +155,23 @@ const FORMATS: Readonly<Record<View, (db: Database.Database) => string>> = {
     table(
       ['iteration', 'purpose', 'split', 'policy', 'tasks', 'accuracy', '95 %', 'n', 'failed', 'steps'],
       accuracyRows(db).map((row) => {
-        const { value, low, high } = wilson(row.successes, row.n)
+        const { iteration, purpose, split, policyVersion, tasks } = row
         return [
-          row.iteration,
-          row.purpose,
-          row.split,
-          row.policyVersion,
-          row.tasks,
-          value.toFixed(3),
-          `[${low.toFixed(3)}, ${high.toFixed(3)}]`,
-          row.n,
-          row.failed,
-          row.meanSteps?.toFixed(1) ?? '-',
+          ...[iteration, purpose, split, policyVersion, tasks],
+          ...withInterval(row),
+          ...[row.failed, row.meanSteps?.toFixed(1) ?? '-'],
         ]
       }),
+    ),
+  kinds: (db) =>
+    table(
+      ['split', 'kind', 'first accuracy', '95 %', 'n', 'last accuracy', '95 %', 'n'],
+      firstAndLast(kindRows(db)).map(({ first, last }) => [
+        first.split,
+        first.kind,
+        ...withInterval(first),
+        ...withInterval(last),
+      ]),
     ),
   'reward-quality': (db) =>
     table(
@@ -294,6 +300,24 @@ const FORMATS: Readonly<Record<View, (db: Database.Database) => string>> = {
         row.stopped ?? '-',
       ]),
     ),
+}
+
+type Measured = { readonly successes: number; readonly n: number }
+
+/** An accuracy, its interval and n. */
+function withInterval({ successes, n }: Measured): [string, string, number] {
+  const { value, low, high } = wilson(successes, n)
+  return [value.toFixed(3), `[${low.toFixed(3)}, ${high.toFixed(3)}]`, n]
+}
+
+/** The first and the last evaluation of each kind. Rows of a kind stand together, in order of their iterations. */
+function firstAndLast(rows: readonly KindRow[]): { first: KindRow; last: KindRow }[] {
+  const found = new Map<string, { first: KindRow; last: KindRow }>()
+  for (const row of rows) {
+    const name = `${row.split} ${row.kind}`
+    found.set(name, { first: found.get(name)?.first ?? row, last: row })
+  }
+  return [...found.values()]
 }
 
 function share({ right, n }: Agreement): string {

@@ -25,6 +25,28 @@ export function accuracyRows(db: Database): AccuracyRow[] {
     .all() as AccuracyRow[]
 }
 
+/** Held-out success by kind of task, e.g. a page of MiniWoB++: at one evaluation. Unit of n: rollouts with an outcome. */
+export type KindRow = {
+  readonly split: string
+  readonly kind: string
+  readonly iteration: number
+  readonly policyVersion: number
+  readonly n: number
+  readonly successes: number
+}
+
+export function kindRows(db: Database): KindRow[] {
+  return db
+    .prepare(
+      `SELECT split, kind, iteration, max(policy_version) AS policyVersion, sum(n) AS n, sum(successes) AS successes
+       FROM (SELECT iteration, policy_version, split, n, successes,
+                    (SELECT kind FROM lineage WHERE lineage.split = accuracy.split AND lineage.task = accuracy.task) AS kind
+             FROM accuracy WHERE purpose = 'evaluation')
+       GROUP BY split, kind, iteration ORDER BY split, kind, iteration`,
+    )
+    .all() as KindRow[]
+}
+
 export type Hits = { readonly right: number; readonly n: number }
 
 /** Accuracy of verdicts against a label: over all, and the mean of the shares among good and among bad ones. */

@@ -15,6 +15,7 @@ import {
   type Projections,
 } from '../../src/projections/projection.ts'
 import { linearFit } from '../../src/projections/task-growth.ts'
+import { accuracyRows, kindRows } from '../../src/projections/views.ts'
 import { playLoop, smallConfig } from '../actors/loop.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rl-projections-'))
@@ -46,6 +47,21 @@ test('the rows do not depend on the size of the batches', () => {
     feed(projections, log, batch)
     assert.equal(projections.digests(), expected)
   }
+})
+
+test('success by kind of task adds up to that of each evaluation', () => {
+  const ofKinds = new Map<string, [number, number]>()
+  for (const { iteration, split, kind, n, successes } of kindRows(whole)) {
+    assert.ok(typeof kind === 'string' && kind !== '')
+    const name = `${iteration} ${split}`
+    const [allN, allSuccesses] = ofKinds.get(name) ?? [0, 0]
+    ofKinds.set(name, [allN + n, allSuccesses + successes])
+  }
+  const evaluations = accuracyRows(whole).filter(({ purpose }) => purpose === 'evaluation')
+  assert.ok(evaluations.length >= 4)
+  for (const { iteration, split, n, successes } of evaluations)
+    assert.equal(ofKinds.get(`${iteration} ${split}`), [n, successes])
+  assert.is(ofKinds.size, evaluations.length)
 })
 
 test('a process that ends between any two batches goes on where the file stands, and events fed again are skipped', () => {
