@@ -52,6 +52,22 @@ if (canRun('local desktops', 'mousepad', 'xterm')) {
     }
   })
 
+  test('a long text in many letters without a key arrives as it was typed', async () => {
+    const desktop = await openDesktop()
+    try {
+      await desktop.writeFile(NOTE, Buffer.from(''))
+      await desktop.openFile(NOTE)
+      const text = Array.from({ length: 24 }, (_, i) => String.fromCodePoint(0x4e00 + 7 * (i % 12))).join('')
+      await desktop.act([
+        { type: 'type', text },
+        { type: 'hotkey', keys: ['ctrl', 's'] },
+      ])
+      assert.is(Buffer.from((await desktop.readFile(NOTE)) ?? []).toString(), text)
+    } finally {
+      await desktop.close()
+    }
+  })
+
   test('programs have no network, no files of this machine and none of its processes', async () => {
     const desktop = await openDesktop()
     try {

@@ -14,6 +14,8 @@ const [KEY_PRESS, KEY_RELEASE, BUTTON_PRESS, BUTTON_RELEASE, MOTION] = [2, 3, 4,
 /** Substructure redirect and notify: messages to the window manager go by these. */
 const TO_WINDOW_MANAGER = 0x180000
 const MOST_WINDOWS = 1000
+/** In which a program has looked up what was typed last, where there are more characters than codes. */
+const LOOKED_UP_MS = 30
 
 export type Window = { readonly id: number; readonly title: string; readonly class: string }
 
@@ -87,29 +89,45 @@ export async function openDisplay(socket: string, { width, height }: ScreenSize)
     ] as const)
       for (const [i, row] of rows.entries())
         if (row[column] && !places.has(row[column])) places.set(row[column], { code: first + i, shifted })
-    // A code without a meaning takes on that of a character that has no key.
     const free = rows.flatMap((row, i) => (row.every((symbol) => symbol === 0) ? [first + i] : []))
-    return { places, spare: free.at(-1) ?? X.display.max_keycode, columns: rows[0]?.length ?? 2 }
+    if (free.length === 0) free.push(X.display.max_keycode)
+    return { places, free, columns: rows[0]?.length ?? 2 }
   }
 
-  async function place(keysym: number) {
-    const found = keyboard.places.get(keysym)
-    if (found) return { ...found, borrowed: false }
-    X.ChangeKeyboardMapping(keyboard.spare, keyboard.columns, Array(keyboard.columns).fill(keysym))
-    await sync()
-    return { code: keyboard.spare, shifted: false, borrowed: true }
+  /** Codes that bear characters without a key of their own, the one that was used longest ago first. */
+  const lent = new Map<number, number>()
+
+  /**
+   * Programs look a symbol up when the event reaches them, on a busy machine many strokes later: so a code keeps its character
+   * until all other free ones are in use.
+   */
+  async function lend(keysym: number): Promise<number> {
+    let code = lent.get(keysym) ?? keyboard.free.pop()
+    if (code === undefined) {
+      const [[oldest, taken]] = lent
+      lent.delete(oldest)
+      code = taken
+      await new Promise((resolve) => setTimeout(resolve, LOOKED_UP_MS))
+    }
+    if (!lent.delete(keysym)) {
+      X.ChangeKeyboardMapping(code, keyboard.columns, Array(keyboard.columns).fill(keysym))
+      await sync()
+    }
+    lent.set(keysym, code)
+    return code
   }
+
+  const place = async (keysym: number) =>
+    keyboard.places.get(keysym) ?? { code: await lend(keysym), shifted: false }
 
   async function stroke(keysym: number): Promise<void> {
-    const { code, shifted, borrowed } = await place(keysym)
+    const { code, shifted } = await place(keysym)
     const shift = keyboard.places.get(SHIFT)?.code ?? 0
     if (shifted) fake(KEY_PRESS, shift)
     fake(KEY_PRESS, code)
     fake(KEY_RELEASE, code)
     if (shifted) fake(KEY_RELEASE, shift)
     await sync()
-    // Programs look the symbol up when the event reaches them.
-    if (borrowed) await new Promise((resolve) => setTimeout(resolve, 30))
   }
 
   /** Of a key that is held: its code alone, since who holds Ctrl and presses `+` says whether Shift is down. */
