@@ -21,6 +21,7 @@ import type { Expert, Picture } from '../setting.ts'
 import { findBrowser } from './browser/find.ts'
 import type { Page } from './browser/page.ts'
 import { createPool, type Pool, type Slot } from './browser/pool.ts'
+import { createMemo } from './memo.ts'
 import { partsOf } from './named.ts'
 import { type Reading, readGoals, readLeft, readReading } from './reading.ts'
 import { rewriteTask } from './rewrite.ts'
@@ -48,6 +49,11 @@ export type WebOptions = {
   /** Pixels of a picture for one of a page; default 1. */
   readonly scale?: number
   readonly deadlineMs?: number
+  /**
+   * Characters of what pages showed that are remembered by task and actions: rollouts of a group begin alike, and pages are
+   * deterministic. Default 0: each is played anew, as checks and measurements need it.
+   */
+  readonly remembered?: number
 }
 
 /** Actions that bring a page from its start to a state, and what was read there. */
@@ -96,6 +102,7 @@ export function webEnvironment({
   grammar = 'commands',
   scale = 1,
   deadlineMs = PLAY_MS,
+  remembered = 0,
 }: WebOptions): WebEnvironment {
   const readStep = stepReader(grammar, site.screen, scale)
   const program = findBrowser(browser)
@@ -110,6 +117,20 @@ export function webEnvironment({
   /** What the oracle says, by the turn that it is said of: no agent sees it. */
   const advised = new WeakMap<Turn, string>()
   const states = new WeakMap<Episode, State>()
+  const shown = createMemo<Reading>(remembered, sizeOf)
+  const remainders = createMemo<number | null>(remembered, () => 8)
+  const keyOf = ({ recipe }: Task, actions: readonly Step[]) => JSON.stringify([recipe, actions])
+
+  /** What a page shows after some actions. @param from as for `play` */
+  const look = (
+    task: Task,
+    actions: readonly Step[],
+    from: Parameters<typeof play>[2],
+    holder: object,
+  ): Promise<Reading> =>
+    shown.of(keyOf(task, actions), async () =>
+      readReading(await play(task, actions, from, { oracle: true }, holder)),
+    )
 
   /** Sees to it that an address is loaded; nothing stands on the page then. */
   async function bring(slot: Slot, path: string, fresh: boolean): Promise<void> {
@@ -155,7 +176,7 @@ export function webEnvironment({
         const actions = [...state.actions, done]
         const holder = {}
         const from = { holder: state.holder, done: state.actions.length }
-        const next = readReading(await play(task, actions, from, { oracle: true }, holder))
+        const next = await look(task, actions, from, holder)
         const used = new Set([...state.used, ...partsOf(text)])
         return episode(stateAfter({ ...state, actions, used, holder }, next, done.ends))
       },
@@ -233,12 +254,32 @@ export function webEnvironment({
       }),
   }
 
-  async function remaining(task: Task, actions: readonly string[]): Promise<number | null> {
-    const steps = actions.flatMap((action) => {
+  const stepsOf = (actions: readonly string[]) =>
+    actions.flatMap((action) => {
       const step = readStep(action)
       return 'problem' in step ? [] : [step]
     })
-    return readLeft(await play(task, steps, null, { finish: MOST_ORACLE_STEPS }, null))
+
+  function remaining(task: Task, actions: readonly string[]): Promise<number | null> {
+    const steps = stepsOf(actions)
+    return remainders.of(keyOf(task, steps), async () => {
+      const reading = shown.known(keyOf(task, steps))
+      if (reading?.done) return reading.reward >= SUCCESS ? 0 : null
+      return readLeft(await play(task, steps, null, { finish: MOST_ORACLE_STEPS }, null))
+    })
+  }
+
+  /** Remaining steps before each action and after the last. An oracle without memory comes from its own step to where it would have been. */
+  async function remainingAll(task: Task, actions: readonly string[]): Promise<(number | null)[]> {
+    const left = [await remaining(task, actions)]
+    for (let done = actions.length - 1; done >= 0; done--) {
+      const before = actions.slice(0, done)
+      const isAdvised = shown.known(keyOf(task, stepsOf(before)))?.advice === actions[done]
+      const [after] = left
+      const more = isAdvised && after !== null && after < MOST_ORACLE_STEPS
+      left.unshift(more ? after + 1 : await remaining(task, before))
+    }
+    return left
   }
 
   const lists = new Map<string, Promise<readonly Task[]>>()
@@ -258,7 +299,7 @@ export function webEnvironment({
     advice: (turn) => advised.get(turn) ?? null,
     async reset(task, { maxSteps }) {
       const holder = {}
-      const reading = readReading(await play(task, [], null, { oracle: true }, holder))
+      const reading = await look(task, [], null, holder)
       const ended: EpisodeEnd | null = reading.done ? (reading.reward >= SUCCESS ? 'goal' : 'gave-up') : null
       return episode({
         task,
@@ -279,9 +320,7 @@ export function webEnvironment({
     },
     remaining,
     async progress(task, actions) {
-      const left = await Promise.all(
-        Array.from({ length: actions.length + 1 }, (_, done) => remaining(task, actions.slice(0, done))),
-      )
+      const left = await remainingAll(task, actions)
       if (left[0] === null) return null
       // From where the oracle does not succeed nothing is left to gain, and what led there has lost a step.
       return Float32Array.from(actions, (_, i) => {
@@ -317,3 +356,8 @@ export function webEnvironment({
     close: () => pool.close(),
   }
 }
+
+/** Characters of what a page showed. */
+const sizeOf = ({ lines, commands }: Reading): number =>
+  lines.reduce((sum, [, , name, value]) => sum + name.length + value.length + 40, 0) +
+  commands.reduce((sum, command) => sum + command.length, 0)

@@ -35,6 +35,9 @@ const keys = (zod: typeof z) => ({
     ),
 })
 
+/** Characters: some ten thousand states of our own pages. */
+const REMEMBERED = 32e6
+
 export const setting = defineSetting<WebEnvironment, ReturnType<typeof keys>>({
   name: 'web',
   summary: 'web pages in a headless Chromium, our own or MiniWoB++ folders',
@@ -46,16 +49,11 @@ export const setting = defineSetting<WebEnvironment, ReturnType<typeof keys>>({
       const { folderSite } = await import('./miniwob/site.ts')
       const { train, ...evaluated } = generatedCounts(config)
       const site = folderSite({ folder: data ?? '', seed, counts: { train, ...evaluated } })
-      return webEnvironment({ site, browser, pages, grammar, scale })
+      return webEnvironment({ site, browser, pages, grammar, scale, remembered: REMEMBERED })
     }
     const { ownSite } = await import('./own/site.ts')
-    return webEnvironment({
-      site: ownSite({ seed, counts: generatedCounts(config), difficulty }),
-      browser,
-      pages,
-      grammar,
-      scale,
-    })
+    const site = ownSite({ seed, counts: generatedCounts(config), difficulty })
+    return webEnvironment({ site, browser, pages, grammar, scale, remembered: REMEMBERED })
   },
   runtime: (environment) => environment.runtime(),
   commands,
