@@ -45,19 +45,23 @@ test('the documented trainer answers every batch, also those of which it was not
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, ...environmentOf(head.addressOf('policy-worker')), RUN: 'test' },
   })
-  head.service.append([{ type: 'BatchReady', data: ready(1) }])
-  await until('the first batch is answered', () => answered(1))
-  for (let version = 2; version <= 4; version++) {
-    const restarts = head.broker?.restarts() ?? 0
-    process.kill(head.broker?.pid() ?? 0, 'SIGKILL')
-    // Published as soon as the head is back, before the trainer is.
-    head.service.append([{ type: 'BatchReady', data: ready(version) }])
-    await until('the broker is back', () => (head.broker?.restarts() ?? 0) > restarts && head.bus.connected())
-    await until(`batch ${version} is answered`, () => answered(version), 30_000)
+  try {
+    head.service.append([{ type: 'BatchReady', data: ready(1) }])
+    await until('the first batch is answered', () => answered(1), 30_000)
+    for (let version = 2; version <= 4; version++) {
+      const restarts = head.broker?.restarts() ?? 0
+      process.kill(head.broker?.pid() ?? 0, 'SIGKILL')
+      // Published as soon as the head is back, before the trainer is.
+      head.service.append([{ type: 'BatchReady', data: ready(version) }])
+      const back = () => (head.broker?.restarts() ?? 0) > restarts && head.bus.connected()
+      await until('the broker is back', back, 30_000)
+      await until(`batch ${version} is answered`, () => answered(version), 30_000)
+    }
+  } finally {
+    child.kill('SIGKILL')
+    log.close()
+    await head.close()
   }
-  child.kill('SIGKILL')
-  log.close()
-  await head.close()
 })
 
 test.run()

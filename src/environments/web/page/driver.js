@@ -62,10 +62,9 @@
     const found = []
     const visit = (element, inListener, inHover) => {
       if (element.id && current.hidden?.includes(element.id)) return
-      if (!isShown(element)) {
-        // A hidden control may have a shown label, and a box of no size shown children.
-        if (getComputedStyle(element).display === 'none') return
-      }
+      const shown = isShown(element)
+      // A hidden control may have a shown label, and a box of no size shown children.
+      if (!shown && getComputedStyle(element).display === 'none') return
       // A label speaks for its control, unless that is hidden behind it.
       const labels = element.tagName === 'LABEL' && element.control && isShown(element.control)
       const control = element.matches(CONTROL) && !labels && element.tagName !== 'OPTION'
@@ -76,7 +75,7 @@
       const leaf = children.length === 0
       const isBody = element === document.body
       const marked = full && /highlight/i.test(goal) && hasText(element)
-      const interactive = !isBody && isShown(element) && (control || own || marked || (inListener && leaf))
+      const interactive = !isBody && shown && (control || own || marked || (inListener && leaf))
       if (interactive && !element.disabled) {
         refOf(element)
         found.push({ element, hovers: inHover || listens(element, HOVER) })
@@ -87,7 +86,7 @@
       const inside = element.shadowRoot ?? (element.tagName === 'IFRAME' ? bodyOf(element) : null)
       for (const child of [...(inside?.childNodes ?? []), ...element.childNodes]) {
         if (child.nodeType === 1) visit(child, below, inHover || (hovers && !isBody))
-        else if (child.nodeType === 3 && !named && !labels && child.data.trim() !== '' && isShown(element))
+        else if (child.nodeType === 3 && shown && !named && !labels && child.data.trim() !== '')
           if (!(interactive && nameOf(element) === squeezed(element.textContent)))
             found.push({ text: squeezed(child.data) })
       }
