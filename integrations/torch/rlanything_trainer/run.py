@@ -122,7 +122,7 @@ class Run:
                 await asyncio.sleep(1)
 
     async def _ask(self, name, request):
-        reply = await self.nc.request(f"rl.v1.{self.run}.{name}", msgpack.packb(request), timeout=30)
+        reply = await self.nc.request(f"rl.v1.{self.run}.{name}", msgpack.packb(request), timeout=10)
         answer = msgpack.unpackb(reply.data)
         if reply.headers and "Rl-Error" in reply.headers:
             raise (Away if answer["code"] in PASSING else Refused)(f"{answer['code']}: {answer['message']}")
