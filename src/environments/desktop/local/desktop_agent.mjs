@@ -37,6 +37,14 @@ async function until(ready, what) {
   }
 }
 
+/** Whether the screen lies in memory with its header, which tells its width as the fifth word. */
+function hasScreen() {
+  const path = '/run/fb/Xvfb_screen0'
+  if (!existsSync(path)) return false
+  const content = readFileSync(path)
+  return content.length > 100 && content.readUInt32BE(16) === WIDTH
+}
+
 async function boot() {
   await mkdir('/run/fb', { recursive: true })
   await mkdir('/tmp/.X11-unix', { recursive: true })
@@ -47,7 +55,9 @@ async function boot() {
     '-r',
   ])
   keep('dbus-daemon', ['--session', `--address=${BUS}`, '--nofork', '--nopidfile', '--nosyslog'])
-  await until(() => existsSync('/tmp/.X11-unix/X0') && existsSync('/run/user/bus'), 'the display')
+  // Its socket is there before its screen is.
+  const isUp = () => existsSync('/tmp/.X11-unix/X0') && existsSync('/run/user/bus') && hasScreen()
+  await until(isUp, 'the display')
   Object.assign(process.env, {
     DISPLAY: ':0',
     DBUS_SESSION_BUS_ADDRESS: BUS,
