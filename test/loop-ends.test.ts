@@ -1,0 +1,54 @@
+/** How a run is ended, goes on and is refused, as a user meets it. The learner is simulated, everything else is real. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { eventsBelow } from './support/logged.ts'
+import { startHead } from './support/processes.ts'
+import { temporaryFolder, until } from './support/run.ts'
+import { checkInvariants, SETTINGS, victim } from './support/simulated-run.ts'
+
+const root = temporaryFolder()
+const eventsOf = eventsBelow(root)
+
+test('a process that hangs is ended, another is started, and the run goes on', async () => {
+  const head = startHead(root, 'hung', [...SETTINGS, 'run.deadlines.silenceSeconds=3'])
+  await until('an iteration', () => eventsOf('hung', ['IterationStarted']).length > 1, 60_000)
+  const pid = victim(root, 'hung', 'environment', head)
+  assert.ok(pid !== null)
+  process.kill(pid, 'SIGSTOP')
+  assert.is(await head.status, 0, head.output())
+  assert.match(head.output(), /environment said nothing for 3 s and was ended; it is started again/)
+  checkInvariants(root, 'hung')
+})
+
+test('Ctrl-C pauses a run in good order, and it goes on where its log ends', async () => {
+  const first = startHead(root, 'paused', SETTINGS)
+  await until('an iteration', () => eventsOf('paused', ['IterationStarted']).length > 2, 60_000)
+  first.process.kill('SIGINT')
+  assert.is(await first.status, 130, first.output())
+  assert.match(first.output(), /go on: +npm start -- --role head --run paused/)
+  const second = startHead(root, 'paused')
+  assert.is(await second.status, 0, second.output())
+  checkInvariants(root, 'paused')
+})
+
+test('a second head on a run is refused, and a config cannot change', async () => {
+  const first = startHead(root, 'twice', SETTINGS)
+  await until('started', () => eventsOf('twice', ['RunStarted']).length === 1, 60_000)
+  const second = startHead(root, 'twice')
+  assert.is(await second.status, 1)
+  assert.match(second.output(), /another|in use|locked/i)
+  first.process.kill('SIGINT')
+  await first.status
+  const changed = startHead(root, 'twice', ['run.iterations=9'])
+  assert.is(await changed.status, 1)
+  assert.match(changed.output(), /config never changes/)
+})
+
+for (const run of ['a.b', 'a*', 'a>b', 'a b'])
+  test(`the run id '${run}' is refused`, async () => {
+    const head = startHead(root, run, SETTINGS)
+    assert.is(await head.status, 1)
+    assert.match(head.output(), /run id/)
+  })
+
+test.run()
