@@ -24,6 +24,8 @@ export type Broker = {
   readonly pid: () => number | null
   /** How often it had to be started again. */
   readonly restarts: () => number
+  /** Kills a server that lives but answers nothing, so that it is started again; one that starts is left alone. */
+  readonly restart: (reason: string) => void
   readonly stop: () => Promise<void>
 }
 
@@ -41,6 +43,7 @@ export type BrokerOptions = {
 
 /** The server may be silent for so long while it starts: it writes a line for each stream that it restores. */
 const READY_MS = 10_000
+const ENDED = 'nats-server ended'
 /** A process that folds a long log, or waits for a processor, says who it is after more than the two seconds that are usual. */
 const LOGIN_S = 60
 
@@ -60,8 +63,10 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
 
   let port = wanted.port && (await isFree(wanted.port)) ? wanted.port : await freePort()
   let guard: ChildProcess | null = null
+  let ready = false
   let stopped = false
   let restarts = 0
+  let endReason = ENDED
   let starting: Promise<void> = Promise.resolve()
 
   function addressOf(user: User): BusAddress {
@@ -76,10 +81,12 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
     let ended = false
     child.once('exit', () => {
       ended = true
-      if (guard === child) guard = null
-      if (!stopped && ready) restart()
+      if (guard !== child) return
+      guard = null
+      const died = ready
+      ready = false
+      if (died && !stopped) startAgain()
     })
-    let ready = false
     let until = performance.now() + READY_MS
     let written = 0
     while (!ready) {
@@ -97,9 +104,10 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
     }
   }
 
-  function restart(): void {
+  function startAgain(): void {
     restarts++
-    onRestart?.('nats-server ended and is started again')
+    onRestart?.(`${endReason} and is started again`)
+    endReason = ENDED
     starting = (async () => {
       for (let attempt = 0; !stopped; attempt++) {
         try {
@@ -127,6 +135,11 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
     addressOf,
     pid: () => (guard ? readPid(paths.pid) : null),
     restarts: () => restarts,
+    restart(reason) {
+      if (stopped || !ready) return
+      endReason = reason
+      guard?.stdin?.end()
+    },
     async stop() {
       stopped = true
       await starting

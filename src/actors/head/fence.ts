@@ -31,6 +31,8 @@ export type FenceOptions = {
   /** How long a head that says nothing keeps the run. */
   readonly leaseMs?: number
   readonly renewMs?: number
+  /** Hears that the broker has not answered since then (ms since 1970), with each renewal while that lasts. */
+  readonly onSilence?: (since: number) => void
   readonly platform?: Platform
 }
 
@@ -48,6 +50,8 @@ type Entry = { readonly record: FenceRecord | null; readonly sequence: number }
 const LEASE_MS = 4_000
 const RENEW_MS = 1_000
 const TRIES = 5
+/** So many renewals in a row without an answer are the broker's silence and no passing fault: 5 to 10 seconds. */
+const SILENT_RENEWALS = 5
 
 /** Errors: `head.second` where another head lives, and those of the bus. */
 export async function takeFence(options: FenceOptions): Promise<Fence> {
@@ -58,6 +62,7 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     alone,
     leaseMs = LEASE_MS,
     renewMs = RENEW_MS,
+    onSilence = () => {},
     platform = systemPlatform,
   } = options
   const { clock } = platform
@@ -105,6 +110,8 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
   let { record, askedAt: renewedAt } = await take()
   /** The run is not this head's before then: it wrote its record where it did not find it, and others may not know. */
   let heldFrom = 0
+  /** When renewals failed since the last answer. */
+  let unanswered: number[] = []
   let loss: RlError | null = null
   let tellLoss: (error: RlError) => void = () => {}
   const lost = new Promise<RlError>((resolve) => {
@@ -133,7 +140,12 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
   async function renew(): Promise<void> {
     const askedAt = clock.monotonic()
     const entry = await rewrite(record).catch(() => null)
-    if (!entry?.record) return // The broker is away: the lease ends by itself.
+    if (!entry?.record) {
+      // The broker is away: the lease ends by itself.
+      if (unanswered.push(clock.now()) >= SILENT_RENEWALS) onSilence(unanswered[0])
+      return
+    }
+    unanswered = []
     if (entry.record.holder === holder) {
       renewedAt = askedAt
       return

@@ -100,6 +100,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       heartbeatMs,
       alone: broker !== null,
       fenceTimes,
+      reviveBroker: broker?.restart,
       measured: () => ({ brokerRestarts: broker?.restarts() ?? 0, loopDelay: loop.delay() }),
     })
     undo.push(leave)

@@ -1,6 +1,7 @@
 /** What makes a process the head of a run, on whatever bus: it takes the fence, then answers for the log and watches the actors. */
 import type { RlError } from '../../errors.ts'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
 import type { EventLog } from '../../events/log.ts'
 import { pack } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
@@ -30,6 +31,8 @@ export type ServeRunOptions = {
   readonly alone: boolean
   /** How long a head that says nothing keeps the run, and how often one says that it lives; for tests. */
   readonly fenceTimes?: { readonly leaseMs: number; readonly renewMs: number }
+  /** Brings a broker back that answers nothing; without it that can only be told. */
+  readonly reviveBroker?: (reason: string) => void
   /** What the process measures of itself, for `rl status`. */
   readonly measured: () => Pick<LiveRun, 'brokerRestarts' | 'loopDelay'>
   readonly platform?: Platform
@@ -45,21 +48,40 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
     heartbeatMs,
     alone,
     fenceTimes,
+    reviveBroker,
     measured,
     platform = systemPlatform,
   } = options
   const { run } = log
   const undo: (() => Promise<void> | void)[] = []
+  let service: LogService | null = null
+  let toldSilence = 0
+
+  function tell(event: NewEvent): void {
+    try {
+      service?.append([event], { urgent: true })
+    } catch {
+      // The disk is full to the last byte: `rl status` shows the stall all the same.
+    }
+  }
+
+  /** A broker that hangs, or that turned its store off because the disk was full, holds the whole run up. */
+  function onSilence(since: number): void {
+    if (since !== toldSilence) tell(brokerStall(since, platform.clock.now()))
+    toldSilence = since
+    reviveBroker?.('nats-server does not answer')
+  }
+
   async function close(): Promise<void> {
     for (const step of undo.splice(0).reverse()) await step()
   }
   try {
     const after = Number(log.meta('epoch') ?? 0)
-    const fence = await takeFence({ bus, run, after, alone, platform, ...fenceTimes })
+    const fence = await takeFence({ bus, run, after, alone, onSilence, platform, ...fenceTimes })
     undo.push(fence.release)
     log.setMeta('epoch', String(fence.epoch))
     const watch = watchActors(log, { heartbeatMs, platform })
-    const service = await startLogService({
+    const started = await startLogService({
       log,
       bus,
       work,
@@ -71,29 +93,29 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
       ackWaitMs: 2 * heartbeatMs,
       platform,
     })
-    undo.push(service.close)
-    watch.start(bus, (event) => {
-      try {
-        service.append([event], { urgent: true })
-      } catch {
-        // The disk is full to the last byte: `rl status` shows the stall all the same.
-      }
-    })
+    service = started
+    undo.push(started.close)
+    watch.start(bus, tell)
     undo.push(watch.stop)
     const tellActors = (): Uint8Array =>
       pack({
         actors: watch.actors(),
-        openWork: service.openWork(),
-        queueFailures: service.queueFailures(),
-        pausedSince: service.pausedSince(),
+        openWork: started.openWork(),
+        queueFailures: started.queueFailures(),
+        pausedSince: started.pausedSince(),
         position: log.head().position,
         deadLetters: log.deadLetters(0).total,
         ...measured(),
       } satisfies LiveRun)
     undo.push(bus.serve(subjectsOf(run).call('actors'), null, tellActors))
-    return { service, watch, fenced: fence.lost, close }
+    return { service: started, watch, fenced: fence.lost, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+function brokerStall(since: number, now: number): NewEvent {
+  const waitingFor = 'the broker to renew the hold of this head on the run'
+  return { type: 'StallDetected', data: { owner: 'head', waitingFor, from: 'broker', since, deadline: now } }
 }
