@@ -50,8 +50,8 @@ type Entry = { readonly record: FenceRecord | null; readonly sequence: number }
 const LEASE_MS = 4_000
 const RENEW_MS = 1_000
 const TRIES = 5
-/** So many renewals in a row without an answer are the broker's silence and no passing fault: 5 to 10 seconds. */
-const SILENT_RENEWALS = 5
+/** So many renewals in a row without an answer are the broker's silence and no passing fault: 3 to 6 seconds. */
+const SILENT_RENEWALS = 3
 
 /** Errors: `head.second` where another head lives, and those of the bus. */
 export async function takeFence(options: FenceOptions): Promise<Fence> {
