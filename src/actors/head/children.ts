@@ -25,6 +25,8 @@ export type ChildrenOptions = {
   readonly address: BusAddress
   readonly specs: readonly ChildSpec[]
   readonly onExit: (exit: { readonly spec: ChildSpec; readonly pid: number; readonly reason: string }) => void
+  /** Hears what a process prints to standard output. */
+  readonly onPrinted: (name: string, text: string) => void
   /** For how long a process has said nothing (ms), or null where that is not known. */
   readonly silentMs: (pid: number) => number | null
   /** One that says nothing for so long hangs: it is ended, and another started. */
@@ -46,7 +48,7 @@ const MAIN = nodeWords(new URL('../../main.ts', import.meta.url))
 export const PARENT_PIPE = 'RL_PARENT_PIPE'
 
 export function startChildren(options: ChildrenOptions): Children {
-  const { run, folder, address, specs, onExit, silentMs, mostSilentMs } = options
+  const { run, folder, address, specs, onExit, onPrinted, silentMs, mostSilentMs } = options
   const logs = join(folder, 'logs')
   mkdirSync(logs, { recursive: true, mode: 0o700 })
   const alive = new Set<ChildProcess>()
@@ -78,6 +80,7 @@ export function startChildren(options: ChildrenOptions): Children {
         log.write(chunk)
         lastLine = chunk.toString().trim().split('\n').at(-1) || lastLine
       })
+    child.stdout.on('data', (chunk: Buffer) => onPrinted(name, chunk.toString()))
     child.once('exit', (status, signal) => {
       log.end()
       alive.delete(child)

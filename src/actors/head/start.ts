@@ -29,6 +29,7 @@ import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
 import { dryRun } from './terminal/dry-run.ts'
 import { planLines } from './terminal/plan.ts'
+import { openReports } from './terminal/reports.ts'
 import { runtimeLine } from './terminal/runtime-line.ts'
 import { isSimulated, summaryLines } from './terminal/summary.ts'
 import { awaitedBy } from './waits.ts'
@@ -86,6 +87,7 @@ export async function startHead(options: StartOptions): Promise<number> {
         display.say(`${spec.role} ${reason}; it is started again`)
         core.watch.forget(pid, hostname())
       },
+      onPrinted: openReports(display.say),
       silentMs: (pid) => core.watch.silentMs(pid, hostname()),
       mostSilentMs: Math.max(config.run.deadlines.silenceSeconds, 4 * config.run.heartbeatSeconds) * 1000,
     })

@@ -56,7 +56,7 @@ export type PolicyStart = {
 }
 
 /** Raised when the same options would give another model. */
-const VERSION = 1
+const VERSION = 2
 
 /** Makes the model, or finds it in the cache. */
 export async function coldStartPolicy(

@@ -7,10 +7,11 @@ import type { CompactView } from '../setting.ts'
 /** In front of a line that an action has changed. */
 export const CHANGED = '* '
 
-/** In front of what the task speaks of: the last line, nearest to the action. */
+/** In front of what the task speaks of and is still to be done: the last line, nearest to the action. */
 export const NAMED = 'named: '
 
-const BETWEEN = ' | '
+/** Between lines, and between what is named. */
+export const BETWEEN = ' | '
 
 /** `[5] textbox "name" = anna (focused)` as `name = anna focused`. */
 function words(line: string): string {
@@ -21,12 +22,13 @@ function words(line: string): string {
 
 const NAMED_MARK = '# '
 
-/** The last line where it tells what is named; of the others as many as `keep` wants. */
+/** What is named stands last, the first of it nearest to the action; of the other lines as many as `keep` wants. */
 function told(observation: string, keep: (line: string) => readonly string[]): string {
   const lines = observation.split('\n')
-  const named = lines.at(-1)?.startsWith(NAMED) ? [`${NAMED_MARK}${lines.pop()?.slice(NAMED.length)}`] : []
+  const named = lines.at(-1)?.startsWith(NAMED) ? lines.pop()?.slice(NAMED.length).split(BETWEEN) : undefined
   const kept = lines.flatMap(keep)
-  return [kept.length === 0 ? 'same' : kept.join(BETWEEN), ...named].join(' ')
+  const shown = kept.length === 0 ? 'same' : kept.join(BETWEEN)
+  return named === undefined ? shown : `${shown} ${NAMED_MARK}${named.reverse().join(BETWEEN)}`
 }
 
 export const compactView: CompactView = {

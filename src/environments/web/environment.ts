@@ -22,7 +22,7 @@ import { findBrowser } from './browser/find.ts'
 import type { Page } from './browser/page.ts'
 import { createPool, type Pool, type Slot } from './browser/pool.ts'
 import { createMemo } from './memo.ts'
-import { partsOf } from './named.ts'
+import { namedIn, partsOf } from './named.ts'
 import { type Reading, readGoals, readLeft, readReading } from './reading.ts'
 import { rewriteTask } from './rewrite.ts'
 import type { Asked, Site, Variant } from './site.ts'
@@ -61,7 +61,7 @@ type State = {
   readonly task: Task
   readonly maxSteps: number
   readonly actions: readonly Step[]
-  /** Names and texts that actions have used. */
+  /** Names and texts of the goal that actions have used. */
   readonly used: ReadonlySet<string>
   readonly reading: Reading
   readonly steps: number
@@ -177,7 +177,7 @@ export function webEnvironment({
         const holder = {}
         const from = { holder: state.holder, done: state.actions.length }
         const next = await look(task, actions, from, holder)
-        const used = new Set([...state.used, ...partsOf(text)])
+        const used = usedAfter(state, text)
         return episode(stateAfter({ ...state, actions, used, holder }, next, done.ends))
       },
       outcome() {
@@ -355,6 +355,13 @@ export function webEnvironment({
     },
     close: () => pool.close(),
   }
+}
+
+/** What was told and is done: a text for the wrong element, or another text than the one told, does not count. */
+function usedAfter({ task, used, reading }: State, command: string): ReadonlySet<string> {
+  const parts = partsOf(command)
+  const named = new Set(namedIn(task.goal, reading.commands))
+  return parts.every((part) => named.has(part)) ? new Set([...used, ...parts]) : used
 }
 
 /** Characters of what a page showed. */

@@ -1,7 +1,7 @@
 /** What an agent reads of a page. */
 import type { EpisodeEnd, Turn } from '../port.ts'
 import { PROBLEM } from '../setting.ts'
-import { CHANGED, NAMED } from './compact-view.ts'
+import { BETWEEN, CHANGED, NAMED } from './compact-view.ts'
 import { namedIn } from './named.ts'
 import { lineText, type Reading } from './reading.ts'
 
@@ -39,7 +39,7 @@ export function readTurn(
   const observation = [
     ...(reading.problem === undefined ? [] : [`${PROBLEM}${reading.problem}`]),
     ...lines,
-    ...(named.length === 0 ? [] : [`${NAMED}${named.slice(0, MOST_NAMED).join(' | ')}`]),
+    ...(named.length === 0 ? [] : [`${NAMED}${named.slice(0, MOST_NAMED).join(BETWEEN)}`]),
   ].join('\n')
   const admissible = listed ? [...new Set(reading.commands)] : []
   // A page without anything to act on can still be waited on.

@@ -90,7 +90,7 @@ test('the compact view keeps names, values and changes', () => {
   )
   assert.is(compactView.observation('[1] button "a"\n* [2] checkbox "b" (checked)'), 'b checked')
   assert.is(compactView.observation('[1] button "a"'), 'same')
-  assert.is(compactView.observation('[1] button "a"\nnamed: a | b c'), 'same # a | b c')
+  assert.is(compactView.observation('[1] button "a"\nnamed: a | b c'), 'same # b c | a')
   assert.is(compactView.command('type 3 "name" anna'), 'type name anna')
 })
 

@@ -1,0 +1,24 @@
+/** What processes print of long work, e.g. of a cold start: one line of each now and then, so that nobody waits without a word. */
+
+/** A process speaks at most so often. */
+const EVERY_MS = 15_000
+const MOST_CHARACTERS = 200
+
+/** Takes what a process printed; short work is never shown. @param now monotonic, ms */
+export function openReports(say: (line: string) => void, now: () => number = () => performance.now()) {
+  const saidAt = new Map<string, number>()
+  return function hear(name: string, printed: string): void {
+    const last = saidAt.get(name)
+    if (last === undefined) saidAt.set(name, now())
+    else if (now() - last >= EVERY_MS) {
+      const line = printed
+        .trim()
+        .split('\n')
+        .at(-1)
+        ?.replace(/\p{Cc}/gu, ' ')
+      if (!line) return
+      saidAt.set(name, now())
+      say(`${name}: ${line.slice(0, MOST_CHARACTERS)}`)
+    }
+  }
+}
