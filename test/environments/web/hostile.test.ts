@@ -36,6 +36,8 @@ const PAGES: Readonly<Record<string, { readonly click?: string; readonly load?: 
   closed: { click: 'window.close(); top.close(); won = true' },
   liar: { click: "JSON.stringify = () => 'no'" },
   stranger: { click: 'JSON.stringify = () => \'{"done":true,"reward":1}\'' },
+  'large-answer': { click: "JSON.stringify = () => 'x'.repeat(4e7)" },
+  'bad-address': { load: "new Image().src = '100%.png'", click: 'won = true' },
   network: {
     click: `won = true; fetch('http://example.com').catch(() => {}); new Image().src = 'http://127.0.0.1:1/'; try { new WebSocket('ws://127.0.0.1:1') } catch {}`,
   },
@@ -107,6 +109,8 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   closed: ['goal'],
   liar: ['web.page'],
   stranger: ['web.page'],
+  'large-answer': ['web.protocol'],
+  'bad-address': ['goal'],
   network: ['goal'],
   large: ['goal'],
 }
@@ -139,6 +143,16 @@ if (hasBrowser()) {
         assert.ok(EXPECTED[page].includes(outcome), `${page}: ${outcome}`)
         assert.is(await outcomeOf(environment, 'kind', 'click-at 20 15'), 'goal', `behind ${page}`)
       }
+    } finally {
+      await environment.close()
+    }
+  })
+
+  test('a page that hangs in the first job of a browser takes it along', async () => {
+    const environment = webEnvironment({ site, browser: null, pages: 1, deadlineMs: DEADLINE_MS })
+    try {
+      assert.is(await outcomeOf(environment, 'loop-at-load'), 'web.late')
+      assert.is(environment.pool.pid(), null)
     } finally {
       await environment.close()
     }

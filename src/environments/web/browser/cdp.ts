@@ -14,7 +14,7 @@ export type ProtocolEvent = {
 }
 
 export type Connection = {
-  /** Rejects with `web.protocol` for an error of the browser, `web.late` after the deadline, `web.gone` when the pipe closes. */
+  /** Rejects with `web.protocol` for an error of the browser or an answer that is too large, `web.late` after the deadline, `web.gone` when the pipe closes. */
   readonly send: (
     method: string,
     params: Json,
@@ -29,10 +29,12 @@ type Waiting = {
   readonly timer: NodeJS.Timeout
 }
 
+/** @param onClosed is called once: nothing can be said to the browser any more */
 export function connect(
   input: Writable,
   output: Readable,
   onEvent: (event: ProtocolEvent) => void,
+  onClosed: () => void,
 ): Connection {
   const waiting = new Map<number, Waiting>()
   let lastId = 0
@@ -41,12 +43,23 @@ export function connect(
   let bytes = 0
 
   function close(why: string): void {
-    closed ??= why
+    if (closed !== null) return
+    closed = why
+    chunks = []
     for (const { reject, timer } of waiting.values()) {
       clearTimeout(timer)
       reject(new RlError(`the browser is gone: ${closed}`, { code: 'web.gone' }))
     }
     waiting.clear()
+    onClosed()
+  }
+
+  /** Who asked for a message that is too large is told so: asked again it would be as large. */
+  function refuse(): void {
+    const why = `a message has more than ${MOST_BYTES} bytes`
+    const id = Number(/^\{"id":(\d+)/.exec(Buffer.concat(chunks).toString('latin1', 0, 40))?.[1])
+    waiting.get(id)?.reject(new RlError(why, { code: 'web.protocol' }))
+    close(why)
   }
 
   function receive(message: Buffer): void {
@@ -79,6 +92,7 @@ export function connect(
   }
 
   output.on('data', (chunk: Buffer) => {
+    if (closed !== null) return
     let start = 0
     for (let end = chunk.indexOf(0); end >= 0; end = chunk.indexOf(0, start)) {
       chunks.push(chunk.subarray(start, end))
@@ -89,7 +103,7 @@ export function connect(
     }
     if (start < chunk.length) chunks.push(chunk.subarray(start))
     bytes += chunk.length - start
-    if (bytes > MOST_BYTES) close(`a message has more than ${MOST_BYTES} bytes`)
+    if (bytes > MOST_BYTES) refuse()
   })
   output.on('close', () => close('its pipe closed'))
   output.on('error', (error) => close(error.message))

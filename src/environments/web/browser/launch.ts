@@ -95,8 +95,12 @@ export function launch(program: string, { bwrap }: Fence, onEvent: (event: Proto
     },
     detached: process.platform !== 'win32',
   })
-  const connection = connect(child.stdio[3] as Writable, child.stdio[4] as Readable, onEvent)
   let open = true
+  // A browser that cannot be spoken to is of no use to anybody.
+  const connection = connect(child.stdio[3] as Writable, child.stdio[4] as Readable, onEvent, () => {
+    kill()
+    open = false
+  })
   const ended = new Promise<void>((resolve) => {
     const over = (why: string) => {
       open = false

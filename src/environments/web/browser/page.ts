@@ -93,8 +93,7 @@ export async function openPage(
   /** Everything that is loaded comes from here: there is no network. */
   async function answer({ requestId, request }: Json): Promise<void> {
     const { url, method } = request as { url: string; method: string }
-    const file =
-      url.startsWith(`${ORIGIN}/`) && method === 'GET' ? await serve(pathOf(url)).catch(() => null) : null
+    const file = url.startsWith(`${ORIGIN}/`) && method === 'GET' ? await fileAt(url).catch(() => null) : null
     await quietly(
       file === null
         ? send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' })
@@ -105,6 +104,11 @@ export async function openPage(
             body: Buffer.from(file.body).toString('base64'),
           }),
     )
+  }
+
+  /** Rejects where an address cannot be decoded. */
+  async function fileAt(url: string): Promise<Served | null> {
+    return serve(decodeURIComponent(new URL(url).pathname))
   }
 
   async function call(name: string, argument: unknown, deadlineMs: number): Promise<unknown> {
@@ -201,8 +205,6 @@ export async function openPage(
     close: () => quietly(root('Target.disposeBrowserContext', { browserContextId })),
   }
 }
-
-const pathOf = (url: string) => decodeURIComponent(new URL(url).pathname)
 
 const pageError = (why: string) =>
   new RlError(`the page failed: ${why}`, {

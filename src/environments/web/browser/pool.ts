@@ -84,8 +84,7 @@ export function createPool({ program, pages, scripts, serve, scale }: PoolOption
     return browser
   }
 
-  async function slotOf(place: Place): Promise<Slot> {
-    const { connection, isOpen } = opened()
+  async function slotOf(place: Place, { connection, isOpen }: Browser): Promise<Slot> {
     if (place.slot && place.jobs >= JOBS_PER_PAGE) {
       await place.slot.page.close()
       place.slot = null
@@ -102,9 +101,10 @@ export function createPool({ program, pages, scripts, serve, scale }: PoolOption
 
   async function attempt<T>(place: Place, job: (slot: Slot) => Promise<T>): Promise<T> {
     for (let tried = 1; ; tried++) {
-      const used = browser
+      let used: Browser | null = null
       try {
-        return await job(await slotOf(place))
+        used = opened()
+        return await job(await slotOf(place, used))
       } catch (error) {
         const code = error instanceof RlError ? error.code : null
         const broken = place.slot

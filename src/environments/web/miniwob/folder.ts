@@ -23,6 +23,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 }
 
 const MOST_BYTES = 8 * 1024 * 1024
+const MOST_PATH = 1_000
 
 /** The folder itself, or where it stands in a checkout or in the Python package. Errors: `web.no-data`. */
 export function openFolder(folder: string): PageFolder {
@@ -39,20 +40,21 @@ export function openFolder(folder: string): PageFolder {
     .map((name) => name.slice(0, -5))
     .filter((name) => name !== 'index')
     .sort()
-  const files = new Map<string, Promise<Served | null>>()
+  /** Files that are there, by their names alone: a page may ask for any path. */
+  const files = new Map<string, Served>()
   return {
     pages,
-    serve(path) {
-      const known = files.get(path) ?? load(root, path)
-      files.set(path, known)
-      return known
+    async serve(path) {
+      const file = normalize(join(root, path))
+      if (path.length > MOST_PATH || !file.startsWith(root + sep)) return null
+      const served = files.get(file) ?? (await load(file))
+      if (served) files.set(file, served)
+      return served
     },
   }
 }
 
-async function load(root: string, path: string): Promise<Served | null> {
-  const file = normalize(join(root, path))
-  if (!file.startsWith(root + sep)) return null
+async function load(file: string): Promise<Served | null> {
   const info = await stat(file).catch(() => null)
   if (!info?.isFile() || info.size > MOST_BYTES) return null
   return { body: await readFile(file), mediaType: MEDIA_TYPES[extname(file)] ?? 'application/octet-stream' }
