@@ -1,5 +1,8 @@
 /** How an answer in words names one of the admissible commands. */
 
+/** Behind a command; more are no command's. */
+const MOST_MARKS = 8
+
 /** A command as it was read out of an answer. */
 export type ParsedAnswer = {
   /** What to give to the game; where the answer names no admissible command, a fallback. */
@@ -28,12 +31,25 @@ export function parseNumbered(answer: string, admissible: readonly string[]): Pa
   return { command: admissible[clamped] ?? '', problem }
 }
 
-/** The last line of the answer that is an admissible command; else the first admissible one, with the problem. */
+/**
+ * The last line of the answer that is an admissible command, with or without marks around it; else the first admissible one, with the
+ * problem.
+ */
 export function parsePlain(answer: string, admissible: readonly string[]): ParsedAnswer {
-  const lines = answer.split('\n').map((line) => line.trim().replace(/^[>*\-\s]+|[.`*"'\s]+$/g, ''))
-  const command = lines.findLast((line) => admissible.includes(line))
-  if (command !== undefined) return { command, problem: null }
+  const known = new Set(admissible)
+  const lines = answer.split('\n').map((line) => line.trim())
+  for (const line of lines.toReversed()) {
+    const command = readings(line).find((one) => known.has(one))
+    if (command !== undefined) return { command, problem: null }
+  }
   const said = lines.findLast((line) => line !== '')
   const problem = said === undefined ? 'the answer is empty' : `'${said.slice(0, 80)}' is not admissible`
   return { command: admissible[0] ?? '', problem }
+}
+
+/** A line as it is and with ever fewer marks: a quote may be the end of a command, and a mark around it. */
+function readings(line: string): string[] {
+  const bare = line.replace(/^[>*`\-\s]+/, '')
+  const marks = /[.`*"'\s]*$/.exec(bare.slice(-MOST_MARKS))![0].length
+  return [line, ...Array.from({ length: marks + 1 }, (_, k) => bare.slice(0, bare.length - k))]
 }
