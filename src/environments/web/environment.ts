@@ -21,6 +21,7 @@ import type { Expert, Picture } from '../setting.ts'
 import { findBrowser } from './browser/find.ts'
 import type { Page } from './browser/page.ts'
 import { createPool, type Pool, type Slot } from './browser/pool.ts'
+import { bringsMarkup } from './markup.ts'
 import { createMemo } from './memo.ts'
 import { namedIn, partsOf } from './named.ts'
 import { type Reading, readGoals, readLeft, readReading } from './reading.ts'
@@ -117,6 +118,13 @@ export function webEnvironment({
   /** What the oracle says, by the turn that it is said of: no agent sees it. */
   const advised = new WeakMap<Turn, string>()
   const states = new WeakMap<Episode, State>()
+  /** What a text says behind some steps. */
+  function stepAfter({ goal }: Task, before: readonly Step[], text: string): ReturnType<typeof readStep> {
+    const step = readStep(text)
+    const refused = !('problem' in step) && bringsMarkup(before, step, goal)
+    return refused ? { problem: 'markup can be typed only where the task has some' } : step
+  }
+
   const shown = createMemo<Reading>(remembered, sizeOf)
   const remainders = createMemo<number | null>(remembered, () => 8)
   const keyOf = ({ recipe }: Task, actions: readonly Step[]) => JSON.stringify([recipe, actions])
@@ -171,7 +179,7 @@ export function webEnvironment({
       steps,
       async step(text) {
         if (turn.done) return episode(state)
-        const done = readStep(text)
+        const done = stepAfter(task, state.actions, text)
         if ('problem' in done) return episode(stateAfter(state, { ...reading, problem: done.problem }, false))
         const actions = [...state.actions, done]
         const holder = {}
@@ -254,14 +262,17 @@ export function webEnvironment({
       }),
   }
 
-  const stepsOf = (actions: readonly string[]) =>
-    actions.flatMap((action) => {
-      const step = readStep(action)
-      return 'problem' in step ? [] : [step]
-    })
+  function stepsOf(task: Task, actions: readonly string[]): Step[] {
+    const steps: Step[] = []
+    for (const action of actions) {
+      const step = stepAfter(task, steps, action)
+      if (!('problem' in step)) steps.push(step)
+    }
+    return steps
+  }
 
   function remaining(task: Task, actions: readonly string[]): Promise<number | null> {
-    const steps = stepsOf(actions)
+    const steps = stepsOf(task, actions)
     return remainders.of(keyOf(task, steps), async () => {
       const reading = shown.known(keyOf(task, steps))
       if (reading?.done) return reading.reward >= SUCCESS ? 0 : null
@@ -274,7 +285,7 @@ export function webEnvironment({
     const left = [await remaining(task, actions)]
     for (let done = actions.length - 1; done >= 0; done--) {
       const before = actions.slice(0, done)
-      const isAdvised = shown.known(keyOf(task, stepsOf(before)))?.advice === actions[done]
+      const isAdvised = shown.known(keyOf(task, stepsOf(task, before)))?.advice === actions[done]
       const [after] = left
       const more = isAdvised && after !== null && after < MOST_ORACLE_STEPS
       left.unshift(more ? after + 1 : await remaining(task, before))

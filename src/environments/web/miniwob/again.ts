@@ -15,5 +15,5 @@ email-inbox-forward-nl-turk email-inbox-important email-inbox-nl-turk email-inbo
 enter-date enter-password enter-text enter-text-2 enter-text-dynamic find-midpoint find-word focus-text
 grid-coordinate guess-number highlight-text highlight-text-2 hot-cold hover-shape login-user multi-layouts
 navigate-tree odd-or-even order-food read-table resize-textarea right-angle simple-algebra simple-arithmetic
-social-media social-media-some terminal text-editor tic-tac-toe unicode-test visual-addition`.split(/\s+/),
+social-media social-media-some text-editor tic-tac-toe unicode-test visual-addition`.split(/\s+/),
 )
