@@ -180,6 +180,8 @@ export async function openPage(
         loaded = resolve
       })
       try {
+        // All pages have one origin: what an episode before has stored would be this one's.
+        await send('Storage.clearDataForOrigin', { origin: ORIGIN, storageTypes: 'all' }, deadlineMs)
         const { errorText } = await send(
           'Page.navigate',
           { url: `${ORIGIN}${path}`, frameId: mainFrame },

@@ -32,12 +32,19 @@
   let fields = {}
   let oracle = null
   const memory = {}
+  /** What the task before has changed. */
+  const originals = new Map()
 
   async function begin(seed, variables = {}) {
     const { core } = window
     if (!core?.startEpisodeReal) throw new Error('the page has no core.startEpisodeReal')
     await decodePictures()
-    for (const [name, value] of Object.entries(variables)) window[name] = value
+    for (const [name, value] of originals) window[name] = value
+    originals.clear()
+    for (const [name, value] of Object.entries(variables)) {
+      originals.set(name, window[name])
+      window[name] = value
+    }
     core.EPISODE_MAX_TIME = NEVER_MS
     if (core.cover_div === null) core.startEpisode()
     // What asks for the next episode would hide how this one ended, and take clicks.
@@ -70,9 +77,12 @@
 
   /** Numbers in capitals are how these pages name what a task has how many of. */
   rl.variables = () =>
-    Object.entries(window).filter(
-      ([name, value]) => /^[A-Z][A-Z_]{3,}$/.test(name) && Number.isInteger(value) && !name.startsWith('WOB'),
-    )
+    Object.entries(window)
+      .map(([name, value]) => [name, originals.get(name) ?? value])
+      .filter(
+        ([name, value]) =>
+          /^[A-Z][A-Z_]{3,}$/.test(name) && Number.isInteger(value) && !name.startsWith('WOB'),
+      )
 
   /** Adds an oracle for pages whose name matches. */
   Object.defineProperty(rl, 'solve', {
