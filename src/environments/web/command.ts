@@ -16,6 +16,8 @@ export const VERBS = {
 } as const
 
 const MOST_CHARACTERS = 2_000
+/** A character or a key's name. */
+const KEY = /^(?:(?:ctrl|shift)\+)?(?:\S|\w+| )$/u
 
 /** The command, or why it is none. */
 export function parseCommand(text: string): Command | { readonly problem: string } {
@@ -40,5 +42,6 @@ export function parseCommand(text: string): Command | { readonly problem: string
     return { problem: `'${told}' lacks ${wanted} behind the ref` }
   if (verb === 'scroll' && argument !== 'up' && argument !== 'down')
     return { problem: `'${told}': scroll goes up or down` }
+  if (verb === 'press' && !KEY.test(argument ?? '')) return { problem: `'${told}': press takes one key` }
   return [verb, Number(ref), argument ?? '']
 }

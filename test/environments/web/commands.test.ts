@@ -64,6 +64,10 @@ test('commands', () => {
   assert.match((parseCommand('click save') as { problem: string }).problem, /no ref/)
   assert.match((parseCommand('scroll 3 left') as { problem: string }).problem, /up or down/)
   assert.match((parseCommand('select 3') as { problem: string }).problem, /lacks an option/)
+  for (const key of ['x', ' ', '\u{1f4a5}', 'Enter', 'ctrl+c', 'shift++', 'F11'])
+    assert.equal(parseCommand(`press 1 ${key}`), ['press', 1, key])
+  for (const none of ['press 1 ', 'press 1 Enter\nclick 2', 'press 1 Enter click 2', 'press 1 ctrl+'])
+    assert.match((parseCommand(none) as { problem: string }).problem, /takes one key/)
 })
 
 test('what the task names is found by its rarest word, in the order of the task', () => {

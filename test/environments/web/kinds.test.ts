@@ -5,23 +5,24 @@ import * as assert from 'uvu/assert'
 import type { Task } from '../../../src/environments/port.ts'
 import { checkPage } from '../../../src/environments/web/check-page.ts'
 import { type WebEnvironment, webEnvironment } from '../../../src/environments/web/environment.ts'
-import { folderSite } from '../../../src/environments/web/miniwob/site.ts'
+import { folderSite, type Loading } from '../../../src/environments/web/miniwob/site.ts'
 import { hasBrowser } from './browser.ts'
 
 const FOLDER = 'test/fixtures/pages'
 const SEEDS = 3
 
-const open = (): WebEnvironment =>
-  webEnvironment({
-    site: folderSite({ folder: FOLDER, seed: 1, counts: { train: 1, 'in-domain': 1, ood: 1 } }),
-    browser: null,
-    pages: 1,
-  })
+const siteOf = (loading: Loading = 'table') =>
+  folderSite({ folder: FOLDER, seed: 1, counts: { train: 1, 'in-domain': 1, ood: 1 }, loading })
+
+const open = (loading?: Loading): WebEnvironment =>
+  webEnvironment({ site: siteOf(loading), browser: null, pages: 1 })
 
 /** What is done next for a goal: the first listed action that fits one of these, in turn; `until` repeats one until it is not listed. */
 type Way = (goal: string) => readonly (RegExp | { readonly again: RegExp; readonly until: RegExp })[]
 
 const word = (goal: string, pattern: RegExp) => pattern.exec(goal)?.[1] ?? ''
+const typed = (goal: string) => new RegExp(`^type .* ${word(goal, /"(\w+)"/)}$`)
+const ENTER = /^press .* Enter$/
 const SUBMIT = /^click \d+ "(Submit|Send|Go)"/
 
 const WAYS: Readonly<Record<string, Way>> = {
@@ -59,6 +60,23 @@ const WAYS: Readonly<Record<string, Way>> = {
   'long-list': (goal) => [/^scroll \d+ .*down$/, new RegExp(`^click \\d+ "${word(goal, /to (row \d+)/)}"`)],
   delegated: (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
   'global-keys': (goal) => [new RegExp(`^press \\d+ "page" ${word(goal, /Press (\w+)/)}`)],
+  stored: () => [/^click \d+ "first"/],
+  counted: (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
+  echo: (goal) => [typed(goal), ENTER],
+  'shadow-field': (goal) => [typed(goal), ENTER],
+  'frame-field': (goal) => [typed(goal), ENTER],
+  'editable-empty': (goal) =>
+    ['box 0', 'box 1']
+      .map((name) => new RegExp(`^type \\d+ "${name}" ${word(goal, /"(\w+)"/)}$`))
+      .concat(SUBMIT),
+  'window-keys': (goal) => [new RegExp(`^press \\d+ "page" ${word(goal, /Press (\w+)/)}`)],
+  tiles: (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
+  'drag-pointer': (goal) => [new RegExp(`^drag \\d+ "box" ${word(goal, /the (left|right)/)}`)],
+  'double-click': (goal) => {
+    const click = new RegExp(`^click \\d+ "${word(goal, /click (\w+)/)}"`)
+    return [click, click]
+  },
+  'many-fields': (goal) => [new RegExp(`^type \\d+ "field 0" ${word(goal, /"(\w+)"/)}$`), SUBMIT],
 }
 
 /** Is done by a place on the screen alone. */
@@ -89,7 +107,7 @@ test('every page has a way', () => {
   assert.equal([...Object.keys(WAYS), ...BY_PLACE].sort(), pages.sort())
 })
 
-if (hasBrowser())
+if (hasBrowser()) {
   test('each page is the same twice whatever is done on it, and its goal is reached by listed actions', async () => {
     const [one, other] = [open(), open()]
     const problems: string[] = []
@@ -115,13 +133,32 @@ if (hasBrowser())
     }
   })
 
+  test('numbers that a rewritten task has changed are as before for the next one on the page', async () => {
+    const environment = open('again')
+    const { path } = siteOf().start({ page: 'counted', seed: 1 })
+    const commands = async (variables?: object): Promise<number> => {
+      const recipe = { page: 'counted', seed: 1, ...(variables ? { variables } : {}) }
+      const task: Task = { id: 'counted', environment: 'web', kind: 'counted', goal: '', recipe }
+      const { turn } = await environment.reset(task, { seed: [1, 1], maxSteps: 3 })
+      return turn.admissible.filter((one) => one.startsWith('click')).length
+    }
+    try {
+      assert.is(await commands(), 2)
+      assert.is(await commands({ COUNT_BUTTONS: 5 }), 5)
+      const variables = await environment.pool.run({ path, holder: null }, ({ page }) =>
+        page.call('variables', null, 10_000),
+      )
+      assert.equal(variables, [['COUNT_BUTTONS', 2]])
+      assert.is(await commands(), 2)
+    } finally {
+      await environment.close()
+    }
+  })
+}
+
 /** Samples bear none: the page tells it. */
 async function goalOf(environment: WebEnvironment, { recipe }: Task): Promise<string> {
-  const { path, request } = folderSite({
-    folder: FOLDER,
-    seed: 1,
-    counts: { train: 1, 'in-domain': 1, ood: 1 },
-  }).start(recipe)
+  const { path, request } = siteOf().start(recipe)
   const told = await environment.pool.run({ path, holder: null }, async (slot) => {
     slot.path = null
     await slot.page.load(path, 10_000)

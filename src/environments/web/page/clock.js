@@ -60,15 +60,40 @@
   window.open = () => null
   window.close = () => {}
 
-  /** Elements by the mouse events that they listen to: what can be clicked is seen from its listeners. */
+  /** What a page has stored was for another episode. */
+  if (top === window) {
+    window.name = ''
+    try {
+      localStorage.clear()
+      sessionStorage.clear()
+    } catch {
+      // A page of no origin, as it is before the first is loaded, has no storage.
+    }
+  }
+
+  /** Elements by the events that they listen to: what can be clicked is seen from its listeners. */
   const listened = new WeakMap()
   const add = EventTarget.prototype.addEventListener
   EventTarget.prototype.addEventListener = function (type, ...rest) {
-    if (this instanceof Node) {
-      const types = listened.get(this) ?? new Set()
-      listened.set(this, types.add(type))
-    }
+    const types = listened.get(this) ?? new Set()
+    listened.set(this, types.add(type))
     return add.call(this, type, ...rest)
+  }
+
+  /** Events that the driver sends are of a pointer that the browser does not know: who captures it is kept here. */
+  const SENT_POINTER = 0
+  let captor = null
+  const { setPointerCapture, releasePointerCapture, hasPointerCapture } = Element.prototype
+  Element.prototype.setPointerCapture = function (id) {
+    if (id === SENT_POINTER) captor = this
+    else setPointerCapture.call(this, id)
+  }
+  Element.prototype.releasePointerCapture = function (id) {
+    if (id === SENT_POINTER) captor = null
+    else releasePointerCapture.call(this, id)
+  }
+  Element.prototype.hasPointerCapture = function (id) {
+    return id === SENT_POINTER ? captor === this : hasPointerCapture.call(this, id)
   }
 
   // What would lead to another page ends here, behind all that the page itself does with it.
@@ -76,11 +101,16 @@
   // By the middle button a link would open a window.
   for (const type of ['click', 'auxclick'])
     add.call(window, type, (event) => {
-      const link = event.target?.closest?.('a[href]')
+      const link = event.composedPath()[0]?.closest?.('a[href]')
       if (link && !/^(#|javascript:)/.test(link.getAttribute('href'))) event.preventDefault()
     })
 
   const rl = {
+    /** Who gets the events of the pointer that is held down; null: what is below it. */
+    captor: () => captor,
+    releasePointer: () => {
+      captor = null
+    },
     listensTo: (element, type) => listened.get(element)?.has(type) || element[`on${type}`] != null,
     uniform,
     /** Time and chance as at the start; timers of an episode before are gone. */

@@ -21,7 +21,7 @@
   const MOUSE = ['click', 'mousedown', 'mouseup', 'dblclick', 'pointerdown']
   const HOVER = ['mouseover', 'mouseenter', 'mousemove']
   const CONTROL =
-    'button,input,select,textarea,a[href],label,summary,option,[tabindex],[contenteditable=true],[role=button]'
+    'button,input,select,textarea,a[href],label,summary,option,[tabindex],[contenteditable]:not([contenteditable=false]),[role=button]'
 
   let refs = new WeakMap()
   let elements = new Map()
@@ -60,6 +60,7 @@
   /** Interactive elements and texts that are shown, in the order of the document; refs are given out on the way. */
   function survey() {
     const found = []
+    const heard = full && listens(document, ['click'])
     const visit = (element, inListener, inHover) => {
       if (element.id && current.hidden?.includes(element.id)) return
       const shown = isShown(element)
@@ -75,7 +76,10 @@
       const leaf = children.length === 0
       const isBody = element === document.body
       const marked = full && /highlight/i.test(goal) && hasText(element)
-      const interactive = !isBody && shown && (control || own || marked || (inListener && leaf))
+      const interactive =
+        !isBody &&
+        shown &&
+        (control || own || marked || (leaf && (inListener || (heard && isMarked(element)))))
       if (interactive && !element.disabled) {
         refOf(element)
         found.push({ element, hovers: inHover || listens(element, HOVER) })
@@ -94,6 +98,13 @@
     visit(document.body, false, false)
     return found
   }
+
+  /** What a listener of the whole document may tell from others, by its class or its data. */
+  const isMarked = (element) =>
+    getComputedStyle(element).cursor === 'pointer' ||
+    (element.closest('#area') !== null &&
+      element.id !== 'area' &&
+      [...element.attributes].some(({ name }) => /^(class|data-.*)$/.test(name)))
 
   /** Of a frame that comes from here; another's cannot be read. */
   function bodyOf(frame) {
@@ -206,7 +217,7 @@
   }
 
   function commandsFor(found, labels) {
-    const commands = []
+    let commands = []
     const words = current.texts?.() ?? texts
     for (const { element, hovers } of found) {
       if (!element || !labels.has(element)) continue
@@ -218,14 +229,19 @@
           for (const key of new Set(['Enter', 'Tab', 'Backspace', 'ArrowDown', 'ArrowUp', ...keys]))
             say('press', key)
       } else if (element.tagName === 'SELECT') {
-        for (const option of element.options)
+        for (const option of [...element.options].slice(0, MOST_COMMANDS))
           if (!option.selected || full) say('select', squeezed(option.textContent))
       } else say('click')
       if (full) extraCommands(element, hovers, say, labels)
-      if (commands.length >= MOST_COMMANDS) break
+    }
+    if (commands.length > MOST_COMMANDS) {
+      // What is clicked, as a button that ends the task, before what fields and lists have many of.
+      const clicks = commands.filter((one) => one.startsWith('click '))
+      const others = commands.filter((one) => !one.startsWith('click '))
+      commands = [...clicks, ...others].slice(0, MOST_COMMANDS)
     }
     if (full) {
-      if (keys.length > 0 && [document, document.body].some((node) => listens(node, KEYBOARD))) {
+      if (keys.length > 0 && [window, document, document.body].some((node) => listens(node, KEYBOARD))) {
         labels.set(document.body, 'page')
         refOf(document.body)
         for (const key of keys) commands.push(spelled('press', document.body, key, labels))
@@ -254,7 +270,9 @@
 
   const isSlider = (element) => element.matches('.ui-slider-handle,[role=slider],[role=menuitem],[role=menu]')
   const isDraggable = (element) =>
-    isCard(element) || element.matches('.ui-draggable,.ui-sortable-handle') || listens(element, ['mousedown'])
+    isCard(element) ||
+    element.matches('.ui-draggable,.ui-sortable-handle') ||
+    listens(element, ['mousedown', 'pointerdown'])
   /** Links and pictures can be dragged as well; that is not what they are for. */
   const isCard = (element) => element.getAttribute('draggable') === 'true'
   /** What takes a thing that is dragged natively. */
@@ -272,17 +290,21 @@
     const { left, top, width, height } = element.getBoundingClientRect()
     return { clientX: left + width / 2, clientY: top + height / 2 }
   }
-  const mouse = (element, type, more = {}) =>
-    element.dispatchEvent(
+  function mouse(element, type, more = {}) {
+    const goes = element.dispatchEvent(
       new (type.startsWith('pointer') ? PointerEvent : MouseEvent)(type, {
         bubbles: !/enter|leave/.test(type),
         cancelable: true,
+        composed: true,
         view: window,
         detail: 1,
         ...box(element),
         ...more,
       }),
     )
+    if (type === 'pointerup') rl.releasePointer()
+    return goes
+  }
   const key = (element, type, name, more = {}) =>
     element.dispatchEvent(
       new KeyboardEvent(type, {
@@ -292,6 +314,7 @@
         which: codeOf(name),
         bubbles: true,
         cancelable: true,
+        composed: true,
         ...more,
       }),
     )
@@ -310,7 +333,9 @@
     ArrowDown: ['ArrowDown', 40],
   }
   const codeOf = (name) => CODES[name]?.[1] ?? (name.length === 1 ? name.toUpperCase().charCodeAt(0) : 0)
-  const tell = (element, type) => element.dispatchEvent(new Event(type, { bubbles: true }))
+  /** Of what happens in a shadow tree those outside hear `input`, and no `change`. */
+  const tell = (element, type) =>
+    element.dispatchEvent(new Event(type, { bubbles: true, composed: type === 'input' }))
 
   let hovered = null
   function hover(element) {
@@ -323,7 +348,9 @@
   }
 
   function focus(element) {
-    const target = element.closest('input,select,textarea,button,a[href],[tabindex],[contenteditable=true]')
+    const target = element.closest(
+      'input,select,textarea,button,a[href],[tabindex],[contenteditable]:not([contenteditable=false])',
+    )
     if (target) target.focus({ preventScroll: true })
     else document.activeElement?.blur?.()
   }
@@ -379,8 +406,8 @@
     },
     press(element, name) {
       focus(element)
-      const target =
-        document.activeElement && document.activeElement !== document.body ? document.activeElement : element
+      const { activeElement } = element.getRootNode()
+      const target = activeElement && activeElement !== element.ownerDocument.body ? activeElement : element
       const [, modifier, plain] = /^(?:(ctrl|shift)\+)?(.+)$/.exec(name)
       const more = { ctrlKey: modifier === 'ctrl', shiftKey: modifier === 'shift' }
       const goes = key(target, 'keydown', plain, more)
@@ -426,14 +453,17 @@
       clientY: from.clientY + ((end.clientY - from.clientY) * k) / 4,
     }))
     const send = (target, type, point) => mouse(target, type, { ...point, buttons: 1, button: 0 })
+    const below = ({ clientX, clientY }) => document.elementFromPoint(clientX, clientY) ?? element
+    const both = (kind, point) => {
+      const target = rl.captor() ?? below(point)
+      send(target, `pointer${kind}`, point)
+      send(target, `mouse${kind}`, point)
+    }
     hover(element)
     send(element, 'pointerdown', from)
     send(element, 'mousedown', from)
-    for (const point of [from, ...points]) {
-      send(document.elementFromPoint(point.clientX, point.clientY) ?? element, 'mousemove', point)
-    }
-    const target = document.elementFromPoint(end.clientX, end.clientY) ?? element
-    send(target, 'mouseup', end)
+    for (const point of [from, ...points]) both('move', point)
+    both('up', end)
   }
 
   /** As a browser drags what is draggable: by events of its own, with what the page puts into them. */
@@ -486,15 +516,30 @@
     return element?.isConnected && isShown(element) ? element : null
   }
 
-  /** Does one action; a string says why it could not be done, and nothing has happened then. */
+  /** The second click in a row on an element is a double one. */
+  let clicked = null
+  function attempt(verb, element, argument) {
+    const again = verb === 'click' && clicked === element
+    clicked = verb === 'click' && !again ? element : null
+    try {
+      const problem = actions[verb](element, argument)
+      if (again) mouse(element, 'dblclick', { detail: 2 })
+      return problem
+    } catch {
+      return `'${verb}' cannot be done on element ${refs.get(element)}`
+    }
+  }
+
+  /** Does one action; a string says why it could not be done. */
   async function act([verb, ref, argument]) {
     let problem
-    if (verb !== 'wait') {
+    if (verb === 'wait') clicked = null
+    else {
       const element = byRef(ref)
       if (!element) problem = `there is no element ${ref} on the page`
       else if (!actions[verb]) problem = `'${verb}' is no action`
       else if (element.disabled) problem = `element ${ref} is disabled`
-      else problem = actions[verb](element, argument)
+      else problem = attempt(verb, element, argument)
     }
     await pass(ACTION_MS)
     return problem
@@ -517,6 +562,7 @@
     document.activeElement?.blur?.()
     getSelection()?.removeAllRanges()
     hovered = null
+    clicked = null
     clipboard = ''
     refs = new WeakMap()
     elements = new Map()
