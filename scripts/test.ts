@@ -9,6 +9,8 @@ import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
 const DEADLINE_MS = Number(process.env.RL_TEST_DEADLINE_MS ?? 600_000)
+/** What a file left open keeps it no longer than this after its last test. */
+const ENDING_MS = 15_000
 
 type FileResult = {
   readonly file: string
@@ -53,16 +55,22 @@ function runFile(file: string): Promise<FileResult> {
     })
     running.add(child)
     let output = ''
+    let over = false
     const collect = (chunk: Buffer) => {
       output += chunk.toString()
+      if (over || !/^ +Duration: /m.test(output)) return
+      over = true
+      clearTimeout(deadline)
+      deadline = setTimeout(force, ENDING_MS)
     }
     child.stdout.on('data', collect)
     child.stderr.on('data', collect)
     let late = false
-    const deadline = setTimeout(() => {
+    const force = () => {
       late = true
       endGroup(child)
-    }, DEADLINE_MS)
+    }
+    let deadline = setTimeout(force, DEADLINE_MS)
     child.on('exit', () => endGroup(child))
     child.on('close', (status) => {
       clearTimeout(deadline)
@@ -82,7 +90,7 @@ function runFile(file: string): Promise<FileResult> {
       for (const line of skipLines) process.stdout.write(`     ${line}\n`)
       if (late)
         process.stdout.write(
-          `     ended by force after ${DEADLINE_MS / 1000} s: a test hangs or left something open\n`,
+          `     ended by force after ${seconds} s: a test ${over ? 'left something open' : 'hangs'}\n`,
         )
       if (failed > 0) process.stdout.write(`${output.replace(/^/gm, '     ')}\n`)
       resolve({ file, passed, failed, skipped })

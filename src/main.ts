@@ -8,3 +8,6 @@ try {
   process.stderr.write(`rlanything: ${explain(error)}\n`)
   process.exitCode = error instanceof RlError && error.code === 'cli.usage' ? 2 : 1
 }
+
+// What a library left open keeps the process no longer than this.
+setTimeout(() => process.exit(), 10_000).unref()

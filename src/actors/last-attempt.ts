@@ -1,4 +1,4 @@
-/** What becomes of shared work that failed for good: a judgement is invalid, a rewrite is refused, and the run goes on. */
+/** What becomes of shared work that failed for good: a rollout is not judged, a rewrite is refused, and the run goes on. */
 import type { Config } from '../config.ts'
 import type { NewEvent } from '../events/catalogue.ts'
 import type { Job } from './decider/decider.ts'
@@ -8,23 +8,18 @@ import type { Judge, RewriteTask } from './decider/jobs.ts'
 export function lastAttempt(config: Config) {
   return function settleWithout(job: Job, attempts: number, lastError: string): readonly NewEvent[] | null {
     const reason = `given up after ${attempts} tries: ${lastError}`.slice(0, 2_000)
-    if (job.kind === 'judge') return invalidVerdicts(job.input as Judge, reason)
+    if (job.kind === 'judge') return unjudged(job.input as Judge)
     if (job.kind === 'rewrite') return [refusal(job.input as RewriteTask, config, reason)]
     return null
   }
 }
 
-/** One unreadable judgement a step: it counts 0 in the mean verdict. */
-function invalidVerdicts(
-  { rollouts, iteration, task, rewardModelVersion }: Judge,
-  critique: string,
-): NewEvent[] {
-  const invalid = { critique, score: 0, tokensI32: NOTHING, logprobsF32: NOTHING } as const
+/** Nobody judged: what the infrastructure did is no verdict, which would count against the policy and against the judge. */
+function unjudged({ rollouts, iteration, task, rewardModelVersion }: Judge): NewEvent[] {
   return rollouts.flatMap(({ rollout, steps }) =>
     Array.from({ length: steps }, (_, step): NewEvent => {
-      const judgements = [invalid]
       const place = { rollout, iteration, step, task, rewardModelVersion }
-      return { type: 'StepScored', data: { ...place, judgements, probability: null, progress: null } }
+      return { type: 'StepScored', data: { ...place, judgements: [], probability: null, progress: null } }
     }),
   )
 }
@@ -41,5 +36,3 @@ function refusal(
     data: { iteration, slot, parent, direction, parentAccuracy, ...nobody, reason },
   }
 }
-
-const NOTHING = new Uint8Array()

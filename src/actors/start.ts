@@ -1,4 +1,5 @@
 /** One process of a role: takes its config from the run's log, opens its worker, and works until it is stopped. */
+import { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import {
   addressFromEnvironment,
@@ -65,6 +66,8 @@ export async function startRole(options: StartOptions): Promise<number> {
       heartbeatMs: config.run.heartbeatSeconds * 1000,
       attempts: config.run.attempts,
       giveUp: lastAttempt(config),
+      // A child of the head learns of its end by the pipe, and waits while a broker cannot be started.
+      headGoneMs: isChild() ? Number.POSITIVE_INFINITY : undefined,
     })
     try {
       await Promise.race([actor.done, stopped])
@@ -104,17 +107,23 @@ export function addressOf(run: string, nats: string | null, user: User): BusAddr
   return { ...given, ...(readCredentials(folder, user) ?? toolAddress(known)) }
 }
 
+function isChild(): boolean {
+  return process.env[PARENT_PIPE] === '1'
+}
+
 /** Resolves when this process should end: on a signal, or when the head that started it is gone. */
 function parentGone(): Promise<void> {
   return new Promise((resolve) => {
     process.on('SIGTERM', () => resolve())
-    if (process.env[PARENT_PIPE] !== '1') {
+    if (!isChild()) {
       process.on('SIGINT', () => resolve())
       return
     }
     // Ctrl-C in a terminal reaches all its processes: the head then stops this one in good order.
     process.on('SIGINT', () => {})
     process.stdin.on('end', () => process.exit(0)).resume()
+    // The pipe alone keeps no process: one that failed would hang, and no other would be started.
+    if (process.stdin instanceof Socket) process.stdin.unref()
   })
 }
 

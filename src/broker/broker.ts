@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { RlError } from '../errors.ts'
+import { explain, RlError } from '../errors.ts'
 import type { BusAddress } from '../events/bus.ts'
 import { connectBus } from '../events/nats/connect.ts'
 import { USERS, type User } from '../events/users.ts'
@@ -37,13 +37,15 @@ export type BrokerOptions = {
   readonly port?: number
   /** Of users who had one; the others get a new one. */
   readonly passwords?: Partial<Record<User, string>>
-  /** Told about each restart, for the progress display. */
+  /** Told about each restart, and why one does not succeed, for the progress display. */
   readonly onRestart?: (reason: string) => void
 }
 
 /** The server may be silent for so long while it starts: it writes a line for each stream that it restores. */
 const READY_MS = 10_000
 const ENDED = 'nats-server ended'
+/** A server that cannot be started is told of so often. */
+const TELL_MS = 60_000
 /** A process that folds a long log, or waits for a processor, says who it is after more than the two seconds that are usual. */
 const LOGIN_S = 60
 
@@ -75,18 +77,21 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
 
   async function start(): Promise<void> {
     await killLeftover(paths.pid, paths.config)
-    writePrivately(paths.config, configOf({ run, port, passwords, ...paths }))
+    writeConfig()
     const child = spawnGuarded(program, ['-c', paths.config])
     guard = child
     let ended = false
-    child.once('exit', () => {
+    const end = () => {
       ended = true
       if (guard !== child) return
       guard = null
       const died = ready
       ready = false
       if (died && !stopped) startAgain()
-    })
+    }
+    child.once('exit', end)
+    // Too many processes or too little memory: it was never started.
+    child.once('error', end)
     let until = performance.now() + READY_MS
     let written = 0
     while (!ready) {
@@ -97,26 +102,40 @@ export async function startBroker({ folder, run, onRestart, ...wanted }: BrokerO
           hint: `look into ${paths.log}`,
         })
       }
-      ready = await answers(addressOf('head'))
+      ready = (await answers(addressOf('head'))) && !ended
       if (sizeOf(paths.log) !== written) until = performance.now() + READY_MS
       written = sizeOf(paths.log)
       if (!ready) await pause(25)
     }
   }
 
+  /** Nothing is written where it stands already: a full disk does not keep the server from being started again. */
+  function writeConfig(): void {
+    const text = configOf({ run, port, passwords, ...paths })
+    if (!existsSync(paths.config) || readFileSync(paths.config, 'utf8') !== text)
+      writePrivately(paths.config, text)
+  }
+
   function startAgain(): void {
     restarts++
     onRestart?.(`${endReason} and is started again`)
     endReason = ENDED
-    starting = (async () => {
-      for (let attempt = 0; !stopped; attempt++) {
-        try {
-          return await start()
-        } catch {
-          await pause(Math.min(2_000, 100 * 2 ** attempt))
+    starting = startUntilItStands()
+  }
+
+  async function startUntilItStands(): Promise<void> {
+    let tellAt = 0
+    for (let attempt = 0; !stopped; attempt++) {
+      try {
+        return await start()
+      } catch (error) {
+        if (performance.now() >= tellAt) {
+          onRestart?.(`nats-server cannot be started, and is tried again: ${explain(error)}`)
+          tellAt = performance.now() + TELL_MS
         }
+        await pause(Math.min(2_000, 100 * 2 ** attempt))
       }
-    })()
+    }
   }
 
   for (let attempt = 0; ; attempt++) {

@@ -84,7 +84,12 @@ export function openBlobStore(folder: string, parents: readonly string[] = []): 
           discard()
           throw corrupt(ref.sha256)
         }
-        fsyncSync(file)
+        try {
+          fsyncSync(file)
+        } catch (error) {
+          discard()
+          throw error
+        }
         closeSync(file)
         renameSync(part, path)
         syncNames(dirname(path))

@@ -314,11 +314,12 @@ function spaceGuard(freeBytes: () => number, minFreeBytes: number, clock: Clock)
   }
 }
 
-function isFull(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_FULL')
+/** Whether there was no room left on the disk, or in the user's share of it. */
+export function isFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^(SQLITE_FULL|ENOSPC|EDQUOT)/.test(String(error.code))
 }
 
-function diskFull(free: number, cause?: unknown): RlError {
+export function diskFull(free: number, cause?: unknown): RlError {
   return new RlError(
     `the disk is nearly full (${Math.floor(free / 1024 / 1024)} MB free): nothing is appended`,
     {

@@ -1,6 +1,7 @@
+import { existsSync, statSync } from 'node:fs'
 import { RlError } from '../errors.ts'
 import type { LoggedEvent } from './catalogue.ts'
-import type { LogReader } from './log-reader.ts'
+import { type LogReader, openLogReader } from './log-reader.ts'
 
 export type Starts = {
   readonly first: LoggedEvent<'RunStarted'>
@@ -18,4 +19,15 @@ export function startsOf(log: Pick<LogReader, 'events' | 'run' | 'path'>): Start
       hint: `remove the folder of ${log.path} and start anew`,
     })
   return { first: starts[0], last }
+}
+
+/** Whether the log at this path holds anything: a start that failed leaves an empty one, and the next begins the run. */
+export function hasBegun(path: string): boolean {
+  if (!existsSync(path) || statSync(path).size === 0) return false
+  const log = openLogReader(path)
+  try {
+    return log.head().position > 0
+  } finally {
+    log.close()
+  }
 }

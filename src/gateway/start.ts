@@ -1,6 +1,5 @@
 /** The gateway with all that it needs: as a worker of a live run, or with a run of its own for recording agents. */
 
-import { existsSync } from 'node:fs'
 import { configsOf } from '../actors/configs.ts'
 import { codeVersion } from '../actors/head/code-version.ts'
 import { startHeadCore } from '../actors/head/head-core.ts'
@@ -15,6 +14,7 @@ import { configDigest, redact as loggable, parseConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
 import { connectBus } from '../events/nats/connect.ts'
+import { hasBegun } from '../events/starts.ts'
 import { subscribe } from '../events/subscription.ts'
 import { weightRoutes } from '../models/openai/adapters.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
@@ -119,7 +119,7 @@ export type RecordOptions = GatewayOptions & {
 export async function recordRun(options: RecordOptions): Promise<Gateway> {
   const { run, target } = options
   const folder = runFolder(run)
-  const resumed = existsSync(folder.log)
+  const resumed = hasBegun(folder.log)
   const undo: (() => Promise<void> | void)[] = []
   try {
     const core = await startHeadCore({ folder, work: [] })

@@ -1,8 +1,11 @@
 /** A nats-server that lives and answers nothing: the head notices, tells it, and starts it again on the same store. */
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openSmallDisk } from '../../scripts/soak/small-disk.ts'
 import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
+import { connectLog } from '../../src/events/log-client.ts'
 import { subjectsOf } from '../../src/events/subjects.ts'
 import { startTestHead, type TestHead, until } from '../support/run.ts'
 
@@ -41,6 +44,43 @@ test('a server that turned its store off, since the disk was full, takes work ag
     await until('the store takes work again', publish, 60_000)
     assert.ok(Number(head.broker?.restarts()) >= 1)
   } finally {
+    await head.close()
+  }
+})
+
+test('a server that is killed while the disk is full comes back', async () => {
+  if (disk.skipped !== null) return
+  const head = await startTestHead({ root: disk.folder, run: 'killed' })
+  const publish = publisherOf(head)
+  const giveBack = disk.fill()
+  try {
+    process.kill(head.broker?.pid() ?? 0, 'SIGKILL')
+    await until('started again', () => Number(head.broker?.restarts()) > 0)
+    await until('connected', () => head.bus.connected(), 60_000)
+    giveBack()
+    await until('the store takes work again', publish, 60_000)
+  } finally {
+    giveBack()
+    await head.close()
+  }
+})
+
+test('a blob that meets a full disk is taken when there is room', async () => {
+  if (disk.skipped !== null) return
+  const head = await startTestHead({ root: disk.folder, run: 'blob' })
+  const log = connectLog({ bus: head.bus, run: 'blob', actor: 'head' })
+  const bytes = new Uint8Array(randomBytes(20_000_000))
+  try {
+    const giveBack = disk.fill()
+    const taken = log.putBlob(bytes)
+    await until('refused', async () => {
+      const answered = await Promise.race([taken.then(() => 'taken'), pause(2_000, 'waits')])
+      return answered === 'waits'
+    })
+    giveBack()
+    assert.equal(await log.getBlob(await taken), bytes)
+  } finally {
+    log.close()
     await head.close()
   }
 })

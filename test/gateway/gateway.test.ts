@@ -5,11 +5,13 @@ import { join } from 'node:path'
 import OpenAI from 'openai'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { startHeadCore } from '../../src/actors/head/head-core.ts'
 import { runFolder } from '../../src/broker/connection.ts'
 import { openBlobStore } from '../../src/events/blobs.ts'
 import type { EventType, LoggedEvent } from '../../src/events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../src/events/columns.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
+import { startsOf } from '../../src/events/starts.ts'
 import { type Gateway, recordRun } from '../../src/gateway/start.ts'
 import { temporaryFolder, until } from '../support/run.ts'
 import {
@@ -375,6 +377,22 @@ test('a rollout without an outcome ends as out of time, and one that is open whe
   await short.close()
   assert.is(eventsOf(left.rollout, 'RolloutFailed', 'short').length, 1)
   assert.equal(eventsOf(left.rollout, 'TrajectoryCompleted', 'short'), [])
+})
+
+test('a start that failed before its first event is no run: the next one begins it', async () => {
+  const failed = await startHeadCore({ folder: runFolder('begun', root), work: [] })
+  await failed.close()
+  const begun = await recordRun({
+    run: 'begun',
+    target: { baseUrl: endpoint.url, model: 'scripted' },
+    deadlineSeconds: 30,
+    callSeconds: 5,
+    maxRolloutCalls: 6,
+  })
+  await begun.close()
+  const log = openLogReader(runFolder('begun', root).log)
+  assert.is(startsOf(log).first.position, 1)
+  log.close()
 })
 
 test('no key stands in any file of the run', () => {

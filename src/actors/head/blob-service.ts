@@ -3,8 +3,8 @@ import type { Clock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { BlobWriter } from '../../events/blobs.ts'
 import type { Bus, Headers } from '../../events/bus.ts'
-import { DATA_LIMIT } from '../../events/codec.ts'
-import type { EventLog } from '../../events/log.ts'
+import { type BlobRef, DATA_LIMIT } from '../../events/codec.ts'
+import { diskFull, type EventLog, isFull } from '../../events/log.ts'
 import {
   BLOB_CHUNK,
   type BlobGetReply,
@@ -49,11 +49,21 @@ export function serveBlobs(
       throw new RlError(`a blob of ${bytes} bytes is over the limit of ${DATA_LIMIT}`, {
         code: 'event.oversized',
       })
+    try {
+      return reply(take({ sha256, bytes }, offset, chunk))
+    } catch (error) {
+      if (!isFull(error)) throw error
+      drop(sha256)
+      throw diskFull(0, error)
+    }
+  }
+
+  /** Whether that was the last chunk. */
+  function take({ sha256, bytes }: BlobRef, offset: number, chunk: Uint8Array): boolean {
     if (offset === 0) begin({ sha256, bytes })
     const upload = uploads.get(sha256)
     // A chunk whose answer was lost comes again.
-    if (upload && offset + chunk.byteLength === upload.written() && offset < upload.written())
-      return reply(false)
+    if (upload && offset + chunk.byteLength === upload.written() && offset < upload.written()) return false
     if (!upload || offset !== upload.written())
       throw new RlError(`blob ${sha256}: a chunk at ${offset} was not expected`, {
         code: 'blob.out-of-order',
@@ -61,11 +71,11 @@ export function serveBlobs(
       })
     upload.write(chunk)
     touched.set(sha256, clock.monotonic())
-    if (upload.written() < bytes) return reply(false)
+    if (upload.written() < bytes) return false
     uploads.delete(sha256)
     touched.delete(sha256)
     upload.seal()
-    return reply(true)
+    return true
   }
 
   function begin(ref: { sha256: string; bytes: number }): void {

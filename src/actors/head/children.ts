@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { environmentOf } from '../../broker/connection.ts'
-import { RlError } from '../../errors.ts'
+import { explain, RlError } from '../../errors.ts'
 import type { BusAddress } from '../../events/bus.ts'
 import type { Role } from '../../events/envelope.ts'
 import { CACHE, nodeWords } from '../../package.ts'
@@ -31,6 +31,8 @@ export type ChildrenOptions = {
   readonly silentMs: (pid: number) => number | null
   /** One that says nothing for so long hangs: it is ended, and another started. */
   readonly mostSilentMs: number
+  /** A process may take so long until it is heard of for the first time. */
+  readonly mostStartMs: number
 }
 
 /** A process that lived for less counts as one that could not start. */
@@ -47,12 +49,16 @@ const MAIN = nodeWords(new URL('../../main.ts', import.meta.url))
 /** Set for a process whose standard input is a pipe from the head: when that closes, the head is gone. */
 export const PARENT_PIPE = 'RL_PARENT_PIPE'
 
+const nameOf = ({ role, worker }: ChildSpec): string => (worker ? `${role}-worker` : role)
+
 export function startChildren(options: ChildrenOptions): Children {
-  const { run, folder, address, specs, onExit, onPrinted, silentMs, mostSilentMs } = options
+  const { run, folder, address, specs, onExit, onPrinted, silentMs, mostSilentMs, mostStartMs } = options
   const logs = join(folder, 'logs')
   mkdirSync(logs, { recursive: true, mode: 0o700 })
-  const alive = new Set<ChildProcess>()
-  const hung = new Set<ChildProcess>()
+  /** When each last gave a sign of life (its start is one), and whether it was ever heard of. */
+  const alive = new Map<ChildProcess, { signMs: number; heard: boolean }>()
+  /** Those that were ended for their silence, with what is said of it. */
+  const hung = new WeakMap<ChildProcess, string>()
   let stopping = false
   let fail: (error: RlError) => void = () => {}
   const done = new Promise<never>((_, reject) => {
@@ -63,8 +69,67 @@ export function startChildren(options: ChildrenOptions): Children {
   function start(spec: ChildSpec, failures: number, faults: number[] = []): void {
     if (stopping) return
     const startedMs = performance.now()
-    const name = spec.worker ? `${spec.role}-worker` : spec.role
-    const child = spawn(
+    const name = nameOf(spec)
+    let lastLine = ''
+    let child: ReturnType<typeof spawnRole>
+    try {
+      child = spawnRole(spec)
+    } catch (error) {
+      notStarted(error)
+      return
+    }
+    alive.set(child, { signMs: startedMs, heard: false })
+    const log = createWriteStream(join(logs, `${name}.log`), { flags: 'a', mode: 0o600 })
+    // On a full disk what processes print is lost, and not the run.
+    log.on('error', () => {})
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        if (log.writable) log.write(chunk)
+        lastLine = chunk.toString().trim().split('\n').at(-1) || lastLine
+      })
+    child.stdout.on('data', (chunk: Buffer) => onPrinted(name, chunk.toString()))
+    child.once('exit', (status, signal) => {
+      log.end()
+      alive.delete(child)
+      const silence = hung.get(child)
+      if (silence) lastLine = silence
+      const reason = signal ? `ended by ${signal}` : `ended with status ${status}: ${lastLine}`
+      // A signal comes from outside; all else is the role's own fault.
+      ended(silence ?? reason, signal === null || silence !== undefined, signal !== 'SIGKILL')
+    })
+    child.once('error', (error) => {
+      if (child.pid !== undefined) return
+      log.end()
+      alive.delete(child)
+      notStarted(error)
+    })
+
+    /** There are too many processes, or too little memory. */
+    function notStarted(error: unknown): void {
+      lastLine = explain(error)
+      ended(`cannot be started: ${lastLine}`, true, true)
+    }
+
+    /** @param early whether an end soon after the start counts as one that could not start */
+    function ended(reason: string, isFault: boolean, early: boolean): void {
+      if (stopping) return
+      onExit({ spec, pid: child?.pid ?? 0, reason })
+      if (isFault) faults.push(performance.now())
+      while (faults.length > 0 && performance.now() - faults[0] > HOUR_MS) faults.shift()
+      const failed = early && performance.now() - startedMs < START_MS
+      const giveUp = (message: string, code: string) =>
+        fail(
+          new RlError(`${name} ${message}: ${lastLine}`, { code, hint: `see ${join(logs, `${name}.log`)}` }),
+        )
+      if (faults.length > RESTARTS_AN_HOUR)
+        giveUp(`ended ${faults.length} times within an hour`, 'head.restarts-spent')
+      else if (failed && failures + 1 >= START_FAILURES) giveUp('does not start', 'head.role-fails')
+      else setTimeout(() => start(spec, failed ? failures + 1 : 0, faults), failed ? 250 * 2 ** failures : 50)
+    }
+  }
+
+  function spawnRole(spec: ChildSpec) {
+    return spawn(
       process.execPath,
       [...MAIN, ...['--role', spec.role, '--run', run], ...(spec.worker ? ['--worker'] : [])],
       {
@@ -72,64 +137,35 @@ export function startChildren(options: ChildrenOptions): Children {
         env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, ...environmentOf(address), [PARENT_PIPE]: '1' },
       },
     )
-    alive.add(child)
-    const log = createWriteStream(join(logs, `${name}.log`), { flags: 'a', mode: 0o600 })
-    let lastLine = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => {
-        log.write(chunk)
-        lastLine = chunk.toString().trim().split('\n').at(-1) || lastLine
-      })
-    child.stdout.on('data', (chunk: Buffer) => onPrinted(name, chunk.toString()))
-    child.once('exit', (status, signal) => {
-      log.end()
-      alive.delete(child)
-      if (stopping) return
-      const isHung = hung.delete(child)
-      if (isHung) lastLine = `said nothing for ${Math.round(mostSilentMs / 1000)} s and was ended`
-      const reason = isHung
-        ? lastLine
-        : signal
-          ? `ended by ${signal}`
-          : `ended with status ${status}: ${lastLine}`
-      onExit({ spec, pid: child.pid ?? 0, reason })
-      // A signal comes from outside; all else is the role's own fault.
-      if (signal === null || isHung) faults.push(performance.now())
-      while (faults.length > 0 && performance.now() - faults[0] > HOUR_MS) faults.shift()
-      if (faults.length > RESTARTS_AN_HOUR)
-        return fail(
-          new RlError(`${name} ended ${faults.length} times within an hour: ${lastLine}`, {
-            code: 'head.restarts-spent',
-            hint: `see ${join(logs, `${name}.log`)}`,
-          }),
-        )
-      const early = performance.now() - startedMs < START_MS && signal !== 'SIGKILL'
-      if (early && failures + 1 >= START_FAILURES)
-        fail(
-          new RlError(`${name} does not start: ${lastLine}`, {
-            code: 'head.role-fails',
-            hint: `see ${join(logs, `${name}.log`)}`,
-          }),
-        )
-      else setTimeout(() => start(spec, early ? failures + 1 : 0, faults), early ? 250 * 2 ** failures : 50)
-    })
+  }
+
+  /** One that hangs before its first heartbeat, or after it said that it leaves, is not heard of at all. */
+  function endSilent(): void {
+    const now = performance.now()
+    for (const [child, life] of alive) {
+      const silent = silentMs(child.pid ?? 0)
+      if (silent !== null) {
+        life.signMs = now - silent
+        life.heard = true
+      }
+      const mostMs = life.heard ? mostSilentMs : mostStartMs
+      if (now - life.signMs <= mostMs || !child.kill('SIGKILL')) continue
+      hung.set(child, `said nothing for ${Math.round(mostMs / 1000)} s and was ended`)
+    }
   }
 
   for (const spec of specs) start(spec, 0)
-  const look = setInterval(() => {
-    for (const child of alive)
-      if ((silentMs(child.pid ?? 0) ?? 0) > mostSilentMs && child.kill('SIGKILL')) hung.add(child)
-  }, mostSilentMs / 8)
+  const look = setInterval(endSilent, Math.min(mostSilentMs, mostStartMs) / 8)
 
   return {
     done,
     async stop() {
       stopping = true
       clearInterval(look)
-      const ends = [...alive].map((child) => new Promise((resolve) => child.once('exit', resolve)))
-      for (const child of alive) askToEnd(child)
+      const ends = [...alive.keys()].map((child) => new Promise((resolve) => child.once('exit', resolve)))
+      for (const child of alive.keys()) askToEnd(child)
       const force = setTimeout(() => {
-        for (const child of alive) child.kill('SIGKILL')
+        for (const child of alive.keys()) child.kill('SIGKILL')
       }, STOP_MS)
       await Promise.all(ends)
       clearTimeout(force)

@@ -1,5 +1,5 @@
 /** The head of a run: takes the log, starts what the run needs, shows how it goes, and ends all of it in good order. */
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { relative } from 'node:path'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
@@ -8,7 +8,7 @@ import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
-import { startsOf } from '../../events/starts.ts'
+import { hasBegun, startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
 import { loadAllUserParts, loadUserParts } from '../../user-parts.ts'
@@ -42,7 +42,7 @@ type End =
   | { readonly kind: 'interrupted' }
 
 export async function startHead(options: StartOptions): Promise<number> {
-  const resumed = options.run !== null && existsSync(runFolder(options.run).log)
+  const resumed = options.run !== null && hasBegun(runFolder(options.run).log)
   const { first, config } = resumed
     ? resumedConfigs(runFolder(options.run ?? ''), options)
     : await newConfig(options)
@@ -90,6 +90,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       onPrinted: openReports(display.say),
       silentMs: (pid) => core.watch.silentMs(pid, hostname()),
       mostSilentMs: Math.max(config.run.deadlines.silenceSeconds, 4 * config.run.heartbeatSeconds) * 1000,
+      mostStartMs: config.run.deadlines.coldStartSeconds * 1000,
     })
     const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {
       display.see(event)
@@ -107,6 +108,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       frames,
       worker: { perform: async (job) => Promise.reject(new TypeError(`the head does no job '${job.kind}'`)) },
       heartbeatMs: config.run.heartbeatSeconds * 1000,
+      headGoneMs: Number.POSITIVE_INFINITY,
       waits: (context) => awaitedBy(context as HeadContext, config),
     })
     const end = await Promise.race([

@@ -125,6 +125,12 @@ function byStep(scored: readonly JudgedStep[]): Map<string, JudgedStep[]> {
   return byRollout
 }
 
+/** Its judge failed for good, or was never asked. */
+function isUnjudged(step: JudgedStep | undefined): boolean {
+  return step === undefined || (step.judgements.length === 0 && step.probability === null)
+}
+
+/** None for a rollout without an outcome, and where verdicts are needed for one that nobody judged: that is nobody's merit or fault. */
 function rewardedRollout(
   trajectory: Outcome | undefined,
   task: string,
@@ -136,6 +142,7 @@ function rewardedRollout(
   if (trajectory?.outcome.kind !== 'scored') return []
   const { rollout: id, outcome, steps: length, actions, usage } = trajectory
   const each = Array.from({ length }, (_, step) => judged[step] as JudgedStep | undefined)
+  if (stepReward.needs === 'verdicts' && length > 0 && each.every(isUnjudged)) return []
   const parts = stepReward.parts(
     {
       id,

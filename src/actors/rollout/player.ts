@@ -83,7 +83,7 @@ export function createPlayer({ environment, act, actDeadlineMs, look }: PlayerOp
         episode,
         observations: [episode.turn.observation],
         actions: [],
-        ...(look ? { frames: [await look(episode)] } : {}),
+        ...(look ? { frames: await framesOf(episode) } : {}),
       }
     } catch (cause) {
       throw fault('env', `task '${task.id}' cannot be started`, cause)
@@ -147,8 +147,8 @@ export function createPlayer({ environment, act, actDeadlineMs, look }: PlayerOp
     }
     record(one, reply)
     try {
-      const next = looked(one, one.episode.step(reply.action))
-      one.episode = next instanceof Promise ? await apart(one, next) : next
+      const next = one.episode.step(reply.action)
+      one.episode = look || next instanceof Promise ? await apart(one, next) : next
     } catch (cause) {
       end(one, () => one.fail(fault('env', `task '${one.task.id}' failed at '${reply.action}'`, cause)))
       return
@@ -167,21 +167,24 @@ export function createPlayer({ environment, act, actDeadlineMs, look }: PlayerOp
     }
   }
 
-  function looked(one: Live, step: Episode | Promise<Episode>): Episode | Promise<Episode> {
-    if (!look) return step
-    return Promise.resolve(step).then(async (episode) => {
-      one.frames.push(await look(episode))
-      return episode
-    })
-  }
-
   /** A step that takes time is waited for out of the tick, so that it holds up no other episode; then the episode joins again. */
-  async function apart(one: Live, step: Promise<Episode>): Promise<Episode> {
+  async function apart(one: Live, step: Episode | Promise<Episode>): Promise<Episode> {
     live.delete(one)
-    const next = await within(step, actDeadlineMs)
+    const next = await within(Promise.resolve(step), actDeadlineMs)
+    one.frames.push(...(await framesOf(next)))
     live.add(one)
     void run()
     return next
+  }
+
+  /** What an episode shows is kept for as long as that takes: a disk that is full is no fault of the task. */
+  async function framesOf(episode: Episode): Promise<readonly ImageRef[]> {
+    if (!look) return []
+    try {
+      return [await look(episode)]
+    } catch (cause) {
+      throw fault('infra', 'its screen could not be kept', cause)
+    }
   }
 
   function end(one: Live, settle: () => void): void {

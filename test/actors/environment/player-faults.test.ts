@@ -54,6 +54,20 @@ test('a fault fails its own rollout with infra; the others of the batch go on', 
   assert.match(failed.reason.message, /rate-limit/)
 })
 
+test('what an episode shows may take long to be kept; where it cannot be, that is no fault of the task', async () => {
+  const image = { sha256: digest, bytes: 1, mediaType: 'image/png', width: 1, height: 1 }
+  const play = (look: () => Promise<unknown>) =>
+    createPlayer({ environment, act: policy(-1), actDeadlineMs: 50, look: look as never })
+      .play(request(0), task)
+      .then(
+        () => 'played',
+        (error: RlError) => error.code,
+      )
+  const slow = () => new Promise((resolve) => setTimeout(resolve, 200, image))
+  assert.is(await play(slow), 'played')
+  assert.is(await play(() => Promise.reject(new Error('the disk is full'))), 'rollout.infra')
+})
+
 test('an environment that blames the infrastructure for a start or a step is believed', async () => {
   const broken = (code: string) => new RlError('it broke', { code })
   const start = { turn: { observation: 'a room', admissible: ['go'], done: false, ended: null }, steps: 0 }

@@ -116,6 +116,14 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
       ]
     case 'ActorFailed':
       return [`${event.data.role} (${event.data.worker}): ${event.data.error}`]
+    case 'WorkFailed': {
+      const { role, job, done, attempts, error, goesOn } = event.data
+      return goesOn
+        ? [
+            `given up: ${role}'s ${job} (${done}) after ${attempts} tries, the run goes on without it: ${error}`,
+          ]
+        : []
+    }
     case 'RunPaused':
       return [`paused: ${event.data.reason}`]
     case 'RunFailed':
