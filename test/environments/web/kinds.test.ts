@@ -76,6 +76,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     const click = new RegExp(`^click \\d+ "${word(goal, /click (\w+)/)}"`)
     return [click, click]
   },
+  'at-load': () => [{ again: /^wait$/, until: /"Now"/ }, /^click \d+ "Now"/],
   'many-fields': (goal) => [new RegExp(`^type \\d+ "field 0" ${word(goal, /"(\w+)"/)}$`), SUBMIT],
 }
 
@@ -130,6 +131,24 @@ if (hasBrowser()) {
     } finally {
       await one.close()
       await other.close()
+    }
+  })
+
+  test('a loop that a page began when it was loaded goes on at every start', async () => {
+    const environment = open('again')
+    const recipe = { page: 'at-load', seed: 1 }
+    const task: Task = { id: 'at-load', environment: 'web', kind: 'at-load', goal: '', recipe }
+    try {
+      const seen: string[][] = []
+      for (let start = 0; start < 3; start++) {
+        const first = await environment.reset(task, { seed: [1, 1], maxSteps: 3 })
+        const next = await first.step('wait')
+        seen.push([first.turn.observation, next.turn.observation])
+      }
+      assert.match(seen[0].join(), /"Wait",.*"Now"/)
+      assert.equal(seen, [seen[0], seen[0], seen[0]])
+    } finally {
+      await environment.close()
     }
   })
 

@@ -11,6 +11,7 @@
   let now = START
   let lastId = 0
   let timers = new Map() // id -> { id, at, every, run }
+  let atLoad = null
 
   const nextFrame = window.requestAnimationFrame.bind(window)
 
@@ -113,11 +114,12 @@
     },
     listensTo: (element, type) => listened.get(element)?.has(type) || element[`on${type}`] != null,
     uniform,
-    /** Time and chance as at the start; timers of an episode before are gone. */
+    /** Time and chance as at the start; timers are those that stood at the first call, others of an episode before are gone. */
     restart(seed) {
+      atLoad ??= [...timers.values()].map((timer) => ({ ...timer, at: timer.at - now + START }))
       now = START
       state = seed | 0
-      timers = new Map()
+      timers = new Map(atLoad.map((timer) => [timer.id, { ...timer }]))
     },
     /** Resolves once the browser has drawn: what scrolled by input of a person has told its listeners then. */
     painted: () => new Promise((resolve) => nextFrame(() => nextFrame(() => resolve(true)))),

@@ -9,6 +9,8 @@
   const rl = window.__rl
   if (rl.play) return
 
+  /** Virtual time before the first episode of a page: what libraries put off until it is loaded is done then. */
+  const LOADED_MS = 100
   /** Virtual time that an action takes. */
   const ACTION_MS = 1000
   const MOST_NAME = 60
@@ -566,8 +568,10 @@
     clipboard = ''
     refs = new WeakMap()
     elements = new Map()
+    const isFirst = current === null
     current = rl.page
     full = current.full === true
+    if (isFirst) await rl.advance(LOADED_MS)
     rl.restart(seed)
     goal = await current.start(seed, request)
     texts = current.full ? textsIn(goal) : []
