@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Task } from '../../../src/environments/port.ts'
+import type { Episode, Task } from '../../../src/environments/port.ts'
 import { checkPage } from '../../../src/environments/web/check-page.ts'
 import { type WebEnvironment, webEnvironment } from '../../../src/environments/web/environment.ts'
 import { folderSite, type Loading } from '../../../src/environments/web/miniwob/site.ts'
@@ -77,6 +77,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     return [click, click]
   },
   'at-load': () => [{ again: /^wait$/, until: /"Now"/ }, /^click \d+ "Now"/],
+  growing: () => [/^click \d+ "More"/, SUBMIT],
   'many-fields': (goal) => [new RegExp(`^type \\d+ "field 0" ${word(goal, /"(\w+)"/)}$`), SUBMIT],
 }
 
@@ -131,6 +132,25 @@ if (hasBrowser()) {
     } finally {
       await one.close()
       await other.close()
+    }
+  })
+
+  test('what is done again on another page has the same numbers', async () => {
+    const environment = open()
+    const task: Task = {
+      ...{ id: 'growing', environment: 'web', kind: 'growing', goal: '' },
+      recipe: { page: 'growing', seed: 1 },
+    }
+    const reset = () => environment.reset(task, { seed: [1, 1], maxSteps: 3 })
+    const more = ({ turn }: Episode) => turn.admissible.find((one) => /"More"/.test(one)) ?? ''
+    try {
+      const first = await reset()
+      const goneOn = await first.step(more(first))
+      const again = await first.step(more(first))
+      assert.match(goneOn.turn.observation, /"Submit"/)
+      assert.equal(again.turn, goneOn.turn)
+    } finally {
+      await environment.close()
     }
   })
 

@@ -98,6 +98,8 @@
       }
     }
     visit(document.body, false, false)
+    // Numbered here and not where they are told: between actions that are done again nothing is told.
+    if (full) for (const element of [...hearing(), ...scrollable()]) refOf(element)
     return found
   }
 
@@ -243,15 +245,13 @@
       commands = [...clicks, ...others].slice(0, MOST_COMMANDS)
     }
     if (full) {
-      if (keys.length > 0 && [window, document, document.body].some((node) => listens(node, KEYBOARD))) {
-        labels.set(document.body, 'page')
-        refOf(document.body)
-        for (const key of keys) commands.push(spelled('press', document.body, key, labels))
+      for (const body of hearing()) {
+        labels.set(body, 'page')
+        for (const key of keys) commands.push(spelled('press', body, key, labels))
       }
       for (const element of scrollable()) {
         if (!labels.has(element))
           labels.set(element, nameOf(element).slice(0, 20).replaceAll('"', "'") || 'page')
-        refOf(element)
         for (const way of ['down', 'up']) commands.push(spelled('scroll', element, way, labels))
       }
       commands.push('wait')
@@ -279,6 +279,11 @@
   const isCard = (element) => element.getAttribute('draggable') === 'true'
   /** What takes a thing that is dragged natively. */
   const trays = (labels) => [...labels.keys()].filter((element) => listens(element, ['drop', 'dragover']))
+  /** The body, where the page listens to keys that the task names. */
+  const hearing = () =>
+    keys.length > 0 && [window, document, document.body].some((node) => listens(node, KEYBOARD))
+      ? [document.body]
+      : []
   const scrollable = () =>
     [...document.querySelectorAll('div,ul,textarea,select,p,section')].filter(
       (element) =>
