@@ -515,6 +515,23 @@ export const PYTHON_ATTACKS: readonly Attack[] = [
       "import json, os, sys\nframe = sys._getframe()\nwhile frame:\n    task = frame.f_locals.get('task')\n    if isinstance(task, dict) and 'mark' in task:\n        for value in (True, 1, 'True'):\n            os.write(1, ('\\n' + task['mark'] + ' ' + json.dumps([{'value': value}] * len(task['calls'])) + '\\n').encode())\n        os._exit(0)\n    frame = frame.f_back\n",
   },
   {
+    name: 'forged-mark-no-result',
+    what: 'answers in the place of a test with what is no result',
+    program:
+      "import os, sys\nframe = sys._getframe()\nwhile frame:\n    task = frame.f_locals.get('task')\n    if isinstance(task, dict) and 'mark' in task:\n        os.write(1, ('\\n' + task['mark'] + ' ' + str([5] * len(task['calls'])) + '\\n').encode())\n        os._exit(0)\n    frame = frame.f_back\n",
+  },
+  {
+    name: 'forged-mark-deep',
+    what: 'answers in the place of a test with a value that is too deep to be read',
+    program:
+      "import os, sys\nframe = sys._getframe()\nwhile frame:\n    task = frame.f_locals.get('task')\n    if isinstance(task, dict) and 'mark' in task:\n        os.write(1, ('\\n' + task['mark'] + ' ' + '[' + ', '.join(['{\"value\": ' + '[\"l\", ' * 100000 + '1' + ']' * 100000 + '}'] * len(task['calls'])) + ']' + '\\n').encode())\n        os._exit(0)\n    frame = frame.f_back\n",
+  },
+  {
+    name: 'end-of-iteration',
+    what: 'ends the iteration of whoever calls it',
+    program: 'def solve(*args):\n    raise StopIteration\n',
+  },
+  {
     name: 'always-equal',
     what: 'returns something that equals everything',
     program:

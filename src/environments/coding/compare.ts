@@ -1,4 +1,5 @@
 /** Whether a program printed what was expected: pure functions over texts, outside of every sandbox, in linear time. */
+import { reviveJson } from './exact-json.ts'
 import { equalValues, valueOfJson } from './python-value.ts'
 
 /**
@@ -105,7 +106,9 @@ function isClose(expected: string, output: string, absolute: number, relative: n
   return closeNumbers(Number(expected), Number(output), absolute, relative)
 }
 
+/** Nothing but itself is close to a number too large for JavaScript, which is infinite here. */
 const closeNumbers = (expected: number, output: number, absolute: number, relative: number) =>
+  Number.isFinite(expected) &&
   Math.abs(expected - output) <= Math.max(absolute, relative * Math.abs(expected))
 
 function trimLines(text: string): string {
@@ -128,11 +131,17 @@ function lastLine(text: string): string {
 function sameJson(expected: string, output: string): boolean {
   try {
     if (equalValues(valueOfJson(expected), valueOfJson(output))) return true
-    return sameValue(JSON.parse(expected), JSON.parse(output))
+    return sameValue(exactJson(expected), exactJson(output))
   } catch {
     return expected.trim() === output.trim()
   }
 }
+
+/** Whole numbers that JavaScript would round are bigints. */
+const exactJson = (json: string) =>
+  reviveJson(json, (item, source) =>
+    typeof item === 'number' && !Number.isSafeInteger(item) && /^-?\d+$/.test(source) ? BigInt(source) : item,
+  )
 
 function sameValue(a: unknown, b: unknown): boolean {
   if (typeof a === 'number' && typeof b === 'number')

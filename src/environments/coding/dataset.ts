@@ -137,12 +137,12 @@ async function isPacked(file: string): Promise<boolean> {
   }
 }
 
-/** Whether the first character is that of an array. */
+/** Whether the first character is that of an array; a byte order mark is white space here. */
 async function isArray(file: string, packed: boolean): Promise<boolean> {
   const bytes = createReadStream(file)
   const stream: Readable = packed ? bytes.pipe(createGunzip()) : bytes
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    const first = chunk.toString('latin1').trimStart()[0]
+    const first = chunk.toString().trimStart()[0]
     if (first !== undefined) return first === '['
   }
   return false
@@ -150,7 +150,7 @@ async function isArray(file: string, packed: boolean): Promise<boolean> {
 
 function parseJson(text: string, place: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (cause) {
     throw new RlError(`${place}: not JSON: ${cause instanceof Error ? cause.message : cause}`, {
       code: 'coding.dataset',

@@ -312,7 +312,7 @@ def _close(a, b, atol):
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(_close(x, y, atol) for x, y in zip(a, b))
     if isinstance(b, float) and isinstance(a, (int, float)):
-        return a == b or abs(a - b) <= (atol or 1e-6) + 1e-7 * abs(b)
+        return a == b or (abs(b) != float('inf') and abs(a - b) <= (atol or 1e-6) + 1e-7 * abs(b))
     return a == b
 `
 

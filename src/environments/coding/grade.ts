@@ -75,7 +75,14 @@ export async function grade(
           },
         })
       else {
-        const judge = (result: RunResult) => judged(executor, request, test, plan, result, signal)
+        const judge = (result: RunResult) => {
+          try {
+            return judged(executor, request, test, plan, result, signal)
+          } catch {
+            // The sandbox has done its part: an output that cannot be judged is the program's own fault.
+            return { passed: false, result: shortened(result) }
+          }
+        }
         direct.push({ run: plan.run, judge, place: [i, j] })
       }
     }

@@ -1,5 +1,5 @@
 /** Python literals, and calls with literal arguments, read without Python. */
-import type { PythonValue } from './python-value.ts'
+import { type PythonValue, wholeValue } from './python-value.ts'
 
 /** The value of a literal (numbers, strings, bytes, None, True, False, and displays of them), or undefined for anything else. */
 export function readLiteral(source: string): PythonValue | undefined {
@@ -129,7 +129,7 @@ function createReader(source: string) {
     if (!/^[+-]?(\d+|0[xX].*|0[oO].*|0[bB].*)$/.test(digits)) return ['f', digits]
     const sign = digits.startsWith('-') ? -1n : 1n
     const whole = sign * BigInt(digits.replace(/^[+-]/, '').toLowerCase())
-    return Number.isSafeInteger(Number(whole)) ? Number(whole) : ['i', String(whole)]
+    return wholeValue(whole)
   }
 
   function strings(): PythonValue | null {

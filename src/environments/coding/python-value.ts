@@ -1,8 +1,10 @@
+import { reviveJson } from './exact-json.ts'
+
 /**
  * Python values as data: what travels between a program, the code of a test and this process. JSON with tags, where JSON has no
- * such value: `["f", "0.1"]` a float, `["i", "9007199254740993"]` a large integer, `["l", ...]` list, `["t", ...]` tuple, `["s", ...]`
+ * such value: `["f", "0.1"]` a float, `["i", "-0x20000000000001"]` a large integer, `["l", ...]` list, `["t", ...]` tuple, `["s", ...]`
  * set, `["d", [key, value], ...]` dictionary, `["b", hex]` bytes, `["c", real, imaginary]` complex, `["q", numerator, denominator]`
- * fraction, `["m", "1.5"]` decimal, `["r", start, stop, step]` range, `["n", type, ...]` another sequence, `["x", type, text]` anything
+ * fraction of two such texts, `["m", "1.5"]` decimal, `["r", start, stop, step]` range, `["n", type, ...]` another sequence, `["x", type, text]` anything
  * else, which equals nothing.
  */
 export type PythonValue = null | boolean | number | string | readonly [tag: string, ...parts: unknown[]]
@@ -27,22 +29,21 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
 
   function write(item: unknown): string {
     if (item === null) return 'None'
-    if (typeof item === 'boolean') return item ? '1' : '0'
+    if (typeof item === 'boolean') return decimal(item ? '1' : '0')
     if (typeof item === 'string') return JSON.stringify(item)
-    if (typeof item === 'number')
-      return Number.isInteger(item) ? String(BigInt(item)) : rational(String(item))
+    if (typeof item === 'number') return decimal(String(item))
     if (!Array.isArray(item)) return stranger()
     const [tag, ...parts] = item as [string, ...unknown[]]
     switch (tag) {
       case 'i':
-        return String(BigInt(String(parts[0])))
+        return decimal(String(wholeOf(String(parts[0]))))
       case 'f':
       case 'm':
-        return rational(String(parts[0]))
-      case 'q': // in lowest terms, as Python keeps it
-        return parts[1] === '1' ? String(parts[0]) : `${parts[0]}/${parts[1]}`
+        return decimal(String(parts[0]))
+      case 'q':
+        return fraction(wholeOf(String(parts[0])), wholeOf(String(parts[1])))
       case 'c': {
-        const [real, imaginary] = parts.map((part) => rational(String(part)))
+        const [real, imaginary] = parts.map((part) => decimal(String(part)))
         return imaginary === '0' ? real : `(${real} j ${imaginary})`
       }
       case 'b':
@@ -69,34 +70,47 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
     }
   }
 
-  /** A decimal text as a fraction in lowest terms; nan equals nothing. */
-  function rational(text: string): string {
+  /** A decimal text by its digits and exponent, which takes no work however large the exponent is; nan equals nothing. */
+  function decimal(text: string): string {
     const trimmed = text.trim().toLowerCase()
-    if (/nan/.test(trimmed)) return stranger()
-    if (/inf/.test(trimmed)) return trimmed.startsWith('-') ? '-inf' : 'inf'
+    if (trimmed.includes('nan')) return stranger()
+    if (trimmed.includes('inf')) return trimmed.startsWith('-') ? '-inf' : 'inf'
     const [, sign, whole, part = '', exponent = '0'] =
-      /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/.exec(trimmed) ?? []
+      /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/.exec(trimmed) ?? []
     if (whole === undefined) return stranger()
-    const shift = Number(exponent) - part.length
-    // A float has at most 324 places, a Decimal as many as its author likes.
-    if (Math.abs(shift) > MOST_PLACES || whole.length + part.length > MOST_PLACES)
-      return `${sign}${whole}.${part}e${exponent}`
-    const digits = BigInt(`${whole}${part}` || '0') * (sign === '-' ? -1n : 1n)
-    return shift >= 0 ? String(digits * 10n ** BigInt(shift)) : fraction(digits, 10n ** BigInt(-shift))
+    const digits = `${whole}${part}`.replace(/^0+/, '')
+    let end = digits.length
+    while (digits[end - 1] === '0') end--
+    if (end === 0) return '0'
+    const places = BigInt(exponent) + BigInt(digits.length - end - part.length)
+    return `${sign === '-' ? '-' : ''}${digits.slice(0, end)}e${places}`
+  }
+
+  /** In lowest terms, as Python keeps it; as a decimal where it is one. */
+  function fraction(numerator: bigint, denominator: bigint): string {
+    const places = denominator.toString(2).length
+    const scale = places > MOST_PLACES ? 1n : 10n ** BigInt(places)
+    return scale % denominator === 0n
+      ? decimal(`${numerator * (scale / denominator)}e-${places}`)
+      : `${numerator}/${denominator}`
   }
 
   return write(value)
 }
 
+/** A fraction of more binary digits below the line is compared with fractions alone. */
 const MOST_PLACES = 5000
 
-function fraction(numerator: bigint, denominator: bigint): string {
-  let [a, b] = [numerator < 0n ? -numerator : numerator, denominator]
-  while (b > 0n) [a, b] = [b, a % b]
-  const shared = a === 0n ? 1n : a
-  const below = denominator / shared
-  return below === 1n ? String(numerator / shared) : `${numerator / shared}/${below}`
+/** A whole number as it travels: hexadecimal where it is large, as Python reads decimal texts of no more than 4,300 digits. */
+export function wholeValue(whole: bigint): PythonValue {
+  const small = Number(whole)
+  if (Number.isSafeInteger(small)) return small
+  return ['i', whole < 0n ? `-0x${(-whole).toString(16)}` : `0x${whole.toString(16)}`]
 }
+
+/** The number of such a text. Throws where it is none. */
+export const wholeOf = (text: string): bigint =>
+  text.startsWith('-') ? -BigInt(text.slice(1)) : BigInt(text)
 
 /** Ranges are equal where the sequences are. */
 function rangeText([start, stop, step]: readonly [number, number, number]): string {
@@ -106,24 +120,9 @@ function rangeText([start, stop, step]: readonly [number, number, number]): stri
 }
 
 /** A value of JSON text as Python's json module would read it. */
-export function valueOfJson(json: string): PythonValue {
-  // Numbers keep their text: JavaScript would round integers, and takes 1.0 for 1.
-  const exact = json.replace(JSON_TOKENS, (token) =>
-    token.startsWith('"') || /^-?\d{1,15}$/.test(token)
-      ? token
-      : `["\u0000${/^-?\d+$/.test(token) ? 'i' : 'f'}","${token}"]`,
-  )
-  const convert = (item: unknown): PythonValue => {
-    if (Array.isArray(item)) {
-      if (typeof item[0] === 'string' && item[0].startsWith('\u0000') && item.length === 2)
-        return [item[0].slice(1), item[1]]
-      return ['l', ...item.map(convert)]
-    }
-    if (typeof item === 'object' && item !== null)
-      return ['d', ...Object.entries(item).map(([key, one]) => [key, convert(one)])]
-    return item as PythonValue
-  }
-  return convert(JSON.parse(exact.replaceAll('\u0000', '\\u0000')))
-}
-
-const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+export const valueOfJson = (json: string): PythonValue =>
+  reviveJson(json, (item, source) => {
+    if (typeof item === 'number') return /^-?\d+$/.test(source) ? wholeValue(BigInt(source)) : ['f', source]
+    if (Array.isArray(item)) return ['l', ...item]
+    return typeof item === 'object' && item !== null ? ['d', ...Object.entries(item)] : item
+  }) as PythonValue

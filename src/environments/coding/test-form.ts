@@ -6,7 +6,7 @@ import type { ParsedTest } from '../texts.ts'
 import { jsonTest, simpleTest } from './function-tests.ts'
 import type { Call, CodingProblem, TestCase } from './problem.ts'
 import { readCall, readLiteral } from './python-literal.ts'
-import { canonicalText, type PythonValue } from './python-value.ts'
+import { canonicalText, type PythonValue, wholeOf } from './python-value.ts'
 
 export type TestForm = {
   /** For the prompt. */
@@ -107,7 +107,8 @@ function jsonOf(value: unknown): string {
   if (!Array.isArray(value)) return JSON.stringify(value)
   const [tag, ...parts] = value as [string, ...unknown[]]
   if (tag === 'l' || tag === 't') return `[${parts.map(jsonOf).join(', ')}]`
-  if (tag === 'i' || tag === 'f') {
+  if (tag === 'i') return String(wholeOf(String(parts[0])))
+  if (tag === 'f') {
     const text = String(parts[0])
     JSON.parse(text)
     return text

@@ -196,6 +196,13 @@ test("files are read line by line, packed or not; what cannot be read is skipped
     assert.match(skippedLine(loaded) ?? '', /^3 of 5 records were skipped: .*something/)
   }
   assert.is((await loadProblems([join(folder, 'c.json')])).skipped.length, 1)
+  // A byte order mark before the first record, or the array, is none of it.
+  writeFileSync(join(folder, 'd.jsonl'), `\ufeff${JSON.stringify(RECORDS.mbpp)}\n`)
+  writeFileSync(join(folder, 'd.json'), `\ufeff${JSON.stringify([RECORDS.mbpp])}`)
+  for (const name of ['d.jsonl', 'd.json']) {
+    const { problems, skipped } = await loadProblems([join(folder, name)])
+    assert.equal([problems.length, skipped], [1, []])
+  }
   const sample = async (seed: number) =>
     (await loadProblems([join(folder, 'a.jsonl')], { tests: 5, seed })).problems[0].tests
   assert.is((await sample(1)).length, 5)

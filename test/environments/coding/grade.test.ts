@@ -1,0 +1,188 @@
+/** What a program says of itself is judged, whatever it says: a verdict about the program, never a failure of the grader. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createExecutor } from '../../../src/environments/coding/executor.ts'
+import { parseRecord } from '../../../src/environments/coding/formats.ts'
+import { callResults } from '../../../src/environments/coding/function-tests.ts'
+import { grade } from '../../../src/environments/coding/grade.ts'
+import type { CodingProblem } from '../../../src/environments/coding/problem.ts'
+import { equalValues, type PythonValue, valueOfJson } from '../../../src/environments/coding/python-value.ts'
+import { openProvider } from './sandboxes.ts'
+
+const mbpp = (...asserted: string[]): CodingProblem =>
+  parseRecord({ task_id: 1, text: 'q', code: 'def f(x):\n    return x', test_list: asserted }, 'here')
+
+/** Whether each test of each program passed. */
+async function passed(
+  ...pairs: readonly (readonly [problem: CodingProblem, program: string])[]
+): Promise<(boolean | null)[][] | null> {
+  const provider = await openProvider('bwrap')
+  if (!provider) return null
+  const executor = createExecutor({ provider })
+  const grades = await grade(
+    executor,
+    pairs.map(([problem, program]) => ({ problem, program, tests: problem.tests })),
+  )
+  await executor.close()
+  return grades.map((row) => row.map((one) => one.passed))
+}
+
+/** Finds the mark in its caller's frame and answers in its place. */
+const forging = (answer: string) => `import os, sys
+frame = sys._getframe()
+while frame and 'task' not in frame.f_locals:
+    frame = frame.f_back
+os.write(1, ('\\n' + frame.f_locals['task']['mark'] + ' ' + ${answer} + '\\n').encode())
+os._exit(0)
+`
+
+test('answers that are none fail the test, not the grader', async () => {
+  const nested = (depth: number) => `'[{"value": ' + '["l", ' * ${depth} + '1' + ']' * ${depth} + '}]'`
+  const problem = mbpp('assert f(1) == 1', 'value = f(1)\nassert value == 1')
+  const answers = [
+    ...["'[5]'", "'[null]'", `'[{"value": [5]}]'`, `'[{"value": ["d", 5]}]'`, `'[{"raised": 5}]'`],
+    ...[nested(100_000), nested(2000), `'[{"value": ["i", "x"]}]'`],
+  ]
+  const right = 'def f(x):\n    return x'
+  const pairs = [...answers.map(forging), right].map((program) => [problem, program] as const)
+  const grades = await passed(...pairs)
+  if (grades) assert.equal(grades, [...answers.map(() => [false, false]), [true, true]])
+})
+
+test('results of a program are of the shape in which values travel', () => {
+  const read = (results: unknown) => callResults(`said\nm ${JSON.stringify(results)}\n`, 'm')
+  const values = [null, true, 1, 'a', ['l'], ['d', [1, ['l', 2]]], ['f', '0.5'], ['n', 'array.array', 1]]
+  assert.equal(read(values.map((value) => ({ value })))?.results.length, values.length)
+  assert.ok(read([{ raised: 'ValueError' }]))
+  for (const damaged of [5, null, [], {}, { raised: 1 }, { value: {} }, { value: [] }, { value: [1] }])
+    assert.is(read([damaged]), null, JSON.stringify(damaged))
+  for (const damaged of [
+    ['l', {}],
+    ['l', [1]],
+    ['d', [1]],
+    ['d', [1, 2, 3]],
+    ['d', [1, []]],
+    ['d', 5],
+  ])
+    assert.is(read([{ value: damaged }]), null, JSON.stringify(damaged))
+})
+
+test('what a program raises ends no iteration of the test', async () => {
+  const problem = mbpp('assert all(map(lambda p: f(p[0]) == p[1], [(1, 1), (3, 3)]))')
+  const programs = ['StopIteration', 'StopAsyncIteration', 'GeneratorExit', 'ValueError']
+  const grades = await passed(...programs.map((name) => [problem, `def f(x):\n    raise ${name}`] as const), [
+    problem,
+    'def f(x):\n    return x',
+  ])
+  if (grades) assert.equal(grades.flat(), [false, false, false, false, true])
+})
+
+const evalPlus = (solution: string, ...inputs: unknown[][]): CodingProblem =>
+  parseRecord(
+    {
+      task_id: 'e/1',
+      prompt: 'def f(x):\n    """ q """\n',
+      entry_point: 'f',
+      canonical_solution: `    ${solution}\n`,
+      base_input: inputs,
+      plus_input: [],
+    },
+    'here',
+  )
+
+test('only infinity is close to infinity', async () => {
+  const problem = evalPlus('return x * 1e308 * 10', [1.5])
+  const values = ['1.0', '1', '-float("inf")', 'float("nan")', 'float("inf")']
+  const grades = await passed(...values.map((value) => [problem, `def f(x):\n    return ${value}`] as const))
+  if (grades) assert.equal(grades.flat(), [false, false, false, false, true])
+})
+
+test('numbers of any size and written in any way are compared at once', async () => {
+  const program = (value: string) =>
+    `from decimal import Decimal\nfrom fractions import Fraction\ndef f(x):\n    return ${value}`
+  const problem = mbpp('assert f(1) == [1]', 'value = f(1)\nassert value == [1]')
+  const hostile = ["[Decimal('1E-5000')] * 60000", 'list(range(60000))', '[Fraction(1, 2 ** 4000)] * 3000']
+  const begun = process.cpuUsage()
+  const grades = await passed(...hostile.map((value) => [problem, program(value)] as const))
+  const { user } = process.cpuUsage(begun)
+  // Processor time of this process, which runs no program itself: it was a minute.
+  if (grades) {
+    assert.equal(grades.flat(), [false, false, false, false, false, false])
+    assert.ok(user < 8e6, `${user / 1e6} s`)
+  }
+})
+
+test('numbers are equal by their value, however they are written', () => {
+  const groups: readonly (readonly PythonValue[])[] = [
+    [0, false, ['f', '-0.0'], ['m', '0E+9'], ['q', '0x0', '0x1'], ['c', '0', '-0.0']],
+    [1, true, ['f', '1.0'], ['m', '10E-1'], ['m', '+1.000']],
+    [1000, ['f', '1000.0'], ['f', '1e3'], ['m', '0.1E+4']],
+    [
+      ['q', '0x1', '0x2'],
+      ['f', '0.5'],
+      ['m', '.50'],
+      ['m', '5e-1'],
+    ],
+    [
+      ['q', '-0x3', '0x190'],
+      ['f', '-0.0075'],
+    ],
+    [['q', '0x1', '0x3']],
+    [['f', '0.3333333333333333']],
+    [
+      ['i', '0x20000000000001'],
+      ['m', '9007199254740993'],
+    ],
+    [
+      ['i', '-0x20000000000001'],
+      ['m', '-9007199254740993.0'],
+    ],
+    [['f', '1e+22'], valueOfJson('10000000000000000000000')],
+    [
+      ['f', 'inf'],
+      ['m', 'Infinity'],
+    ],
+    [['f', '-inf']],
+    [['m', '1E-999999999999']],
+    ['1'],
+    ['1e0'],
+  ]
+  for (const [i, group] of groups.entries())
+    for (const [j, other] of groups.entries())
+      for (const a of group)
+        for (const b of other)
+          assert.is(equalValues(a, b), i === j, `${JSON.stringify(a)} ${JSON.stringify(b)}`)
+  assert.is(equalValues(['f', 'nan'], ['f', 'nan']), false)
+  // A text that is no number is found to be none in one pass.
+  assert.is(equalValues(1, ['m', `${'1'.repeat(1 << 20)}x`]), false)
+  assert.is(equalValues(1, ['m', `${'0'.repeat(1 << 20)}1${'0'.repeat(1 << 20)}1`]), false)
+})
+
+test('whole numbers of thousands of digits go in and out, and standard input has its bytes', async () => {
+  const json = parseRecord(
+    {
+      ...{ id: 'big', question: 'q', test_method: 'function', fn_name: 'f' },
+      test_input: [`1${'0'.repeat(4999)}7`, `-9${'0'.repeat(5000)}`],
+      test_output: [`1${'0'.repeat(4999)}8`, `-8${'9'.repeat(5000)}`],
+    },
+    'here',
+  )
+  const code = mbpp(
+    'value = f(10 ** 5000)\nassert value == 10 ** 5000 + 1',
+    'assert f(-2 ** 60) == -1152921504606846975',
+  )
+  const fraction = mbpp(
+    'from fractions import Fraction\nassert f(Fraction(1, 7 ** 6000)) == Fraction(1, 7 ** 6000) + 1',
+  )
+  const right = 'def f(x):\n    return x + 1'
+  const grades = await passed(
+    [json, right],
+    [json, 'def f(x):\n    return x'],
+    [code, right],
+    [fraction, right],
+    [mbpp('assert f(1) == 1'), 'import sys\nread = sys.stdin.buffer.readline\ndef f(x):\n    return x'],
+  )
+  if (grades) assert.equal(grades, [[true, true], [false, false], [true, true], [true], [true]])
+})
+
+test.run()
