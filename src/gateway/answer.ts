@@ -110,8 +110,17 @@ const chunkSchema = z.object({
 export type AnswerStream = {
   /** Takes the bytes as they come. Throws BadAnswer where an event is no chunk of a completion. */
   readonly push: (bytes: Uint8Array) => void
+  /** Whether `[DONE]` came: nothing of the answer follows. */
+  readonly over: () => boolean
   /** The answer, once the stream is over. Throws BadAnswer where its end is missing. */
   readonly end: () => Answer
+}
+
+/** A field of a message that comes in pieces; servers that write all fields send null with the pieces of others. */
+function joined(before: unknown, piece: unknown): unknown {
+  if (piece === null && before !== undefined) return before
+  if (typeof before === 'string' && typeof piece === 'string') return before + piece
+  return Array.isArray(before) && Array.isArray(piece) ? [...before, ...piece] : piece
 }
 
 /** Reads server-sent events (`data: {...}` up to `data: [DONE]`) and joins them into one answer. */
@@ -149,9 +158,7 @@ export function answerStream(): AnswerStream {
       promptIds ??= choice.prompt_token_ids ?? null
       const { role: _, content: piece, tool_calls, ...more } = choice.delta
       content += piece ?? ''
-      for (const [name, value] of Object.entries(more))
-        others[name] =
-          typeof value === 'string' && typeof others[name] === 'string' ? others[name] + value : value
+      for (const [name, value] of Object.entries(more)) others[name] = joined(others[name], value)
       for (const call of tool_calls ?? []) takeCall(call)
       if (choice.finish_reason) finish = choice.finish_reason
       tokenIds.push(...(choice.token_ids ?? []))
@@ -172,6 +179,7 @@ export function answerStream(): AnswerStream {
   }
 
   return {
+    over: () => done,
     push(bytes) {
       rest += decoder.decode(bytes, { stream: true })
       const lines = rest.split('\n')

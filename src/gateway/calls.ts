@@ -170,7 +170,10 @@ function worded({ whole, events }: Wording, { stream }: Asked, answer: Answer, m
   return { type: 'text/event-stream; charset=utf-8', text: text.join('') }
 }
 
-/** Events are passed on as they come. Where the stream breaks, so does the agent's, and nothing is kept. */
+/**
+ * Events are passed on as they come. Where the stream breaks, so does the agent's, and nothing is kept. An agent may hang up at the
+ * last event: the answer is kept before it sees that.
+ */
 async function passStream(
   answer: IncomingMessage,
   response: ServerResponse,
@@ -178,15 +181,22 @@ async function passStream(
 ): Promise<void> {
   const stream = answerStream()
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
+  let kept = false
   try {
     for await (const part of answer) {
-      stream.push(part as Buffer)
+      if (!kept) stream.push(part as Buffer)
+      if (!kept && stream.over()) {
+        keep(stream.end())
+        kept = true
+      }
       if (!response.write(part)) await drained(response)
     }
-    if (!answer.complete) throw apiError(502, 'the answer of the model broke off', { code: 'connection' })
-    keep(stream.end())
+    if (!kept && !answer.complete)
+      throw apiError(502, 'the answer of the model broke off', { code: 'connection' })
+    if (!kept) keep(stream.end())
     response.end()
   } catch (error) {
+    if (kept) return void response.end()
     response.destroy()
     throw error
   }

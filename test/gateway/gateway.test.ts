@@ -379,6 +379,32 @@ test('a rollout without an outcome ends as out of time, and one that is open whe
   assert.equal(eventsOf(left.rollout, 'TrajectoryCompleted', 'short'), [])
 })
 
+test('an agent that hangs up at the last event of a stream has had the whole answer', async () => {
+  const whole = completion({ content: 'a cat' }, { prompt: [1], tokens: [2] })
+  answer = (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const event of completionEvents(whole)) response.write(event)
+    // The body goes on until the agent is gone.
+    return undefined
+  }
+  const taken = await take('hangs-up')
+  const hangUp = new AbortController()
+  const answered = await fetch(`${taken.url}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${taken.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'scripted', stream: true, messages: [{ role: 'user', content: 'look' }] }),
+    signal: hangUp.signal,
+  })
+  let text = ''
+  for await (const part of answered.body ?? []) {
+    text += Buffer.from(part).toString()
+    if (text.includes('[DONE]')) break
+  }
+  hangUp.abort()
+  assert.is((await post(taken.outcome_url, taken.key, { success: true })).status, 200)
+  assert.is(eventsOf(taken.rollout, 'TrajectoryCompleted')[0].data.steps, 1)
+})
+
 test('a start that failed before its first event is no run: the next one begins it', async () => {
   const failed = await startHeadCore({ folder: runFolder('begun', root), work: [] })
   await failed.close()

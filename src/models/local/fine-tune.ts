@@ -55,22 +55,37 @@ export function supervisedSamples(
 ): TrainingSample[] {
   const end = tokenizer.endToken === undefined ? [] : [tokenizer.endToken]
   if ('prompt' in record) {
-    const answer = [...tokenizer.encode(record.completion), ...end]
-    return [sampleOf(id, [part(tokenizer.encode(record.prompt), 0), part(answer, 1)])]
+    const { prompt, completion } = record
+    const [asked, answer] = pieces([prompt, prompt + completion], (text) =>
+      tokenizer.encode(text, { begin: true }),
+    )
+    return [sampleOf(id, [part(asked, 0), part([...answer, ...end], 1)])]
   }
   if ('text' in record) {
-    const tokens = [...tokenizer.encode(record.text), ...end]
+    const tokens = [...tokenizer.encode(record.text, { begin: true }), ...end]
     return [sampleOf(id, [part(tokens.slice(0, 1), 0), part(tokens.slice(1), 1)])]
   }
   const turns = chatTurns(record.messages, tokenizer)
   const grows = turns.every(({ before }, i) => i === 0 || before.startsWith(turns[i - 1].after))
-  if (!grows) return turns.map((turn, i) => sampleOf(`${id}, answer ${i + 1}`, turnParts(turn, 0, tokenizer)))
-  return [
-    sampleOf(
-      id,
-      turns.flatMap((turn, i) => turnParts(turn, turns[i - 1]?.after.length ?? 0, tokenizer)),
-    ),
-  ]
+  if (!grows) return turns.map((turn, i) => sampleOf(`${id}, answer ${i + 1}`, turnParts([turn], tokenizer)))
+  return [sampleOf(id, turnParts(turns, tokenizer))]
+}
+
+/**
+ * The tokens that each of these texts, each of which begins with the one before, adds to it: as the text is tokenised whole, since a
+ * tokenizer may treat the beginning of a text in its own way. Where tokens reach over the joint, those of the added text alone.
+ */
+function pieces(texts: readonly string[], encode: (text: string) => ArrayLike<number>): number[][] {
+  let known: number[] = []
+  let length = 0
+  return texts.map((text) => {
+    const whole = Array.from(encode(text))
+    const grows = known.every((token, i) => whole[i] === token)
+    const added = grows ? whole.slice(known.length) : Array.from(encode(text.slice(length)))
+    known = whole
+    length = text.length
+    return added
+  })
 }
 
 type Part = { readonly tokens: ArrayLike<number>; readonly trained: 0 | 1 }
@@ -105,16 +120,15 @@ function chatTurns(messages: readonly z.infer<typeof message>[], tokenizer: Toke
   })
 }
 
-/** What the template adds for an answer is trained up to the end token; text before `from` stands in the sample already. */
-function turnParts({ before, after }: Turn, from: number, tokenizer: Tokenizer): Part[] {
-  const answer = [...tokenizer.encode(after.slice(before.length))]
-  const end = tokenizer.endToken === undefined ? -1 : answer.indexOf(tokenizer.endToken)
-  const trained = end < 0 ? answer.length : end + 1
-  return [
-    part(tokenizer.encode(before.slice(from)), 0),
-    part(answer.slice(0, trained), 1),
-    part(answer.slice(trained), 0),
-  ]
+/** What the template adds for an answer is trained up to the end token. */
+function turnParts(turns: readonly Turn[], tokenizer: Tokenizer): Part[] {
+  const texts = turns.flatMap(({ before, after }) => [before, after])
+  return pieces(texts, (text) => tokenizer.encode(text)).flatMap((tokens, i) => {
+    if (i % 2 === 0) return [part(tokens, 0)]
+    const end = tokenizer.endToken === undefined ? -1 : tokens.indexOf(tokenizer.endToken)
+    const trained = end < 0 ? tokens.length : end + 1
+    return [part(tokens.slice(0, trained), 1), part(tokens.slice(trained), 0)]
+  })
 }
 
 export type FineTuneOptions = {

@@ -73,7 +73,10 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
     [...inner.get_added_tokens_decoder()].filter(([, t]) => t.special).map(([id]) => id),
   )
   const addedTokens = new Set(inner.get_added_tokens_decoder().keys())
-  const byteLevel = JSON.stringify(files.tokenizer.decoder ?? null).includes('"ByteLevel"')
+  const decoder = JSON.stringify(files.tokenizer.decoder ?? null)
+  const byteLevel = decoder.includes('"ByteLevel"')
+  /** Vocabularies of SentencePiece's make: a space is written with U+2581, a byte as `<0x0A>`. */
+  const byteFallback = decoder.includes('"ByteFallback"')
   const named = (text: string | null | undefined) => (text == null ? undefined : vocabulary.get(text))
   const templateText =
     files.chatTemplate ??
@@ -120,6 +123,10 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
     isSpecial: (token) => specials.has(token),
     tokenBytes(token) {
       const text = inner.id_to_token(token) ?? ''
+      if (byteFallback && !addedTokens.has(token)) {
+        const byte = /^<0x([0-9A-F]{2})>$/.exec(text)?.[1]
+        return byte === undefined ? Buffer.from(text.replaceAll('\u2581', ' ')) : Buffer.from(byte, 'hex')
+      }
       return byteLevel && !addedTokens.has(token)
         ? Buffer.from(bytesOf(text))
         : Buffer.from(decode([token], { special: true }))

@@ -3,6 +3,8 @@ import { apiError } from './errors.ts'
 
 /** Most texts of a schema. */
 const MOST_TEXTS = 4_096
+/** Of all of them together. */
+const MOST_CHARACTERS = 1_000_000
 
 /** Keywords that say nothing about which texts are allowed. */
 const NOTES = new Set([
@@ -114,17 +116,21 @@ export function jsonTexts(schema: unknown, param: string): string[] {
       )
       heads = bounded(required.has(name) ? added : [...heads, ...added], path)
     }
-    return heads.map((head) => `{${head}}`)
+    return bounded(
+      heads.map((head) => `{${head}}`),
+      path,
+    )
   }
 
   function arrays(one: Schema, path: string, depth: number): string[] {
     const { minItems = 0, maxItems } = one
     if (typeof maxItems !== 'number' || typeof minItems !== 'number')
       return refuse(path, "an array needs 'maxItems'")
+    if (minItems > MOST_TEXTS) return refuse(path, `more than ${MOST_TEXTS} items`)
     const items = textsOf(one.items, `${path}/items`, depth + 1)
     const all: string[] = []
     let lists = ['']
-    for (let length = 0; length <= maxItems; length++) {
+    for (let length = 0; length <= maxItems && maxItems >= minItems; length++) {
       if (length > 0)
         lists = bounded(
           lists.flatMap((list) => items.map((item) => (length === 1 ? item : `${list},${item}`))),
@@ -138,7 +144,11 @@ export function jsonTexts(schema: unknown, param: string): string[] {
   }
 
   function bounded(texts: string[], path: string): string[] {
-    return texts.length > MOST_TEXTS ? refuse(path, `more than ${MOST_TEXTS} texts`) : texts
+    if (texts.length > MOST_TEXTS) return refuse(path, `more than ${MOST_TEXTS} texts`)
+    const characters = texts.reduce((sum, text) => sum + text.length, 0)
+    return characters > MOST_CHARACTERS
+      ? refuse(path, `texts of more than ${MOST_CHARACTERS} characters`)
+      : texts
   }
 
   const texts = [...new Set(textsOf(schema, '', 0))]

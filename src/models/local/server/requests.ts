@@ -20,6 +20,7 @@ const message = z
     name: z.string().nullish(),
     refusal: z.null().optional(),
     audio: z.null().optional(),
+    annotations: z.array(z.never()).nullish(),
     function_call: z.null().optional(),
     tool_calls: z
       .array(
@@ -197,10 +198,16 @@ function parse<T>(schema: z.ZodType<T>, json: unknown): T {
   )
 }
 
-/** The body without those unknown top-level fields, where all of them are null; else null. */
+/** The body without those unknown fields, where all of them are null; else null. */
 function withoutNulls(json: unknown, path: readonly PropertyKey[], keys: readonly string[]): unknown {
-  if (path.length > 0) return null
-  const body = json as Record<string, unknown>
-  if (keys.some((key) => body[key] !== null)) return null
-  return Object.fromEntries(Object.entries(body).filter(([key]) => !keys.includes(key)))
+  if (typeof json !== 'object' || json === null) return null
+  const [first, ...further] = path
+  if (first === undefined) {
+    const entries = Object.entries(json)
+    if (entries.some(([key, value]) => keys.includes(key) && value !== null)) return null
+    return Object.fromEntries(entries.filter(([key]) => !keys.includes(key)))
+  }
+  const inner = withoutNulls((json as Record<PropertyKey, unknown>)[first], further, keys)
+  if (inner === null) return null
+  return Array.isArray(json) ? json.with(Number(first), inner) : { ...json, [first]: inner }
 }

@@ -7,8 +7,8 @@ export type TextStream = {
 }
 
 /**
- * Held back are an unfinished character (tokens of byte-level vocabularies hold parts of UTF-8) and whatever may be the beginning
- * of a stop text.
+ * Held back are an unfinished character (tokens of byte-level vocabularies hold parts of UTF-8), whatever may be the beginning of a
+ * stop text, and all from a whole one on: a token may hold more than it.
  */
 export function createTextStream(
   decode: (tokens: readonly number[]) => string,
@@ -20,9 +20,9 @@ export function createTextStream(
     push(token) {
       tokens.push(token)
       const text = decode(tokens)
-      const certain = text.length - heldBack(text, stopTexts)
+      const certain = Math.max(told, text.length - heldBack(text, stopTexts))
       const piece = text.slice(told, certain)
-      told = Math.max(told, certain)
+      told = certain
       return piece
     },
     end: (text) => text.slice(told),
@@ -30,10 +30,12 @@ export function createTextStream(
 }
 
 function heldBack(text: string, stopTexts: readonly string[]): number {
-  const unfinished = /\uFFFD+$/.exec(text)?.[0].length ?? 0
-  let held = unfinished
-  for (const stop of stopTexts)
-    for (let length = Math.min(stop.length, text.length); length > held; length--)
+  let held = /\uFFFD+$/.exec(text)?.[0].length ?? 0
+  for (const stop of stopTexts) {
+    const at = text.indexOf(stop)
+    if (at >= 0) held = Math.max(held, text.length - at)
+    for (let length = Math.min(stop.length - 1, text.length); length > held; length--)
       if (text.endsWith(stop.slice(0, length))) held = length
+  }
   return held
 }
