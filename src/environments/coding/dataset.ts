@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { createGunzip, gunzipSync } from 'node:zlib'
 import { explain, RlError } from '../../errors.ts'
 import { rng, seedOf } from '../../random.ts'
+import { parseExact } from './exact-json.ts'
 import { parseRecord } from './formats.ts'
 import type { CodingProblem } from './problem.ts'
 
@@ -150,7 +151,7 @@ async function isArray(file: string, packed: boolean): Promise<boolean> {
 
 function parseJson(text: string, place: string): unknown {
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''))
+    return parseExact(text.replace(/^\uFEFF/, ''))
   } catch (cause) {
     throw new RlError(`${place}: not JSON: ${cause instanceof Error ? cause.message : cause}`, {
       code: 'coding.dataset',

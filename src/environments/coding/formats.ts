@@ -3,6 +3,7 @@ import { inflateSync } from 'node:zlib'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { TOKENS } from './compare.ts'
+import { parseExact, rounded, textOf } from './exact-json.ts'
 import { DEFAULT_LIMITS } from './executor.ts'
 import { HARNESS_PRELUDE } from './function-tests.ts'
 import { PICKLE, readPickledText } from './pickled-text.ts'
@@ -217,7 +218,7 @@ function unpackJson(value: unknown, place: string, key: string): unknown {
 
 function parse(json: string, place: string, key: string): unknown {
   try {
-    return JSON.parse(json)
+    return parseExact(json)
   } catch (cause) {
     throw refusal(place, key, `not JSON (${(cause as Error).message})`)
   }
@@ -371,7 +372,7 @@ function parseApps(record: unknown, place: string): CodingProblem {
   const isCall = typeof name === 'string'
   const tests = pairs(
     inputs.map((input) => (isCall ? argumentLines(input) : linesOf(input))),
-    outputs.map((output) => (isCall ? expectedJson(output) : linesOf(output))),
+    isCall ? expectedJson(outputs) : outputs.map(linesOf),
     place,
     'input_output',
   )
@@ -390,14 +391,18 @@ function parseApps(record: unknown, place: string): CodingProblem {
 
 /** Texts, or lists of lines. */
 const linesOf = (value: unknown) =>
-  Array.isArray(value) ? `${value.map(String).join('\n')}\n` : String(value)
+  Array.isArray(value) ? `${value.map(textOf).join('\n')}\n` : textOf(value)
 
 const argumentLines = (args: unknown) =>
   (Array.isArray(args) ? args : [args]).map((one) => JSON.stringify(one)).join('\n')
 
-/** The value stands in a list of one. */
-const expectedJson = (output: unknown) =>
-  JSON.stringify(Array.isArray(output) && output.length === 1 ? output[0] : output)
+/** The values as JSON, which stand in lists of one where all of them do. */
+function expectedJson(outputs: readonly unknown[]): string[] {
+  const values = outputs.every((output) => Array.isArray(output) && output.length === 1)
+    ? outputs.flat()
+    : outputs
+  return values.map((value) => JSON.stringify(value))
+}
 
 const FORMATS: readonly Format[] = [
   { keys: ['test_input', 'test_output'], parse: parseReference },
@@ -409,12 +414,30 @@ const FORMATS: readonly Format[] = [
   { keys: ['entry_point', 'canonical_solution', 'test'], parse: parseHumanEval },
 ]
 
-/** A record as a problem; throws an RlError that names the place and the key. */
+/** Values of tests, whose numbers keep their text. */
+const EXACT = new Set(['base_input', 'plus_input', 'input_output'])
+
+/** A record (of `parseExact`, where its numbers count) as a problem; throws an RlError that names the place and the key. */
 export function parseRecord(record: unknown, place: string): CodingProblem {
   if (typeof record !== 'object' || record === null || Array.isArray(record))
     throw new RlError(`${place}: expected a JSON object`, { code: 'coding.dataset' })
   const format = FORMATS.find(({ keys }) => keys.every((key) => Object.hasOwn(record, key)))
-  if (format) return format.parse(record, place)
+  if (format)
+    try {
+      const fields = Object.entries(record).map(([key, value]) => [
+        key,
+        EXACT.has(key) ? value : rounded(value),
+      ])
+      return format.parse(Object.fromEntries(fields), place)
+    } catch (cause) {
+      if (cause instanceof RangeError)
+        throw new RlError(`${place}: nested too deep`, {
+          code: 'coding.dataset',
+          hint: 'mend the record or leave it out',
+          cause,
+        })
+      throw cause
+    }
   throw new RlError(
     `${place}: no known format has the keys ${Object.keys(record).slice(0, 12).join(', ') || '(none)'}`,
     {

@@ -10,7 +10,7 @@ import { reviveJson } from './exact-json.ts'
 export type PythonValue = null | boolean | number | string | readonly [tag: string, ...parts: unknown[]]
 
 export type EqualityOptions = {
-  /** A tuple equals a list of the same items, as in sets whose expected values are JSON. */
+  /** As in sets whose expected values are JSON: a tuple equals a list of the same items, a key that is the text of a whole number that number. */
   readonly tuplesAsLists?: boolean
 }
 
@@ -55,7 +55,13 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
       case 's':
         return `set(${[...new Set(parts.map(write))].sort().join(', ')})`
       case 'd': {
-        const pairs = new Map(parts.map((pair) => (pair as unknown[]).map(write) as [string, string]))
+        const pairs = new Map(
+          parts.map((pair) => {
+            const [key, one] = pair as [unknown, unknown]
+            const isNumber = tuplesAsLists && typeof key === 'string' && WHOLE_KEY.test(key)
+            return [isNumber ? decimal(key) : write(key), write(one)]
+          }),
+        )
         return `{${[...pairs]
           .map(([key, one]) => `${key}: ${one}`)
           .sort()
@@ -97,6 +103,9 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
 
   return write(value)
 }
+
+/** JSON has no other keys than texts. */
+const WHOLE_KEY = /^-?(?:0|[1-9]\d*)$/
 
 /** A fraction of more binary digits below the line is compared with fractions alone. */
 const MOST_PLACES = 5000

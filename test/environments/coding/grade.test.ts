@@ -1,12 +1,14 @@
 /** What a program says of itself is judged, whatever it says: a verdict about the program, never a failure of the grader. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { parseExact } from '../../../src/environments/coding/exact-json.ts'
 import { createExecutor } from '../../../src/environments/coding/executor.ts'
 import { parseRecord } from '../../../src/environments/coding/formats.ts'
 import { callResults } from '../../../src/environments/coding/function-tests.ts'
 import { grade } from '../../../src/environments/coding/grade.ts'
 import type { CodingProblem } from '../../../src/environments/coding/problem.ts'
 import { equalValues, type PythonValue, valueOfJson } from '../../../src/environments/coding/python-value.ts'
+import { RlError } from '../../../src/errors.ts'
 import { openProvider } from './sandboxes.ts'
 
 const mbpp = (...asserted: string[]): CodingProblem =>
@@ -101,7 +103,7 @@ test('numbers of any size and written in any way are compared at once', async ()
   const program = (value: string) =>
     `from decimal import Decimal\nfrom fractions import Fraction\ndef f(x):\n    return ${value}`
   const problem = mbpp('assert f(1) == [1]', 'value = f(1)\nassert value == [1]')
-  const hostile = ["[Decimal('1E-5000')] * 60000", 'list(range(60000))', '[Fraction(1, 2 ** 4000)] * 3000']
+  const hostile = ["[Decimal('1E-5000')] * 50000", 'list(range(60000))', '[Fraction(1, 2 ** 4000)] * 3000']
   const begun = process.cpuUsage()
   const grades = await passed(...hostile.map((value) => [problem, program(value)] as const))
   const { user } = process.cpuUsage(begun)
@@ -183,6 +185,83 @@ test('whole numbers of thousands of digits go in and out, and standard input has
     [mbpp('assert f(1) == 1'), 'import sys\nread = sys.stdin.buffer.readline\ndef f(x):\n    return x'],
   )
   if (grades) assert.equal(grades, [[true, true], [false, false], [true, true], [true], [true]])
+})
+
+/** As a file's record is read. */
+const apps = (inputs: string, outputs: string): CodingProblem =>
+  parseRecord(
+    parseExact(
+      `{"id": 7.0, "question": "q", "time_limit": 2.0, "input_output": ${JSON.stringify(
+        `{"fn_name": "f", "inputs": ${inputs}, "outputs": ${outputs}}`,
+      )}}`,
+    ),
+    'here',
+  )
+
+test('numbers of a record are those of its file', async () => {
+  const { tests, id, limits } = apps(
+    '[[9007199254740993, 1.0], [1e21, [-0.0]]]',
+    '[[9007199254740993], [2.50]]',
+  )
+  assert.equal([id, limits.cpuMs], ['7', 2000])
+  assert.equal(tests, [
+    { input: '9007199254740993\n1.0', output: '9007199254740993' },
+    { input: '1e21\n[-0.0]', output: '2.50' },
+  ])
+  const lines = { question: 'q', input_output: '{"inputs": [[1.0, "a", [2.0]], 3.0], "outputs": ["x", 4]}' }
+  assert.equal(parseRecord(lines, 'here').tests, [
+    { input: '1.0\na\n2\n', output: 'x' },
+    { input: '3.0', output: '4' },
+  ])
+  const json =
+    '{"task_id": "e", "prompt": "def f(x):\\n    pass\\n", "entry_point": "f", "canonical_solution": "    return [type(x).__name__, x]\\n", "base_input": [[1.0], [9007199254740993], [100000000000000000000000]], "plus_input": [], "atol": 1e-06}'
+  const problem = parseRecord(parseExact(json), 'here')
+  assert.match(problem.tests[0].input, '[1.0]')
+  const grades = await passed(
+    [problem, 'def f(x):\n    return [type(x).__name__, x]'],
+    [
+      problem,
+      "def f(x):\n    return ['float' if x == 1 else 'int', {1: 1.0}.get(x, 9007199254740993 if x < 10 ** 20 else 10 ** 23)]",
+    ],
+  )
+  if (grades)
+    assert.equal(grades, [
+      [true, true, true],
+      [true, true, true],
+    ])
+})
+
+test('values of a record stand in lists of one where all of them do', () => {
+  const outputs = (json: string) => apps('[[1], [2]]', json).tests.map(({ output }) => output)
+  assert.equal(outputs('[[[1]], [[2, 3]]]'), ['[1]', '[2,3]'])
+  assert.equal(outputs('[[1], [2, 3]]'), ['[1]', '[2,3]'])
+  assert.equal(outputs('[1, [2]]'), ['1', '[2]'])
+})
+
+test('a key of expected JSON that is a whole number is that number or its text', async () => {
+  const problem = apps('[[1]]', '[[{"1": 2, "-3": [4]}]]')
+  const values = ['{1: 2, -3: [4]}', "{'1': 2, '-3': [4]}", '{1: 2, 3: [4]}', "{'01': 2, -3: [4]}", '{1: 2}']
+  const grades = await passed(...values.map((value) => [problem, `def f(x):\n    return ${value}`] as const))
+  if (grades) assert.equal(grades.flat(), [true, true, false, false, false])
+})
+
+test('a record of any depth gives a problem or a clear error', () => {
+  for (let depth = 1000; depth < 64_000; depth *= 1.3) {
+    const deep = `${'['.repeat(depth)}1.0${']'.repeat(depth)}`
+    for (const name of ['"fn_name": "f", ', '']) {
+      const tests = `{${name}"inputs": [${deep}], "outputs": [1]}`
+      for (const record of [
+        { question: 'q', input_output: tests },
+        { question: 'q', input_output: JSON.parse(tests) },
+        { question: 'q', input_output: '{"inputs": [1], "outputs": [1]}', more: JSON.parse(deep) },
+      ])
+        try {
+          parseRecord(record, 'here')
+        } catch (error) {
+          assert.instance(error, RlError, `${depth} ${error}`)
+        }
+    }
+  }
 })
 
 test.run()
