@@ -34,6 +34,9 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
     if (typeof item === 'number') return decimal(String(item))
     if (!Array.isArray(item)) return stranger()
     const [tag, ...parts] = item as [string, ...unknown[]]
+    // Turned into decimal texts, these would take seconds; nothing of another type is as long.
+    if ((tag === 'i' || tag === 'q') && parts.some((part) => String(part).length > MOST_PLACES))
+      return `${tag}${JSON.stringify(parts)}`
     switch (tag) {
       case 'i':
         return decimal(String(wholeOf(String(parts[0]))))
@@ -82,7 +85,7 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
     if (trimmed.includes('nan')) return stranger()
     if (trimmed.includes('inf')) return trimmed.startsWith('-') ? '-inf' : 'inf'
     const [, sign, whole, part = '', exponent = '0'] =
-      /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/.exec(trimmed) ?? []
+      /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,20}))?$/.exec(trimmed) ?? []
     if (whole === undefined) return stranger()
     const digits = `${whole}${part}`.replace(/^0+/, '')
     let end = digits.length
@@ -107,7 +110,7 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
 /** JSON has no other keys than texts. */
 const WHOLE_KEY = /^-?(?:0|[1-9]\d*)$/
 
-/** A fraction of more binary digits below the line is compared with fractions alone. */
+/** Whole numbers and fractions of more digits are compared with their like alone. */
 const MOST_PLACES = 5000
 
 /** A whole number as it travels: hexadecimal where it is large, as Python reads decimal texts of no more than 4,300 digits. */

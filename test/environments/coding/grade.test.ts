@@ -7,7 +7,12 @@ import { parseRecord } from '../../../src/environments/coding/formats.ts'
 import { callResults } from '../../../src/environments/coding/function-tests.ts'
 import { grade } from '../../../src/environments/coding/grade.ts'
 import type { CodingProblem } from '../../../src/environments/coding/problem.ts'
-import { equalValues, type PythonValue, valueOfJson } from '../../../src/environments/coding/python-value.ts'
+import {
+  equalValues,
+  type PythonValue,
+  valueOfJson,
+  wholeValue,
+} from '../../../src/environments/coding/python-value.ts'
 import { RlError } from '../../../src/errors.ts'
 import { openProvider } from './sandboxes.ts'
 
@@ -146,6 +151,8 @@ test('numbers are equal by their value, however they are written', () => {
     ],
     [['f', '-inf']],
     [['m', '1E-999999999999']],
+    [wholeValue(7n ** 9000n), valueOfJson(String(7n ** 9000n))],
+    [['q', '0x1', `0x${(7n ** 9000n).toString(16)}`]],
     ['1'],
     ['1e0'],
   ]
