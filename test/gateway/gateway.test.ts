@@ -12,7 +12,7 @@ import type { EventType, LoggedEvent } from '../../src/events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../src/events/columns.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { startsOf } from '../../src/events/starts.ts'
-import { type Gateway, recordRun } from '../../src/gateway/start.ts'
+import { type Gateway, type RecordOptions, recordRun } from '../../src/gateway/start.ts'
 import { temporaryFolder, until } from '../support/run.ts'
 import {
   type Asked,
@@ -38,16 +38,14 @@ type Taken = {
   readonly model: string
 }
 
+function record(run: string, more: Partial<RecordOptions> = {}): Promise<Gateway> {
+  const target = { baseUrl: endpoint.url, model: 'scripted' }
+  return recordRun({ run, target, deadlineSeconds: 30, callSeconds: 5, maxRolloutCalls: 6, ...more })
+}
+
 test.before(async () => {
   endpoint = await startScriptedEndpoint((asked, response, index) => answer(asked, response, index))
-  gateway = await recordRun({
-    run: 'agents',
-    target: { baseUrl: endpoint.url, model: 'scripted' },
-    keyEnv: 'RL_TEST_UPSTREAM_WORD',
-    deadlineSeconds: 30,
-    callSeconds: 5,
-    maxRolloutCalls: 6,
-  })
+  gateway = await record('agents', { keyEnv: 'RL_TEST_UPSTREAM_WORD' })
 })
 
 test.after(async () => {
@@ -357,13 +355,7 @@ test('keys open their own rollout alone, and an end is told once', async () => {
 
 test('a rollout without an outcome ends as out of time, and one that is open when the gateway ends as a fault', async () => {
   answer = () => completion({ content: 'x' }, { prompt: [1], tokens: [2] })
-  const short = await recordRun({
-    run: 'short',
-    target: { baseUrl: endpoint.url, model: 'scripted' },
-    deadlineSeconds: 0.3,
-    callSeconds: 5,
-    maxRolloutCalls: 6,
-  })
+  const short = await record('short', { deadlineSeconds: 0.3 })
   const open = async (id: string) =>
     (await (
       await post(`${short.server.url}/rollouts`, short.server.token, { task: { id, goal: 'wait' } })
@@ -408,13 +400,7 @@ test('an agent that hangs up at the last event of a stream has had the whole ans
 test('a start that failed before its first event is no run: the next one begins it', async () => {
   const failed = await startHeadCore({ folder: runFolder('begun', root), work: [] })
   await failed.close()
-  const begun = await recordRun({
-    run: 'begun',
-    target: { baseUrl: endpoint.url, model: 'scripted' },
-    deadlineSeconds: 30,
-    callSeconds: 5,
-    maxRolloutCalls: 6,
-  })
+  const begun = await record('begun')
   await begun.close()
   const log = openLogReader(runFolder('begun', root).log)
   assert.is(startsOf(log).first.position, 1)

@@ -3,11 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { environmentOf } from '../../broker/connection.ts'
-import { explain, RlError } from '../../errors.ts'
+import { explain } from '../../errors.ts'
 import type { BusAddress } from '../../events/bus.ts'
 import type { Role } from '../../events/envelope.ts'
 import { CACHE, nodeWords } from '../../package.ts'
 import { askToEnd } from '../../platform/processes.ts'
+import { openRestartBudget, type ProcessEnd } from './restart-budget.ts'
 
 export type ChildSpec = { readonly role: Role | 'executor'; readonly worker: boolean }
 
@@ -35,12 +36,6 @@ export type ChildrenOptions = {
   readonly mostStartMs: number
 }
 
-/** A process that lived for less counts as one that could not start. */
-const START_MS = 10_000
-const START_FAILURES = 4
-/** How often a role may end by a fault of its own within an hour: each time it pays again for what it had not finished. */
-const RESTARTS_AN_HOUR = 20
-const HOUR_MS = 3_600_000
 const STOP_MS = 8_000
 /** Modules as V8 compiled them: a process that is started again has a third less to do. */
 const COMPILED = join(CACHE, 'compiled')
@@ -48,8 +43,6 @@ const MAIN = nodeWords(new URL('../../main.ts', import.meta.url))
 
 /** Set for a process whose standard input is a pipe from the head: when that closes, the head is gone. */
 export const PARENT_PIPE = 'RL_PARENT_PIPE'
-
-const nameOf = ({ role, worker }: ChildSpec): string => (worker ? `${role}-worker` : role)
 
 export function startChildren(options: ChildrenOptions): Children {
   const { run, folder, address, specs, onExit, onPrinted, silentMs, mostSilentMs, mostStartMs } = options
@@ -60,72 +53,74 @@ export function startChildren(options: ChildrenOptions): Children {
   /** Those that were ended for their silence, with what is said of it. */
   const hung = new WeakMap<ChildProcess, string>()
   let stopping = false
-  let fail: (error: RlError) => void = () => {}
+  let fail: (error: unknown) => void = () => {}
   const done = new Promise<never>((_, reject) => {
     fail = reject
   })
   done.catch(() => {})
 
-  function start(spec: ChildSpec, failures: number, faults: number[] = []): void {
-    if (stopping) return
-    const startedMs = performance.now()
-    const name = nameOf(spec)
-    let lastLine = ''
-    let child: ReturnType<typeof spawnRole>
-    try {
-      child = spawnRole(spec)
-    } catch (error) {
-      notStarted(error)
-      return
-    }
-    alive.set(child, { signMs: startedMs, heard: false })
-    const log = createWriteStream(join(logs, `${name}.log`), { flags: 'a', mode: 0o600 })
-    // On a full disk what processes print is lost, and not the run.
-    log.on('error', () => {})
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => {
-        if (log.writable) log.write(chunk)
-        lastLine = chunk.toString().trim().split('\n').at(-1) || lastLine
-      })
-    child.stdout.on('data', (chunk: Buffer) => onPrinted(name, chunk.toString()))
-    child.once('exit', (status, signal) => {
-      log.end()
-      alive.delete(child)
-      const silence = hung.get(child)
-      if (silence) lastLine = silence
-      const reason = signal ? `ended by ${signal}` : `ended with status ${status}: ${lastLine}`
-      // A signal comes from outside; all else is the role's own fault.
-      ended(silence ?? reason, signal === null || silence !== undefined, signal !== 'SIGKILL')
-    })
-    child.once('error', (error) => {
-      if (child.pid !== undefined) return
-      log.end()
-      alive.delete(child)
-      notStarted(error)
-    })
+  /** Starts a process of the role, and another whenever it ends. */
+  function keep(spec: ChildSpec): void {
+    const name = spec.worker ? `${spec.role}-worker` : spec.role
+    const path = join(logs, `${name}.log`)
+    const waitAfter = openRestartBudget(name, path)
 
-    /** There are too many processes, or too little memory. */
-    function notStarted(error: unknown): void {
-      lastLine = explain(error)
-      ended(`cannot be started: ${lastLine}`, true, true)
-    }
-
-    /** @param early whether an end soon after the start counts as one that could not start */
-    function ended(reason: string, isFault: boolean, early: boolean): void {
+    function start(): void {
       if (stopping) return
-      onExit({ spec, pid: child?.pid ?? 0, reason })
-      if (isFault) faults.push(performance.now())
-      while (faults.length > 0 && performance.now() - faults[0] > HOUR_MS) faults.shift()
-      const failed = early && performance.now() - startedMs < START_MS
-      const giveUp = (message: string, code: string) =>
-        fail(
-          new RlError(`${name} ${message}: ${lastLine}`, { code, hint: `see ${join(logs, `${name}.log`)}` }),
-        )
-      if (faults.length > RESTARTS_AN_HOUR)
-        giveUp(`ended ${faults.length} times within an hour`, 'head.restarts-spent')
-      else if (failed && failures + 1 >= START_FAILURES) giveUp('does not start', 'head.role-fails')
-      else setTimeout(() => start(spec, failed ? failures + 1 : 0, faults), failed ? 250 * 2 ** failures : 50)
+      const startedMs = performance.now()
+      let lastLine = ''
+
+      function ended(pid: number, reason: string, how: Pick<ProcessEnd, 'isFault' | 'isKilled'>): void {
+        if (stopping) return
+        onExit({ spec, pid, reason })
+        try {
+          setTimeout(start, waitAfter({ ...how, livedMs: performance.now() - startedMs, lastLine }))
+        } catch (error) {
+          fail(error)
+        }
+      }
+
+      /** There are too many processes, or too little memory. */
+      function notStarted(error: unknown): void {
+        lastLine = explain(error)
+        ended(0, `cannot be started: ${lastLine}`, { isFault: true, isKilled: false })
+      }
+
+      let child: ReturnType<typeof spawnRole>
+      try {
+        child = spawnRole(spec)
+      } catch (error) {
+        notStarted(error)
+        return
+      }
+      alive.set(child, { signMs: startedMs, heard: false })
+      const log = createWriteStream(path, { flags: 'a', mode: 0o600 })
+      // On a full disk what processes print is lost, and not the run.
+      log.on('error', () => {})
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk: Buffer) => {
+          if (log.writable) log.write(chunk)
+          lastLine = chunk.toString().trim().split('\n').at(-1) || lastLine
+        })
+      child.stdout.on('data', (chunk: Buffer) => onPrinted(name, chunk.toString()))
+      child.once('exit', (status, signal) => {
+        log.end()
+        alive.delete(child)
+        const silence = hung.get(child)
+        if (silence) lastLine = silence
+        const reason = signal ? `ended by ${signal}` : `ended with status ${status}: ${lastLine}`
+        const isFault = signal === null || silence !== undefined
+        ended(child.pid ?? 0, silence ?? reason, { isFault, isKilled: signal === 'SIGKILL' })
+      })
+      child.once('error', (error) => {
+        if (child.pid !== undefined) return
+        log.end()
+        alive.delete(child)
+        notStarted(error)
+      })
     }
+
+    start()
   }
 
   function spawnRole(spec: ChildSpec) {
@@ -154,7 +149,7 @@ export function startChildren(options: ChildrenOptions): Children {
     }
   }
 
-  for (const spec of specs) start(spec, 0)
+  for (const spec of specs) keep(spec)
   const look = setInterval(endSilent, Math.min(mostSilentMs, mostStartMs) / 8)
 
   return {

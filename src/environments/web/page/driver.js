@@ -22,8 +22,9 @@
   const KEYBOARD = ['keydown', 'keyup', 'keypress']
   const MOUSE = ['click', 'mousedown', 'mouseup', 'dblclick', 'pointerdown']
   const HOVER = ['mouseover', 'mouseenter', 'mousemove']
-  const CONTROL =
-    'button,input,select,textarea,a[href],label,summary,option,[tabindex],[contenteditable]:not([contenteditable=false]),[role=button]'
+  const FOCUSABLE =
+    'button,input,select,textarea,a[href],[tabindex],[contenteditable]:not([contenteditable=false])'
+  const CONTROL = `${FOCUSABLE},label,summary,option,[role=button]`
 
   let refs = new WeakMap()
   let elements = new Map()
@@ -355,9 +356,7 @@
   }
 
   function focus(element) {
-    const target = element.closest(
-      'input,select,textarea,button,a[href],[tabindex],[contenteditable]:not([contenteditable=false])',
-    )
+    const target = element.closest(FOCUSABLE)
     if (target) target.focus({ preventScroll: true })
     else document.activeElement?.blur?.()
   }

@@ -127,10 +127,11 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     if (typeof maxItems !== 'number' || typeof minItems !== 'number')
       return refuse(path, "an array needs 'maxItems'")
     if (minItems > MOST_TEXTS) return refuse(path, `more than ${MOST_TEXTS} items`)
+    if (maxItems < minItems) return []
     const items = textsOf(one.items, `${path}/items`, depth + 1)
     const all: string[] = []
     let lists = ['']
-    for (let length = 0; length <= maxItems && maxItems >= minItems; length++) {
+    for (let length = 0; length <= maxItems; length++) {
       if (length > 0)
         lists = bounded(
           lists.flatMap((list) => items.map((item) => (length === 1 ? item : `${list},${item}`))),
