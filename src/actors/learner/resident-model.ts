@@ -43,23 +43,22 @@ export function residentModel<F extends Face>({ folderOf, open }: ResidentModelO
     return held.face
   }
 
+  function begin<T>(face: F, work: (face: F) => Promise<T>): Promise<T> {
+    const result = work(face)
+    active.add(result)
+    return result.finally(() => active.delete(result))
+  }
+
   return {
     async use(version, work) {
       for (;;) {
         const before = turn
         await before
         if (turn !== before) continue
-        if (held?.version !== version) {
-          await alone(() => prepare(version))
-          continue
-        }
-        const result = work(held.face)
-        active.add(result)
-        try {
-          return await result
-        } finally {
-          active.delete(result)
-        }
+        if (held?.version === version) return begin(held.face, work)
+        // Begun in the turn that loads the weights: after it, users of two versions would load theirs over each other's for ever.
+        const begun = await alone(async () => ({ result: begin(await prepare(version), work) }))
+        return begun.result
       }
     },
     change: (from, to, work) =>

@@ -1,0 +1,73 @@
+/** One model in memory that many use: each finds the weights of the version that it asked for. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { residentModel } from '../../../src/actors/learner/resident-model.ts'
+import type { TrainableModel } from '../../../src/models/port.ts'
+
+/** Turns of the event loop in which the works below end many times over. */
+const TURNS = 500
+
+function openCounting() {
+  let holds = ''
+  let loads = 0
+  const take = async (folder: string) => {
+    loads++
+    await new Promise(setImmediate)
+    holds = folder
+  }
+  const resident = residentModel({
+    folderOf: async (version) => `v${version}`,
+    async open(folder) {
+      await take(folder)
+      return { model: { load: take, async close() {} } as unknown as TrainableModel }
+    },
+  })
+  return { resident, holds: () => holds, loads: () => loads }
+}
+
+test('users of two versions at a time all get their weights, each by one load at most', async () => {
+  const { resident, holds, loads } = openCounting()
+  const seen: string[] = []
+  const asked = [1, 2, 1, 2, 2, 1]
+  const all = asked.map((version) =>
+    resident.use(version, async () => {
+      await new Promise(setImmediate)
+      seen.push(`${version} ${holds()}`)
+      return version
+    }),
+  )
+  let done = false
+  void Promise.all(all).then(() => {
+    done = true
+  })
+  for (let turn = 0; turn < TURNS && !done; turn++) await new Promise(setImmediate)
+  assert.ok(done, `${seen.length} of ${asked.length} were served after ${loads()} loads`)
+  assert.equal(await Promise.all(all), asked)
+  assert.equal(seen.sort(), ['1 v1', '1 v1', '1 v1', '2 v2', '2 v2', '2 v2'])
+  assert.ok(loads() <= asked.length)
+})
+
+test('users of one version share its weights, a change waits for them, and a work that fails is its own fault', async () => {
+  const { resident, holds, loads } = openCounting()
+  const order: string[] = []
+  const using = (name: string) =>
+    resident.use(0, async () => {
+      await new Promise(setImmediate)
+      order.push(name)
+    })
+  const failing = resident.use(0, () => Promise.reject(new Error('own'))).catch(({ message }) => message)
+  const first = [using('a'), using('b')]
+  await first[0]
+  const change = resident.change(0, 1, async () => {
+    order.push('change')
+  })
+  const after = resident.use(1, async () => order.push('after'))
+  await Promise.all([...first, change, after])
+  assert.is(await failing, 'own')
+  assert.equal(order, ['a', 'b', 'change', 'after'])
+  assert.is(loads(), 1)
+  assert.is(holds(), 'v0')
+  await resident.close()
+})
+
+test.run()
