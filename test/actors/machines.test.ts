@@ -93,6 +93,28 @@ test('with staleness an iteration begins while the one before is trained on, and
   assert.ok(overlaps > 0, 'no rollout was ever played by an older policy')
 })
 
+test('with staleness too it is decided on the candidate that was played, and on its own parent', () => {
+  const config = smallConfig({ run: { iterations: 6, evaluateEvery: 6, maxStaleness: 1 } })
+  let decided = 0
+  for (let seed = 0; seed < 32; seed++) {
+    const { log } = playLoop({ config, order: shuffled(seed) })
+    const played = new Map<string, string>()
+    const active = new Map<string, string>()
+    for (const { type, data } of log) {
+      if (type === 'TaskAdded') active.set(data.slot, data.task.id)
+      if (type === 'IterationPlanned')
+        for (const { slot, task, purpose } of data.groups)
+          if (purpose === 'candidate') played.set(`${data.iteration}/${slot}`, task)
+      if ((type !== 'TaskAccepted' && type !== 'TaskRejected') || data.task === null) continue
+      decided++
+      assert.is(data.task, played.get(`${data.iteration}/${data.slot}`), `seed ${seed}`)
+      assert.is(data.parent, active.get(data.slot), `seed ${seed}`)
+      if (type === 'TaskAccepted') active.set(data.slot, data.task)
+    }
+  }
+  assert.ok(decided > 100)
+})
+
 test('a candidate rides along in the next iteration, in the place of its parent, and is learned from only if accepted', () => {
   const config = smallConfig({
     run: { iterations: 8, evaluateEvery: 8 },

@@ -83,6 +83,11 @@ export function environmentDecider(config: Config): Decider {
     return [emitEvent('IterationPlanned', plan), ...requests]
   }
 
+  function playsCandidate({ slots, books }: Context, slot: string): boolean {
+    const busy = slots.get(slot)?.busy ?? null
+    return busy !== null && books.get(busy)?.groups.get(slot)?.purpose === 'candidate'
+  }
+
   /** Takes the group that is settled off the context, and its book where it was the last one. */
   function takePlayed(context: Context): PlayedGroup {
     const played = context.played!
@@ -152,7 +157,9 @@ export function environmentDecider(config: Config): Decider {
       enterCandidate: fold('TaskProposed', (context: Context, proposal) => {
         const { slot, task, parent, direction, parentAccuracy } = proposal
         const held = context.slots.get(slot)
-        if (held) held.candidate = { task: task.id, parent, direction, parentAccuracy }
+        // With staleness the slot may have gone on since this was asked for: what is being played is what is decided on.
+        if (!held || held.active !== parent || playsCandidate(context, slot)) return
+        held.candidate = { task: task.id, parent, direction, parentAccuracy }
       }),
       playIteration: ask('IterationStarted', playIteration),
       evaluateColdStart: decide((context: Context) => startEvaluation(context, 0)),
