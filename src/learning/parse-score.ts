@@ -1,16 +1,20 @@
 import type { Score } from './terms.ts'
 
+/** Commands and braces of LaTeX, which change how a number looks and not what it is. */
+const TYPESETTING = /\\[a-z]+|\\.|[{}$]/gi
+/** A sign that stands apart from its number, with no word or number before it that it could belong to. */
+const SIGN_APART = /(^|[:=(,;])\s*([+-])\s+(?=\d)/g
+
 /**
  * The verdict in a judge's text: the content of its last `\boxed{...}` with balanced braces. `1`, `+1` and `-1` (also with
- * Unicode minus signs) count; a fraction never does; other content counts where exactly one of its whole numbers is 1 or
- * -1. All else is unreadable: 0.
+ * Unicode minus signs, and typeset as `-\mathbf{1}`) count; a fraction never does, nor what has either sign; other content counts
+ * where exactly one of its whole numbers is 1 or -1. All else is unreadable: 0.
  */
 export function parseScore(text: string): Score {
-  const content = lastBox(text)
-    ?.replace(/[\u2010-\u2015\u2212\uFE63\uFF0D]/g, '-')
-    .trim()
-  if (content === undefined || /\d\s*\/\s*\d/.test(content)) return 0
-  const verdicts = (content.match(/[+-]?\d+(?:\.\d+)?/g) ?? []).map(Number).filter((n) => n === 1 || n === -1)
+  const content = lastBox(text)?.replace(/[\u2010-\u2015\u2212\uFE63\uFF0D]/g, '-')
+  if (content === undefined || /\d\s*\/\s*\d|\\[a-z]*frac|\\(?:pm|mp)(?![a-z])|\u00B1/.test(content)) return 0
+  const plain = content.replace(TYPESETTING, '').trim().replace(SIGN_APART, '$1$2')
+  const verdicts = (plain.match(/[+-]?\d+(?:\.\d+)?/g) ?? []).map(Number).filter((n) => n === 1 || n === -1)
   return verdicts.length === 1 ? (verdicts[0] as Score) : 0
 }
 

@@ -66,6 +66,28 @@ test('score parser: the reference examples', () => {
   for (const [text, score] of table) assert.is(parseScore(text), score, text)
 })
 
+test('score parser: a sign counts however it is typeset, and a fraction or either sign is no verdict', () => {
+  const table: [string, Score][] = [
+    ['- 1', -1],
+    ['\u2212 1', -1],
+    ['-\\mathbf{1}', -1],
+    ['-{1}', -1],
+    ['{-}1', -1],
+    ['-\\,1', -1],
+    ['Score: - 1', -1],
+    ['\\mathbf{+1}', 1],
+    ['$-1$', -1],
+    ['\\text{Step 2 - it helps: 1}', 1],
+    ['1\\text{ or }-1', 0],
+    ['\\frac{1}{2}', 0],
+    ['-\\dfrac{1}{2}', 0],
+    ['\\pm 1', 0],
+    ['\\pmb{-1}', -1],
+    ['\u00b11', 0],
+  ]
+  for (const [content, score] of table) assert.is(parseScore(`so \\boxed{${content}}`), score, content)
+})
+
 test('overlong penalty: the reference examples', () => {
   const options = { maxTokens: 20480, bufferTokens: 4096, factor: 1 }
   const table = [
