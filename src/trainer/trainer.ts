@@ -32,7 +32,7 @@ export type TrainerOptions = {
 }
 
 export type Trainer = {
-  /** Resolves when the run is over; fails when an update failed. */
+  /** Resolves when the run is over, or failed and was not resumed; fails when an update failed. */
   readonly done: Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -58,8 +58,7 @@ export async function startTrainer({
   async function answer({ id, data }: LoggedEvent<'BatchReady'>): Promise<void> {
     const { version } = data
     if ((data.role ?? 'policy') !== role) return
-    const [known] = await log.positionsOf([`${VERSION_EVENTS[role].updated}/${version}`])
-    if (known !== null) return
+    if (await isThere(version)) return
     const startedMs = performance.now()
     const { samples } = decodeBatch(await log.getBlob(data.file))
     const folder = folderOf(data)
@@ -72,6 +71,9 @@ export async function startTrainer({
     const temperature = role === 'policy' ? logprobTemperature(config.policy) : 1
     const options = updateOptions(training, data.seed, temperature)
     const figures = updateFigures(await model.update(fitting.samples, options))
+    const late = () => report(`version ${version} came too late: the run has gone on`)
+    // Another trainer's folder may lie there, whose digest is in the log.
+    if (await isThere(version)) return late()
     const checkpoint = await saveCheckpoint(model, log.run, role, version)
     holds = checkpoint.sha256
     const updated = updatedEvents(role, {
@@ -86,11 +88,15 @@ export async function startTrainer({
       timing: { durationMs: Math.round(performance.now() - startedMs) },
     })
     const appended = await log.append(updated, { cause: id })
+    if (appended.at(-1)?.duplicate) return late()
     report(
-      appended.at(-1)?.duplicate
-        ? `version ${version} came too late: the run has gone on`
-        : `version ${version} from ${samples.length} samples in ${Math.round(performance.now() - startedMs)} ms`,
+      `version ${version} from ${samples.length} samples in ${Math.round(performance.now() - startedMs)} ms`,
     )
+  }
+
+  async function isThere(version: number): Promise<boolean> {
+    const [position] = await log.positionsOf([`${VERSION_EVENTS[role].updated}/${version}`])
+    return position !== null
   }
 
   function folderOf({ parent, parentVersion }: EventData<'BatchReady'>): string {
@@ -102,12 +108,26 @@ export async function startTrainer({
     })
   }
 
+  let caughtUp = false
+  let over = false
+  const endWhereOver = () => {
+    if (over && caughtUp) void turn.then(() => settle.resolve())
+  }
   const view = await subscribe(
-    { bus: log.bus, run: log.run, types: ['BatchReady', 'RunCompleted', 'RunFailed'] },
+    {
+      ...{ bus: log.bus, run: log.run },
+      types: ['BatchReady', 'RunCompleted', 'RunFailed', 'RunResumed'],
+      onCaughtUp() {
+        caughtUp = true
+        endWhereOver()
+      },
+    },
     (event) => {
       if (event.type === 'BatchReady')
         turn = turn.then(() => answer(event)).catch((error: unknown) => settle.reject(error))
-      if (event.type === 'RunCompleted' || event.type === 'RunFailed') void turn.then(() => settle.resolve())
+      // The log of a run that failed and was resumed holds both.
+      else over = event.type !== 'RunResumed'
+      endWhereOver()
     },
   )
   view.done.catch((error: unknown) => settle.reject(error))

@@ -49,11 +49,16 @@ async def follow(options, trained):
     run = Run(options.run, options.role, address(options.run, options.role, options.nats, options.runs))
     await run.open()
     print(f"{options.role} of {options.run}: waiting for batches, {trained.device}", flush=True)
+    over = False
     try:
-        async for event in run.events(["BatchReady", "RunCompleted", "RunFailed"]):
-            if event["type"] != "BatchReady":
-                break
-            if event["data"].get("role", "policy") == options.role:
+        async for event in run.events(["BatchReady", "RunCompleted", "RunFailed", "RunResumed"]):
+            if event is None:
+                if over:
+                    break
+            elif event["type"] != "BatchReady":
+                # The log of a run that failed and was resumed holds both.
+                over = event["type"] != "RunResumed"
+            elif event["data"].get("role", "policy") == options.role:
                 await answer(run, options, trained, event)
     finally:
         await run.close()
@@ -68,8 +73,14 @@ async def answer(run, options, trained, event):
     content = await run.blob(batch["file"])
     path = f"checkpoints/{options.role}/{version:05d}"
     started = time.monotonic()
-    # In a thread: a connection whose event loop stands still does not answer the broker and is lost.
-    sha256, figures, stopped = await asyncio.to_thread(train, trained, options, batch, content, path)
+    # In threads: a connection whose event loop stands still does not answer the broker and is lost.
+    figures, stopped, moments, steps = await asyncio.to_thread(train, trained, options, batch, content)
+    if await run.has(f"{updated}/{version}"):
+        # Another trainer's folder may lie there, whose digest is in the log. These weights are no version's.
+        trained.model = None
+        print(f"version {version} came too late: the run has gone on", flush=True)
+        return
+    sha256 = await asyncio.to_thread(trained.save, Path(options.runs, options.run, path), moments, steps)
     seconds = time.monotonic() - started
     told = {
         **{name: batch[name] for name in ("iteration", "version", "parentVersion", "trainedOn", "samples")},
@@ -88,8 +99,8 @@ async def answer(run, options, trained, event):
     )
 
 
-def train(trained, options, batch, content, path):
-    """One version: opened from its parent unless it is in memory, updated, saved. Memory that does not suffice is shared out."""
+def train(trained, options, batch, content):
+    """One version: opened from its parent unless it is in memory, and updated. Memory that does not suffice is shared out."""
     samples = read_batch(content)
     parent = batch["parent"]
     folder = None if parent is None else Path(options.runs, parent["run"], parent["path"])
@@ -98,9 +109,7 @@ def train(trained, options, batch, content, path):
         if trained.model is None or trained.folder != folder:
             trained.open(folder, batch["seed"][0])
         try:
-            figures, stopped, moments, steps = update(
-                trained, samples, batch["options"], tuple(batch["seed"]), token_budget=budget
-            )
+            return update(trained, samples, batch["options"], tuple(batch["seed"]), token_budget=budget)
         except torch.OutOfMemoryError:
             longest = max(len(sample.tokens) for sample in samples)
             trained.model = None
@@ -109,5 +118,3 @@ def train(trained, options, batch, content, path):
                 raise
             budget = max(longest, budget // 2)
             print(f"out of memory: trying again with {budget} tokens a pass", flush=True)
-            continue
-        return trained.save(Path(options.runs, options.run, path), moments, steps), figures, stopped

@@ -70,7 +70,7 @@ class Run:
         await self.nc.close()
 
     async def events(self, kinds):
-        """Events of these types from the log's first on, each once, across lost connections; waits for more at its end."""
+        """Events of these types from the log's first on, each once, across lost connections; None at its end, where it waits for more."""
         position = 1
         while True:
             self.wake.clear()
@@ -85,6 +85,7 @@ class Run:
                 position = page["next"]
                 if position <= page["head"]:
                     continue
+                yield None
             try:
                 await asyncio.wait_for(self.wake.wait(), 5)
             except asyncio.TimeoutError:
