@@ -115,8 +115,8 @@ test('a run that failed and was resumed is trained on until it is over', () =>
     await ready()
     const answered = until('version 1', () => head.log.byKey('PolicyUpdated/1') !== null)
     assert.is(await Promise.race([ended, answered.then(() => 'answered')]), 'answered')
-    const { checkpoint } = head.log.byKey('PolicyUpdated/1')?.data as EventData<'PolicyUpdated'>
-    assert.is.not(checkpoint?.sha256, sha256)
+    const updated = head.log.byKey('PolicyUpdated/1')?.data as EventData<'PolicyUpdated'>
+    assert.is.not(updated.checkpoint?.sha256, sha256)
     head.service.append([{ type: 'RunFailed', data: { reason: 'no room on the disk' } }])
     assert.is(await ended, 'ended')
   }))

@@ -1,3 +1,4 @@
+import { RlError } from '../../errors.ts'
 import type { TrainableModel, TrainingSample, UpdateMetrics } from '../../models/port.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 
@@ -23,6 +24,7 @@ const ARRIVAL = 0.7
 /**
  * Supervised training over samples drawn in shuffled passes. Which samples an update draws from depends on its number, not
  * on how fast they are made. Resolves to the mean loss of the last tenth of the updates (0 for no updates).
+ * @throws RlError `model.not-finite` where the model diverges: it would be kept, and started from, without a word
  */
 export async function supervise(
   model: TrainableModel,
@@ -50,12 +52,20 @@ export async function supervise(
       klLimit: null,
     })
     const [metrics, next] = await Promise.all([learning, samplesAt(done + STRIDE)])
+    if (metrics.stopped) throw diverged(done + metrics.updates + 1, metrics.stopped)
     samples = next
     losses.push(metrics.loss)
     progress(done + now, metrics)
   }
   const last = losses.slice(-Math.max(1, Math.ceil(losses.length / 10)))
   return last.length === 0 ? 0 : last.reduce((sum, loss) => sum + loss, 0) / last.length
+}
+
+function diverged(update: number, { value, sample }: NonNullable<UpdateMetrics['stopped']>): RlError {
+  return new RlError(
+    `update ${update} of the cold start: the loss is ${value}${sample === undefined ? '' : ` on ${sample}`}`,
+    { code: 'model.not-finite', hint: 'lower coldStart.learningRate of this model' },
+  )
 }
 
 /** Share of the highest rate at a share of the way. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { rateAt, shuffledPasses } from '../../../src/actors/learner/supervise.ts'
+import { rateAt, shuffledPasses, supervise } from '../../../src/actors/learner/supervise.ts'
 import { choiceActing } from '../../../src/actors/policy/acting.ts'
 import { coldStartPolicy } from '../../../src/actors/policy/cold-start.ts'
 import { demonstrate } from '../../../src/actors/policy/demonstrations.ts'
@@ -16,6 +16,7 @@ import { setting } from '../../../src/environments/alfworld/setting.ts'
 import { alfworldWords } from '../../../src/environments/alfworld/words.ts'
 import { readFloat32, readInt32 } from '../../../src/events/columns.ts'
 import { openLocalModel } from '../../../src/models/local/model.ts'
+import { presetConfig } from '../../../src/models/local/presets.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { seedOf } from '../../../src/random.ts'
@@ -58,6 +59,30 @@ test('texts of generated games are words of the vocabulary, and compact commands
       assert.is(options.length > 1, mask[t] === 1)
       if (mask[t] === 1) assert.ok(options.includes(token))
     }
+  }
+})
+
+test('a cold start that diverges fails and keeps no model', async () => {
+  const { size, encode, files } = tokenizer
+  const model = await openLocalModel({
+    config: presetConfig('nano', { vocabSize: size, contextTokens: 64, endToken: codec.end }),
+    ...{ tokenizer: files, seed: 1, backend: 'wasm' },
+  })
+  try {
+    const tokens = Int32Array.from(encode('go to the cabinet'))
+    const mask = Uint8Array.from(tokens, (_, t) => (t === 0 ? 0 : 1))
+    const sample = {
+      id: 'a',
+      tokens,
+      mask,
+      advantages: Float32Array.from(mask),
+      logprobs: new Float32Array(tokens.length),
+    }
+    const options = { updates: 20, batch: 2, learningRate: 1e38, tokenBudget: 64, seed: seedOf(1) }
+    const code = await supervise(model, async () => [sample], options).catch(({ code }) => code)
+    assert.is(code, 'model.not-finite')
+  } finally {
+    await model.close()
   }
 })
 
