@@ -301,9 +301,16 @@ async function swap(from: string, to: string): Promise<void> {
   } else await rename(from, to)
 }
 
+/** What folders of models hold, as they are written here and elsewhere. */
+const OF_A_MODEL =
+  /^(?:config|generation_config|adapter_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|chat_template|cold-start)\.json$|^(?:adapter_)?model[\w.-]*\.safetensors(?:\.index\.json)?$|^optimizer\.safetensors$|^tokenizer\.model$|^merges\.txt$|^chat_template\.jinja$|^(?:README|LICENSE)(?:\.\w+)?$|^\.gitattributes$/
+
+/** Whatever else lies there would be lost, beside a config.json too: many programs call a file so. */
 async function isReplaceable(folder: string): Promise<boolean> {
   const names = await readdir(folder)
-  return names.length === 0 || names.includes('config.json') || names.includes('adapter_config.json')
+  if (names.length === 0) return true
+  const isModel = names.includes('config.json') || names.includes('adapter_config.json')
+  return isModel && names.every((name) => OF_A_MODEL.test(name))
 }
 
 async function readOptional<T>(path: string, parse: (text: string) => T): Promise<T | undefined> {

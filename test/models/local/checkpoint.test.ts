@@ -306,6 +306,10 @@ test('a folder is replaced whole, and nothing but a model is replaced', async ()
   await writeFile(join(precious, 'thesis.txt'), 'words')
   assert.is(await codeOf(writeModelFolder(precious, { config, tokenizer, weights })), 'model.folder')
   assert.equal(await readdir(precious), ['thesis.txt'])
+  // Many programs have a config.json.
+  await writeFile(join(precious, 'config.json'), '{}')
+  assert.is(await codeOf(writeModelFolder(precious, { config, tokenizer, weights })), 'model.folder')
+  assert.equal(await readdir(precious), ['config.json', 'thesis.txt'])
   const broken = weights.map((tensor) => ({ ...tensor, shape: [1] }))
   assert.is(
     await codeOf(writeModelFolder(folder, { config, tokenizer, weights: broken })),
