@@ -36,22 +36,28 @@ const NODES = {
   ],
 }
 
-/** Runs `entry`, a script below the project's folder, with the arguments behind it: here, or in a newer Node. */
+/** For a Node that does not strip types by itself (before 22.18), or says each time that it does (24.0). */
+const STRIP_TYPES = '--experimental-strip-types --disable-warning=ExperimentalWarning'
+
+/** Runs `entry`, a script below the project's folder, with the arguments behind it: here, or in another Node where this one is too old. */
 export async function launch(entry, args) {
-  if (isRecent(process.versions.node)) {
-    const script = resolve(ROOT, entry)
+  const script = resolve(ROOT, entry)
+  const { versions, features, env, execPath } = process
+  if (isRecent(versions.node) && (features.typescript || !script.endsWith('.ts'))) {
     process.argv.splice(1, process.argv.length, script, ...args)
     // Absent before Node 22.8. A process that is started again has a third less to do.
     module.enableCompileCache?.(resolve(ROOT, '.cache/compiled'))
-    if (script.endsWith('.ts')) (await import('tsx/esm/api')).register()
     await import(pathToFileURL(script).href)
     return
   }
-  const node = getNode(wanted(), `Node ${process.versions.node} is too old: `)
-  const folder = dirname(node)
+  const node = isRecent(versions.node) ? execPath : getNode(wanted(), `Node ${versions.node} is too old: `)
   const child = spawn(node, [fileURLToPath(import.meta.url), entry, ...args], {
     stdio: 'inherit',
-    env: { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH ?? ''}` },
+    env: {
+      ...env,
+      PATH: `${dirname(node)}${delimiter}${env.PATH ?? ''}`,
+      NODE_OPTIONS: `${env.NODE_OPTIONS ?? ''} ${STRIP_TYPES}`,
+    },
   })
   // Ctrl-C reaches both of them from a terminal; what is sent to this process alone goes on to the child.
   const atTerminal = [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY)

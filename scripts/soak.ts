@@ -22,7 +22,7 @@ blows were struck or the time is over. Each run must end with the facts of an un
   --minutes M      ends earlier, after the run that is under way                  (60)
   --iterations N   of each run                                                    (60)
   --seed N         of the blows: the same seed strikes in the same way            (1)
-  --sources        strikes the sources as tsx runs them, in place of what is compiled (and installed)
+  --sources        strikes the sources as Node runs them, in place of what is compiled (and installed)
   --faults A,B     only these: ${FAULT_KINDS.join(', ')}
   --log FILE       one JSON object a blow
   --json           the same on standard output

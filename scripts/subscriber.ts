@@ -3,10 +3,10 @@
  * and the position up to which it read are written in one transaction, so it may be killed at any moment: it applies every
  * event exactly once.
  *
- * NATS_USER=tool NATS_PASSWORD=... node --import tsx scripts/subscriber.ts nats://127.0.0.1:PORT RUN counts.db
+ * NATS_USER=tool NATS_PASSWORD=... node scripts/subscriber.ts nats://127.0.0.1:PORT RUN counts.db
  */
 import Database from 'better-sqlite3'
-import { subscribeBatches } from 'rlanything/events'
+import { subscribeBatches } from '../src/events/index.ts'
 
 const [url, run, file] = process.argv.slice(2)
 const { NATS_USER, NATS_PASSWORD } = process.env

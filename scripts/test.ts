@@ -7,6 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { resolve as pathOf } from 'node:path'
 
 const DEADLINE_MS = Number(process.env.RL_TEST_DEADLINE_MS ?? 600_000)
 /** What a file left open keeps it no longer than this after its last test. */
@@ -47,9 +48,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 function runFile(file: string): Promise<FileResult> {
   return new Promise((resolve) => {
     const started = performance.now()
-    const child = spawn(process.execPath, ['--import', 'tsx', file], {
+    const child = spawn(process.execPath, [file], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, FORCE_COLOR: '0' },
+      env: { ...process.env, FORCE_COLOR: '0', NODE_COMPILE_CACHE: pathOf('.cache/compiled') },
       // A group of its own: what a file leaves running ends with it.
       detached: true,
     })

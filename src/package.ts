@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 
-/** Whether these are the sources, run by tsx, and not what `npm pack` compiled from them. */
+/** Whether these are the sources, from which Node strips the types, and not what `npm pack` compiled from them. */
 export const SOURCES = import.meta.url.endsWith('.ts')
 
 /** The folder that has package.json, config/ and data/: src and dist lie side by side in it, and are alike inside. */
@@ -29,21 +29,12 @@ const YOUNG = '--max-semi-space-size=16'
  * @param source the module as its source is called, `new URL('../main.ts', import.meta.url)`
  */
 export function nodeWords(source: URL): readonly string[] {
-  const path = fileURLToPath(moduleUrl(source))
-  return SOURCES ? [YOUNG, '--import', import.meta.resolve('tsx'), path] : [YOUNG, path]
+  return [YOUNG, fileURLToPath(moduleUrl(source))]
 }
 
 /** A worker thread that runs a module of this package, named as for `nodeWords`. */
 export function startThread(source: URL, workerData: unknown): Worker {
-  const module = moduleUrl(source)
-  if (!SOURCES) return new Worker(module, { workerData, execArgv: [] })
-  // A thread's entry cannot be TypeScript, so the entry is a line of JavaScript that registers tsx and imports the module.
-  const register = JSON.stringify(import.meta.resolve('tsx/esm/api'))
-  const entry = `import { register } from ${register}; register(); await import(${JSON.stringify(module.href)})`
-  return new Worker(new URL(`data:text/javascript,${encodeURIComponent(entry)}`), {
-    workerData,
-    execArgv: [],
-  })
+  return new Worker(moduleUrl(source), { workerData, execArgv: [] })
 }
 
 let code: string | undefined

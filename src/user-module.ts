@@ -1,10 +1,11 @@
 /** Modules of the user's own (an environment, rules, projections), named in a config by a path or as a package. */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import module, { createRequire } from 'node:module'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { explain, RlError } from './errors.ts'
+import { SOURCES } from './package.ts'
 
 export type UserModule = {
   /** As the config names it. */
@@ -27,9 +28,21 @@ export function loadUserModule(name: string, key: string): Promise<UserModule> {
   const file = fileOf(name, key)
   const known = loaded.get(file)
   if (known) return known
+  if (SOURCES && loaded.size === 0) nameSources()
   const loading = load(name, file, key)
   loaded.set(file, loading)
   return loading
+}
+
+/** In a checkout no package `rlanything` is installed: its entries are the sources'. Absent before Node 22.15. */
+function nameSources(): void {
+  module.registerHooks?.({
+    resolve(name, context, next) {
+      const entry = /^rlanything(\/\w+)?$/.exec(name)
+      const source = entry && new URL(`.${entry[1] ?? ''}/index.ts`, import.meta.url)
+      return next(source ? source.href : name, context)
+    },
+  })
 }
 
 function fileOf(name: string, key: string): string {

@@ -94,7 +94,7 @@ async function startSender(name: string, size: Size, count: number): Promise<Sen
   const { url } = core.address
   const child: ChildProcessByStdio<Writable, Readable, null> = spawn(
     process.execPath,
-    ['--import', 'tsx', 'scripts/bench/events/sender.ts', url, name, size, String(count)],
+    ['scripts/bench/events/sender.ts', url, name, size, String(count)],
     { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, ...environmentOf(core.address) } },
   )
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
@@ -166,7 +166,7 @@ async function catchUp(): Promise<void> {
   const { url } = core.address
   writeStored(file, from)
   const start = performance.now()
-  const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/subscriber.ts', url, 'bench', file], {
+  const child = spawn(process.execPath, ['scripts/subscriber.ts', url, 'bench', file], {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, ...environmentOf(core.address) },
   })

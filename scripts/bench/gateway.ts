@@ -24,7 +24,7 @@ const children: ChildProcess[] = []
 const agent = new Agent({ keepAlive: true, maxFreeSockets: 8192, timeout: 30_000 })
 
 function start(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
+  const child = spawn(process.execPath, [...words], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, RL_RUNS: root, ...env },
   })

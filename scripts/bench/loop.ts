@@ -55,7 +55,7 @@ async function play(root: string, workers: number): Promise<readonly Sample[]> {
   const head = spawn(
     process.execPath,
     [
-      ...['--import', 'tsx', 'src/main.ts', '--role', 'head', '--run', 'bench'],
+      ...['src/main.ts', '--role', 'head', '--run', 'bench'],
       ...settings.flatMap((setting) => ['--set', setting]),
     ],
     { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, RL_RUNS: root } },

@@ -27,15 +27,7 @@ process.once('exit', () => {
 function start(kind: Kind): void {
   const child = spawn(
     process.execPath,
-    [
-      '--import',
-      'tsx',
-      'test/actors/toy-process.ts',
-      kind,
-      root,
-      String(plan.iterations),
-      String(plan.rollouts),
-    ],
+    ['test/actors/toy-process.ts', kind, root, String(plan.iterations), String(plan.rollouts)],
     { stdio: ['ignore', 'inherit', 'inherit'] },
   )
   children.set(kind, child)

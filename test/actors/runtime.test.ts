@@ -97,7 +97,7 @@ test('a second decider of a role is refused while the first lives, and let in wh
 test('a process that goes silent is told as a stall within twice its heartbeat, and its work goes to another', async () => {
   const head = await startTestHead()
   head.service.append([runStarted])
-  const child = spawn(process.execPath, ['--import', 'tsx', 'test/actors/silent-process.ts'], {
+  const child = spawn(process.execPath, ['test/actors/silent-process.ts'], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...environmentOf(head.addressOf('environment-worker')) },
   })

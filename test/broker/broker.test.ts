@@ -20,13 +20,9 @@ function isAlive(pid: number): boolean {
 test('the server dies with a head that is killed, and the next head has it again under the same address', async () => {
   const root = temporaryFolder()
   const folder = runFolder('crash', root)
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', 'test/actors/toy-process.ts', 'head', root, '1', '1'],
-    {
-      stdio: 'inherit',
-    },
-  )
+  const child = spawn(process.execPath, ['test/actors/toy-process.ts', 'head', root, '1', '1'], {
+    stdio: 'inherit',
+  })
   await until('a connection', () => existsSync(folder.connection))
   const before = readConnection(folder.connection)
   const pid = Number(readFileSync(join(folder.broker, 'nats.pid'), 'utf8'))

@@ -8,7 +8,7 @@ import { initialState, step } from '../../src/environments/alfworld/engine.ts'
 import { loadGame } from '../../src/environments/alfworld/game.ts'
 
 const rl = (...args: string[]) =>
-  execFileSync(process.execPath, ['--import', 'tsx', 'src/rl.ts', 'alfworld', 'generate', ...args], {
+  execFileSync(process.execPath, ['src/rl.ts', 'alfworld', 'generate', ...args], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -19,7 +19,7 @@ type Result = { readonly status: number | null; readonly out: string; readonly e
 
 function rl(args: readonly string[], input = ''): Promise<Result> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'src/rl.ts', 'alfworld', ...args])
+    const child = spawn(process.execPath, ['src/rl.ts', 'alfworld', ...args])
     const result = { out: '', err: '' }
     child.stdout.on('data', (chunk) => {
       result.out += chunk

@@ -22,13 +22,9 @@ const write = (...records: object[]) =>
 
 function rl(...words: string[]): Promise<{ status: number; output: string }> {
   return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      ['--import', 'tsx', 'src/rl.ts', 'coding', ...words],
-      (error, stdout, stderr) => {
-        resolve({ status: error ? Number(error.code) : 0, output: stdout + stderr })
-      },
-    )
+    execFile(process.execPath, ['src/rl.ts', 'coding', ...words], (error, stdout, stderr) => {
+      resolve({ status: error ? Number(error.code) : 0, output: stdout + stderr })
+    })
   })
 }
 

@@ -8,7 +8,7 @@ const root = temporaryFolder()
 
 function rl(...args: readonly string[]): Promise<{ status: number | null; out: string; err: string }> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'src/rl.ts', ...args], {
+    const child = spawn(process.execPath, ['src/rl.ts', ...args], {
       env: { ...process.env, RL_RUNS: root },
     })
     const result = { out: '', err: '' }

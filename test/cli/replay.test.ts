@@ -17,7 +17,7 @@ type Result = { readonly status: number | null; readonly out: string; readonly e
 
 function rl(...args: readonly string[]): Promise<Result> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'src/rl.ts', ...args], {
+    const child = spawn(process.execPath, ['src/rl.ts', ...args], {
       env: { ...process.env, RL_RUNS: root },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

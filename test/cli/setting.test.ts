@@ -30,7 +30,7 @@ writeFileSync(join(folder, 'mine.ts'), MINE)
 type Ended = { readonly status: number; readonly output: string }
 
 function rl(...words: string[]): Promise<Ended> {
-  const argv = ['--import', import.meta.resolve('tsx'), resolve('src/rl.ts'), ...words]
+  const argv = [resolve('src/rl.ts'), ...words]
   return new Promise((done) => {
     execFile(process.execPath, argv, { cwd: folder }, (error, stdout, stderr) =>
       done({ status: error ? Number(error.code) : 0, output: stdout + stderr }),

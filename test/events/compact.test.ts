@@ -87,7 +87,7 @@ test('a compaction that is killed after any of its steps loses nothing, and the 
   for (let step = 1; ; step++) {
     const { log } = copy()
     const script = new URL('./compact-process.ts', import.meta.url).pathname
-    const child = spawnSync(process.execPath, ['--import', 'tsx', script, log, String(step)], {
+    const child = spawnSync(process.execPath, [script, log, String(step)], {
       encoding: 'utf8',
     })
     if (child.signal === null) {

@@ -108,7 +108,7 @@ test('the lock of a killed writer is free at once, and what it appended is there
       if (n % 50 === 0) process.stdout.write(n + '\\n')
     }`
   for (let round = 0; round < 5; round++) {
-    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', source, path], {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', source, path], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     let told = 0

@@ -30,14 +30,10 @@ test.before(async () => {
 test.after(() => head.close())
 
 function start(): void {
-  subscriber = spawn(
-    process.execPath,
-    ['--import', 'tsx', 'scripts/subscriber.ts', head.address.url, 'test', file],
-    {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, ...environmentOf(head.addressOf('tool')) },
-    },
-  )
+  subscriber = spawn(process.execPath, ['scripts/subscriber.ts', head.address.url, 'test', file], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, ...environmentOf(head.addressOf('tool')) },
+  })
 }
 
 async function killSubscriber(): Promise<void> {

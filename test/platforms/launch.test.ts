@@ -59,8 +59,8 @@ function start(node: string, root: string, words: readonly string[], env: NodeJS
 
 for (const [version, recent] of [
   ['20.20.2', false],
-  ['22.11.0', false],
-  ['22.12.0', true],
+  ['22.13.1', false],
+  ['22.14.0', true],
   ['24.0.0', true],
   ['26.9.0', true],
 ] as const)
@@ -83,7 +83,7 @@ test('a recent Node gets nothing and passes on arguments and status', async () =
 })
 
 if (!OLD) {
-  process.stdout.write('SKIP an old Node starts a newer one: no Node older than 22.12 is in /usr/bin\n')
+  process.stdout.write('SKIP an old Node starts a newer one: no Node older than 22.14 is in /usr/bin\n')
 } else {
   const root = freshFolder()
 
@@ -92,7 +92,7 @@ if (!OLD) {
     const { status, out, errors } = await start(OLD, root, ['0'], env).ended
     assert.is(status, 1)
     assert.is(out, '')
-    assert.match(errors, /could not be got: .*127\.0\.0\.1:9.*Node 22\.12 or newer is needed/s)
+    assert.match(errors, /could not be got: .*127\.0\.0\.1:9.*Node 22\.14 or newer is needed/s)
     assert.equal(readdirSync(join(root, '.cache')), [])
   })
 

@@ -15,11 +15,8 @@ export type SearchOptions = {
   readonly signal: AbortSignal
 }
 
-/** Node reads types by itself, or with help; worlds make much garbage that dies young. */
-const NODE_FLAGS = [
-  ...(process.features.typescript ? ['--disable-warning=ExperimentalWarning'] : ['--import', 'tsx']),
-  '--max-semi-space-size=32',
-]
+/** Worlds make much garbage that dies young. */
+const NODE_FLAGS = ['--max-semi-space-size=32']
 /** A world that takes longer than this has stopped to turn. */
 const STUCK_MS = 300_000
 

@@ -16,7 +16,7 @@ process.once('exit', () => {
 
 /** A script of the project with its arguments, below the environment variables of this process. */
 export const startProcess = (words: readonly string[], env?: Readonly<Record<string, string>>): Started =>
-  startProgram(process.execPath, ['--import', 'tsx', ...words], env)
+  startProgram(process.execPath, [...words], env)
 
 /** Any program with its arguments, below the environment variables of this process. */
 export function startProgram(

@@ -96,11 +96,10 @@ type Started = {
 async function restart(folder: RunFolder, root: string): Promise<Started> {
   const before = positionOf(folder)
   const start = performance.now()
-  const head = spawn(
-    process.execPath,
-    ['--import', 'tsx', 'src/main.ts', '--role', 'head', '--run', folder.run],
-    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, RL_RUNS: root } },
-  )
+  const head = spawn(process.execPath, ['src/main.ts', '--role', 'head', '--run', folder.run], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, RL_RUNS: root },
+  })
   const watched = watchProcesses(head.pid ?? 0)
   const log = openLogReader(folder.log)
   for (let from = before + 1; ; ) {

@@ -126,7 +126,7 @@ if (canRun('local desktops', 'mousepad', 'xterm')) {
   })
 
   test('after SIGKILL of its owner nothing of a desktop is left', async () => {
-    const owner = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', OWNER], {
+    const owner = spawn(process.execPath, ['--input-type=module', '-e', OWNER], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     let said = ''

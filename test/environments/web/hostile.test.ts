@@ -165,7 +165,7 @@ if (hasBrowser()) {
       const environment = webEnvironment({ site: ownSite({ seed: 1, counts: { train: 1, 'in-domain': 1, ood: 1 }, difficulty: 'easy' }), browser: null, pages: 1 })
       environment.tasks('train').then(() => console.log(environment.pool.pid()))
       setInterval(() => {}, 1000)`
-    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const [line] = await once(child.stdout, 'data')

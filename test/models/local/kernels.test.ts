@@ -13,7 +13,7 @@ test('kernels.wasm is what kernels.as compiles to', async () => {
     process.stdout.write('SKIP kernels: assemblyscript is not installed\n')
     return
   }
-  assert.is(Buffer.compare(kept, built), 0, 'run `node --import tsx scripts/kernels.ts`')
+  assert.is(Buffer.compare(kept, built), 0, 'run `node scripts/kernels.ts`')
 })
 
 test.run()
