@@ -23,8 +23,6 @@ export function emptyProject(): Project {
     env: {
       ...env,
       PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`,
-      // Node 22.18 and newer do it by themselves.
-      ...(process.features.typescript ? {} : { NODE_OPTIONS: '--experimental-strip-types' }),
     },
     remove,
   }
