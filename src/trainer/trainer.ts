@@ -62,7 +62,9 @@ export async function startTrainer({
     const startedMs = performance.now()
     const { samples } = decodeBatch(await log.getBlob(data.file))
     const folder = folderOf(data)
-    if (model === null) model = await openLocalModel({ folder, backend: config.backend })
+    // As the run's own worker opens it: the cache bounds the context.
+    const cacheBytes = config.policy.cacheMegabytes * 1e6
+    if (model === null) model = await openLocalModel({ folder, backend: config.backend, cacheBytes })
     else if (holds !== data.parent?.sha256) await model.load(folder)
     holds = null
     const { training } = role === 'policy' ? config.policy : config.rewardModel

@@ -88,7 +88,8 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   const moments = folder && (await readOptimizer(folder.folder))
   const params: Params = new Map([...base, ...adapterVariables(adapter)])
   const model: LocalModel = { config, params, loraScale: adapter ? loraScale(adapter.lora) : 1 }
-  const trainer = createTrainer(model)
+  // What is scored and learned lies in no cache: the model's own context bounds it.
+  const trainer = createTrainer({ ...model, config: whole })
   if (moments) trainer.optimizer.importState(moments)
   const decoder = createDecoder(model, { cacheTokens })
   const sampler = createSampler(config, decoder, {

@@ -55,6 +55,23 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   )
 }
 
+test('a cache that is shorter than the context bounds what is sampled, and nothing that is scored or learned', async () => {
+  const bounded = await openLocalModel({ ...fresh, contextTokens: 32 })
+  try {
+    assert.is(bounded.describe().contextTokens, 32)
+    const tokens = Int32Array.from({ length: 64 }, (_, t) => 200 + (t % 7))
+    assert.is(await codeOf(bounded.generate([ask(1, { prompt: { tokens } })])), 'model.context')
+    const mask = Uint8Array.from(tokens, (_, t) => (t > 40 ? 1 : 0))
+    const [logprobs] = await bounded.score([{ tokens, mask }])
+    assert.equal([logprobs], await model.score([{ tokens, mask }]))
+    const sample = { id: 'long', tokens, mask, advantages: Float32Array.from(mask), logprobs }
+    const { updates, stopped } = await bounded.update([sample], UPDATE)
+    assert.equal([updates, stopped], [1, null])
+  } finally {
+    await bounded.close()
+  }
+})
+
 test('results stand in the order of the requests, with text, ids, log-probs and usage', async () => {
   const results = await model.generate([ask(1), ask(2, { maxTokens: 0 }), ask(3)])
   assert.equal(
