@@ -36,7 +36,7 @@ const NODES = {
   ],
 }
 
-/** For a Node that does not strip types by itself (before 22.18), or says each time that it does (24.0). */
+/** For a Node that does not strip types by itself: before 22.18. */
 const STRIP_TYPES = '--experimental-strip-types --disable-warning=ExperimentalWarning'
 
 /** Runs `entry`, a script below the project's folder, with the arguments behind it: here, or in another Node where this one is too old. */
@@ -50,13 +50,14 @@ export async function launch(entry, args) {
     await import(pathToFileURL(script).href)
     return
   }
-  const node = isRecent(versions.node) ? execPath : getNode(wanted(), `Node ${versions.node} is too old: `)
+  const isOld = !isRecent(versions.node)
+  const node = isOld ? getNode(wanted(), `Node ${versions.node} is too old: `) : execPath
   const child = spawn(node, [fileURLToPath(import.meta.url), entry, ...args], {
     stdio: 'inherit',
     env: {
       ...env,
       PATH: `${dirname(node)}${delimiter}${env.PATH ?? ''}`,
-      NODE_OPTIONS: `${env.NODE_OPTIONS ?? ''} ${STRIP_TYPES}`,
+      ...(isOld ? {} : { NODE_OPTIONS: `${env.NODE_OPTIONS ?? ''} ${STRIP_TYPES}` }),
     },
   })
   // Ctrl-C reaches both of them from a terminal; what is sent to this process alone goes on to the child.
