@@ -77,6 +77,10 @@ const WAYS: Readonly<Record<string, Way>> = {
     return [click, click]
   },
   'at-load': () => [{ again: /^wait$/, until: /"Now"/ }, /^click \d+ "Now"/],
+  chained: (goal) => [
+    new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`),
+    new RegExp(`^click \\d+ "after ${word(goal, /Click (\w+)/)}"`),
+  ],
   growing: () => [/^click \d+ "More"/, SUBMIT],
   'many-fields': (goal) => [new RegExp(`^type \\d+ "field 0" ${word(goal, /"(\w+)"/)}$`), SUBMIT],
 }
@@ -149,6 +153,31 @@ if (hasBrowser()) {
       const again = await first.step(more(first))
       assert.match(goneOn.turn.observation, /"Submit"/)
       assert.equal(again.turn, goneOn.turn)
+    } finally {
+      await environment.close()
+    }
+  })
+
+  test('messages, answers, pictures, transitions and what is seen have come after an action, gone on or done again', async () => {
+    const environment = open()
+    const recipe = { page: 'chained', seed: 1 }
+    const task: Task = { id: 'chained', environment: 'web', kind: 'chained', goal: '', recipe }
+    const press = (episode: Episode, name: string) =>
+      episode.step(episode.turn.admissible.find((one) => one.endsWith(`"${name}"`)) ?? 'none')
+    try {
+      const first = await environment.reset(task, { seed: [1, 1], maxSteps: 20 })
+      const ways = first.turn.admissible.flatMap((one) => /^click \d+ "(\w+)"/.exec(one)?.[1] ?? [])
+      assert.is(ways.length, 8)
+      for (const way of ways) {
+        const goneOn = await press(first, way)
+        assert.match(goneOn.turn.observation, `"after ${way}"`)
+      }
+      let all: Episode = first
+      for (const way of ways) all = await press(all, way)
+      const ended = await press(all, `after ${ways[0]}`)
+      await press(first, ways[0])
+      const again = await press(all, `after ${ways[0]}`)
+      assert.equal(again.turn, ended.turn)
     } finally {
       await environment.close()
     }

@@ -51,7 +51,10 @@
     core.cover_div.style.visibility = 'hidden'
     Math.seedrandom(seed)
     core.startEpisodeReal()
-    for (let waits = 0; window.WOB_TASK_READY === false && waits < MOST_WAITS; waits++) await rl.advance(500)
+    for (let waits = 0; window.WOB_TASK_READY === false && waits < MOST_WAITS; waits++) {
+      await rl.advance(500)
+      await rl.settle(500)
+    }
     const told = core.getUtterance()
     goal = typeof told === 'string' ? told : told.utterance
     fields = told?.fields ?? {}

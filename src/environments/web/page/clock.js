@@ -7,6 +7,10 @@
   const FRAME_MS = 16
   /** A page whose timers never come to rest is stopped here; a second of one 1 ms timer fits. */
   const MOST_TIMERS = 4000
+  /** What the browser does by itself has so long, of real time, to come to rest. */
+  const SETTLE_MS = 500
+  /** Messages that lead to further ones come to their end within so many turns of the browser's loop. */
+  const QUIET_TURNS = 4
   const RealDate = Date
   let now = START
   let lastId = 0
@@ -14,6 +18,74 @@
   let atLoad = null
 
   const nextFrame = window.requestAnimationFrame.bind(window)
+  const realNow = performance.now.bind(performance)
+  const painted = () => new Promise((resolve) => nextFrame(() => nextFrame(() => resolve(true))))
+
+  const turns = []
+  const { port1, port2 } = new MessageChannel()
+  port1.onmessage = () => turns.shift()()
+  const endTurn = port2.postMessage.bind(port2)
+  /** Resolves when the browser's loop has come to what was asked of it before. */
+  const turn = () =>
+    new Promise((resolve) => {
+      turns.push(resolve)
+      endTurn(null)
+    })
+
+  /** Requests that have no answer yet, and answers that are being read. */
+  let open = 0
+  const counted = (promise) => {
+    open++
+    const less = () => void open--
+    promise.then(less, less)
+    return promise
+  }
+  const { fetch } = window
+  window.fetch = (...args) => counted(fetch(...args))
+  for (const name of ['arrayBuffer', 'blob', 'formData', 'json', 'text']) {
+    const read = Response.prototype[name]
+    Response.prototype[name] = function () {
+      return counted(read.call(this))
+    }
+  }
+  const { send } = XMLHttpRequest.prototype
+  XMLHttpRequest.prototype.send = function (...args) {
+    send.apply(this, args)
+    if (this.readyState === XMLHttpRequest.DONE) return
+    counted(new Promise((resolve) => add.call(this, 'loadend', resolve)))
+  }
+  const isLoading = () =>
+    open > 0 || [...document.images].some(({ complete, loading }) => !complete && loading !== 'lazy')
+
+  /** Whether the page is told of what is drawn. */
+  let watches = false
+  for (const name of ['IntersectionObserver', 'ResizeObserver'])
+    window[name] = class extends window[name] {
+      constructor(...args) {
+        super(...args)
+        watches = true
+      }
+    }
+
+  /** Animations and transitions run by the page's time; true: one has ended, which is told when the page is drawn. */
+  const played = new WeakMap()
+  function animate(ms) {
+    let hasEnded = false
+    for (const animation of document.getAnimations()) {
+      if (animation.timeline !== document.timeline) continue
+      if (animation.playState !== 'running' && !played.has(animation)) continue
+      const time = (played.get(animation) ?? 0) + ms
+      played.set(animation, time)
+      if (time < animation.effect.getComputedTiming().endTime) {
+        animation.pause()
+        animation.currentTime = time
+      } else {
+        animation.finish()
+        hasEnded = true
+      }
+    }
+    return hasEnded
+  }
 
   const at = (when, run, every = null) => {
     timers.set(++lastId, { id: lastId, at: when, every, run })
@@ -122,7 +194,16 @@
       timers = new Map(atLoad.map((timer) => [timer.id, { ...timer }]))
     },
     /** Resolves once the browser has drawn: what scrolled by input of a person has told its listeners then. */
-    painted: () => new Promise((resolve) => nextFrame(() => nextFrame(() => resolve(true)))),
+    painted,
+    /** Lets come what no timer of the page's brings: messages, answers, pictures, the ends of animations after so many milliseconds. */
+    async settle(ms) {
+      const until = realNow() + SETTLE_MS
+      if (animate(ms)) await painted()
+      for (let quiet = 0; quiet < QUIET_TURNS && realNow() < until; quiet = isLoading() ? 0 : quiet + 1) {
+        if (watches) await painted()
+        await turn()
+      }
+    },
     /** Runs what falls due within so many milliseconds, in order, with promises settled between. */
     async advance(ms) {
       const until = now + ms

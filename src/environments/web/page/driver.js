@@ -561,6 +561,7 @@
         // A frame of another origin has a clock that nobody advances.
       }
     }
+    if (full) await rl.settle(ms)
   }
 
   /** Begins an episode of the page. */
@@ -575,9 +576,10 @@
     const isFirst = current === null
     current = rl.page
     full = current.full === true
-    if (isFirst) await rl.advance(LOADED_MS)
+    if (isFirst) await pass(LOADED_MS)
     rl.restart(seed)
     goal = await current.start(seed, request)
+    if (full) await rl.settle(0)
     texts = current.full ? textsIn(goal) : []
     keys = current.full ? [...new Set(goal.match(NAMED_KEYS) ?? [])] : []
     survey()
