@@ -60,12 +60,12 @@
   /** Whether the page is told of what is drawn. */
   let watches = false
   for (const name of ['IntersectionObserver', 'ResizeObserver'])
-    window[name] = class extends window[name] {
-      constructor(...args) {
-        super(...args)
+    window[name] = new Proxy(window[name], {
+      construct(...made) {
         watches = true
-      }
-    }
+        return Reflect.construct(...made)
+      },
+    })
 
   /** Animations and transitions run by the page's time; true: one has ended, which is told when the page is drawn. */
   const played = new WeakMap()
