@@ -2,7 +2,9 @@
 import type { Judge } from '../actors/decider/jobs.ts'
 import { openRewardModelWorker } from '../actors/reward-model/worker.ts'
 import type { JobContext } from '../actors/runtime/worker.ts'
+import type { Config } from '../config.ts'
 import { openSetting } from '../environments/open.ts'
+import type { OpenSetting } from '../environments/setting.ts'
 import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -63,12 +65,23 @@ export type CompareJudgesOptions = {
 }
 
 /** Errors: `setting.simulated`, `compare-judges.no-version`, `compare-judges.no-rollouts`. */
-export async function compareJudges(
-  log: LogReader,
-  { a, b, rollouts, heldOut = false, seed }: CompareJudgesOptions,
-): Promise<JudgeComparison> {
+export async function compareJudges(log: LogReader, options: CompareJudgesOptions): Promise<JudgeComparison> {
   const config = configAt(log, log.head().position)
   const opened = await openSetting(config)
+  try {
+    return await compareIn(opened, log, config, options)
+  } finally {
+    // What the environment started to measure progress would keep the process for ever.
+    await opened.environment.close?.()
+  }
+}
+
+async function compareIn(
+  opened: OpenSetting,
+  log: LogReader,
+  config: Config,
+  { a, b, rollouts, heldOut = false, seed }: CompareJudgesOptions,
+): Promise<JudgeComparison> {
   for (const version of [a, b])
     if (log.positionOf('key', `RewardModelUpdated/${version}`) === null)
       throw new RlError(`run '${log.run}' has no version ${version} of the reward model`, {

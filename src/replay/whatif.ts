@@ -69,7 +69,10 @@ export async function openWhatIf(log: LogReader): Promise<WhatIf> {
   const { environment } = opened
   const client = offlineLog(log)
   const sees = config.policy.frames > 0
-  const { worker } = await openPolicyWorker(config, opened, client)
+  const { worker } = await openPolicyWorker(config, opened, client).catch(async (error) => {
+    await environment.close?.()
+    throw error
+  })
   const service = worker.services?.[ACT_SERVICE]
   if (!service) throw new TypeError('the policy answers no questions for actions')
   const player = createPlayer({
@@ -107,6 +110,8 @@ export async function openWhatIf(log: LogReader): Promise<WhatIf> {
     async close() {
       player.stop()
       await worker.close?.()
+      // Its sandboxes, browsers and desktops would keep the process for ever.
+      await environment.close?.()
     },
   }
 }
