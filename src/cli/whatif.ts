@@ -4,6 +4,7 @@ import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import type { Estimate } from '../learning/interval.ts'
 import { openChildStream } from '../replay/child-stream.ts'
+import { recordedRollout } from '../replay/continue-from.ts'
 import {
   creditAndVotes,
   drawSteps,
@@ -66,6 +67,13 @@ The continuations are kept in a child run (ID, or RUN-whatif); RUN itself is nev
             wholeNumber('--steps', values.steps ?? '', 1),
             wholeNumber('--seed', values.seed ?? ''),
           )
+      // What is refused leaves no child run behind.
+      for (const { rollout, step } of steps) recordedRollout(log, rollout, step)
+      if (steps.length === 0)
+        throw new RlError(`run '${run}' has no judged steps`, {
+          code: 'whatif.no-steps',
+          hint: 'name a rollout and a step: rl whatif RUN/ROLLOUT --from STEP',
+        })
       const stream = openChildStream(log, runFolder(child))
       try {
         const options = { policyVersion, n, onContinuation: stream.add }

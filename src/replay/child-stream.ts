@@ -4,9 +4,10 @@ import { uuidv7 } from 'uuidv7'
 import type { RunFolder } from '../broker/connection.ts'
 import { RlError } from '../errors.ts'
 import { CATALOGUE } from '../events/catalogue.ts'
-import { encodeEnvelope } from '../events/codec.ts'
+import { encodeEnvelope, INLINE_DATA_LIMIT } from '../events/codec.ts'
 import { openLog } from '../events/log.ts'
 import type { LogReader } from '../events/log-reader.ts'
+import { pack } from '../events/msgpack.ts'
 import { configAt } from './config-at.ts'
 import { makeFork } from './fork.ts'
 import type { Continuation } from './whatif.ts'
@@ -43,9 +44,13 @@ export function openChildStream(parent: LogReader, child: RunFolder): ChildStrea
         actor: 'environment/what-if',
         time: Date.now(),
         cause,
-        data: trajectory,
       }
-      const [{ duplicate }] = log.append([log.check(encodeEnvelope(envelope))])
+      const inline = encodeEnvelope({ ...envelope, data: trajectory })
+      const body =
+        inline.byteLength <= INLINE_DATA_LIMIT
+          ? inline
+          : encodeEnvelope({ ...envelope, data: { $blob: log.blobs.put(pack(trajectory)) } })
+      const [{ duplicate }] = log.append([log.check(body)])
       if (!duplicate) added++
     },
     added: () => added,

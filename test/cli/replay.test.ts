@@ -134,6 +134,13 @@ test('rl whatif and rl rm ask the models of the run', async () => {
   assert.match((await rl('rm', '--help')).out, /^rl compare-judges RUN/)
 })
 
+test('rl whatif that is refused makes no child run', async () => {
+  const refused = await rl('whatif', 'run/1/train-99999/0', '--from', '0', '--as', 'stray')
+  assert.is(refused.status, 1)
+  assert.match(refused.err, /no trajectory/)
+  assert.not(existsSync(runFolder('stray', root).folder))
+})
+
 test('rl bisect refuses a run that is not simulated', async () => {
   const { status, err } = await rl('bisect', 'run', '--metric', 'accuracy', '--good', '1', '--bad', '2')
   assert.is(status, 1)

@@ -77,6 +77,22 @@ test('a step is gone on from with and without it, in a child stream, and the par
   assert.is(sha256(parent.log), before)
 })
 
+test('a continuation that is too long for an event rests in a blob, as it does in a run', () => {
+  const { data, id } = longest()
+  const folder = runFolder('long', root)
+  const stream = openChildStream(log, folder)
+  const observations = data.observations.map((text) => text.padEnd(200_000, '.'))
+  stream.add({ trajectory: { ...data, rollout: `${data.rollout}/long`, observations }, cause: id })
+  assert.is(stream.added(), 1)
+  stream.close()
+  const kept = openLogReader(folder.log)
+  const event = kept.byKey(`Rollout/${data.rollout}/long`)
+  assert.ok(event?.type === 'TrajectoryCompleted')
+  assert.equal(event.data.observations, observations)
+  assert.ok(verifyLog(kept).ok)
+  kept.close()
+})
+
 test('an episode that does not come back as recorded is refused with the first difference', async () => {
   const { data } = longest()
   const key = `Rollout/${data.rollout}`
