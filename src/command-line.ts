@@ -25,7 +25,25 @@ export function wholeNumber(flag: string, value: string, least = 0): number {
   return number
 }
 
+/** Control characters but ends of lines and tabs, and the marks that turn the direction of what follows. */
+const STEERING = /[^\P{Cc}\n\t]|\p{Bidi_Control}/gu
+
+/** As people may read it: tasks, answers and errors in a log are anybody's, and must not steer a terminal. Their codes are shown, as JSON writes them. */
+export function forTerminal(text: string): string {
+  return text.replace(STEERING, (steering) => `\\u${steering.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** The same on one line, for what stands among words of ours. */
+export function inLine(text: string): string {
+  return forTerminal(text).replaceAll('\n', '\\n')
+}
+
+/** Prints text for people on standard output. */
+export function printLine(text: string): void {
+  process.stdout.write(`${forTerminal(text)}\n`)
+}
+
 /** Prints a value as one line of JSON on standard output. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`)
+  printLine(JSON.stringify(value))
 }

@@ -1,4 +1,5 @@
 import type { Command } from './cli/command.ts'
+import { forTerminal } from './command-line.ts'
 import { explain, RlError } from './errors.ts'
 
 /** Every `rl` command, loaded when it is called. */
@@ -74,6 +75,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
-  process.stderr.write(`rl: ${explain(error)}\n`)
+  process.stderr.write(`rl: ${forTerminal(explain(error))}\n`)
   process.exitCode = error instanceof RlError && error.code === 'cli.usage' ? 2 : 1
 }

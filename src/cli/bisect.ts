@@ -1,4 +1,4 @@
-import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
+import { parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { type Bisect, bisect } from '../replay/bisect.ts'
 import type { Command } from './command.ts'
@@ -38,7 +38,7 @@ with which the fall comes is named after at most log2(changes) + 1 runs. Every f
       const options = { metric, good: wholeNumber('--good', good), bad: wholeNumber('--bad', bad, 1) }
       const found = bisect(log, options)
       if (values.json) printJson({ run, ...found })
-      else for (const line of lines(found)) process.stdout.write(`${line}\n`)
+      else for (const line of lines(found)) printLine(line)
     } finally {
       log.close()
     }

@@ -1,4 +1,4 @@
-import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
+import { inLine, parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import type { Estimate } from '../learning/interval.ts'
 import { compareJudges, type JudgeComparison, VERDICTS } from '../replay/compare-judges.ts'
@@ -48,7 +48,7 @@ Equal seeds draw the same rollouts; --held-out draws from those of evaluation al
         seed: wholeNumber('--seed', values.seed ?? ''),
       })
       if (values.json) printJson({ run, ...flips })
-      else for (const line of lines(flips, limit)) process.stdout.write(`${line}\n`)
+      else for (const line of lines(flips, limit)) printLine(line)
     } finally {
       log.close()
     }
@@ -73,7 +73,7 @@ function lines(
       .slice(0, limit)
       .map(
         ({ rollout, step, action, a, b, progress, critiques }) =>
-          `  ${rollout}#${step} "${action}": ${a} (${critiques[0]}), now ${b} (${critiques[1]})${progress === null ? '' : `; true progress ${progress.toFixed(2)}`}`,
+          `  ${rollout}#${step} "${inLine(action)}": ${a} (${inLine(critiques[0])}), now ${b} (${inLine(critiques[1])})${progress === null ? '' : `; true progress ${progress.toFixed(2)}`}`,
       ),
   ]
 }

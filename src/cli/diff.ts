@@ -1,4 +1,4 @@
-import { parseCommandLine, printJson } from '../command-line.ts'
+import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import type { Estimate } from '../learning/interval.ts'
 import { diffRuns, type RunDiff } from '../replay/diff.ts'
@@ -26,7 +26,7 @@ both runs played with the same task and seed, paired: n counts tasks, intervals 
     try {
       const diff = diffRuns(a, b)
       if (values.json) printJson({ a: first, b: second, ...diff })
-      else for (const line of lines(diff, first, second)) process.stdout.write(`${line}\n`)
+      else for (const line of lines(diff, first, second)) printLine(line)
     } finally {
       a.close()
       b.close()

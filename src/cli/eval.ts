@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { duration } from '../actors/head/terminal/progress.ts'
-import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
+import { parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { type Config, changeConfig, loadConfig, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { policyFolder, type Remeasured, remeasure, sumsOf } from '../evaluation/acceptances.ts'
@@ -80,7 +80,7 @@ rollout a task the interval is Wilson's over rollouts, with more a bootstrap ove
     const figures = await evaluate({ model, split, config, signal: stop.signal, onEnd })
     const seconds = (performance.now() - started) / 1000
     if (json) printJson({ model, split, seconds, ...figures })
-    else for (const line of lines(figures, { model, split, seconds })) process.stdout.write(`${line}\n`)
+    else for (const line of lines(figures, { model, split, seconds })) printLine(line)
     return 0
   },
 }
@@ -127,7 +127,7 @@ async function ofLog(run: string, split: string, json: boolean): Promise<number>
     else
       for (const { version, ...figures } of evaluations)
         for (const line of lines(figures, { model: `policy ${version}`, split, seconds: null }))
-          process.stdout.write(`${line}\n`)
+          printLine(line)
     return 0
   } finally {
     log.close()
@@ -142,9 +142,7 @@ async function again(run: string, options: Parameters<typeof remeasure>[1], json
     const measured = await remeasure(log, options)
     const sums = sumsOf(measured, options.rollouts)
     if (json) printJson({ run, ...sums, tasks: measured })
-    else
-      for (const line of [...measured.map(acceptanceLine), ...sumLines(sums)])
-        process.stdout.write(`${line}\n`)
+    else for (const line of [...measured.map(acceptanceLine), ...sumLines(sums)]) printLine(line)
   } finally {
     log.close()
   }

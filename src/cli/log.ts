@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { runFolder } from '../broker/connection.ts'
-import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
+import { inLine, parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { type EventType, isEventType, type LoggedEvent } from '../events/catalogue.ts'
 import { compactLog } from '../events/compact.ts'
@@ -81,7 +81,7 @@ function typesOf({ type }: Values): readonly EventType[] | undefined {
 
 function print(event: LoggedEvent, { json }: Values): void {
   if (json) printJson(toPlain(event))
-  else process.stdout.write(`${eventLine(event)}\n`)
+  else printLine(eventLine(event))
 }
 
 async function tail(log: LogReader, values: Values): Promise<number> {
@@ -122,7 +122,7 @@ function show(log: LogReader, what: string | undefined, { json }: Values): numbe
       hint: 'rl log RUN tail lists the newest',
     })
   if (json) printJson(toPlain(event))
-  else process.stdout.write(`${JSON.stringify(toPlain(event), null, 2)}\n`)
+  else printLine(JSON.stringify(toPlain(event), null, 2))
   return 0
 }
 
@@ -146,11 +146,10 @@ async function exportLog(log: LogReader, values: Values): Promise<number> {
 function verify(log: LogReader, { json }: Values): number {
   const result = verifyLog(log)
   if (json) printJson({ run: log.run, ...result })
-  else if (result.ok)
-    process.stdout.write(`${log.run}: ${result.events} events verified, chain ends in ${result.hash}\n`)
+  else if (result.ok) printLine(`${log.run}: ${result.events} events verified, chain ends in ${result.hash}`)
   else
-    process.stdout.write(
-      `${log.run}: position ${result.position} is bad: ${result.reason} (${result.events} events before it are good)\n`,
+    printLine(
+      `${log.run}: position ${result.position} is bad: ${result.reason} (${result.events} events before it are good)`,
     )
   return result.ok ? 0 : 1
 }
@@ -187,8 +186,8 @@ function dead(log: LogReader, { lines, json }: Values): number {
     })
     return 0
   }
-  process.stdout.write(`${total} messages could not be taken\n`)
+  printLine(`${total} messages could not be taken`)
   for (const { time, subject, code, reason, bytes } of newest)
-    process.stdout.write(`${new Date(time).toISOString()} ${subject} ${code} (${bytes} B): ${reason}\n`)
+    printLine(`${new Date(time).toISOString()} ${inLine(subject)} ${code} (${bytes} B): ${inLine(reason)}`)
   return 0
 }

@@ -1,4 +1,5 @@
 /** An event as plain JSON: columns become arrays of numbers, other binary data base64. */
+import { inLine } from '../command-line.ts'
 import type { LoggedEvent } from '../events/catalogue.ts'
 import { readFloat32, readInt32, readUint8 } from '../events/columns.ts'
 
@@ -26,7 +27,7 @@ export function eventLine(event: LoggedEvent, width = 160): string {
   const time = new Date(event.time).toISOString().slice(11, 23)
   const fields = Object.entries(event.data)
     .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
-    .map(([key, value]) => `${key}=${String(value).replaceAll('\n', ' ').slice(0, 60)}`)
+    .map(([key, value]) => `${key}=${inLine(String(value).slice(0, 60))}`)
   const line = `${String(event.position).padStart(7)} ${time} ${event.type.padEnd(19)} ${event.actor}  ${fields.join(' ')}`
   return line.length > width ? `${line.slice(0, width - 1)}…` : line
 }

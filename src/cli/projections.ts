@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { runFolder } from '../broker/connection.ts'
-import { parseCommandLine, printJson } from '../command-line.ts'
+import { inLine, parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -82,9 +82,9 @@ function rebuild(log: LogReader, file: string, users: readonly Projection[], jso
     const digests = projections.digests()
     if (json) printJson({ run: log.run, position: projections.position(), events, seconds, before, digests })
     else {
-      print(`${events} events in ${seconds.toFixed(2)} s, up to position ${projections.position()}`)
+      printLine(`${events} events in ${seconds.toFixed(2)} s, up to position ${projections.position()}`)
       for (const [name, digest] of Object.entries(digests))
-        print(`${name.padEnd(16)} ${digest.slice(0, 16)}${before[name] === digest ? ' as before' : ''}`)
+        printLine(`${name.padEnd(16)} ${digest.slice(0, 16)}${before[name] === digest ? ' as before' : ''}`)
     }
     tellFailed(projections)
   } finally {
@@ -107,7 +107,7 @@ function show(
       const own = users.find(({ name }) => name === view)
       if (json)
         printJson({ run: log.run, view, ...(own ? ownRows(db, own) : asObject(VIEWS[view as View](db))) })
-      else print(`${view}\n${own ? ownText(db, own) : FORMATS[view as View](db)}\n`)
+      else printLine(`${view}\n${own ? ownText(db, own) : FORMATS[view as View](db)}\n`)
     }
     tellFailed(projections)
   } finally {
@@ -142,7 +142,9 @@ function ownText(db: Database.Database, projection: Projection): string {
 
 function tellFailed({ failed }: KeptProjections): void {
   for (const [name, reason] of failed)
-    process.stderr.write(`rl: the projection '${name}' has failed and stands where it stood: ${reason}\n`)
+    process.stderr.write(
+      `rl: the projection '${name}' has failed and stands where it stood: ${inLine(reason)}\n`,
+    )
 }
 
 /** A list of rows as an object, for --json. */
@@ -329,7 +331,7 @@ function tally(successes: number | null, n: number | null): string {
 }
 
 function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cells = [head, ...rows.map((row) => row.map(String))]
+  const cells = [head, ...rows.map((row) => row.map((cell) => inLine(String(cell))))]
   const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column].length)))
   return cells
     .map((row) =>
@@ -339,10 +341,6 @@ function table(head: readonly string[], rows: readonly (readonly (string | numbe
         .trimEnd(),
     )
     .join('\n')
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }
 
 function unknownView(view: string, known: readonly string[]): RlError {

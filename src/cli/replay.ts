@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { startBroker } from '../broker/broker.ts'
 import { addressFromEnvironment, type RunFolder, runFolder } from '../broker/connection.ts'
-import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
+import { parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -111,10 +111,10 @@ function compare(log: LogReader, folder: RunFolder, values: Values): number {
         seconds,
       })
     else {
-      for (const line of lines(result, ruling, projections, stale)) print(line)
-      if (unexpected !== null) print(`not as recorded in ${file}: ${unexpected}`)
-      else if (accepted) print(`as recorded in ${file}`)
-      print(`${ok ? 'same' : 'DIFFERENT'}, ${result.position} events in ${seconds.toFixed(2)} s`)
+      for (const line of lines(result, ruling, projections, stale)) printLine(line)
+      if (unexpected !== null) printLine(`not as recorded in ${file}: ${unexpected}`)
+      else if (accepted) printLine(`as recorded in ${file}`)
+      printLine(`${ok ? 'same' : 'DIFFERENT'}, ${result.position} events in ${seconds.toFixed(2)} s`)
     }
     return ok ? 0 : 1
   } finally {
@@ -193,8 +193,8 @@ async function step(log: LogReader, values: Values): Promise<number> {
   const terminal = process.stdin.isTTY ? createInterface(process.stdin, process.stdout) : null
   try {
     for (const { event, reactions } of walk(log, range(values))) {
-      print(eventLine(event))
-      for (const reaction of reactions) for (const line of reactionLines(reaction)) print(line)
+      printLine(eventLine(event))
+      for (const reaction of reactions) for (const line of reactionLines(reaction)) printLine(line)
       if (terminal && (await terminal.question('')).trim() === 'q') break
     }
   } finally {
@@ -230,7 +230,7 @@ async function publish(log: LogReader, values: Values): Promise<number> {
     const address = broker ? broker.addressOf('head') : addressFromEnvironment(values.nats ?? '')
     const bus = await connectBus({ ...address, name: `rl-${run}` })
     const reader = broker ? `, user tool, password ${broker.addressOf('tool').password}` : ''
-    print(`run ${run} on ${bus.url}${reader}; Ctrl-C ends it`)
+    printLine(`run ${run} on ${bus.url}${reader}; Ctrl-C ends it`)
     const sent = await publishAgain(log, bus, {
       run,
       speed,
@@ -238,15 +238,11 @@ async function publish(log: LogReader, values: Values): Promise<number> {
       stay: true,
       signal: stop.signal,
     })
-    print(`${sent} events sent`)
+    printLine(`${sent} events sent`)
     await bus.close()
   } finally {
     await broker?.stop()
     rmSync(folder, { recursive: true, force: true })
   }
   return 0
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

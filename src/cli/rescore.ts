@@ -1,4 +1,4 @@
-import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
+import { parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { changeConfig, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { startsOf } from '../events/starts.ts'
@@ -39,7 +39,7 @@ What would have followed from another decision is not played: rl fork does that.
       const result = rescore(log, values.set)
       const seconds = (performance.now() - started) / 1000
       if (values.json) printJson({ run, set: values.set, seconds, ...result })
-      else for (const line of lines(result, seconds, limit)) process.stdout.write(`${line}\n`)
+      else for (const line of lines(result, seconds, limit)) printLine(line)
     } finally {
       log.close()
     }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { runFolder, runsFolder } from '../broker/connection.ts'
-import { parseCommandLine, printJson } from '../command-line.ts'
+import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { explain } from '../errors.ts'
 import { RUN_ID } from '../events/envelope.ts'
 import { openLogReader } from '../events/log-reader.ts'
@@ -18,8 +18,8 @@ Lists what is in ./runs, or in the folder that RL_RUNS names, newest last. --jso
     const { values } = parseCommandLine({ options: { json: { type: 'boolean', default: false } } }, argv)
     const states = listRuns()
     if (values.json) for (const state of states) printJson(state)
-    else if (states.length === 0) process.stdout.write(`there are no runs in ${runsFolder()}\n`)
-    else for (const state of states) process.stdout.write(`${line(state)}\n`)
+    else if (states.length === 0) printLine(`there are no runs in ${runsFolder()}`)
+    else for (const state of states) printLine(line(state))
     return 0
   },
 }

@@ -1,7 +1,7 @@
 import { askHead, type LiveRun } from '../actors/head/liveness.ts'
 import type { Wait } from '../actors/runtime/waits.ts'
 import { runFolder } from '../broker/connection.ts'
-import { parseCommandLine, printJson } from '../command-line.ts'
+import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import type { Command } from './command.ts'
@@ -28,7 +28,7 @@ Asks the head over NATS where it runs, and reads the log in any case. An actor t
       const state = runStateOf(log)
       const live = await askHead(folder)
       if (values.json) printJson({ ...state, live })
-      else for (const text of lines(state, live)) process.stdout.write(`${text}\n`)
+      else for (const text of lines(state, live)) printLine(text)
     } finally {
       log.close()
     }

@@ -1,4 +1,4 @@
-import { parseCommandLine, printJson } from '../command-line.ts'
+import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import { confirm, confirmAlone, readAttestation } from '../replay/attest.ts'
@@ -26,7 +26,7 @@ first bad event is named.
     const attestation = readAttestation(file)
     const result = values.log === undefined ? confirmAlone(attestation) : withLog(values.log)
     if (values.json) printJson({ run: attestation.run, ...result })
-    else for (const line of result.lines) process.stdout.write(`${attestation.run}: ${line}\n`)
+    else for (const line of result.lines) printLine(`${attestation.run}: ${line}`)
     return result.ok ? 0 : 1
 
     function withLog(path: string) {

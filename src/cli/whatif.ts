@@ -1,5 +1,5 @@
 import { runFolder } from '../broker/connection.ts'
-import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
+import { inLine, parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import type { Estimate } from '../learning/interval.ts'
@@ -82,9 +82,9 @@ The continuations are kept in a child run (ID, or RUN-whatif); RUN itself is nev
         const added = stream.added()
         if (values.json) printJson({ run, policyVersion, n, credits, votes, child, added })
         else {
-          for (const credit of credits) print(line(credit, policyVersion))
-          if (!one) print(votesLine(votes))
-          print(`${added} continuations added to run ${child}`)
+          for (const credit of credits) printLine(line(credit, policyVersion))
+          if (!one) printLine(votesLine(votes))
+          printLine(`${added} continuations added to run ${child}`)
         }
       } finally {
         stream.close()
@@ -123,7 +123,7 @@ function line(
 ): string {
   const voted = vote === null ? 'not judged' : `voted ${vote.toFixed(2)}`
   return [
-    `${rollout}#${step} "${action}" (${succeeded ? 'succeeded' : 'failed'}, ${voted})`,
+    `${rollout}#${step} "${inLine(action)}" (${succeeded ? 'succeeded' : 'failed'}, ${voted})`,
     `  after it           ${figure(kept)}`,
     `  policy ${version} chooses   ${figure(open)}`,
     `  causal credit      ${figure(credit)}`,
@@ -138,8 +138,4 @@ function votesLine(votes: Estimate | null): string {
 
 function figure({ value, low, high, n }: Estimate): string {
   return `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}] n ${n}`
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`)
 }

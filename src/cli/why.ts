@@ -1,4 +1,4 @@
-import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
+import { parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { dotLines, type Node, treeLines } from '../replay/tree.ts'
@@ -31,7 +31,7 @@ rl why RUN version policy/N          what it was trained on, its figures, how it
     try {
       const answer = answerOf(log, kind, id)
       if (values.json) printJson(answer)
-      else process.stdout.write(`${(values.dot ? dotLines(answer) : treeLines(answer)).join('\n')}\n`)
+      else for (const line of values.dot ? dotLines(answer) : treeLines(answer)) printLine(line)
     } finally {
       log.close()
     }

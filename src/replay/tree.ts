@@ -17,8 +17,10 @@ export function treeLines(root: Node): string[] {
 
 function branch({ title, facts, children }: Node, first: string, rest: string): string[] {
   const inner = children.length > 0 ? `${rest}│   ` : `${rest}    `
+  const [head, ...more] = title.split('\n')
   return [
-    `${first}${title}`,
+    `${first}${head}`,
+    ...more.map((line) => `${inner}  ${line}`),
     ...factLines(facts).map((line) => `${inner}${line}`),
     ...children.flatMap((child, i) =>
       i === children.length - 1

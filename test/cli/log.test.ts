@@ -63,6 +63,15 @@ test('what is wrong is said on one line, with status 1 or 2', async () => {
   assert.is((await rl('log', 'test', 'show', '99')).status, 1)
 })
 
+test('what a log holds steers no terminal', async () => {
+  head.service.append([{ type: 'RunPaused', data: { reason: '\x1b]0;owned\x07\u009b2J\u202elunch' } }])
+  const shown = '\\u001b]0;owned\\u0007\\u009b2J\\u202elunch'
+  assert.ok((await rl('status', 'test')).out.includes(`paused (${shown})`))
+  assert.ok((await rl('log', 'test', 'tail', '-n', '1')).out.includes(`reason=${shown}\n`))
+  const { reason } = JSON.parse((await rl('status', 'test', '--json')).out)
+  assert.is(reason, '\x1b]0;owned\x07\u009b2J\u202elunch')
+})
+
 test('rl doctor has a line for each check', async () => {
   const { out } = await rl('doctor', '--json')
   const checks = out

@@ -1,4 +1,5 @@
 /** Shows a run while it goes on: on a terminal a bar that is redrawn below the lines, in a pipe plain lines. */
+import { forTerminal } from '../../../command-line.ts'
 import type { LoggedEvent } from '../../../events/catalogue.ts'
 import type { LogReader } from '../../../events/log-reader.ts'
 import { barLine, follow, goOn, startProgress } from './progress.ts'
@@ -36,7 +37,7 @@ export function openDisplay(
   }
   function say(line: string): void {
     erase()
-    output.write(`${line}\n`)
+    output.write(`${forTerminal(line)}\n`)
   }
   const timer = draws ? setInterval(draw, REDRAW_MS) : undefined
   return {
