@@ -6,6 +6,7 @@ import { RlError } from '../errors.ts'
 import { policyFolder, type Remeasured, remeasure, sumsOf } from '../evaluation/acceptances.ts'
 import { evaluate } from '../evaluation/evaluate.ts'
 import { type EvaluationFigures, evaluationFigures } from '../evaluation/figures.ts'
+import type { EventData } from '../events/catalogue.ts'
 import { startsOf } from '../events/starts.ts'
 import { wilson } from '../learning/interval.ts'
 import { seedOf } from '../random.ts'
@@ -112,13 +113,30 @@ async function ofLog(run: string, split: string, json: boolean): Promise<number>
   const log = await openRun(run)
   try {
     const kinds = new Map<string, string>()
+    /** Policy version and split of evaluation rollouts, which those that fail do not tell. */
+    const asked = new Map<string, Pick<EventData<'RolloutRequested'>, 'policyVersion' | 'split'>>()
     const byVersion = new Map<number, Played[]>()
-    for (const { type, data } of log.events({ types: ['TaskAdded', 'TrajectoryCompleted'] })) {
+    for (const { type, data } of log.events({
+      types: ['TaskAdded', 'RolloutRequested', 'TrajectoryCompleted', 'RolloutFailed'],
+    })) {
       if (type === 'TaskAdded') kinds.set(data.task.id, data.task.kind)
-      if (type !== 'TrajectoryCompleted' || data.purpose !== 'evaluation' || data.split !== split) continue
-      const own = byVersion.get(data.policyVersion) ?? []
-      own.push({ task: data.task, kind: kinds.get(data.task) ?? 'task', trajectory: data })
-      byVersion.set(data.policyVersion, own)
+      else if (type === 'RolloutRequested') {
+        if (data.purpose === 'evaluation') asked.set(data.rollout, data)
+      } else if (data.purpose === 'evaluation') {
+        const trajectory = type === 'TrajectoryCompleted' ? data : null
+        const of = trajectory ?? asked.get(data.rollout)
+        if (of?.split !== split) continue
+        const own = byVersion.get(of.policyVersion) ?? []
+        own.push({ task: data.task, kind: kinds.get(data.task) ?? 'task', trajectory })
+        byVersion.set(of.policyVersion, own)
+      }
+    }
+    if (byVersion.size === 0) {
+      const { splits } = loggedConfig(startsOf(log).last.data.config).evaluation
+      throw new RlError(`run '${run}' has no evaluated rollouts of the split '${split}'`, {
+        code: 'eval.no-evaluation',
+        hint: splits.length === 0 ? 'it evaluates nothing' : `--split takes one of ${splits.join(', ')}`,
+      })
     }
     const evaluations = [...byVersion]
       .sort(([a], [b]) => a - b)

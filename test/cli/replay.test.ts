@@ -6,6 +6,10 @@ import Database from 'better-sqlite3'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
+import { CATALOGUE, type LoggedEvent } from '../../src/events/catalogue.ts'
+import { encodeEnvelope } from '../../src/events/codec.ts'
+import { openLog } from '../../src/events/log.ts'
+import { openLogReader } from '../../src/events/log-reader.ts'
 import { unpackFixture } from '../replay/fixture.ts'
 import { giveWeights } from '../replay/weights.ts'
 import { temporaryFolder } from '../support/run.ts'
@@ -26,6 +30,20 @@ function rl(...args: readonly string[]): Promise<Result> {
     child.stderr.on('data', (chunk) => (err += chunk))
     child.on('close', (status) => resolve({ status, out, err }))
   })
+}
+
+/** The committed run under another name, with events changed. */
+function copyOfRun(run: string, change: (event: LoggedEvent) => LoggedEvent): string {
+  const from = openLogReader(folder.log)
+  const to = openLog(runFolder(run, root).log, { run, minFreeBytes: 0, synchronous: 'NORMAL' })
+  for (const event of from.events()) {
+    const { id, type, actor, time, cause, data } = change(event)
+    const { v } = CATALOGUE[type]
+    to.append([to.check(encodeEnvelope({ id, type, v, run, actor, time, cause, data }))])
+  }
+  to.close()
+  from.close()
+  return run
 }
 
 async function json(...args: readonly string[]) {
@@ -139,6 +157,23 @@ test('rl whatif that is refused makes no child run', async () => {
   assert.is(refused.status, 1)
   assert.match(refused.err, /no trajectory/)
   assert.not(existsSync(runFolder('stray', root).folder))
+})
+
+test('rl eval --logged counts rollouts that failed, and names the splits where it has none of one', async () => {
+  const [sound] = (await json('eval', '--logged', 'run', '--split', 'ood')).evaluations
+  assert.equal([sound.version, sound.rollouts, sound.failed], [0, 1, 0])
+  const lost = copyOfRun('lost', (event) => {
+    if (event.type !== 'TrajectoryCompleted' || event.data.purpose !== 'evaluation') return event
+    const { rollout, iteration, purpose, slot, task } = event.data
+    const data = { rollout, iteration, purpose, slot, task, cause: 'infra', error: 'gone', attempts: 3 }
+    return { ...event, type: 'RolloutFailed', data } as LoggedEvent
+  })
+  const [first] = (await json('eval', '--logged', lost, '--split', 'ood')).evaluations
+  assert.equal([first.version, first.rollouts, first.failed], [0, 0, 1])
+  assert.match((await rl('eval', '--logged', lost, '--split', 'ood')).out, /0 rollouts, 1 failed/)
+  const none = await rl('eval', '--logged', 'run', '--split', 'test')
+  assert.is(none.status, 1)
+  assert.match(none.err, /in-domain, ood/)
 })
 
 test('rl bisect refuses a run that is not simulated', async () => {
