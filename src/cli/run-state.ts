@@ -11,6 +11,7 @@ export type RunState = {
   readonly events: number
   /** Iteration that began last; null before the first. */
   readonly iteration: number | null
+  /** Without iteration 0, which measures the cold start. */
   readonly completedIterations: number
   readonly startedAt: number | null
   readonly lastEventAt: number | null
@@ -34,7 +35,7 @@ export function runStateOf(log: LogReader): RunState {
     reason: turn?.type === 'RunFailed' || turn?.type === 'RunPaused' ? turn.data.reason : null,
     events: position,
     iteration: iteration?.type === 'IterationStarted' ? iteration.data.iteration : null,
-    completedIterations: log.countOf('IterationCompleted'),
+    completedIterations: log.countOf('IterationCompleted') - (measuredColdStart(log) ? 1 : 0),
     startedAt: first(log.events({ until: 1 }))?.time ?? null,
     lastEventAt: last?.time ?? null,
     parent: log.parent ? `${log.parent.run}@${log.parent.position}` : null,
@@ -42,6 +43,10 @@ export function runStateOf(log: LogReader): RunState {
     stalls: log.countOf('StallDetected'),
     notes: notesOf(log),
   }
+}
+
+function measuredColdStart(log: LogReader): boolean {
+  return log.positionOf('key', 'IterationCompleted/0') !== null
 }
 
 function stateOf(turn: LoggedEvent | null): RunState['state'] {

@@ -176,6 +176,11 @@ test('rl eval --logged counts rollouts that failed, and names the splits where i
   assert.match(none.err, /in-domain, ood/)
 })
 
+test('a run of two iterations has two: the measurement of its cold start is none', async () => {
+  assert.is((await json('status', 'run')).completedIterations, 2)
+  assert.match((await rl('status', 'run')).out, /completed, 2 iterations done/)
+})
+
 test('rl bisect refuses a run that is not simulated', async () => {
   const { status, err } = await rl('bisect', 'run', '--metric', 'accuracy', '--good', '1', '--bad', '2')
   assert.is(status, 1)
