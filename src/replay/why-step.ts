@@ -1,6 +1,7 @@
 /** Why a step was rewarded as it was: outcome, votes, the group it was compared with, and the update that used it. */
 import { type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
-import type { LoggedEvent } from '../events/catalogue.ts'
+import type { Config } from '../config.ts'
+import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { configAt } from './config-at.ts'
 import { type Node, node } from './tree.ts'
@@ -80,24 +81,42 @@ function advantageNodes(
   const own = rewarded.find(({ id }) => id === data.rollout)
   if (!own) return []
   const { reward, lambda, advantage, stdFloor } = config.learning
+  const scoredRollouts = played.filter(({ outcome }) => outcome.kind === 'scored').length
+  const unused =
+    leftOut(log, data, scoredRollouts, config) ?? (kept.length === 0 ? 'the task is not trained on' : null)
+  const of = (rollout: string) => (unused === null ? trained.byRollout.get(rollout)?.[step] : undefined)
   return [
     node(
-      `advantage ${trained.byRollout.get(data.rollout)?.[step] ?? 0}`,
+      `advantage ${of(data.rollout) ?? 0}`,
       {
         'outcome O': own.outcome,
         'score S': own.scores[step],
         rule: `${reward}, lambda ${lambda}, ${advantage}, std floor ${stdFloor}`,
-        filtered: kept.length === 0 ? 'the task is not trained on' : null,
+        filtered: unused,
       },
       rewarded.map(({ id, outcome, scores }) =>
         node(`in its group: ${id}`, {
           outcome,
           'score at this step': scores[step] ?? null,
-          'advantage at this step': trained.byRollout.get(id)?.[step] ?? null,
+          'advantage at this step': of(id) ?? null,
         }),
       ),
     ),
   ]
+}
+
+/** Why a group is not learned from, whatever its rewards are; null where it may be. */
+function leftOut(
+  log: LogReader,
+  { iteration, slot, purpose }: EventData<'TrajectoryCompleted'>,
+  scoredRollouts: number,
+  { environment: { minGroupSize } }: Config,
+): string | null {
+  const decided = log.byKey(`TaskDecided/${slot}/${iteration}`)?.type
+  if (purpose === 'candidate' && decided !== 'TaskAccepted') return 'the candidate was not accepted'
+  return scoredRollouts < minGroupSize
+    ? `${scoredRollouts} rollouts have an outcome, where ${minGroupSize} are the least`
+    : null
 }
 
 function updateNode(log: LogReader, rollout: string, iteration: number): Node[] {

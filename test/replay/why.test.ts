@@ -3,7 +3,8 @@ import * as assert from 'uvu/assert'
 import { policyBatch } from '../../src/actors/policy/batch.ts'
 import { loggedConfig } from '../../src/config.ts'
 import { RlError } from '../../src/errors.ts'
-import { openLogReader } from '../../src/events/log-reader.ts'
+import type { LoggedEvent } from '../../src/events/catalogue.ts'
+import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
 import { startsOf } from '../../src/events/starts.ts'
 import { dotLines, type Node, treeLines } from '../../src/replay/tree.ts'
 import { groupOf, ofType, whyTask, whyVersion } from '../../src/replay/why.ts'
@@ -51,6 +52,33 @@ test('every task of a run has its whole lineage: proposal, evidence, decision, a
     assert.match(whyTask(log, data.task.id).title, /of the first set$/)
     assert.ok(whyTask(log, data.slot).children.length > 0)
   }
+  log.close()
+})
+
+test('a step of a candidate that was rejected, or of too small a group, has no advantage, and the reason is told', () => {
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  const [candidate] = ofType(log, 'TrajectoryCompleted').filter(({ data }) => data.purpose === 'candidate')
+  const { rollout, iteration, slot } = candidate.data
+  const advantageIn = (answering: LogReader) =>
+    all(whyStep(answering, rollout, 0)).find(({ title }) => title.startsWith('advantage '))
+  assert.is(advantageIn(log)?.facts.filtered, null)
+  const decision = log.byKey(`TaskDecided/${slot}/${iteration}`)
+  assert.is(decision?.type, 'TaskAccepted')
+  const rejecting: LogReader = {
+    ...log,
+    byKey: (key) =>
+      key === `TaskDecided/${slot}/${iteration}`
+        ? ({ ...decision, type: 'TaskRejected' } as LoggedEvent)
+        : log.byKey(key),
+  }
+  const rejected = advantageIn(rejecting)
+  assert.equal([rejected?.title, rejected?.facts.filtered], ['advantage 0', 'the candidate was not accepted'])
+  const alone: LogReader = {
+    ...log,
+    byKey: (key) =>
+      /^Rollout\/.*\/[1-9]$/.test(key) && key !== `Rollout/${rollout}` ? null : log.byKey(key),
+  }
+  assert.match(String(advantageIn(alone)?.facts.filtered), /^1 rollouts have an outcome/)
   log.close()
 })
 
