@@ -29,6 +29,8 @@ export type Projections = {
    * `position` tells from where to go on.
    */
   readonly apply: (events: readonly LoggedEvent[], upTo?: number) => void
+  /** Begins again whatever stands beyond the log's last position: it holds rows of events that this log has not. */
+  readonly dropBeyond: (last: number) => void
   /** SHA-256 of each projection's rows in order of their keys. */
   readonly digests: () => Readonly<Record<string, string>>
 }
@@ -68,6 +70,14 @@ export function openProjections(db: Database, projections: readonly Projection[]
         throw error
       }
       for (const projection of running) projection.position = Math.max(projection.position, upTo)
+    },
+    dropBeyond(last) {
+      const beyond = running.filter(({ position }) => position > last)
+      if (beyond.length === 0) return
+      const definitions = beyond.map(({ definition }) => definition)
+      clearProjections(db, definitions)
+      for (const { tables } of definitions) for (const { sql } of tables) db.exec(sql)
+      for (const projection of beyond) projection.reload()
     },
     digests: () =>
       Object.fromEntries(projections.map((projection) => [projection.name, digest(db, projection)])),
@@ -160,6 +170,8 @@ const TAKEN_TIMES = 20
 
 function readOn(projections: Projections, log: Pick<LogReader, 'events' | 'head'>): number {
   const until = log.head().position
+  // A log that was cut short, or put back from a copy: its projections were further.
+  projections.dropBeyond(until)
   const types = [...projections.interests]
   let count = 0
   let batch: LoggedEvent[] = []

@@ -112,6 +112,21 @@ test('two processes on one file: whoever comes late goes on where the other stan
   assert.equal(openProjections(new Database(file), PROJECTIONS).digests(), expected)
 })
 
+test('a log that was cut short since has the rows of its own events alone', () => {
+  const file = join(folder, 'cut.db')
+  feed(openProjections(new Database(file), PROJECTIONS), log, log.length)
+  const cut = log.slice(0, Math.floor(log.length / 2))
+  const alone = openProjections(new Database(':memory:'), PROJECTIONS)
+  feed(alone, cut, cut.length)
+  const again = openProjections(new Database(file), PROJECTIONS)
+  catchUp(again, {
+    head: () => ({ position: cut.length, hash: '' }),
+    events: (({ from = 1 } = {}) => cut.slice(from - 1).values()) as LogReader['events'],
+  })
+  assert.is(again.position(), cut.length)
+  assert.equal(again.digests(), alone.digests())
+})
+
 test('a projection of another version begins again; the others do not', () => {
   const db = new Database(':memory:')
   feed(openProjections(db, PROJECTIONS), log, 1000)
