@@ -26,6 +26,14 @@ export const systemClock: Clock = {
   soon: (callback) => void setImmediate(callback),
 }
 
+/** The last moment of the calendar, ms since 1970. */
+const LAST_MS = 8.64e15
+
+/** ISO 8601 of a time that an event bears: a clock may say anything, and what no calendar has is its last moment. */
+export function isoTime(ms: number): string {
+  return new Date(Math.min(ms, LAST_MS)).toISOString()
+}
+
 /** Resolves after so many milliseconds, or as soon as the signal fires. */
 export function pause(ms: number, signal?: AbortSignal, clock: Clock = systemClock): Promise<void> {
   return new Promise((resolve) => {

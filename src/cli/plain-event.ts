@@ -1,4 +1,5 @@
 /** An event as plain JSON: columns become arrays of numbers, other binary data base64. */
+import { isoTime } from '../clock.ts'
 import { inLine } from '../command-line.ts'
 import type { LoggedEvent } from '../events/catalogue.ts'
 import { readFloat32, readInt32, readUint8 } from '../events/columns.ts'
@@ -24,7 +25,7 @@ function column(bytes: Uint8Array, name: string): unknown {
 
 /** One line for a terminal: position, time, type, who, and the short fields of its data. */
 export function eventLine(event: LoggedEvent, width = 160): string {
-  const time = new Date(event.time).toISOString().slice(11, 23)
+  const time = isoTime(event.time).slice(-13, -1)
   const fields = Object.entries(event.data)
     .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
     .map(([key, value]) => `${key}=${inLine(String(value).slice(0, 60))}`)

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { runFolder, runsFolder } from '../broker/connection.ts'
+import { isoTime } from '../clock.ts'
 import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { explain } from '../errors.ts'
 import { RUN_ID } from '../events/envelope.ts'
@@ -53,7 +54,7 @@ function look(run: string): Listed {
 function line(listed: Listed): string {
   if (listed.state === 'unreadable') return `${listed.run.padEnd(32)} unreadable: ${listed.reason}`
   const { run, state, events, completedIterations, startedAt, parent } = listed
-  const began = startedAt === null ? '' : new Date(startedAt).toISOString().slice(0, 16).replace('T', ' ')
+  const began = startedAt === null ? '' : isoTime(startedAt).slice(0, 16).replace('T', ' ')
   const fork = parent ? `  forked from ${parent}` : ''
   return `${run.padEnd(32)} ${state.padEnd(9)} ${String(completedIterations).padStart(4)} iterations ${String(events).padStart(9)} events  ${began}${fork}`
 }

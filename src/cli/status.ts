@@ -1,6 +1,7 @@
 import { askHead, type LiveRun } from '../actors/head/liveness.ts'
 import type { Wait } from '../actors/runtime/waits.ts'
 import { runFolder } from '../broker/connection.ts'
+import { isoTime } from '../clock.ts'
 import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
@@ -86,7 +87,7 @@ function counterLine(counters: Readonly<Record<string, number>> | undefined): st
 }
 
 function waitLine({ waitingFor, from, owner, since, deadline }: Wait): string {
-  const until = new Date(deadline).toISOString().slice(11, 19)
+  const until = isoTime(deadline).slice(-13, -5)
   const whom = from === owner ? '' : ` from ${from}`
   const overdue = deadline < Date.now() ? ' OVERDUE' : ''
   return `    ${waitingFor}${whom}, since ${ago(since)}, until ${until}${overdue}`

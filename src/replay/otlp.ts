@@ -162,6 +162,9 @@ function attribute(key: string, value: Value): Attribute {
   return { key, value: Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value } }
 }
 
+/** Most milliseconds whose nanoseconds fit into 64 bits. */
+const MOST_MS = 1.8e13
+
 function nanos(ms: number): string {
-  return String(BigInt(Math.round(ms * 1000)) * 1000n)
+  return String(BigInt(Math.round(Math.min(ms, MOST_MS) * 1000)) * 1000n)
 }

@@ -3,6 +3,7 @@
  * index of types, so that it takes milliseconds on a log of any length.
  */
 import { rolloutName } from '../actors/decider/names.ts'
+import { isoTime } from '../clock.ts'
 import { RlError } from '../errors.ts'
 import type { EventData, EventType, LoggedEvent } from '../events/catalogue.ts'
 import { decodeLogged } from '../events/codec.ts'
@@ -193,7 +194,7 @@ export function placed(event: LoggedEvent, log?: LogReader): Node['facts'] {
   return {
     position: event.position,
     by: event.actor,
-    at: new Date(event.time).toISOString(),
+    at: isoTime(event.time),
     cause: log === undefined ? event.cause : (causeOf(log, event)?.id ?? null),
     rule: ruleOf(event),
   }

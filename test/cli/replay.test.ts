@@ -181,6 +181,15 @@ test('a run of two iterations has two: the measurement of its cold start is none
   assert.match((await rl('status', 'run')).out, /completed, 2 iterations done/)
 })
 
+test('an event whose clock is beyond any calendar stops no command', async () => {
+  const far = copyOfRun('far', (event) => (event.position < 7 ? { ...event, time: 1e300 } : event))
+  assert.match((await rl('runs')).out, /^far +completed/m)
+  assert.match((await rl('log', far, 'tail', '-n', '1000')).out, /RunCompleted/)
+  assert.match((await rl('why', far, 'task', 'train-00004')).out, /at: \+275760-09-13/)
+  const { status, err } = await rl('export', far, '--format', 'otlp-json', '-o', join(root, 'far.json'))
+  assert.is(status, 0, err)
+})
+
 test('rl bisect refuses a run that is not simulated', async () => {
   const { status, err } = await rl('bisect', 'run', '--metric', 'accuracy', '--good', '1', '--bad', '2')
   assert.is(status, 1)
