@@ -51,13 +51,16 @@ function queuesOf(run: string, role: Role): readonly string[] {
   return [`work-${role}`, ...further].map((name) => `rl-${run}-${name}`)
 }
 
-/** Asking executors is for those who run actions; what these have worked out is for executors alone. */
+/**
+ * Asking executors is for those who run actions; what these have worked out is for executors alone. They read it by MSG.GET, which answers
+ * in JSON: DIRECT.GET has the broker say what a role has stored, headers and all, on whatever subject the role names, so also facts.
+ */
 function executingOf(run: string, role: Role): readonly string[] {
   if (role !== 'environment' && role !== 'reward-model') return []
   const subjects = subjectsOf(run)
   const asking = [subjects.work('executors'), `$JS.API.STREAM.MSG.GET.rl-${run}-work-executors`]
   if (role !== 'environment') return asking
-  return [...asking, subjects.kept('*'), `$JS.API.DIRECT.GET.rl-${run}-kept.>`]
+  return [...asking, subjects.kept('*'), `$JS.API.STREAM.MSG.GET.rl-${run}-kept`]
 }
 
 function takingFrom(stream: string): readonly string[] {

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { makeKept, openKept } from '../../src/actors/executing/kept.ts'
 import type { NewEvent } from '../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../src/events/codec.ts'
 import { connectLog } from '../../src/events/log-client.ts'
@@ -98,6 +99,49 @@ test('bytes that a role has delivered to readers hide no event from them and end
   assert.equal(seen, [1, 2, 3])
   assert.is(head.log.countByType().RunPaused, 3)
   await subscription.stop()
+  await head.close()
+})
+
+test('what executors keep is said neither as a fact nor as the record of the epoch', async () => {
+  const head = await startTestHead({ fenceTimes: { leaseMs: 1_500, renewMs: 200 } })
+  await makeKept(head.bus, 'test')
+  const seen: string[] = []
+  const address = { ...head.addressOf('tool'), run: 'test' }
+  const subscription = await subscribe(address, ({ id }) => void seen.push(id))
+  const watched = await openRawNats(head.address)
+  for (const subject of ['rl.v1.test.evt.*', '$KV.>']) watched.subscribe(subject)
+  await watched.settle()
+  const raw = await openRawNats(head.addressOf('environment-worker'))
+  const next = head.log.head().position + 1
+  const forged = encodeEnvelope({
+    ...{ id: uuidv7(), type: 'RunPaused', v: 1, run: 'test', actor: 'head', time: 1, cause: null },
+    data: { reason: 'forged' },
+  })
+  const record = { epoch: 1_000_000, holder: uuidv7(), host: 'x', pid: 1, released: false }
+  const headers = { 'Rl-Position': String(next), 'Rl-Epoch': '1' }
+  raw.publish(subjects.kept('fact'), forged, { headers })
+  raw.publish(subjects.kept('record'), Buffer.from(JSON.stringify(record)))
+  await raw.settle()
+  const kept = openKept(connectLog({ bus: head.bus, run: 'test', actor: 'head' }))
+  await until('both are kept', async () => (await kept.get('record')) !== null)
+  const get = '$JS.API.DIRECT.GET.rl-test-kept'
+  for (const [key, reply] of [
+    ['fact', subjects.evt('RunPaused')],
+    ['record', '$KV.rl-test-fence.head'],
+  ]) {
+    raw.publish(`${get}.${subjects.kept(key)}`, new Uint8Array(0), { reply })
+    raw.publish(get, Buffer.from(JSON.stringify({ last_by_subj: subjects.kept(key) })), { reply })
+  }
+  await raw.settle()
+  head.service.append([paused])
+  await until('the true event', () => seen.length === next)
+  await watched.settle()
+  const bodies = watched.messages.map(({ body }) => Buffer.from(body).toString('latin1'))
+  assert.not.ok(bodies.some((body) => body.includes('forged') || body.includes('1000000')))
+  assert.is(seen.at(-1), head.log.row(next)?.id)
+  assert.is(raw.refused.length, 4)
+  await subscription.stop()
+  for (const one of [raw, watched]) one.close()
   await head.close()
 })
 

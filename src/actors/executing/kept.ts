@@ -25,6 +25,7 @@ export async function makeKept(bus: Bus, run: string): Promise<void> {
     max_bytes: MOST_BYTES,
     max_age: 0,
     num_replicas: 1,
+    // Nobody may ask that way (permissions.ts); a stream that was made so is not made anew.
     allow_direct: true,
   }
   const subject = `$JS.API.STREAM.CREATE.${stream.name}`
@@ -38,10 +39,12 @@ export function openKept({ bus, run }: LogClient): Kept {
   const subjects = subjectsOf(run)
   return {
     async get(key) {
-      const subject = `$JS.API.DIRECT.GET.${streamOf(run)}.${subjects.kept(key)}`
+      const ask = Buffer.from(JSON.stringify({ last_by_subj: subjects.kept(key) }))
       try {
-        const found = await bus.request(subject, new Uint8Array(0), { timeoutMs: ANSWER_MS })
-        return found.byteLength > 0 ? found : null
+        const subject = `$JS.API.STREAM.MSG.GET.${streamOf(run)}`
+        const answer = await bus.request(subject, ask, { timeoutMs: ANSWER_MS })
+        const { message } = JSON.parse(Buffer.from(answer).toString()) as { message?: { data?: string } }
+        return message?.data ? Buffer.from(message.data, 'base64') : null
       } catch {
         return null
       }
