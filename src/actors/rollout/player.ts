@@ -133,7 +133,10 @@ export function createPlayer({ environment, act, actDeadlineMs, look }: PlayerOp
       for (const one of batch) end(one, () => one.fail(fault('infra', 'the policy did not answer', cause)))
       return
     }
-    for (const [i, one] of batch.entries()) void advance(one, replies[i])
+    for (const [i, one] of batch.entries())
+      advance(one, replies[i]).catch((cause) =>
+        end(one, () => one.fail(fault('infra', 'the answer of the policy cannot be taken', cause))),
+      )
   }
 
   async function advance(one: Live, reply: ActReply): Promise<void> {
@@ -142,7 +145,7 @@ export function createPlayer({ environment, act, actDeadlineMs, look }: PlayerOp
       return
     }
     if (!reply.fits) {
-      end(one, () => one.finish(played(one, 'context')))
+      end(one, () => cutShort(one))
       return
     }
     record(one, reply)
@@ -164,6 +167,16 @@ export function createPlayer({ environment, act, actDeadlineMs, look }: PlayerOp
       one.finish(played(one, one.episode.turn.ended ?? ended ?? 'step-limit'))
     } catch (cause) {
       one.fail(fault('infra', `the outcome of task '${one.task.id}' could not be found`, cause))
+    }
+  }
+
+  /** The model's context is full. Not every setting knows an outcome before the end: then there is none, and nothing is guessed. */
+  function cutShort(one: Live): void {
+    try {
+      one.finish(played(one, 'context'))
+    } catch (cause) {
+      const what = `the model's context was full before task '${one.task.id}' was over, which has no outcome then`
+      one.fail(fault('env', what, cause))
     }
   }
 

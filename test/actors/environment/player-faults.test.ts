@@ -68,6 +68,28 @@ test('what an episode shows may take long to be kept; where it cannot be, that i
   assert.is(await play(() => Promise.reject(new Error('the disk is full'))), 'rollout.infra')
 })
 
+test('a context that is full ends an episode without an outcome where its setting knows none before the end', async () => {
+  const unfit = async (requests: readonly ActRequest[]) =>
+    (await policy(-1)(requests)).map((reply) => ({ ...reply, fits: false }))
+  const play = (outcome: () => number) =>
+    createPlayer({
+      environment: {
+        ...environment,
+        reset: async (of, options) => ({ ...(await environment.reset(of, options)), outcome }),
+      },
+      act: unfit,
+      actDeadlineMs: 10_000,
+    }).play(request(0), task)
+  const unknown = () => {
+    throw new RlError('the episode is not over', { code: 'web.open' })
+  }
+  assert.is((await play(() => 0)).ended, 'context')
+  const failed = await play(unknown).catch((error: unknown) => error)
+  assert.ok(failed instanceof RlError)
+  assert.is(failed.code, 'rollout.env')
+  assert.match(failed.message, /context was full .*the episode is not over/)
+})
+
 test('an environment that blames the infrastructure for a start or a step is believed', async () => {
   const broken = (code: string) => new RlError('it broke', { code })
   const start = { turn: { observation: 'a room', admissible: ['go'], done: false, ended: null }, steps: 0 }
