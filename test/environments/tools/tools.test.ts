@@ -1,10 +1,11 @@
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parsePrompt } from '../../../src/actors/learner/prompts.ts'
 import { toolActing } from '../../../src/actors/writing/tool-acting.ts'
 import type { Texts } from '../../../src/environments/setting.ts'
-import { readCalls, writeCall } from '../../../src/environments/tool-calls.ts'
+import { readCalls, withoutCalls, writeCall } from '../../../src/environments/tool-calls.ts'
 import { almanac, FIGURES } from '../../../src/environments/tools/almanac.ts'
 import { calculate } from '../../../src/environments/tools/calculator.ts'
 import { TOOLS, toolsEnvironment } from '../../../src/environments/tools/environment.ts'
@@ -48,6 +49,35 @@ test('the calculator gives what the expression is worth', () => {
     }),
   )
   fc.assert(fc.property(fc.string({ maxLength: 300 }), (text) => assert.is(typeof calculate(text), 'string')))
+})
+
+test('calls are read as they stand, whatever a model writes around them, in no time to speak of', () => {
+  const pattern = /<tool_call>\s*(.*?)\s*<\/tool_call>/gs
+  const piece = fc.constantFrom(
+    '<tool_call>',
+    '</tool_call>',
+    ' ',
+    '\n',
+    'x',
+    '{"name": "a", "arguments": {}}',
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 16 }), (pieces) => {
+      const text = pieces.join('')
+      const bodies = [...text.matchAll(pattern)].map(([, body]) => body.slice(0, 100))
+      assert.equal(
+        readCalls(text).map((call) => ('name' in call ? '{"name": "a", "arguments": {}}' : call.unreadable)),
+        bodies,
+      )
+      assert.is(withoutCalls(text), text.replace(pattern, '').trim())
+    }),
+  )
+  const empty = `<tool_call>${'\n'.repeat(40_000)}`
+  // What the deadline ends cannot be ended by a timer of this thread.
+  const within = (work: string) =>
+    runInNewContext(work, { readCalls, withoutCalls, empty }, { timeout: 10_000 })
+  assert.is(within('readCalls(empty).length'), 0)
+  assert.is(within('withoutCalls(empty)'), '<tool_call>')
 })
 
 test('a search for a town finds its page first, and nothing where no word is known', () => {
