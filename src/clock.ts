@@ -47,3 +47,21 @@ export function pause(ms: number, signal?: AbortSignal, clock: Clock = systemClo
     signal?.addEventListener('abort', end)
   })
 }
+
+/** What a promise becomes; rejects with `late` where it takes longer. The work itself goes on, and nobody hears of it any more. */
+export async function within<T>(
+  work: T | Promise<T>,
+  ms: number,
+  late: () => Error,
+  clock: Clock = systemClock,
+): Promise<T> {
+  let cancel = () => {}
+  const over = new Promise<never>((_, reject) => {
+    cancel = clock.after(ms, () => reject(late()))
+  })
+  try {
+    return await Promise.race([work, over])
+  } finally {
+    cancel()
+  }
+}

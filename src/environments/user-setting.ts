@@ -3,6 +3,8 @@
  * when it is played. A mistake names the file and the field, e.g. `mine.ts: tasks('train')[3].goal: expected string`.
  */
 import { z } from 'zod'
+import { within } from '../clock.ts'
+import type { Config } from '../config/schema.ts'
 import { RlError } from '../errors.ts'
 import type { Environment, Episode, Task } from './port.ts'
 import type { Setting } from './setting.ts'
@@ -30,6 +32,15 @@ const settingSchema = z.strictObject({
       z.strictObject({
         kind: z.literal('texts'),
         prompt: z.string().optional(),
+        tools: z
+          .array(
+            z.strictObject({
+              name: z.string().min(1),
+              description: z.string(),
+              parameters: z.record(z.string(), z.unknown()),
+            }),
+          )
+          .optional(),
         invalid: fn.optional(),
         tested: fn.optional(),
         scripted: fn.optional(),
@@ -121,40 +132,96 @@ const episodeSchema = z.looseObject({
   outcome: fn,
 })
 
+const proposalSchema = z.looseObject({ task: taskSchema })
+const refusalSchema = z.looseObject({ refused: z.string() })
+
 /** @param found what the module `file` exports as `setting`. Error: `setting.broken`. */
 export function userSetting(found: unknown, file: string, digest?: string): Setting {
   check(settingSchema, found, `${file}: setting`)
   const setting = found as Setting
   const open = async (...given: Parameters<Setting['open']>): Promise<Environment> => {
-    const environment = await setting.open(...given)
+    const [config, section] = given
+    const environment = await opened(setting.open(...given), config, file)
     check(environmentSchema, environment, `${file}: open()`)
-    return checkedEnvironment(setting.name, environment, file)
+    // Whoever acts by places on a screen needs no list.
+    const listed = setting.acting?.kind === 'choices' && !setting.pictures?.seeing(section)
+    return checkedEnvironment(setting.name, environment, { file, listed })
   }
-  return { ...setting, open, digest, ...(setting.acting ? { acting: withOwnEpisodes(setting.acting) } : {}) }
+  return { ...setting, open, digest, ...checkedParts(setting, file) }
+}
+
+/** Whoever starts a run waits for it, and sees nothing meanwhile. */
+function opened(environment: Environment | Promise<Environment>, config: Config, file: string) {
+  const { loadTasksSeconds } = config.run.deadlines
+  const late = () =>
+    new RlError(`${file}: open() has given no environment within ${loadTasksSeconds} s`, {
+      code: 'setting.broken',
+      hint: 'run.deadlines.loadTasksSeconds says how long it may take',
+    })
+  return within(environment, loadTasksSeconds * 1000, late)
 }
 
 /** By the checked episode, what the environment itself gave. */
 const own = new WeakMap<Episode, Episode>()
 
-/** A part that is asked about an episode gets the one that its environment made. */
-function withOwnEpisodes(acting: NonNullable<Setting['acting']>): NonNullable<Setting['acting']> {
-  if (acting.kind !== 'texts' || !acting.tested) return acting
-  return { ...acting, tested: (episode) => acting.tested!(own.get(episode) ?? episode) }
+/** A part that is asked about an episode gets the one that its environment made, and what it tells is checked. */
+function checkedParts(setting: Setting, file: string): Partial<Setting> {
+  const { acting, pictures, rewriting } = setting
+  const parts: { -readonly [P in keyof Setting]?: Setting[P] } = {}
+  if (acting?.kind === 'texts' && acting.tested)
+    parts.acting = { ...acting, tested: (episode) => acting.tested!(own.get(episode) ?? episode) }
+  if (pictures)
+    parts.pictures = {
+      seeing: (section) => pictures.seeing(section),
+      picture: (environment, episode) => pictures.picture(environment, own.get(episode) ?? episode),
+    }
+  if (rewriting)
+    parts.rewriting = {
+      ...rewriting,
+      async rewrite(environment, request) {
+        const rewrite = await rewriting.rewrite(environment, request)
+        const schema = 'refused' in Object(rewrite) ? refusalSchema : proposalSchema
+        check(schema, rewrite, `${file}: rewriting.rewrite()`)
+        return rewrite
+      },
+    }
+  if (setting.progress)
+    parts.progress = async (environment, task, seed, actions) => {
+      const told = (await setting.progress?.(environment, task, seed, actions)) ?? null
+      const isWhole = told === null || (told.length === actions.length && told.every(Number.isFinite))
+      if (isWhole) return told
+      throw broken(`${file}: progress(): expected null or ${actions.length} finite numbers, one an action`)
+    }
+  return parts
 }
 
-/** The environment itself, but for what it gives of tasks and episodes: parts of the setting get what they know. */
-function checkedEnvironment(name: string, environment: Environment, file: string): Environment {
-  function checkedEpisode(episode: Episode, where: string): Episode {
+type Checking = {
+  readonly file: string
+  /** Who acts is given a list of what may be done, so there must be something on it. */
+  readonly listed: boolean
+}
+
+/**
+ * The environment itself, but for what it gives of tasks and episodes: parts of the setting get what they know. It is asked by its own
+ * name, and nothing inherits from it: private fields of a class are there for its own objects alone.
+ */
+function checkedEnvironment(name: string, environment: Environment, { file, listed }: Checking): Environment {
+  /** @param left steps that it may still take: nobody could end one that goes on for ever */
+  function checkedEpisode(episode: Episode, where: string, left: number): Episode {
     check(episodeSchema, episode, where)
     const { task, turn, steps } = episode
+    if (!turn.done && left <= 0)
+      throw broken(`${where}.turn.done: goes on after as many steps as maxSteps says`)
+    if (!turn.done && listed && turn.admissible.length === 0)
+      throw broken(`${where}.turn.admissible: nothing is admissible, and the episode is not over`)
     const checked: Episode = {
       ...{ task, turn, steps },
       step(action) {
         const next = episode.step(action)
         const after = `${file}: step('${action.slice(0, 40)}')`
         return next instanceof Promise
-          ? next.then((one) => checkedEpisode(one, after))
-          : checkedEpisode(next, after)
+          ? next.then((one) => checkedEpisode(one, after, left - 1))
+          : checkedEpisode(next, after, left - 1)
       },
       outcome() {
         const value = episode.outcome()
@@ -186,16 +253,31 @@ function checkedEnvironment(name: string, environment: Environment, file: string
       return tasks
     },
     async reset(task, options) {
-      return checkedEpisode(await environment.reset(task, options), `${file}: reset()`)
+      // One without any step to take may be asked for what is there at its start.
+      const left = Math.max(1, options.maxSteps)
+      return checkedEpisode(await environment.reset(task, options), `${file}: reset()`, left)
     },
     ...(environment.settle
       ? {
           settle: async (episode: Episode) =>
-            checkedEpisode(await environment.settle!(own.get(episode) ?? episode), `${file}: settle()`),
+            checkedEpisode(
+              await environment.settle!(own.get(episode) ?? episode),
+              `${file}: settle()`,
+              Number.POSITIVE_INFINITY,
+            ),
         }
       : {}),
   }
-  return Object.assign(Object.create(environment) as Environment, checked)
+  return new Proxy(checked, {
+    get(ours, key) {
+      if (key in ours) return Reflect.get(ours, key)
+      const value: unknown = Reflect.get(environment, key)
+      return typeof value === 'function' ? value.bind(environment) : value
+    },
+    getPrototypeOf: () => Reflect.getPrototypeOf(environment),
+    has: (ours, key) => key in ours || key in environment,
+    set: (_, key, value) => Reflect.set(environment, key, value),
+  })
 }
 
 /** A rewritten task must be as those of a split. Error: `setting.broken`. */

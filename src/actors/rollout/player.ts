@@ -2,6 +2,7 @@
  * Plays many episodes at once: every tick gathers all that wait for an action, asks the policy once, and steps them.
  * Episodes join and leave at any tick; what an episode becomes depends on its own seed alone.
  */
+import { within } from '../../clock.ts'
 import type { Environment, Episode, Task } from '../../environments/port.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
@@ -183,7 +184,11 @@ export function createPlayer({ environment, act, actDeadlineMs, look }: PlayerOp
   /** A step that takes time is waited for out of the tick, so that it holds up no other episode; then the episode joins again. */
   async function apart(one: Live, step: Episode | Promise<Episode>): Promise<Episode> {
     live.delete(one)
-    const next = await within(Promise.resolve(step), actDeadlineMs)
+    const next = await within(
+      step,
+      actDeadlineMs,
+      () => new Error(`no answer within ${actDeadlineMs / 1000} s`),
+    )
     one.frames.push(...(await framesOf(next)))
     live.add(one)
     void run()
@@ -270,19 +275,6 @@ function trajectory(one: Live, ended: Trajectory['ended']): Trajectory {
     ...(one.promptSha256 === undefined ? {} : { promptSha256: one.promptSha256 }),
     usage: one.usage,
     timing: { durationMs: Math.round(performance.now() - one.startedMs) },
-  }
-}
-
-/** What a step becomes; rejects where it is not there in time. */
-async function within<T>(step: Promise<T>, deadlineMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${deadlineMs / 1000} s`)), deadlineMs)
-  })
-  try {
-    return await Promise.race([step, late])
-  } finally {
-    clearTimeout(timer)
   }
 }
 
