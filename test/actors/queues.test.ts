@@ -192,6 +192,19 @@ test('a worker that hangs loses its job at the deadline, and what it brings late
   await head.close()
 })
 
+test('work that never ends keeps its slot for its time once more, and not for good', async () => {
+  const head = await startTestHead()
+  const play = (rollout: string) => (rollout.endsWith('/0') ? new Promise<void>(() => {}) : Promise.resolve())
+  const worker = environmentWorker(play, { deadlineMs: 200, concurrency: 1 })
+  const decider = toyEnvironment({ iterations: 1, rollouts: 3 })
+  const actor = await environment(head, { worker, decider, attempts: 2 })
+  head.service.append([begun])
+  await until('the others are played', () => done(head) === 2)
+  await until('it has failed for good', () => head.log.byKey('Rollout/1/slot/0')?.type === 'RolloutFailed')
+  await actor.stop()
+  await head.close()
+})
+
 test('a shared job that fails for good ends in events, and where it cannot the run is told to pause', async () => {
   const failing: Worker = { ...idleWorker, shared: new Set(['train']) }
   const failures = (head: TestHead) =>

@@ -144,7 +144,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     const { shared, queues = [], answers = [], concurrency = 1 } = worker
     const ackWaitMs = 2 * heartbeatMs
     const deliveries = openDeliveries({
-      ...{ log, performer, attempts, stopping },
+      ...{ log, performer, attempts, stopping, clock },
       giveUp: options.giveUp ?? (() => null),
       onFault: bus.fault,
       onFailure: telling.failure,

@@ -3,6 +3,7 @@
  * acknowledged when the log holds its result, given back where it failed, and given up with an event after its last try.
  */
 import { z } from 'zod'
+import { type Clock, pause, systemClock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { Delivery, Fault, WorkResult } from '../../events/bus.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
@@ -30,6 +31,7 @@ export type DeliveriesOptions = {
   readonly onFailure: (error: unknown, cause: string | null) => Promise<string>
   /** Tells of work that failed for good. */
   readonly onGivenUp: (failed: FailedWork) => Promise<void>
+  readonly clock?: Clock
 }
 
 export type FailedWork = {
@@ -64,6 +66,7 @@ const MESSAGE_BYTES = 1_048_576
 
 export function openDeliveries(options: DeliveriesOptions): Deliveries {
   const { log, performer, attempts, giveUp, stopping, onFault, onFailure, onGivenUp } = options
+  const { clock = systemClock } = options
   /** By the natural key of the job. */
   const lastErrors = new Map<string, string>()
   const underWay = new Map<string, Promise<WorkResult>>()
@@ -146,8 +149,20 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
       if (stopping.aborted) return { done: false, againMs: 1 }
       lastErrors.set(job.done, await onFailure(error, cause))
       const againMs = Math.min(5_000, 100 * 2 ** attempt)
-      return { done: false, againMs, ...(error instanceof LateError ? { busy: error.work } : {}) }
+      return {
+        done: false,
+        againMs,
+        ...(error instanceof LateError ? { busy: busyWith(error.work, job) } : {}),
+      }
     }
+  }
+
+  /** Work that was aborted and has not ended after its time once more never will: waited for, it would keep its slot for good. */
+  function busyWith(work: Promise<unknown>, { deadlineMs }: Job): Promise<void> {
+    const ended = new AbortController()
+    const end = () => ended.abort()
+    work.then(end, end)
+    return pause(deadlineMs, AbortSignal.any([ended.signal, stopping]), clock)
   }
 
   async function settleWithout({ job, cause, giveUp }: Work): Promise<void> {
