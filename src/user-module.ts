@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { within } from './clock.ts'
 import { explain, RlError } from './errors.ts'
 import { SOURCES } from './package.ts'
 
@@ -16,20 +17,23 @@ export type UserModule = {
   readonly exports: Readonly<Record<string, unknown>>
 }
 
+/** What a module awaits at its top level may take so long: whoever starts a run waits for it, and sees nothing meanwhile. */
+const LOAD_MS = 120_000
+
 const loaded = new Map<string, Promise<UserModule>>()
 
 /**
  * The module that `name` names: a path (`./mine.ts`, relative to the working folder) or a package that is installed there.
  * Loaded once a process, however often it is asked for.
  * @param key the key of the config that names it, for error messages
- * @throws RlError `module.missing` where there is none, `module.broken` where it cannot be loaded
+ * @throws RlError `module.missing` where there is none, `module.broken` where it cannot be loaded, or not in time
  */
-export function loadUserModule(name: string, key: string): Promise<UserModule> {
+export function loadUserModule(name: string, key: string, loadMs = LOAD_MS): Promise<UserModule> {
   const file = fileOf(name, key)
   const known = loaded.get(file)
   if (known) return known
   if (SOURCES && loaded.size === 0) nameSources()
-  const loading = load(name, file, key)
+  const loading = load(name, file, key, loadMs)
   loaded.set(file, loading)
   return loading
 }
@@ -66,16 +70,17 @@ function fileOf(name: string, key: string): string {
   }
 }
 
-async function load(name: string, file: string, key: string): Promise<UserModule> {
+async function load(name: string, file: string, key: string, loadMs: number): Promise<UserModule> {
+  const late = () => new Error(`what it awaits at its top level did not end within ${loadMs / 1000} s`)
   try {
-    const exports = (await import(pathToFileURL(file).href)) as Record<string, unknown>
+    const exports: Record<string, unknown> = await within(import(pathToFileURL(file).href), loadMs, late)
     const digest = createHash('sha256').update(readFileSync(file)).digest('hex')
     return { name, file, digest, exports }
   } catch (cause) {
     throw new RlError(`${key}: ${file} cannot be loaded: ${explain(cause)}`, {
       code: 'module.broken',
       hint:
-        (cause as NodeJS.ErrnoException).code === 'ERR_UNKNOWN_FILE_EXTENSION'
+        (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_UNKNOWN_FILE_EXTENSION'
           ? 'Node 22.18 and newer read TypeScript; for an older one write JavaScript'
           : `try it alone, from ${dirname(file)}`,
       cause,

@@ -46,4 +46,15 @@ test('what is missing or broken is named with its key', async () => {
   assert.match(broken.message, /broken\.ts cannot be loaded: .*not today/)
 })
 
+test('a module that never ends to load, or throws nothing at all, is told like any that is broken', async () => {
+  const file = join(folder, 'waits.mjs')
+  writeFileSync(file, 'await new Promise(() => {})\n')
+  const late = await loadUserModule(file, 'learning.module', 50).catch((error: unknown) => error as RlError)
+  assert.is((late as RlError).code, 'module.broken')
+  assert.match((late as RlError).message, /learning\.module: .*waits\.mjs cannot be loaded: .*within 0\.05 s/)
+  const nothing = join(folder, 'nothing.mjs')
+  writeFileSync(nothing, 'throw undefined\n')
+  assert.match((await refused(nothing)).message, /nothing\.mjs cannot be loaded/)
+})
+
 test.run()
