@@ -301,7 +301,7 @@ function checkParts(setting: Setting, { environment, rewardModel, learning }: Co
 /** The config as it may be shown and logged: no passwords in addresses. API keys stand in no config. */
 export function redact(config: Config): Record<string, unknown> {
   const clean = (value: unknown): unknown => {
-    if (typeof value === 'string') return value.replace(/(\w+:\/\/)[^/@\s]+@/g, '$1[redacted]@')
+    if (typeof value === 'string') return value.replace(/(\w+:\/\/)[^/\s]+@/g, '$1[redacted]@')
     if (Array.isArray(value)) return value.map(clean)
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, clean(inner)]))

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { rolloutFailure } from '../../src/actors/environment/rollout-queue.ts'
 import { type ActorOptions, startActor } from '../../src/actors/runtime/actor.ts'
 import { redact } from '../../src/actors/runtime/redact.ts'
 import type { ActorStatus } from '../../src/actors/runtime/status.ts'
@@ -244,6 +245,15 @@ test('secrets do not leave in error texts', () => {
     'host',
   ])
   assert.is(text, 'nats://***@*** Bearer *** sk-*** ***')
+  assert.is(redact('https://me:p@ss@there/v1, a@b'), 'https://***@there/v1, a@b')
+  const asked = { rollout: 'r', iteration: 1, purpose: 'train', slot: 's', task: 't' } as never
+  const failed = rolloutFailure(
+    asked,
+    'env',
+    "task 't' cannot be started: https://me:secret@there hung up",
+    1,
+  )
+  assert.is(failed.error, "task 't' cannot be started: https://***@there hung up")
 })
 
 test.run()

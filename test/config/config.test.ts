@@ -152,6 +152,10 @@ test('passwords in addresses are redacted', () => {
   const config = loadConfig({ set: ['policy.baseUrl=https://me:secret@host/v1'] })
   assert.not.match(JSON.stringify(redact(config)), /secret/)
   assert.match(JSON.stringify(redact(config)), /https:\/\/\[redacted\]@host/)
+  const { policy } = redact(
+    loadConfig({ set: ['policy.baseUrl=https://me:se@cret@host/v1'] }),
+  ) as typeof config
+  assert.is(policy.baseUrl, 'https://[redacted]@host/v1')
 })
 
 test('the digest depends on values, not on the order of keys, and survives the event', () => {

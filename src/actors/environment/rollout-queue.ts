@@ -1,6 +1,7 @@
 /** The queue of rollouts, whatever plays them. */
 import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
 import type { Job } from '../decider/decider.ts'
+import { redact } from '../runtime/redact.ts'
 import { ROLLOUT_WORK } from '../runtime/work.ts'
 import type { QueueWork } from '../runtime/worker.ts'
 
@@ -36,5 +37,5 @@ export function rolloutFailure(
   error: string,
   attempts: number,
 ): EventData<'RolloutFailed'> {
-  return { rollout, iteration, purpose, slot, task, cause, error: error.slice(0, 2000), attempts }
+  return { rollout, iteration, purpose, slot, task, cause, error: redact(error).slice(0, 2000), attempts }
 }

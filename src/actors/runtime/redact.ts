@@ -2,7 +2,8 @@
 
 const SECRET_NAME = /(_KEY|_TOKEN|_SECRET|_PASSWORD)$/
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
-  [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, '$1***@'],
+  // To the last @ before a slash: a password may hold one. No scheme is longer: a text of dots would be tried from each of them.
+  [/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/]+@/gi, '$1***@'],
   [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, '$1 ***'],
   [/\b(sk|hf|gsk|pk)[-_][A-Za-z0-9_-]{8,}/g, '$1-***'],
 ]
