@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { isMap, LineCounter, parse, parseDocument } from 'yaml'
+import { type Document, isMap, LineCounter, parse, parseDocument } from 'yaml'
 import type { z } from 'zod'
 import { type ConfigKey, configKeys, variableOf } from './config/keys.ts'
 import { nearest } from './config/nearest.ts'
@@ -12,7 +12,7 @@ import { schemaWith, sectionIn, settingIn } from './config/with-setting.ts'
 import { sectionOf } from './environments/sections.ts'
 import type { Refuse, Setting } from './environments/setting.ts'
 import { isOurs, loadSetting, OUR_SETTINGS } from './environments/settings.ts'
-import { RlError } from './errors.ts'
+import { explain, RlError } from './errors.ts'
 import { wrongRule } from './learning/registry.ts'
 import { MODEL_PROVIDERS, wrongProvider } from './models/registry.ts'
 import { findFile } from './package.ts'
@@ -38,9 +38,29 @@ export function loadConfig({ file, set = [], env = {} }: ConfigSources): Config 
   for (const [path, text, origin] of variables(env)) assign(values, path, text, origin, origins)
   assignWords(values, set, origins)
   placeModule(values, file)
-  const config = parseConfig(values, (path) => originOf(path, origins) ?? file ?? 'config')
-  checkLearns(config, originOf(['rewardModel', 'mode'], origins) ?? file ?? 'config')
+  const origin = (path: readonly PropertyKey[]) => originOf(path, origins) ?? file ?? 'config'
+  const config = parseConfig(values, origin)
+  checkLearns(config, origin(['rewardModel', 'mode']))
+  checkTimes(config, origin)
   return config
+}
+
+/** Timers of Node take 2^31 ms and end at once where they are given more; some of ours wait for twice of what is said here. */
+const MOST_SECONDS = 1_000_000
+
+/** Not asked of configs in logs: those are replayed, and nothing waits. */
+function checkTimes(config: Config, origin: (path: readonly PropertyKey[]) => string): void {
+  const visit = (value: unknown, path: readonly string[]): void => {
+    if (isRecord(value)) for (const [key, inner] of Object.entries(value)) visit(inner, [...path, key])
+    if (typeof value !== 'number' || value <= MOST_SECONDS || !/Seconds$/.test(path.at(-1) ?? '')) return
+    throw new RlError(`${origin(path)}: ${path.join('.')}: ${value} is more than ${MOST_SECONDS} seconds`, {
+      code: 'config.invalid',
+      hint: 'that is eleven days; nothing can be waited for longer',
+    })
+  }
+  visit(config.run, ['run'])
+  for (const section of ['policy', 'rewardModel'] as const)
+    visit(config[section].publish, [section, 'publish'])
 }
 
 /**
@@ -352,13 +372,29 @@ function readYaml(file: string, origins: Origins): Record<string, unknown> {
     }
   }
   note(document.contents, [])
-  const values: unknown = document.toJS()
+  const values = plain(document, file)
   if (!isRecord(values))
     throw new RlError(`${file} does not hold a map of sections`, {
       code: 'config.yaml',
       hint: 'see config/default.yaml',
     })
   return values
+}
+
+/** The values of a document: JSON, so that they can be logged. */
+function plain(document: Document, file: string): unknown {
+  try {
+    const values: unknown = document.toJS()
+    JSON.stringify(values)
+    return values
+  } catch (cause) {
+    const [reason] = explain(cause).split('\n')
+    throw new RlError(`${file}: ${reason}`, {
+      code: 'config.yaml',
+      hint: 'an alias (*name) stands for what &name marks before it; put a text that begins with * or & in quotes',
+      cause,
+    })
+  }
 }
 
 /** The `RL_<SECTION>_<KEY>` variables; others that begin with RL_ belong to someone else. */
@@ -397,7 +433,9 @@ function assign(
   if (path.some((name) => name === '' || name === '__proto__'))
     throw new RlError(`${origin}: '${path.join('.')}' is not a key`, { code: 'config.usage' })
   try {
-    target[last] = parse(text)
+    const value: unknown = parse(text)
+    JSON.stringify(value) // Nothing that holds itself.
+    target[last] = value
   } catch (cause) {
     throw new RlError(`${origin}: '${text}' is not a YAML value`, { code: 'config.yaml', cause })
   }

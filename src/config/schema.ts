@@ -38,7 +38,9 @@ const run = section({
     rewriteSeconds: seconds.default(120).describe('Rewriting one task.'),
     trainingSeconds: seconds.default(1800).describe('One update of a model.'),
     coldStartSeconds: seconds.default(1800).describe('Making the first version of a model.'),
-    loadTasksSeconds: seconds.default(300).describe('Loading or generating all tasks; before that, opening a setting of your own.'),
+    loadTasksSeconds: seconds
+      .default(300)
+      .describe('Loading or generating all tasks; before that, opening a setting of your own.'),
     silenceSeconds: seconds
       .max(600)
       .default(120)

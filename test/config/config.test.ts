@@ -110,6 +110,35 @@ test('deadlines must grow from a call to scoring', () => {
   assert.match(error.message, /run\.deadlines\.stepSeconds: 30 is not more than llmCallSeconds \(60\)/)
 })
 
+test('a time that no timer can wait for is refused, and read in the log of an older run', () => {
+  for (const key of ['run.deadlines.trainingSeconds', 'run.heartbeatSeconds', 'policy.publish.ackSeconds']) {
+    const { code, message } = refusal({ set: [`${key}=2e6`] })
+    assert.is(code, 'config.invalid')
+    assert.match(message, new RegExp(`--set ${key}: ${key}: 2000000 is more than 1000000 seconds`))
+    loadConfig({ set: [`${key}=1e6`] })
+  }
+  loadConfig({ set: ['policy.extraBody.keepSeconds=2e6'] })
+  assert.is(parseConfig({ run: { deadlines: { trainingSeconds: 2e6 } } }).run.deadlines.trainingSeconds, 2e6)
+})
+
+test('an alias of nothing, of itself, or of very much is refused with the file', () => {
+  const bomb = [
+    'a: &a [1, 1, 1, 1]',
+    ...'bcdefghij'.split('').map((name, i) => {
+      const before = 'abcdefghi'[i]
+      return `${name}: &${name} [*${before}, *${before}, *${before}, *${before}]`
+    }),
+  ]
+  for (const text of ['run:\n  seed: *nothing\n', bomb.join('\n'), 'policy:\n  extraBody: &me {x: *me}\n']) {
+    const { code, message } = refusal({ file: fileWith(text) })
+    assert.is(code, 'config.yaml')
+    assert.match(message, /run\.yaml: /)
+  }
+  assert.is(refusal({ set: ['policy.extraBody=&me {x: *me}'] }).code, 'config.yaml')
+  const shared = 'policy:\n  extraBody: {a: &a {x: 1}, b: *a}\n'
+  assert.equal(loadConfig({ file: fileWith(shared) }).policy.extraBody, { a: { x: 1 }, b: { x: 1 } })
+})
+
 test('keys that contradict each other are refused', () => {
   const pairs = [
     ['environment.source=data'],
