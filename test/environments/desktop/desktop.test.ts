@@ -125,6 +125,23 @@ if (canRun('local desktops', 'mousepad', 'xterm')) {
     }
   })
 
+  test('an address that is none is answered, and the server goes on', async () => {
+    const desktop = await openDesktop()
+    const server = await startDesktopServer({ desktop })
+    try {
+      const status = await new Promise((resolve, reject) => {
+        request({ port: server.port, path: '//' }, (answer) => resolve(answer.resume().statusCode))
+          .on('error', reject)
+          .end()
+      })
+      assert.is(status, 404)
+      assert.is(await (await fetch(`${server.url}/platform`)).text(), 'Linux')
+    } finally {
+      await server.close()
+      await desktop.close()
+    }
+  })
+
   test('after SIGKILL of its owner nothing of a desktop is left', async () => {
     const owner = spawn(process.execPath, ['--input-type=module', '-e', OWNER], {
       stdio: ['ignore', 'pipe', 'inherit'],

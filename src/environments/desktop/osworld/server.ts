@@ -52,8 +52,8 @@ export async function startDesktopServer({
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', headers } = request
-    const path = new URL(request.url ?? '/', 'http://desktop').pathname
     try {
+      const path = pathOf(request.url ?? '/')
       // Pages in a browser of this machine must not drive desktops.
       if (headers.origin !== undefined || !isOurHost(headers.host, host))
         return send(response, { status: 403, json: { error: 'not for web pages' } })
@@ -111,6 +111,11 @@ function onceForLostCalls() {
     })
     return answer
   }
+}
+
+/** Of an address such as `//`, which is none, all of it: no route has that path. */
+function pathOf(address: string): string {
+  return URL.canParse(address, 'http://desktop') ? new URL(address, 'http://desktop').pathname : address
 }
 
 function isOurHost(given: string | undefined, host: string): boolean {
