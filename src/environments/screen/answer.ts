@@ -62,6 +62,6 @@ export function seeingBy(grammar: Grammar): Seeing | null {
 
 /** The line behind `Action:`, which says what the model meant to do; else the end of the answer. */
 function briefOf(answer: string): string {
-  const said = [...answer.slice(-LIMITS.source).matchAll(/^\s*Action:[ \t]*(\S.*)$/gm)].at(-1)?.[1]
+  const said = [...answer.slice(-LIMITS.source).matchAll(/^[ \t]*Action:[ \t]*(\S.*)$/gm)].at(-1)?.[1]
   return (said ?? answer.slice(-4 * BRIEF)).replace(/\s+/g, ' ').trim().slice(-BRIEF)
 }

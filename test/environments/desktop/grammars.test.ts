@@ -1,7 +1,10 @@
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { parseCommand } from '../../../src/environments/desktop/grammars/commands.ts'
 import type { ScreenAction } from '../../../src/environments/screen/action.ts'
+import { seeingBy } from '../../../src/environments/screen/answer.ts'
 import { parseComputer13 } from '../../../src/environments/screen/grammars/computer-13.ts'
 import { parseComputerUse } from '../../../src/environments/screen/grammars/computer-use.ts'
 import { parsePyautogui, parseScript } from '../../../src/environments/screen/grammars/pyautogui.ts'
@@ -182,6 +185,35 @@ test('UI-TARS: points and boxes over 1000, and over the pixels of a resized imag
         () => parseUiTars(wrong, SCREEN),
         (error: unknown) => error instanceof RlError,
       )
+})
+
+test('a direction that every object has is none', () => {
+  for (const name of ['constructor', 'toString', '__proto__']) {
+    const refuses = (read: () => unknown) =>
+      assert.throws(read, (error: unknown) => error instanceof RlError && error.code === 'screen.action')
+    refuses(() => parseUiTars(`Action: scroll(direction='${name}')`, SCREEN))
+    refuses(() => parseCommand(`scroll ${name}`, []))
+  }
+})
+
+test('an answer of blanks without end is read to its end', () => {
+  /** A pattern that tries them in all ways would hold up this process for ever. */
+  const ends = <Value>(read: () => Value): Value => runInNewContext('read()', { read }, { timeout: 10_000 })
+  const [spaces, lines] = [' '.repeat(60_000), '\n'.repeat(60_000)]
+  const seeing = seeingBy('ui-tars')
+  for (const place of [spaces, `<point>${spaces}`, `(${spaces}1${spaces}`])
+    assert.is(
+      ends(() => seeing?.invalid(`Action: click(point='${place}')`)),
+      'it holds no action',
+    )
+  assert.is(
+    ends(() => seeing?.brief(lines)),
+    '',
+  )
+  assert.is(
+    ends(() => seeing?.brief(`${lines}Action: go on${lines}`)),
+    'go on',
+  )
 })
 
 const SNIPPETS = [

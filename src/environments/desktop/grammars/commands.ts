@@ -59,7 +59,10 @@ const CLICKS: Readonly<Record<string, { readonly button: 'left' | 'right'; reado
   'double-click': { button: 'left', count: 2 },
   'right-click': { button: 'right', count: 1 },
 }
-const NOTCHES = 5
+const SCROLLS: ReadonlyMap<string | undefined, number> = new Map([
+  ['up', 5],
+  ['down', -5],
+])
 
 /** Error: `screen.action`. */
 export function parseCommand(source: string, targets: readonly Target[]): readonly ScreenAction[] {
@@ -77,7 +80,7 @@ export function parseCommand(source: string, targets: readonly Target[]): readon
       return [keys.length === 1 ? { type: 'press', keys } : { type: 'hotkey', keys }]
     }
     case 'scroll': {
-      const dy = { up: NOTCHES, down: -NOTCHES }[rest?.trim() ?? '']
+      const dy = SCROLLS.get(rest?.trim())
       if (dy === undefined) throw actionError(`scroll ${shown(rest)}, expected up or down`)
       return [{ type: 'scroll', at: null, dx: 0, dy }]
     }

@@ -16,7 +16,15 @@ import { type Call, parseStatements, type Value } from './python-calls.ts'
 export type CoordinateScale = number | ScreenSize
 
 const PLACE = /^\s*(?:<point>)?\s*(?:<\|box_start\|>)?[([]?\s*(-?\d+(?:\.\d+)?)[\s,]+(-?\d+(?:\.\d+)?)/
+/** The pattern tries a long run of blanks in very many ways. */
+const LONGEST_PLACE = 100
 const SCROLLED_NOTCHES = 5
+const DIRECTIONS: ReadonlyMap<unknown, readonly [dx: number, dy: number]> = new Map([
+  ['up', [0, 1]],
+  ['down', [0, -1]],
+  ['left', [-1, 0]],
+  ['right', [1, 0]],
+])
 
 /** Error: `screen.action`. */
 export function parseUiTars(
@@ -73,9 +81,7 @@ function actionsOf(call: Call, screen: ScreenSize, scale: CoordinateScale): read
     }
     case 'scroll': {
       const direction = plain(call.named.get('direction'))
-      const [dx, dy] =
-        { up: [0, 1], down: [0, -1], left: [-1, 0], right: [1, 0] }[String(direction)] ??
-        fail(`direction is ${shown(direction)}`)
+      const [dx, dy] = DIRECTIONS.get(direction) ?? fail(`direction is ${shown(direction)}`)
       const placed = ['point', 'start_box'].some((name) => call.named.has(name))
       return [
         {
@@ -102,7 +108,7 @@ function plain(value: Value | undefined): unknown {
 }
 
 function scaled(name: string, value: unknown, screen: ScreenSize, scale: CoordinateScale): Point {
-  const found = typeof value === 'string' ? PLACE.exec(value) : null
+  const found = typeof value === 'string' && value.length <= LONGEST_PLACE ? PLACE.exec(value) : null
   if (!found) throw actionError(`${name} is ${shown(value)}, expected a place such as <point>500 500</point>`)
   const across = typeof scale === 'number' ? { width: scale, height: scale } : scale
   const x = numberIn('x', Number(found[1]), 0, across.width)
