@@ -36,6 +36,7 @@ type Stage = {
   readonly lease: Lease<Computer>
   owner: object
   targets: readonly Target[]
+  readonly cache: Map<string, Uint8Array>
   readonly close: () => Promise<void>
 }
 
@@ -56,9 +57,10 @@ export async function startEpisode(
   async function open(): Promise<Stage> {
     const lease = await asInfra(() => pool.lease())
     try {
-      const { desktop } = lease
-      await asInfra(() => setUp({ computer: desktop, task: file.id, folder }, file.config))
-      return { lease, owner: {}, targets: [], close: lease.release }
+      const cache = new Map<string, Uint8Array>()
+      const { desktop: computer } = lease
+      await asInfra(() => setUp({ computer, task: file.id, folder, cache }, file.config))
+      return { lease, owner: {}, targets: [], cache, close: lease.release }
     } catch (cause) {
       await lease.release()
       throw cause
@@ -144,8 +146,11 @@ export async function startEpisode(
         if (ended === null || score !== null) return this
         const here = await stageOf(stage, token, actions)
         try {
+          const { cache } = here
           const computer = here.lease.desktop
-          const found = await asInfra(() => evaluate({ computer, task: file.id, folder }, file, gaveUp))
+          const found = await asInfra(() =>
+            evaluate({ computer, task: file.id, folder, cache }, file, gaveUp),
+          )
           return episode(here, { actions, ended: found >= 1 ? 'goal' : ended, gaveUp }, observation, found)
         } finally {
           await here.close()

@@ -6,12 +6,8 @@ import * as assert from 'uvu/assert'
 import type { Computer } from '../../../src/environments/desktop/computer.ts'
 import { openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
 import { writeDocument } from '../../../src/environments/desktop/osworld/document.ts'
-import {
-  type Found,
-  GETTERS,
-  type GetterContext,
-  get,
-} from '../../../src/environments/desktop/osworld/getters.ts'
+import { type Found, GETTERS, get } from '../../../src/environments/desktop/osworld/getters.ts'
+import type { SetupContext } from '../../../src/environments/desktop/osworld/setup.ts'
 import { writeWorkbook } from '../../../src/environments/desktop/osworld/spreadsheet.ts'
 import { RlError } from '../../../src/errors.ts'
 import { temporaryFolder } from '../../support/run.ts'
@@ -86,7 +82,7 @@ if (canRun('getters', 'mousepad'))
     mkdirSync(join(folder, 'files', TASK), { recursive: true })
     writeFileSync(join(folder, 'files', TASK, 'right.txt'), 'right')
     const computer: Computer = await openDesktop()
-    const context: GetterContext = { computer, task: TASK, folder, cache: new Map() }
+    const context: SetupContext = { computer, task: TASK, folder, cache: new Map() }
     try {
       for (const [name, bytes] of Object.entries(FILES)) await computer.writeFile(`${HOME}/${name}`, bytes)
       await computer.openFile(`${HOME}/note.txt`)

@@ -1,7 +1,7 @@
 /** Judges the end of an episode as a task's file says. */
 
 import { fileHere } from './files-here.ts'
-import { type Found, type GetterContext, get, isGetter } from './getters.ts'
+import { type Found, get, isGetter } from './getters.ts'
 import { METRICS } from './metrics/index.ts'
 import { unknownTableRules } from './metrics/table.ts'
 import { isSetupStep, type SetupContext, setUp } from './setup.ts'
@@ -15,11 +15,10 @@ export const INFEASIBLE = 'infeasible'
  * Errors: `desktop.task`, and what the desktop says: neither is an outcome.
  * @param gaveUp whether the last action said that the task cannot be done
  */
-export async function evaluate(setup: SetupContext, task: TaskFile, gaveUp: boolean): Promise<number> {
-  await setUp(setup, task.evaluator.postconfig)
+export async function evaluate(context: SetupContext, task: TaskFile, gaveUp: boolean): Promise<number> {
+  await setUp(context, task.evaluator.postconfig)
   if (task.evaluator.func === INFEASIBLE) return gaveUp ? 1 : 0
   if (gaveUp) return 0
-  const context: GetterContext = { ...setup, cache: new Map() }
   const scores: number[] = []
   const { conj } = task.evaluator
   for (const check of checksOf(task)) {
@@ -31,7 +30,7 @@ export async function evaluate(setup: SetupContext, task: TaskFile, gaveUp: bool
 }
 
 async function scoreOf(
-  context: GetterContext,
+  context: SetupContext,
   { metric, result, expected, options }: Check,
 ): Promise<number> {
   const found: Found = result ? await get(context, result) : null

@@ -19,12 +19,7 @@ export type Found =
   | readonly unknown[]
   | { readonly [key: string]: unknown }
 
-export type GetterContext = SetupContext & {
-  /** Files that were fetched before, by their name. */
-  readonly cache: Map<string, Uint8Array>
-}
-
-type Getter = (context: GetterContext, source: Source) => Promise<Found>
+type Getter = (context: SetupContext, source: Source) => Promise<Found>
 
 /** By the name that tasks call them. */
 export const GETTERS: Readonly<Record<string, Getter>> = {
@@ -88,13 +83,13 @@ export function isGetter(type: string): boolean {
 }
 
 /** Errors: `desktop.task` where the source cannot be read, and what the desktop says. */
-export function get(context: GetterContext, source: Source): Promise<Found> {
+export function get(context: SetupContext, source: Source): Promise<Found> {
   if (!isGetter(source.type))
     throw new RlError(`the getter '${source.type}' is not supported`, { code: 'desktop.task' })
   return GETTERS[source.type](context, source)
 }
 
-function answer({ computer }: GetterContext, { command, shell }: Source) {
+function answer({ computer }: SetupContext, { command, shell }: Source) {
   const words = Array.isArray(command) ? command.map((one) => word('command', one)) : word('command', command)
   return computer.execute(words, { shell: shell === true })
 }

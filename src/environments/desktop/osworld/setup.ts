@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RlError } from '../../../errors.ts'
 import { parseScript } from '../../screen/grammars/pyautogui.ts'
-import type { Command, Computer, WindowQuery } from '../computer.ts'
+import type { Command, Computer, Executed, WindowQuery } from '../computer.ts'
 import { readHere } from './files-here.ts'
 import type { SetupStep } from './task-file.ts'
 
@@ -11,10 +11,12 @@ export type SetupContext = {
   readonly task: string
   /** Where files are that tasks name by a web address. */
   readonly folder: string | null
+  /** Files that were fetched and what programs said, by the names that the task gives them. */
+  readonly cache: Map<string, Uint8Array>
 }
 
 const LONGEST_SLEEP_S = 60
-const [POLL_MS, MOST_FAILURES] = [300, 5]
+const [POLL_MS, LONGEST_POLL_MS] = [300, 60_000]
 const PASSWORD = 'password'
 
 type Parameters = Readonly<Record<string, unknown>>
@@ -82,24 +84,34 @@ export async function setUp(context: SetupContext, steps: readonly SetupStep[]):
   }
 }
 
-/** Code of pyautogui is read and done, never run. With `until` a program is run again till its output or status fits. */
-async function execute({ computer }: SetupContext, parameters: Parameters): Promise<void> {
+/**
+ * Code of pyautogui is read and done, never run. With `until` a program is run again till one of the status, the output and the
+ * errors that it names is there; `stdout` and `stderr` name what it said, for the getter `cache_file`.
+ */
+async function execute({ computer, cache }: SetupContext, parameters: Parameters): Promise<void> {
   const { command, shell } = await commandIn(computer, parameters)
   if (Array.isArray(command) && command[1] === '-c' && /\bpyautogui\b/.test(command[2] ?? '')) {
     await computer.act(parseScript(command[2]).actions)
     return
   }
-  const { until } = parameters as { readonly until?: Readonly<Record<string, unknown>> }
-  for (let failures = 0; ; failures++) {
-    const { output, error, returncode } = await computer.execute(command, { shell })
-    const fits =
-      !until ||
-      ((until.returncode === undefined || until.returncode === returncode) &&
-        (typeof until.stdout !== 'string' || output.includes(until.stdout)) &&
-        (typeof until.stderr !== 'string' || error.includes(until.stderr)))
-    if (fits || failures >= MOST_FAILURES) return
+  const { until, stdout, stderr } = parameters
+  for (const end = Date.now() + LONGEST_POLL_MS; ; ) {
+    const done = await computer.execute(command, { shell })
+    if (typeof stdout === 'string') cache.set(stdout, Buffer.from(done.output))
+    if (typeof stderr === 'string') cache.set(stderr, Buffer.from(done.error))
+    if (typeof until !== 'object' || until === null || fits(done, until as Parameters)) return
+    if (Date.now() > end) throw wrong(`what 'until' waits for did not come in ${LONGEST_POLL_MS / 1000} s`)
     await sleep(POLL_MS)
   }
+}
+
+function fits({ output, error, returncode }: Executed, until: Parameters): boolean {
+  return (
+    Object.keys(until).length === 0 ||
+    until.returncode === returncode ||
+    (typeof until.stdout === 'string' && output.includes(until.stdout)) ||
+    (typeof until.stderr === 'string' && error.includes(until.stderr))
+  )
 }
 
 async function commandIn(

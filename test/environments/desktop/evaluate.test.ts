@@ -1,0 +1,62 @@
+/** Task files as OSWorld publishes them, set up and judged on a desktop. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Computer } from '../../../src/environments/desktop/computer.ts'
+import { openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
+import { evaluate } from '../../../src/environments/desktop/osworld/evaluate.ts'
+import { type SetupContext, setUp } from '../../../src/environments/desktop/osworld/setup.ts'
+import { readTaskFile } from '../../../src/environments/desktop/osworld/task-file.ts'
+import { canRun } from './support.ts'
+
+type Steps = readonly { readonly type: string; readonly parameters: object }[]
+
+/** The score of a task whose set-up does everything. */
+async function scoreOf(computer: Computer, evaluator: object, config: Steps = []): Promise<number> {
+  const task = readTaskFile({ id: 'task-1', instruction: 'go', config, evaluator }, 'task-1')
+  const context: SetupContext = { computer, task: 'task-1', folder: null, cache: new Map() }
+  await setUp(context, task.config)
+  return evaluate(context, task, false)
+}
+
+async function onDesktop(work: (computer: Computer) => Promise<void>): Promise<void> {
+  const computer = await openDesktop()
+  try {
+    await work(computer)
+  } finally {
+    await computer.close()
+  }
+}
+
+const execute = (parameters: object) => ({ type: 'execute', parameters })
+
+if (canRun('evaluation')) {
+  test('what a program of the set-up said is what its task judges', () =>
+    onDesktop(async (computer) => {
+      const listing = {
+        postconfig: [execute({ command: ['ls', '-R', '/home/user/mail'], stdout: 'folders.ls' })],
+        func: 'check_list',
+        result: { type: 'cache_file', path: 'folders.ls' },
+        expected: { type: 'rule', rules: { expect: ['\\bCOMPANY\\.msf\\b', '\\bCOMPANY/?(?!\\.msf)'] } },
+      }
+      const mkdir = (name: string) => execute({ command: `mkdir -p ~/mail/${name}`, shell: true })
+      assert.is(await scoreOf(computer, listing, [mkdir('OTHER')]), 0)
+      assert.is(await scoreOf(computer, listing, [mkdir('COMPANY'), mkdir('COMPANY.msf')]), 1)
+      const errors = {
+        func: 'check_list',
+        result: { type: 'cache_file', path: 'said' },
+        expected: { type: 'rule', rules: { expect: ['^lost$'] } },
+      }
+      const said = execute({ command: 'echo lost >&2', shell: true, stderr: 'said' })
+      assert.is(await scoreOf(computer, errors, [said]), 1)
+    }))
+
+  test('a program is run again until one of the things that are waited for is there', () =>
+    onDesktop(async (computer) => {
+      const command = 'echo x >> ~/tries; test $(wc -l < ~/tries) -ge 9 && echo now'
+      const until = { returncode: 77, stdout: 'now' }
+      await scoreOf(computer, { func: 'infeasible' }, [execute({ command, shell: true, until })])
+      assert.is((await computer.execute('wc -l < ~/tries', { shell: true })).output, '9\n')
+    }))
+}
+
+test.run()
