@@ -5,6 +5,7 @@ import type { Computer } from '../../../src/environments/desktop/computer.ts'
 import { openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
 import { evaluate } from '../../../src/environments/desktop/osworld/evaluate.ts'
 import { type SetupContext, setUp } from '../../../src/environments/desktop/osworld/setup.ts'
+import { writeWorkbook } from '../../../src/environments/desktop/osworld/spreadsheet.ts'
 import { readTaskFile } from '../../../src/environments/desktop/osworld/task-file.ts'
 import { canRun } from './support.ts'
 
@@ -27,6 +28,10 @@ async function onDesktop(work: (computer: Computer) => Promise<void>): Promise<v
   }
 }
 
+const write = (path: string, bytes: Uint8Array) => ({
+  type: 'write_file',
+  parameters: { path, base64: Buffer.from(bytes).toString('base64') },
+})
 const execute = (parameters: object) => ({ type: 'execute', parameters })
 
 if (canRun('evaluation')) {
@@ -56,6 +61,33 @@ if (canRun('evaluation')) {
       const until = { returncode: 77, stdout: 'now' }
       await scoreOf(computer, { func: 'infeasible' }, [execute({ command, shell: true, until })])
       assert.is((await computer.execute('wc -l < ~/tries', { shell: true })).output, '9\n')
+    }))
+
+  test('sheet_print compares what the exports of sheets show, and not the values below', () =>
+    onDesktop(async (computer) => {
+      const evaluator = (name: string) => {
+        const source = (of: string) => ({
+          type: 'vm_file',
+          path: [`~/${of}.xlsx`, `~/${of}-Sheet1.csv`],
+          dest: [`${of}.xlsx`, `${of}-Sheet1.csv`],
+          multi: true,
+        })
+        const rule = { type: 'sheet_print', sheet_idx0: 0, sheet_idx1: 'EI0' }
+        return {
+          func: 'compare_table',
+          result: source(name),
+          expected: source('gold'),
+          options: { rules: [rule] },
+        }
+      }
+      const book = (name: string, value: number, shown: string) => [
+        write(`~/${name}.xlsx`, writeWorkbook([['id', value]])),
+        ...(shown === '' ? [] : [write(`~/${name}-Sheet1.csv`, Buffer.from(`id,${shown}\r\n\r\n`))]),
+      ]
+      const gold = book('gold', 7, '0000007')
+      assert.is(await scoreOf(computer, evaluator('plain'), [...gold, ...book('plain', 7, '7')]), 0)
+      assert.is(await scoreOf(computer, evaluator('other'), [...gold, ...book('other', 7.1, '0000007')]), 1)
+      assert.is(await scoreOf(computer, evaluator('none'), [...gold, ...book('none', 7, '')]), 0)
     }))
 }
 

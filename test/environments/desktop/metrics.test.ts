@@ -110,6 +110,24 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       rules(data),
     ],
     [BOOK, OTHER, 0, rules(data)],
+    [
+      BOOK,
+      writeWorkbook([
+        ['a', 1],
+        ['b', 2.04],
+      ]),
+      0,
+      rules(data),
+    ],
+    [
+      BOOK,
+      writeWorkbook([
+        ['a', 1],
+        ['b', 2.04],
+      ]),
+      1,
+      rules({ ...data, precision: 1 }),
+    ],
     [BOOK, null, 1, rules(cell('eq', 1), cell('approx:0.5', 1.2))],
     [BOOK, null, 0, rules(cell('gt', 1))],
     [null, null, 0, rules(data)],

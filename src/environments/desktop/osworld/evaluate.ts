@@ -1,9 +1,10 @@
 /** Judges the end of an episode as a task's file says. */
 
 import { fileHere } from './files-here.ts'
-import { type Found, get, isGetter } from './getters.ts'
+import { type Found, get, isGetter, nameOf } from './getters.ts'
 import { METRICS } from './metrics/index.ts'
 import { unknownTableRules } from './metrics/table.ts'
+import { type Beside, textIn } from './metrics/values.ts'
 import { isSetupStep, type SetupContext, setUp } from './setup.ts'
 import { type Check, checksOf, type TaskFile } from './task-file.ts'
 
@@ -29,14 +30,15 @@ export async function evaluate(context: SetupContext, task: TaskFile, gaveUp: bo
   return conj === 'and' ? scores.reduce((sum, one) => sum + one, 0) / scores.length : Math.max(...scores)
 }
 
-async function scoreOf(
-  context: SetupContext,
-  { metric, result, expected, options }: Check,
-): Promise<number> {
+async function scoreOf(context: SetupContext, { metric, result, expected, options }: Check): Promise<number> {
   const found: Found = result ? await get(context, result) : null
   // A file that is not there fails its check, whatever the metric makes of nothing.
   if (result?.type === 'vm_file' && found === null) return 0
-  return METRICS[metric](found, expected ? await get(context, expected) : null, options)
+  const beside: Beside = (of, ending) => {
+    const source = of === 'result' ? result : expected
+    return source ? textIn(context.cache.get(nameOf(source).replace(/\.[^.]*$/, '') + ending) ?? null) : null
+  }
+  return METRICS[metric](found, expected ? await get(context, expected) : null, options, beside)
 }
 
 /** What of a task is not supported here, by name; nothing where it can be played. */
@@ -60,9 +62,11 @@ export function unsupportedIn(task: TaskFile, folder: string | null): readonly s
       if (source && !isGetter(source.type)) named.push(`getter ${source.type}`)
       else if (
         source?.type === 'cloud_file' &&
-        fileHere(folder, task.id, String([source.path].flat()[0])) === null
+        [source.path].flat().some((path) => fileHere(folder, task.id, String(path)) === null)
       )
         named.push('file not here')
+      else if (Array.isArray(source?.gives) && source.gives.length !== 1)
+        named.push(`getter ${source.type} of several files`)
   }
   return [...new Set(named)]
 }

@@ -24,20 +24,9 @@ type Getter = (context: SetupContext, source: Source) => Promise<Found>
 /** By the name that tasks call them. */
 export const GETTERS: Readonly<Record<string, Getter>> = {
   rule: async (_, { rules }) => (rules ?? null) as Found,
-  vm_file: async (context, { path, dest }) => {
-    const [from] = Array.isArray(path) ? path : [path]
-    const [to] = Array.isArray(dest) ? dest : [dest]
-    const bytes = await context.computer.readFile(word('path', from))
-    if (bytes !== null) context.cache.set(typeof to === 'string' ? to : basename(word('path', from)), bytes)
-    return bytes
-  },
-  cloud_file: async (context, { path, dest }) => {
-    const [from] = Array.isArray(path) ? path : [path]
-    const [to] = Array.isArray(dest) ? dest : [dest]
-    const bytes = readHere(context.folder, context.task, word('path', from))
-    context.cache.set(typeof to === 'string' ? to : basename(word('path', from)), bytes)
-    return bytes
-  },
+  vm_file: (context, source) => fetched(context, source, (path) => context.computer.readFile(path)),
+  cloud_file: (context, source) =>
+    fetched(context, source, async (path) => readHere(context.folder, context.task, path)),
   cache_file: async ({ cache }, { path }) => cache.get(word('path', path)) ?? null,
   vm_command_line: async (context, source) => (await answer(context, source)).output,
   vm_command_error: async (context, source) => (await answer(context, source)).error,
@@ -87,6 +76,30 @@ export function get(context: SetupContext, source: Source): Promise<Found> {
   if (!isGetter(source.type))
     throw new RlError(`the getter '${source.type}' is not supported`, { code: 'desktop.task' })
   return GETTERS[source.type](context, source)
+}
+
+/** Keeps all files of a source under their names, and gives one of them. */
+async function fetched(
+  { cache }: SetupContext,
+  source: Source,
+  read: (path: string) => Promise<Uint8Array | null>,
+): Promise<Found> {
+  const files: (Uint8Array | null)[] = []
+  for (const [at, path] of [source.path].flat().entries()) {
+    const bytes = await read(word('path', path))
+    if (bytes !== null) cache.set(nameOf(source, at), bytes)
+    files.push(bytes)
+  }
+  return files[givenBy(source)] ?? null
+}
+
+/** Which of its files a source gives: the first where it does not say. */
+const givenBy = ({ gives }: Source): number => Number([gives ?? 0].flat()[0])
+
+/** The name in the cache of one of a source's files, of that which it gives by default. */
+export function nameOf(source: Source, at = givenBy(source)): string {
+  const [path, dest] = [source.path, source.dest].map((one) => [one].flat()[at])
+  return typeof dest === 'string' ? dest : basename(word('path', path))
 }
 
 function answer({ computer }: SetupContext, { command, shell }: Source) {

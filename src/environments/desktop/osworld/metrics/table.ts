@@ -1,18 +1,25 @@
-/** The metric `compare_table`: a workbook by rules, of which those over values, names, single cells and frozen panes are known. */
+/**
+ * The metric `compare_table`: a workbook by rules, of which those over values, what cells show, names, single cells and frozen
+ * panes are known.
+ */
 import type { Found } from '../getters.ts'
 import { placeOf, readWorkbook, type Sheet } from '../spreadsheet.ts'
-import { equal, fitsRule, type Metric, rulesIn, score, wrongRules } from './values.ts'
+import { type Beside, equal, fitsRule, type Metric, rulesIn, score, wrongRules } from './values.ts'
 
 type Rule = Readonly<Record<string, unknown>>
-type Books = { readonly result: readonly Sheet[]; readonly expected: readonly Sheet[] }
+type Books = {
+  readonly result: readonly Sheet[]
+  readonly expected: readonly Sheet[]
+  readonly beside: Beside
+}
 
-/** Digits behind the point to which numbers are compared. */
+/** Digits behind the point to which numbers are compared, where a rule does not say. */
 const PRECISION = 4
 
 const RULES: Readonly<Record<string, (rule: Rule, books: Books) => boolean>> = {
   sheet_name: (_, { result, expected }) => equal(names(result), names(expected)),
   sheet_data: sameValues,
-  sheet_print: sameValues,
+  sheet_print: samePrints,
   freeze: (rule, books) =>
     sheetAt(rule.sheet_idx0, books)?.frozen === sheetAt(rule.sheet_idx1, books)?.frozen,
   check_cell(rule, books) {
@@ -38,13 +45,14 @@ export function unknownTableRules(options: Readonly<Record<string, unknown>>): r
   })
 }
 
-export const compareTable: Metric = (result, expected, options) => {
+export const compareTable: Metric = (result, expected, options, beside = () => null) => {
   if (!(result instanceof Uint8Array)) return 0
   const { rules } = rulesIn(options as Found)
   if (!Array.isArray(rules)) throw wrongRules('compare_table has no rules')
   const books: Books = {
     result: readWorkbook(result),
     expected: expected instanceof Uint8Array ? readWorkbook(expected) : [],
+    beside,
   }
   return score(
     rules.every((rule: Rule) => {
@@ -56,27 +64,52 @@ export const compareTable: Metric = (result, expected, options) => {
 }
 
 function sameValues(rule: Rule, books: Books): boolean {
-  const [one, other] = [sheetAt(rule.sheet_idx0, books), sheetAt(rule.sheet_idx1, books)]
-  return one !== undefined && other !== undefined && equal(table(one), table(other))
+  const { sheet_idx0: index, sheet_idx1: otherIndex, precision = PRECISION } = rule
+  if (typeof precision !== 'number' || !(precision >= 0 && precision <= 15))
+    throw wrongRules(`precision is ${precision}`)
+  const [one, other] = [sheetAt(index, books), sheetAt(otherIndex, books)]
+  return one !== undefined && other !== undefined && equal(table(one, precision), table(other, precision))
 }
 
 /** Values in rows, empty cells at the ends left out, numbers rounded. */
-function table({ values }: Sheet): unknown {
+function table({ values }: Sheet, precision: number): unknown {
   const cells = [...values].flatMap(([address, value]) => {
     const place = placeOf(address)
-    const plain = typeof value === 'number' ? Number(value.toFixed(PRECISION)) : value
+    const plain = typeof value === 'number' ? Number(value.toFixed(precision)) : value
     return place && plain !== '' ? [[place.row, place.column, plain] as const] : []
   })
   return cells.sort(([row, column], [below, after]) => row - below || column - after)
 }
 
-/** `EI0`: the expected workbook's first sheet; `RI0`: the result's; a number is of the result (idx0) as well; `EN…`, `RN…` by name. */
-function sheetAt(index: unknown, { result, expected }: Books): Sheet | undefined {
-  if (typeof index === 'number') return result[index]
-  const found = /^([RE])([IN])(.*)$/s.exec(String(index))
+/** What cells show stands in the files that the task has exported, one a sheet. */
+function samePrints(rule: Rule, books: Books): boolean {
+  const [one, other] = [rule.sheet_idx0, rule.sheet_idx1].map((index) => {
+    const { of, name } = placeIn(index, books)
+    const text = books.beside(of, `-${name}.csv`)
+    if (text !== null) return printed(rule.ignore_case === true ? text.toLowerCase() : text)
+    if (of === 'expected') throw wrongRules(`sheet_print: the expected sheet ${name} is not exported`)
+    return null
+  })
+  return one !== null && other !== null && equal(one, other)
+}
+
+/** Lines without blanks at their ends, and without empty ones at the end. */
+function printed(text: string): readonly string[] {
+  const lines = text.split(/\r?\n/).map((line) => line.trim())
+  return lines.slice(0, lines.findLastIndex((line) => line !== '') + 1)
+}
+
+function sheetAt(index: unknown, books: Books): Sheet | undefined {
+  const { of, name } = placeIn(index, books)
+  return books[of].find((sheet) => sheet.name === name)
+}
+
+/** `EI0`: the expected workbook's first sheet; `RI0`: the result's; a number is of the result as well; `EN…`, `RN…` by name. */
+function placeIn(index: unknown, books: Books) {
+  const found = /^([RE])([IN])(.*)$/s.exec(typeof index === 'number' ? `RI${index}` : String(index))
   if (!found) throw wrongRules(`there is no sheet '${index}'`)
-  const book = found[1] === 'R' ? result : expected
-  return found[2] === 'I' ? book[Number(found[3])] : book.find(({ name }) => name === found[3])
+  const of = found[1] === 'R' ? 'result' : 'expected'
+  return { of, name: found[2] === 'I' ? books[of][Number(found[3])]?.name : found[3] } as const
 }
 
 const names = (book: readonly Sheet[]) => book.map(({ name }) => name)

@@ -5,8 +5,11 @@ import type { Found } from '../getters.ts'
 
 export type Options = Readonly<Record<string, unknown>>
 
+/** The text of a file that lies beside what was found: of `sums.xlsx` and the ending `-Sheet1.csv` that of `sums-Sheet1.csv`. */
+export type Beside = (of: 'result' | 'expected', ending: string) => string | null
+
 /** In [0, 1]. Errors: `desktop.task` for rules that cannot be read. */
-export type Metric = (result: Found, expected: Found, options: Options) => number
+export type Metric = (result: Found, expected: Found, options: Options, beside?: Beside) => number
 
 export function wrongRules(message: string): RlError {
   return new RlError(message, { code: 'desktop.task' })
