@@ -86,6 +86,20 @@ if (canRun('local desktops', 'mousepad', 'xterm')) {
     }
   })
 
+  test('what is no file that can be read is none, whatever a program has put in its place', async () => {
+    const desktop = await openDesktop()
+    try {
+      const made =
+        'mkdir a; mkfifo b; ln -s /dev/zero c; echo x > d; chmod 0 d; ln -s e e; echo x > f; ln -s f g'
+      await desktop.execute(made, { shell: true })
+      for (const path of ['~/a', '~/b', '~/c', '~/d', '~/e'])
+        assert.is(await desktop.readFile(path), null, path)
+      assert.is(String(await desktop.readFile('~/g')), 'x\n')
+    } finally {
+      await desktop.close()
+    }
+  })
+
   test('a program that crashes and a display that ends are faults of the desktop', async () => {
     for (const crash of ['kill -SEGV $$', 'kill -9 $(pidof Xvfb)']) {
       const desktop = await openDesktop()

@@ -63,10 +63,12 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   content_from_vm_file: [
     [{ path: `${HOME}/sums.xlsx`, file_type: 'xlsx', file_content: 'last_row' }, ['b', '2']],
     [{ path: `${HOME}/absent`, file_type: 'xlsx', file_content: 'last_row' }, null],
+    [{ path: `${HOME}/note.txt`, file_type: 'xlsx', file_content: 'last_row' }, null],
   ],
   document_text: [
     [{ path: `${HOME}/letter.docx` }, 'Dear all\nBye'],
     [{ path: `${HOME}/absent` }, null],
+    [{ path: `${HOME}/note.txt` }, null],
   ],
   element_text: [
     [{ role: 'text' }, 'one\ntwo\n'],

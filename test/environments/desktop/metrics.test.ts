@@ -131,6 +131,8 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     [BOOK, null, 1, rules(cell('eq', 1), cell('approx:0.5', 1.2))],
     [BOOK, null, 0, rules(cell('gt', 1))],
     [null, null, 0, rules(data)],
+    [bytes('no archive'), BOOK, 0, rules(data)],
+    [LETTER, BOOK, 0, rules(data)],
     [BOOK, OTHER, 1, rules({ type: 'sheet_name' }, { type: 'freeze', sheet_idx0: 'RI0', sheet_idx1: 'EI0' })],
   ],
 }
@@ -161,12 +163,14 @@ test('what we write is what we read', () => {
   )
 })
 
-test("rules that cannot be read are the task's fault and no outcome", () => {
+test("rules and expected files that cannot be read are the task's fault and no outcome", () => {
   for (const [name, expected, options] of [
     ['exact_match', null, {}],
     ['check_list', { expect: ['('] }, {}],
     ['compare_table', null, {}],
     ['compare_table', null, rules({ type: 'pivot_table' })],
+    ['compare_table', bytes('no archive'), rules(data)],
+    ['compare_docx_files', bytes('no archive'), {}],
   ] as const)
     assert.throws(
       () => METRICS[name](BOOK, expected, options),

@@ -3,7 +3,7 @@
  * standard input ask for, each answered by one line with its id. It ends with its standard input.
  */
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { constants, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -164,16 +164,22 @@ function pathOf(path) {
   return whole.replace(/\$\{?([A-Z_]+)\}?/g, (all, name) => process.env[name] ?? all)
 }
 
+/** What opening something says that is no file for this user. */
+const NO_FILE = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENXIO']
+
 async function read({ path }) {
   let file
   try {
-    file = await open(pathOf(path), 'r')
+    // A pipe would wait for who writes to it.
+    file = await open(pathOf(path), constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (cause) {
-    if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR') return { missing: true }
+    if (NO_FILE.includes(cause.code)) return { missing: true }
     throw cause
   }
   try {
-    const { size } = await file.stat()
+    const stat = await file.stat()
+    if (!stat.isFile()) return { missing: true }
+    const { size } = stat
     if (size > MOST_FILE) throw new Error(`${path} has ${size} bytes, more than ${MOST_FILE}`)
     return { base64: (await file.readFile()).toString('base64') }
   } finally {

@@ -4,6 +4,7 @@ import { RlError } from '../../../errors.ts'
 import { toXml } from './accessibility-xml.ts'
 import { readDocument } from './document.ts'
 import { readHere } from './files-here.ts'
+import { readOr } from './read-or.ts'
 import type { SetupContext } from './setup.ts'
 import { readWorkbook } from './spreadsheet.ts'
 import type { Source } from './task-file.ts'
@@ -38,13 +39,13 @@ export const GETTERS: Readonly<Record<string, Getter>> = {
     return tree ? toXml(tree) : null
   },
   content_from_vm_file: async (context, source) => {
-    const bytes = await context.computer.readFile(word('path', source.path))
-    if (bytes === null) return null
+    const book = readOr(await context.computer.readFile(word('path', source.path)), readWorkbook)
     if (source.file_type !== 'xlsx' || source.file_content !== 'last_row')
       throw new RlError(`content_from_vm_file reads no ${source.file_content} of ${source.file_type}`, {
         code: 'desktop.task',
       })
-    const [sheet] = readWorkbook(bytes)
+    const sheet = book?.[0]
+    if (!sheet) return null
     const rows = Math.max(0, ...[...sheet.values.keys()].map((address) => Number(/\d+$/.exec(address)?.[0])))
     return [...sheet.values]
       .filter(([address]) => address.endsWith(`${rows}`))
@@ -52,8 +53,8 @@ export const GETTERS: Readonly<Record<string, Getter>> = {
   },
   /** Of ours: the paragraphs of a text document. */
   document_text: async (context, { path }) => {
-    const bytes = await context.computer.readFile(word('path', path))
-    return bytes === null ? null : readDocument(bytes).paragraphs.join('\n')
+    const document = readOr(await context.computer.readFile(word('path', path)), readDocument)
+    return document?.paragraphs.join('\n') ?? null
   },
   /** Of ours: the text of the first element of a role in the accessibility tree. */
   element_text: async (context, { role }) => {

@@ -3,8 +3,9 @@
  * panes are known.
  */
 import type { Found } from '../getters.ts'
+import { readOr } from '../read-or.ts'
 import { placeOf, readWorkbook, type Sheet } from '../spreadsheet.ts'
-import { type Beside, equal, fitsRule, type Metric, rulesIn, score, wrongRules } from './values.ts'
+import { type Beside, equal, fitsRule, type Metric, readRight, rulesIn, score, wrongRules } from './values.ts'
 
 type Rule = Readonly<Record<string, unknown>>
 type Books = {
@@ -46,14 +47,11 @@ export function unknownTableRules(options: Readonly<Record<string, unknown>>): r
 }
 
 export const compareTable: Metric = (result, expected, options, beside = () => null) => {
-  if (!(result instanceof Uint8Array)) return 0
   const { rules } = rulesIn(options as Found)
   if (!Array.isArray(rules)) throw wrongRules('compare_table has no rules')
-  const books: Books = {
-    result: readWorkbook(result),
-    expected: expected instanceof Uint8Array ? readWorkbook(expected) : [],
-    beside,
-  }
+  const given = readOr(result, readWorkbook)
+  const books: Books = { result: given ?? [], expected: readRight(expected, readWorkbook) ?? [], beside }
+  if (given === null) return 0
   return score(
     rules.every((rule: Rule) => {
       if (!Object.hasOwn(RULES, String(rule.type)))

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { RlError } from '../../../../errors.ts'
 import type { Found } from '../getters.ts'
+import { readOr } from '../read-or.ts'
 
 export type Options = Readonly<Record<string, unknown>>
 
@@ -20,6 +21,14 @@ export function textIn(found: Found): string | null {
   if (found === null) return null
   if (typeof found === 'string') return found
   return found instanceof Uint8Array ? Buffer.from(found).toString() : JSON.stringify(found)
+}
+
+/** The document that is right; null where the task names none. Error: `desktop.task` where it cannot be read. */
+export function readRight<Read>(expected: Found, read: (bytes: Uint8Array) => Read): Read | null {
+  const document = readOr(expected, read)
+  if (document === null && expected instanceof Uint8Array)
+    throw wrongRules('the expected file cannot be read')
+  return document
 }
 
 export function rulesIn(expected: Found): Readonly<Record<string, unknown>> {
