@@ -2,9 +2,12 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readDocument, writeDocument } from '../../../src/environments/desktop/osworld/document.ts'
+import { unsupportedIn } from '../../../src/environments/desktop/osworld/evaluate.ts'
 import type { Found } from '../../../src/environments/desktop/osworld/getters.ts'
 import { METRICS } from '../../../src/environments/desktop/osworld/metrics/index.ts'
 import { readWorkbook, writeWorkbook } from '../../../src/environments/desktop/osworld/spreadsheet.ts'
+import { readTaskFile } from '../../../src/environments/desktop/osworld/task-file.ts'
+import { writeZip } from '../../../src/environments/desktop/osworld/zip.ts'
 import { RlError } from '../../../src/errors.ts'
 
 type Case = readonly [
@@ -29,6 +32,14 @@ const cell = (method: string, ref: unknown) => ({
   coordinate: 'B1',
   props: { value: { method, ref } },
 })
+/** A text document with one row of cells. */
+const table = (...cells: readonly string[]) =>
+  writeZip({
+    'content.xml': `<o><office:text><table:table><table:table-row>${cells
+      .map((text) => `<table:table-cell><text:p>${text}</text:p></table:table-cell>`)
+      .join('')}</table:table-row></table:table></office:text></o>`,
+  })
+const empty = (method: string, ref: unknown) => ({ ...cell(method, ref), coordinate: 'Z9' })
 
 const CASES: Readonly<Record<string, readonly Case[]>> = {
   exact_match: [
@@ -45,6 +56,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     [bytes('one 1\ntwo 2'), { expect: ['^one \\d'], unexpect: ['three'] }, 1],
     [bytes('one'), { expect: ['two'] }, 0],
     [bytes('one'), { expect: ['one'], unexpect: ['o'] }, 0],
+    [bytes('one\r\ntwo\n'), { expect: ['^one$'], unexpect: ['^\\s*$'] }, 1],
   ],
   check_json_settings: [
     [bytes('{"a": 1, "b": [2]}'), { expected: { b: [2] } }, 1],
@@ -56,16 +68,27 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     [{ a: ['x', 'y'] }, { expected: { a: ['y', 'x'] }, ignore_list_order: true }, 1],
     [{ a: ['x', 'y'] }, { expected: { a: ['z'] }, expect_in_result: true }, 0],
     [{ a: 'xyz' }, { expected: { a: 'y' }, expect_in_result: true }, 1],
+    [{ a: 'x' }, { expected: { a: ['w', 'x'] }, expect_in_result: true }, 1],
+    [{}, { expected: { a: ['w', 'x'] }, expect_in_result: true }, 0],
   ],
   check_json: [
     [bytes('{"a": {"b": 3}}'), { expect: [{ key: ['a', 'b'], method: 'ge', ref: 3 }] }, 1],
     [bytes('{"a": {"b": 3}}'), { unexpect: [{ key: ['a', 'b'], method: 're', ref: '^3$' }] }, 0],
     [bytes('{}'), { expect: [{ key: ['__proto__'], method: 'ne', ref: 1 }] }, 0],
+    ...(['null', '""', '[]', 'true', '"1"'] as const).flatMap((text) =>
+      ['lt', 'le'].map(
+        (method): Case => [bytes(`{"a": ${text}}`), { expect: [{ key: ['a'], method, ref: 2 }] }, 0],
+      ),
+    ),
+    [bytes('{"a": null}'), { expect: [{ key: ['a'], method: 're', ref: 'l' }] }, 0],
+    [bytes('{"a": "Dark"}'), { expect: [{ key: ['a'], method: 're.IGNORECASE', ref: 'dark' }] }, 1],
+    [bytes('{"a": "\'x,y\'"}'), { expect: [{ key: ['a'], method: 'str_list_eq', ref: ['x', 'y'] }] }, 1],
   ],
   compare_text_file: [
     [bytes('a  b\n'), bytes('a b'), 0],
     [bytes('a  b\n'), bytes('a b'), 1, { ignore_blanks: true }],
     [bytes('A'), bytes('a'), 1, { ignore_case: true }],
+    [bytes('a\nb\n'), bytes('a\r\nb\r\n'), 1],
     [null, null, 0],
   ],
   compare_csv: [
@@ -98,7 +121,11 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     [LETTER, writeDocument(['Dear all', 'Bye']), 0, { ignore_blanks: false }],
     [bytes('no archive'), LETTER, 0],
   ],
-  compare_docx_tables: [[LETTER, LETTER, 1]],
+  compare_docx_tables: [
+    [LETTER, LETTER, 1],
+    [table('a ', 'b'), table('a', 'b'), 1],
+    [table('a', 'b'), table('a', 'c'), 0],
+  ],
   compare_table: [
     [
       BOOK,
@@ -130,6 +157,11 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     ],
     [BOOK, null, 1, rules(cell('eq', 1), cell('approx:0.5', 1.2))],
     [BOOK, null, 0, rules(cell('gt', 1))],
+    [BOOK, null, 1, rules(cell('approx:0.5', 1.5))],
+    [BOOK, null, 0, rules({ type: 'freeze', sheet_idx0: 'RI5', sheet_idx1: 'EI0' })],
+    [BOOK, null, 0, rules(empty('lt', 5))],
+    [BOOK, null, 0, rules(empty('approx:1', 0.5))],
+    [BOOK, null, 0, rules(empty('re', '^[a-z]+$'))],
     [null, null, 0, rules(data)],
     [bytes('no archive'), BOOK, 0, rules(data)],
     [LETTER, BOOK, 0, rules(data)],
@@ -176,6 +208,23 @@ test("rules and expected files that cannot be read are the task's fault and no o
       () => METRICS[name](BOOK, expected, options),
       (error: unknown) => error instanceof RlError && error.code === 'desktop.task',
     )
+})
+
+test('a task that asks a metric for what it does not do is not played', () => {
+  const missing = (func: string, options: object, rules: object = {}) => {
+    const evaluator = { func, options, expected: { type: 'rule', rules } }
+    return unsupportedIn(readTaskFile({ id: 'a', instruction: 'b', evaluator }, 'a'), null)
+  }
+  assert.equal(missing('check_json', { is_yaml: true }), ['check_json.is_yaml'])
+  assert.equal(
+    missing('compare_docx_files', { content_only: true, ignore_blanks: false, fuzzy_match: false }),
+    ['compare_docx_files.content_only'],
+  )
+  assert.equal(missing('check_json', {}, { expect: [{ key: ['a'], method: 'range.te', ref: [0, 1] }] }), [
+    'check_json.range.te',
+  ])
+  assert.equal(missing('compare_table', rules(cell('re.X', 'a'))), ['compare_table.check_cell.re.X'])
+  assert.equal(missing('compare_table', rules(cell('approx:0.001', 1), cell('re.I', 'a'))), [])
 })
 
 test.run()

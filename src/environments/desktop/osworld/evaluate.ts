@@ -2,7 +2,8 @@
 
 import { fileHere } from './files-here.ts'
 import { type Found, get, isGetter, nameOf } from './getters.ts'
-import { METRICS } from './metrics/index.ts'
+import { METRICS, unknownOptions } from './metrics/index.ts'
+import { unknownMethods } from './metrics/json.ts'
 import { unknownTableRules } from './metrics/table.ts'
 import { type Beside, textIn } from './metrics/values.ts'
 import { isSetupStep, type SetupContext, setUp } from './setup.ts'
@@ -57,7 +58,9 @@ export function unsupportedIn(task: TaskFile, folder: string | null): readonly s
   if (task.evaluator.func === INFEASIBLE) return [...new Set(named)]
   for (const { metric, result, expected, options } of checksOf(task)) {
     if (!Object.hasOwn(METRICS, metric)) named.push(`metric ${metric}`)
-    else if (metric === 'compare_table') named.push(...unknownTableRules(options))
+    else named.push(...unknownOptions(metric, options))
+    if (metric === 'compare_table') named.push(...unknownTableRules(options))
+    if (metric === 'check_json') named.push(...unknownMethods(expected?.rules))
     for (const source of [result, expected])
       if (source && !isGetter(source.type)) named.push(`getter ${source.type}`)
       else if (

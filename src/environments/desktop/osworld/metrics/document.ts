@@ -22,6 +22,8 @@ export const compareDocxFiles: Metric = (
 }
 
 export const compareDocxTables: Metric = (result, expected) => {
-  const [given, wanted] = [readOr(result, readDocument), readRight(expected, readDocument)]
-  return score(given !== null && equal(given.tables, wanted?.tables))
+  const [given, wanted] = [readOr(result, readDocument), readRight(expected, readDocument)].map((document) =>
+    document?.tables.map((rows) => rows.map((cells) => cells.map((text) => text.trim()))),
+  )
+  return score(given !== undefined && equal(given, wanted))
 }

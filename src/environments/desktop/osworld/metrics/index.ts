@@ -3,7 +3,7 @@ import { compareDocxFiles, compareDocxTables } from './document.ts'
 import { checkDirectJsonObject, checkJson, checkJsonSettings } from './json.ts'
 import { compareTable } from './table.ts'
 import * as text from './text.ts'
-import type { Metric } from './values.ts'
+import type { Metric, Options } from './values.ts'
 
 export const METRICS: Readonly<Record<string, Metric>> = {
   check_direct_json_object: checkDirectJsonObject,
@@ -22,4 +22,20 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   is_utc_0: text.isUtc0,
   literal_match: text.literalMatch,
   match_in_list: text.matchInList,
+}
+
+/** What a metric can be asked for beside its rules. */
+const OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  compare_csv: ['strict', 'ignore_case'],
+  compare_docx_files: ['ignore_blanks', 'ignore_case', 'ignore_order', 'delete_empty_lines'],
+  compare_table: ['rules'],
+  compare_text_file: ['ignore_blanks', 'ignore_case'],
+  literal_match: ['type', 'ignore_case'],
+}
+
+/** Options of a task that would change what its metric says and that are not known here. */
+export function unknownOptions(metric: string, options: Options): readonly string[] {
+  return Object.entries(options)
+    .filter(([name, value]) => value !== false && value !== null && !OPTIONS[metric]?.includes(name))
+    .map(([name]) => `${metric}.${name}`)
 }

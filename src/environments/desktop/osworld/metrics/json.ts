@@ -1,6 +1,6 @@
 /** Metrics over JSON: files of settings, and answers that are objects. */
 import type { Found } from '../getters.ts'
-import { equal, fitsRule, type Metric, rulesIn, score, textIn, wrongRules } from './values.ts'
+import { equal, fitsRule, isMethod, type Metric, rulesIn, score, textIn, wrongRules } from './values.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -38,7 +38,7 @@ export const checkDirectJsonObject: Metric = (result, expected) => {
     const found = Object.hasOwn(given, key) ? given[key] : undefined
     if (within !== true) return equal(inOrder(value), inOrder(found))
     if (Array.isArray(value))
-      return Array.isArray(found) && value.some((one) => found.some((two) => equal(one, two)))
+      return value.some((one) => (Array.isArray(found) ? found : [found]).some((two) => equal(one, two)))
     return typeof value === 'string' && typeof found === 'string' && found.includes(value)
   }
   return score(Object.entries(wanted).every(fits))
@@ -60,4 +60,14 @@ export const checkJson: Metric = (result, expected) => {
     return fitsRule(value, rule)
   }
   return score(expect.every(holds) && !unexpect.some(holds))
+}
+
+/** Names of methods of a task's rules that are not known here. */
+export function unknownMethods(rules: unknown): readonly string[] {
+  if (!isObject(rules)) return []
+  return [rules.expect, rules.unexpect]
+    .flat()
+    .filter(isObject)
+    .filter(({ method }) => !isMethod(method))
+    .map(({ method }) => `check_json.${method}`)
 }

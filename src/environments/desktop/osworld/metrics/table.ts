@@ -5,7 +5,17 @@
 import type { Found } from '../getters.ts'
 import { readOr } from '../read-or.ts'
 import { placeOf, readWorkbook, type Sheet } from '../spreadsheet.ts'
-import { type Beside, equal, fitsRule, type Metric, readRight, rulesIn, score, wrongRules } from './values.ts'
+import {
+  type Beside,
+  equal,
+  fitsRule,
+  isMethod,
+  type Metric,
+  readRight,
+  rulesIn,
+  score,
+  wrongRules,
+} from './values.ts'
 
 type Rule = Readonly<Record<string, unknown>>
 type Books = {
@@ -21,8 +31,10 @@ const RULES: Readonly<Record<string, (rule: Rule, books: Books) => boolean>> = {
   sheet_name: (_, { result, expected }) => equal(names(result), names(expected)),
   sheet_data: sameValues,
   sheet_print: samePrints,
-  freeze: (rule, books) =>
-    sheetAt(rule.sheet_idx0, books)?.frozen === sheetAt(rule.sheet_idx1, books)?.frozen,
+  freeze(rule, books) {
+    const one = sheetAt(rule.sheet_idx0, books)
+    return one !== undefined && one.frozen === sheetAt(rule.sheet_idx1, books)?.frozen
+  },
   check_cell(rule, books) {
     const sheet = sheetAt(rule.sheet_idx, books)
     const { coordinate, props } = rule
@@ -41,8 +53,10 @@ export function unknownTableRules(options: Readonly<Record<string, unknown>>): r
   if (!Array.isArray(rules)) return ['compare_table without rules']
   return rules.flatMap(({ type, props }: Rule) => {
     if (!Object.hasOwn(RULES, String(type))) return [`compare_table.${type}`]
-    const others = type === 'check_cell' ? Object.keys(props ?? {}).filter((name) => name !== 'value') : []
-    return others.map((name) => `compare_table.check_cell.${name}`)
+    if (type !== 'check_cell') return []
+    return Object.entries(props ?? {})
+      .filter(([name, rule]) => name !== 'value' || !isMethod(rule?.method))
+      .map(([name, rule]) => `compare_table.check_cell.${name === 'value' ? rule?.method : name}`)
   })
 }
 

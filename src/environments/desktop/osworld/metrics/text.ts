@@ -18,7 +18,7 @@ export const checkList: Metric = (result, expected) => {
   const { expect, unexpect } = rulesIn(expected)
   const text = textIn(result)
   if (text === null) return 0
-  const lines = text.split('\n')
+  const lines = text.replace(/\n$/, '').split('\n')
   const someFits = (source: string) => lines.some((line) => pattern(source).test(line))
   return score(textsIn('expect', expect).every(someFits) && !textsIn('unexpect', unexpect).some(someFits))
 }

@@ -16,11 +16,13 @@ export function wrongRules(message: string): RlError {
   return new RlError(message, { code: 'desktop.task' })
 }
 
-/** Bytes as text. Null where nothing was found. */
+/** Bytes as text, whose lines end by a line feed however they were written. Null where nothing was found. */
 export function textIn(found: Found): string | null {
   if (found === null) return null
   if (typeof found === 'string') return found
-  return found instanceof Uint8Array ? Buffer.from(found).toString() : JSON.stringify(found)
+  return found instanceof Uint8Array
+    ? Buffer.from(found).toString().replace(/\r\n?/g, '\n')
+    : JSON.stringify(found)
 }
 
 /** The document that is right; null where the task names none. Error: `desktop.task` where it cannot be read. */
@@ -52,38 +54,63 @@ export function textsIn(name: string, value: unknown): readonly string[] {
 export const equal = isDeepStrictEqual
 export const score = (holds: boolean): number => (holds ? 1 : 0)
 
-/** How a value stands to another, by OSWorld's names. */
+const METHODS = [
+  ...['eq', 'ne', 'in', 'lt', 'le', 'gt', 'ge', 'str_set_eq', 'str_list_eq'],
+  ...['re', 're.I', 're.IGNORECASE'],
+]
+const NEAR = /^approx:([\d.]+(?:e-?\d+)?)$/
+
+/** Whether values can be compared by it. */
+export function isMethod(method: unknown): boolean {
+  return typeof method === 'string' && (METHODS.includes(method) || NEAR.test(method))
+}
+
+/** How a value stands to another, by OSWorld's names; one that is missing stands in no order and fits no pattern. */
 export function fitsRule(value: unknown, { method, ref }: Readonly<Record<string, unknown>>): boolean {
-  const [kind, ...detail] = String(method).split('.')
-  switch (kind) {
+  const most = NEAR.exec(String(method))?.[1]
+  if (most !== undefined) return Math.abs(numberIn(value) - Number(ref)) <= Number(most)
+  switch (method) {
     case 'eq':
       return equal(value, ref)
     case 'ne':
       return !equal(value, ref)
-    case 'lt':
-      return Number(value) < Number(ref)
-    case 'le':
-      return Number(value) <= Number(ref)
-    case 'gt':
-      return Number(value) > Number(ref)
-    case 'ge':
-      return Number(value) >= Number(ref)
     case 'in':
       return Array.isArray(ref) && ref.some((one) => equal(one, value))
+    case 'lt':
+    case 'le':
+    case 'gt':
+    case 'ge':
+      return inOrder(method, value, ref)
+    case 're':
+    case 're.I':
+    case 're.IGNORECASE':
+      if (value === null || value === undefined) return false
+      return pattern(String(ref), method === 're' ? '' : 'i').test(String(value))
     case 'str_set_eq':
     case 'str_list_eq': {
-      const parts = String(value).split(',')
+      if (typeof value !== 'string') return false
+      const parts = value.replace(/^["']+|["']+$/g, '').split(',')
       const wanted = textsIn('ref', ref)
-      return kind === 'str_list_eq'
+      return method === 'str_list_eq'
         ? equal(parts, wanted)
         : equal([...new Set(parts)].sort(), [...new Set(wanted)].sort())
     }
     default:
-      if (method?.toString().startsWith('approx:'))
-        return Math.abs(Number(value) - Number(ref)) < Number(String(method).slice('approx:'.length))
-      if (kind === 're') return pattern(String(ref), detail.includes('I') ? 'i' : '').test(String(value))
       throw wrongRules(`there is no method '${method}'`)
   }
+}
+
+/** Two numbers, or two texts. */
+function inOrder(method: 'lt' | 'le' | 'gt' | 'ge', value: unknown, ref: unknown): boolean {
+  if (typeof value !== typeof ref || (typeof value !== 'number' && typeof value !== 'string')) return false
+  const [one, other] = [value, ref as typeof value]
+  return { lt: one < other, le: one <= other, gt: one > other, ge: one >= other }[method]
+}
+
+/** A number, or a text that is one. */
+function numberIn(value: unknown): number {
+  if (typeof value === 'string' && value.trim() !== '') return Number(value)
+  return typeof value === 'number' ? value : Number.NaN
 }
 
 const LONGEST_PATTERN = 1000
