@@ -7,7 +7,7 @@ import type { Grammar } from '../screen/grammars/names.ts'
 import type { Computer } from './computer.ts'
 import { type DesktopEpisode, startEpisode } from './episode.ts'
 import { unsupportedIn } from './osworld/evaluate.ts'
-import { checksOf, readTaskFile, type TaskFile } from './osworld/task-file.ts'
+import { readTaskFile, type TaskFile } from './osworld/task-file.ts'
 import { createPool } from './pool.ts'
 import { KINDS, type OwnTask, ownTask, ownTasks } from './tasks/index.ts'
 import type { DesktopTask } from './tasks/task.ts'
@@ -111,24 +111,30 @@ type Loaded = { readonly file: TaskFile; readonly kind: string }
 
 /**
  * OSWorld's task files below a folder; a split is a folder in it of that name, and without such folders all are for training.
- * Errors: `environment.data` for a folder that cannot be read, `desktop.task` with the file.
+ * A file that is no whole task is left out by its name and the reason: published folders hold some that were never finished.
+ * Errors: `environment.data` for a folder that cannot be read, `desktop.task` for a file that is no JSON or too large.
  */
 export function readFolder(path: string): {
   readonly bySplit: (split: string) => readonly Loaded[]
   readonly leftOut: ReadonlyMap<string, number>
 } {
   const leftOut = new Map<string, number>()
+  const leaveOut = (why: string) => leftOut.set(why, (leftOut.get(why) ?? 0) + 1)
   const loaded: (Loaded & { readonly parts: readonly string[] })[] = []
   for (const name of jsonFiles(path)) {
     const value = parsed(join(path, name))
     // Lists of tasks lie beside them.
     if (typeof value !== 'object' || value === null || !('evaluator' in value)) continue
-    const file = readTaskFile(value, name)
-    checksOf(file)
-    const missing = unsupportedIn(file, path)
-    for (const one of missing) leftOut.set(one, (leftOut.get(one) ?? 0) + 1)
-    const parts = name.split('/')
-    if (missing.length === 0) loaded.push({ file, kind: parts.at(-2) ?? 'task', parts })
+    try {
+      const file = readTaskFile(value, name)
+      const parts = name.split('/')
+      const missing = unsupportedIn(file, path)
+      for (const one of missing) leaveOut(one)
+      if (missing.length === 0) loaded.push({ file, kind: parts.at(-2) ?? 'task', parts })
+    } catch (error) {
+      if (!(error instanceof RlError && error.code === 'desktop.task')) throw error
+      leaveOut(error.message)
+    }
   }
   return {
     leftOut,

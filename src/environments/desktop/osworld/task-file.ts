@@ -4,6 +4,8 @@ import { RlError } from '../../../errors.ts'
 
 const step = z.object({ type: z.string().min(1), parameters: z.record(z.string(), z.unknown()).default({}) })
 const source = z.looseObject({ type: z.string().min(1) })
+/** Published files write an empty object as well where there is none. */
+const noSource = z.strictObject({}).transform(() => null)
 const oneOrMore = <Kind extends z.ZodType>(kind: Kind) => z.union([kind, z.array(kind)])
 
 /** Other keys of published files say nothing that is needed here. */
@@ -16,8 +18,8 @@ const taskFileSchema = z.object({
     postconfig: z.array(step).max(100).default([]),
     func: oneOrMore(z.string().min(1)),
     conj: z.enum(['and', 'or']).default('and'),
-    result: oneOrMore(source.nullable()).optional(),
-    expected: oneOrMore(source.nullable()).optional(),
+    result: oneOrMore(z.union([noSource, source.nullable()])).optional(),
+    expected: oneOrMore(z.union([noSource, source.nullable()])).optional(),
     options: oneOrMore(z.record(z.string(), z.unknown()).nullable()).optional(),
   }),
 })

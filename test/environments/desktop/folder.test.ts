@@ -1,0 +1,33 @@
+/** A folder of OSWorld's task files as it is published: some are lists, and some were never finished. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { readFolder } from '../../../src/environments/desktop/environment.ts'
+import { temporaryFolder } from '../../support/run.ts'
+
+test('a task that was never finished is left out by its name and takes no other with it', () => {
+  const folder = temporaryFolder()
+  mkdirSync(join(folder, 'os'))
+  const write = (name: string, value: unknown) => writeFileSync(join(folder, name), JSON.stringify(value))
+  const task = (id: string, evaluator: object) =>
+    write(`os/${id}.json`, { id, snapshot: 'os', instruction: 'go', source: '', config: [], evaluator })
+  write('test_all.json', { os: ['a', 'b'] })
+  task('a', { func: '', result: {}, expected: {} })
+  task('b', { func: 'infeasible', postconfig: [], result: {}, expected: {} })
+  task('c', { func: ['exact_match', 'is_utc_0'], result: [{ type: 'vm_command_line', command: 'a' }] })
+  task('d', { func: 'check_list', result: { type: 'vm_terminal_output' }, expected: { type: 'rule' } })
+
+  const { bySplit, leftOut } = readFolder(folder)
+  assert.equal(
+    bySplit('train').map(({ file, kind }) => [file.id, kind]),
+    [['b', 'os']],
+  )
+  const reasons = [...leftOut.keys()].sort()
+  assert.is(reasons.length, 3)
+  assert.is(reasons[0], 'getter vm_terminal_output')
+  assert.match(reasons[1], /^os\/a\.json: evaluator\.func/)
+  assert.match(reasons[2], /^task c: evaluator\.result: expected a list of 2/)
+})
+
+test.run()
