@@ -37,7 +37,6 @@ type Stage = {
   owner: object
   targets: readonly Target[]
   readonly cache: Map<string, Uint8Array>
-  readonly close: () => Promise<void>
 }
 
 type State = {
@@ -58,9 +57,8 @@ export async function startEpisode(
     const lease = await asInfra(() => pool.lease())
     try {
       const cache = new Map<string, Uint8Array>()
-      const { desktop: computer } = lease
-      await asInfra(() => setUp({ computer, task: file.id, folder, cache }, file.config))
-      return { lease, owner: {}, targets: [], cache, close: lease.release }
+      await on(lease, (computer) => setUp({ computer, task: file.id, folder, cache }, file.config))
+      return { lease, owner: {}, targets: [], cache }
     } catch (cause) {
       await lease.release()
       throw cause
@@ -70,7 +68,7 @@ export async function startEpisode(
   /** As text; a model that sees is spared what it would not read. */
   async function look(stage: Stage): Promise<string> {
     if (grammar !== 'commands') return ''
-    const tree = await asInfra(() => stage.lease.desktop.accessibility())
+    const tree = await on(stage.lease, (computer) => computer.accessibility())
     stage.targets = tree ? targetsIn(tree) : []
     return tree ? observationOf(tree) : ''
   }
@@ -80,7 +78,6 @@ export async function startEpisode(
     stage: Stage,
     action: string,
   ): Promise<{ readonly end: ScreenAction | null; readonly told: string }> {
-    stage.lease.touch()
     let actions: readonly ScreenAction[]
     try {
       actions = await parse(stage, action)
@@ -90,14 +87,14 @@ export async function startEpisode(
       throw error
     }
     const end = actions.find(({ type }) => type === 'end') ?? null
-    await asInfra(() => stage.lease.desktop.act(actions))
+    await on(stage.lease, (computer) => computer.act(actions))
     return { end, told: '' }
   }
 
   async function parse(stage: Stage, action: string): Promise<readonly ScreenAction[]> {
     return grammar === 'commands'
       ? parseCommand(action, stage.targets)
-      : parseAnswer(grammar, action, await stage.lease.desktop.size())
+      : parseAnswer(grammar, action, await on(stage.lease, (computer) => computer.size()))
   }
 
   /** The stage of an episode: its own where nobody has gone on from there, else another on which all was done again. */
@@ -145,29 +142,28 @@ export async function startEpisode(
       async settle() {
         if (ended === null || score !== null) return this
         const here = await stageOf(stage, token, actions)
+        const { lease, cache } = here
         try {
-          const { cache } = here
-          const computer = here.lease.desktop
-          const found = await asInfra(() =>
+          const found = await on(lease, (computer) =>
             evaluate({ computer, task: file.id, folder, cache }, file, gaveUp),
           )
           return episode(here, { actions, ended: found >= 1 ? 'goal' : ended, gaveUp }, observation, found)
         } finally {
-          await here.close()
+          await lease.release()
         }
       },
       async picture() {
         const here = await stageOf(stage, token, actions)
         try {
-          const bytes = await asInfra(() => here.lease.desktop.screenshot())
+          const bytes = await on(here.lease, (computer) => computer.screenshot())
           const size = pngSize(bytes)
           if (!size) throw new RlError('the screenshot is no PNG', { code: 'rollout.infra' })
           return { bytes, ...size }
         } finally {
-          if (here !== stage) await here.close()
+          if (here !== stage) await here.lease.release()
         }
       },
-      abandon: () => stage.close(),
+      abandon: () => stage.lease.release(),
       outcome() {
         if (score === null)
           throw new RlError(`the outcome of ${shown(task.id)} is not known before it is settled`, {
@@ -186,6 +182,9 @@ export async function startEpisode(
     null,
   )
 }
+
+const on = <Answer>(lease: Lease<Computer>, work: (computer: Computer) => Promise<Answer>) =>
+  asInfra(() => lease.use(work))
 
 /** Whatever goes wrong with a desktop, or with setting a task up and judging it, is a fault of the infrastructure. */
 async function asInfra<Answer>(work: () => Promise<Answer>): Promise<Answer> {

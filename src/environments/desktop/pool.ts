@@ -5,11 +5,10 @@ import type { Computer } from './computer.ts'
 const LOOK_MS = 250
 
 export type Lease<C extends Computer> = {
-  readonly desktop: C
+  /** Does something on the desktop, which is not taken meanwhile. */
+  readonly use: <Answer>(work: (desktop: C) => Promise<Answer>) => Promise<Answer>
   /** False once it was given back or taken. */
   readonly isHeld: () => boolean
-  /** Says that the holder is at work. */
-  readonly touch: () => void
   /** Ends the desktop: the next holder gets a fresh one. */
   readonly release: () => Promise<void>
 }
@@ -28,7 +27,7 @@ export type PoolOptions<C extends Computer> = {
   readonly waitMs: number
 }
 
-type Held<C extends Computer> = { readonly lease: Lease<C>; touched: number }
+type Held<C extends Computer> = { readonly lease: Lease<C>; uses: number; touched: number }
 
 export function createPool<C extends Computer>({ open, size, idleMs, waitMs }: PoolOptions<C>): Pool<C> {
   const held = new Set<Held<C>>()
@@ -38,7 +37,7 @@ export function createPool<C extends Computer>({ open, size, idleMs, waitMs }: P
   async function lease(): Promise<Lease<C>> {
     const end = Date.now() + waitMs
     while (held.size + opening >= size) {
-      const idle = [...held].find(({ touched }) => Date.now() - touched > idleMs)
+      const idle = [...held].find(({ uses, touched }) => uses === 0 && Date.now() - touched > idleMs)
       if (idle) await idle.lease.release()
       else {
         if (closed || Date.now() > end)
@@ -62,13 +61,19 @@ export function createPool<C extends Computer>({ open, size, idleMs, waitMs }: P
       throw new RlError('the desktops were closed', { code: 'desktop.none' })
     }
     const one: Held<C> = {
+      uses: 0,
       touched: Date.now(),
       lease: {
-        desktop,
-        isHeld: () => held.has(one),
-        touch: () => {
-          one.touched = Date.now()
+        async use(work) {
+          one.uses++
+          try {
+            return await work(desktop)
+          } finally {
+            one.uses--
+            one.touched = Date.now()
+          }
         },
+        isHeld: () => held.has(one),
         async release() {
           if (held.delete(one)) await desktop.close()
         },
