@@ -1,5 +1,5 @@
 /** Real kills: `npm run -s soak -- --help`. */
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -144,6 +144,7 @@ async function playUndisturbed(runSeed: number): Promise<Facts> {
     return factsOf(run.log())
   } finally {
     await run.stop()
+    remove(run.run)
   }
 }
 
@@ -166,7 +167,14 @@ async function playDisturbed(count: number, runSeed: number): Promise<void> {
     await run.stop()
     await joined?.stop()
     if (lost.length > before.lost || twice.length > before.twice || stuck > before.stuck) keep(name)
+    remove(name)
+    if (joined) remove(`broker-${count}`)
   }
+}
+
+/** The disk is small: what is over would fill it. */
+function remove(name: string): void {
+  rmSync(join(disk.folder, name), { recursive: true, force: true })
 }
 
 /** One blow after the other; the next waits for work after the one before. */
