@@ -1,6 +1,6 @@
 /** What an install brings: nothing to compile, licences that are allowed, nothing extraneous or unknown. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { licencesOf } from '../../scripts/licences.ts'
@@ -24,6 +24,18 @@ test('npm compiles nothing: prebuilt modules are here for every platform', () =>
       )
   for (const name of ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'])
     assert.ok(lock.packages[`node_modules/@koromix/koffi-${name}`], name)
+})
+
+test('everything that an install brings is imported', () => {
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(`src/${name}`, 'utf8'))
+    .join('\n')
+  const { dependencies, optionalDependencies } = read('package.json')
+  const unused = Object.keys({ ...dependencies, ...optionalDependencies }).filter(
+    (name) => !name.startsWith('@types/') && !sources.includes(`'${name}`),
+  )
+  assert.equal(unused, [])
 })
 
 test('npm ls finds nothing missing or invalid', () => {
