@@ -6,11 +6,8 @@ import Database from 'better-sqlite3'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
-import { CATALOGUE, type LoggedEvent } from '../../src/events/catalogue.ts'
-import { encodeEnvelope } from '../../src/events/codec.ts'
-import { openLog } from '../../src/events/log.ts'
-import { openLogReader } from '../../src/events/log-reader.ts'
-import { unpackFixture } from '../replay/fixture.ts'
+import type { LoggedEvent } from '../../src/events/catalogue.ts'
+import { copyRun, unpackFixture } from '../replay/fixture.ts'
 import { giveWeights } from '../replay/weights.ts'
 import { temporaryFolder } from '../support/run.ts'
 
@@ -34,16 +31,7 @@ function rl(...args: readonly string[]): Promise<Result> {
 
 /** The committed run under another name, with events changed. */
 function copyOfRun(run: string, change: (event: LoggedEvent) => LoggedEvent): string {
-  const from = openLogReader(folder.log)
-  const to = openLog(runFolder(run, root).log, { run, minFreeBytes: 0, synchronous: 'NORMAL' })
-  for (const event of from.events()) {
-    const { id, type, actor, time, cause, data } = change(event)
-    const { v } = CATALOGUE[type]
-    to.append([to.check(encodeEnvelope({ id, type, v, run, actor, time, cause, data }))])
-  }
-  to.close()
-  from.close()
-  return run
+  return copyRun(folder, runFolder(run, root), { change }).run
 }
 
 async function json(...args: readonly string[]) {
@@ -58,6 +46,32 @@ test('rl replay says that the run is decided as recorded, and --step walks it', 
   assert.is(replayed.completed, true)
   const { out } = await rl('replay', 'run', '--step', '--until', '2')
   assert.match(out, /RunStarted[\s\S]*environment +idle -> loading/)
+})
+
+test('a difference that was accepted is none in a part of the run, and no part is recorded in place of the whole', async () => {
+  const run = copyOfRun('meant', (event) =>
+    event.type === 'IterationCompleted' && event.data.iteration === 1
+      ? { ...event, data: { ...event.data, accuracy: { successes: 0, n: 1 } } }
+      : event,
+  )
+  const statusOf = async (...part: readonly string[]) => (await rl('replay', run, ...part)).status
+  assert.is(await statusOf(), 1)
+  assert.is(await statusOf('--accept'), 0)
+  const file = join(runFolder(run, root).folder, 'replay.json')
+  const recorded = readFileSync(file, 'utf8')
+  const { position } = JSON.parse(recorded).difference
+  for (const part of [
+    ['--from', position + 1],
+    ['--until', position],
+    ['--until', position - 1],
+  ])
+    assert.is(await statusOf(...part.map(String)), 0, part.join(' '))
+  for (const part of [
+    ['--from', '5'],
+    ['--until', '50'],
+  ])
+    assert.is(await statusOf('--accept', ...part), 2, part.join(' '))
+  assert.is(readFileSync(file, 'utf8'), recorded)
 })
 
 test('rl fork makes a run that rl diff finds the same up to the fork', async () => {
