@@ -44,7 +44,8 @@ export const command: Command = {
 rl projections RUN show [VIEW...] [--json]   ${Object.keys(VIEWS).join(', ')}, and your own by their names
 rl projections RUN rebuild [--json]          throws the tables away and folds the whole log again
 
-Accuracies come with n and a 95 % interval (Wilson); n counts rollouts with an outcome.
+Accuracies come with n and a 95 % interval (Wilson); n counts rollouts with an outcome:
+those that failed, or whose environment abstained, stand beside it.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
@@ -155,13 +156,25 @@ function asObject(rows: unknown): object {
 const FORMATS: Readonly<Record<View, (db: Database.Database) => string>> = {
   accuracy: (db) =>
     table(
-      ['iteration', 'purpose', 'split', 'policy', 'tasks', 'accuracy', '95 %', 'n', 'failed', 'steps'],
+      [
+        'iteration',
+        'purpose',
+        'split',
+        'policy',
+        'tasks',
+        'accuracy',
+        '95 %',
+        'n',
+        'failed',
+        'abstained',
+        'steps',
+      ],
       accuracyRows(db).map((row) => {
         const { iteration, purpose, split, policyVersion, tasks } = row
         return [
           ...[iteration, purpose, split, policyVersion, tasks],
           ...withInterval(row),
-          ...[row.failed, row.meanSteps?.toFixed(1) ?? '-'],
+          ...[row.failed, row.abstained, row.meanSteps?.toFixed(1) ?? '-'],
         ]
       }),
     ),

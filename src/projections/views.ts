@@ -11,7 +11,9 @@ export type AccuracyRow = {
   readonly tasks: number
   readonly n: number
   readonly successes: number
+  /** Rollouts without an outcome: that failed, and whose environment could not tell. `EvaluationCompleted.failed` is both. */
   readonly failed: number
+  readonly abstained: number
   readonly meanSteps: number | null
 }
 
@@ -19,7 +21,8 @@ export function accuracyRows(db: Database): AccuracyRow[] {
   return db
     .prepare(
       `SELECT iteration, purpose, split, max(policy_version) AS policyVersion, count(*) AS tasks, sum(n) AS n,
-              sum(successes) AS successes, sum(failed) AS failed, 1.0 * sum(steps) / nullif(sum(n), 0) AS meanSteps
+              sum(successes) AS successes, sum(failed) AS failed, sum(abstained) AS abstained,
+              1.0 * sum(steps) / nullif(sum(n), 0) AS meanSteps
        FROM accuracy GROUP BY iteration, purpose, split ORDER BY iteration, purpose, split`,
     )
     .all() as AccuracyRow[]

@@ -64,6 +64,24 @@ test('success by kind of task adds up to that of each evaluation', () => {
   assert.is(ofKinds.size, evaluations.length)
 })
 
+test('rollouts without an outcome stand beside n: those that failed, and those of which nobody could tell', () => {
+  const unsure = log.map((event): LoggedEvent => {
+    if (event.type !== 'TrajectoryCompleted' || event.data.index > 0) return event
+    return { ...event, data: { ...event.data, outcome: { kind: 'abstained', reason: 'cannot tell' } } }
+  })
+  const db = new Database(':memory:')
+  feed(openProjections(db, PROJECTIONS), unsure, unsure.length)
+  const rows = accuracyRows(db)
+  const sum = (of: 'n' | 'failed' | 'abstained') => rows.reduce((total, row) => total + row[of], 0)
+  const completed = of('TrajectoryCompleted')
+  const abstained = completed.filter(({ index }) => index === 0).length
+  assert.equal(
+    [sum('n'), sum('failed'), sum('abstained')],
+    [completed.length - abstained, of('RolloutFailed').length, abstained],
+  )
+  assert.ok(abstained > 0 && sum('failed') > 0)
+})
+
 test('a process that ends between any two batches goes on where the file stands, and events fed again are skipped', () => {
   let runs = 0
   fc.assert(
