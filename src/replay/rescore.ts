@@ -34,6 +34,7 @@ export type Totals = {
   accepted: number
 }
 
+/** Of the iterations that are completed. */
 export type Rescore = {
   readonly iterations: number
   readonly trajectories: number
@@ -60,6 +61,7 @@ type Iteration = {
   readonly asked: number
   /** Of candidates, by slot: what became of them, before and after. */
   readonly accepted: Map<string, { before: boolean; after: boolean }>
+  readonly flipped: FlippedTask[]
 }
 
 const READ = [
@@ -95,14 +97,11 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
     const { task, slot, iteration, accuracy, reason } = data
     const open = iterations.get(iteration)
     if (task === null || !open) return
-    counts.decisions++
     const was = { accepted: type === 'TaskAccepted', reason }
     const { accepted, reason: because } = decisionOn({ ...data, task }, accuracy, open.asked, rules.after)
-    if (was.accepted) before.accepted++
-    if (accepted) after.accepted++
     open.accepted.set(slot, { before: was.accepted, after: accepted })
     if (was.accepted !== accepted)
-      flipped.push({ iteration, slot, task, before: was, after: { accepted, reason: because } })
+      open.flipped.push({ iteration, slot, task, before: was, after: { accepted, reason: because } })
   }
 
   function close(iteration: number): void {
@@ -110,6 +109,12 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
     if (!open) return
     iterations.delete(iteration)
     counts.iterations++
+    for (const decision of open.accepted.values()) {
+      counts.decisions++
+      if (decision.before) before.accepted++
+      if (decision.after) after.accepted++
+    }
+    flipped.push(...open.flipped)
     const was = advantagesOf(open, 'before', rules.before)
     const now = advantagesOf(open, 'after', rules.after)
     for (const [totals, { trained, health }] of [
@@ -120,6 +125,7 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
       totals.trainedSteps += trained.trainedSteps
     }
     for (const { slot, task, rollouts } of open.groups.values()) {
+      counts.trajectories += rollouts.length
       let [steps, turned, switched] = [0, 0, 0]
       for (const { rollout, steps: length } of rollouts) {
         const old = was.trained.byRollout.get(rollout)
@@ -131,6 +137,7 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
           else if (a !== b) switched++
         }
       }
+      counts.steps += steps
       if (turned + switched > 0) changed.push({ iteration, slot, task, steps, turned, switched })
     }
   }
@@ -143,8 +150,6 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
       const { rollout, index, outcome, steps, actions, iteration, slot, purpose } = event.data
       const group = purpose === 'evaluation' ? undefined : iterations.get(iteration)?.groups.get(slot)
       if (!group || outcome.kind !== 'scored') continue
-      counts.trajectories++
-      counts.steps += steps
       group.rollouts.push({ rollout, index, outcome, steps, actions })
     } else if (event.type === 'StepScored') {
       const { rollout, step, judgements, probability, progress, iteration } = event.data
@@ -172,6 +177,7 @@ function openIteration({ groups, rolloutsPerTask }: EventData<'IterationPlanned'
     scored: [],
     asked: rolloutsPerTask,
     accepted: new Map(),
+    flipped: [],
   }
 }
 

@@ -57,4 +57,31 @@ test('other thresholds flip decisions, each with both reasons', () => {
   log.close()
 })
 
+test('an iteration that is not completed is not counted', () => {
+  const config = smallConfig({ run: { iterations: 8, evaluateEvery: 8 } })
+  const root = temporaryFolder()
+  const whole = recordLoop(root, 'whole', config)
+  const open = ofType(whole, 'TaskAccepted')[0].data.iteration
+  const cut = recordLoop(root, 'cut', config, (event) =>
+    event.type === 'IterationCompleted' && event.data.iteration === open ? null : event,
+  )
+  const of = <T extends 'TrajectoryCompleted' | 'TaskAccepted' | 'TaskRejected'>(type: T) =>
+    ofType(whole, type).filter(({ data }) => data.iteration === open)
+  const played = of('TrajectoryCompleted').filter(({ data }) => data.purpose !== 'evaluation')
+  const decided = [...of('TaskAccepted'), ...of('TaskRejected').filter(({ data }) => data.task !== null)]
+  assert.ok(played.length > 0)
+  const set = ['adaptation.evidence=bayes', 'adaptation.confidence=1']
+  const [less, all] = [rescore(cut, set), rescore(whole, set)]
+  assert.is(less.iterations, all.iterations - 1)
+  assert.is(less.trajectories, all.trajectories - played.length)
+  assert.is(less.steps, all.steps - played.reduce((sum, { data }) => sum + data.steps, 0))
+  assert.is(less.decisions, all.decisions - decided.length)
+  assert.is(less.before.accepted, all.before.accepted - of('TaskAccepted').length)
+  assert.equal(
+    less.flipped,
+    all.flipped.filter(({ iteration }) => iteration !== open),
+  )
+  for (const log of [cut, whole]) log.close()
+})
+
 test.run()
