@@ -217,13 +217,14 @@ function isDecision(event: LoggedEvent): event is Decision {
   return event.type === 'TaskAccepted' || event.type === 'TaskRejected'
 }
 
-/** The event that brought a task: looks for its id in the bytes before it decodes any. */
+/** The event that brought a task: looks for its id in the bytes before it decodes any but those whose data rests in a blob. */
 function originOf(log: LogReader, id: string): Origin | null {
   for (const type of ['TaskProposed', 'TaskAdded'] as const)
     for (let next = 1; ; ) {
       const page = log.page({ from: next, types: [type] })
       for (const { position, body } of page.events) {
-        if (!Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(id)) continue
+        const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+        if (!bytes.includes(id) && !bytes.includes('$blob')) continue
         const event = decodeLogged(body, position, log.blobs.get) as Origin
         if ((event.data satisfies EventData<'TaskAdded'> | EventData<'TaskProposed'>).task.id === id)
           return event

@@ -1,6 +1,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { policyBatch } from '../../src/actors/policy/batch.ts'
+import { runFolder } from '../../src/broker/connection.ts'
 import { loggedConfig } from '../../src/config.ts'
 import { RlError } from '../../src/errors.ts'
 import type { LoggedEvent } from '../../src/events/catalogue.ts'
@@ -11,7 +12,7 @@ import { groupOf, ofType, whyTask, whyVersion } from '../../src/replay/why.ts'
 import { whyStep } from '../../src/replay/why-step.ts'
 import { smallConfig } from '../actors/loop.ts'
 import { temporaryFolder } from '../support/run.ts'
-import { unpackFixture } from './fixture.ts'
+import { copyRun, unpackFixture } from './fixture.ts'
 import { recordLoop } from './record.ts'
 
 function all(root: Node): Node[] {
@@ -52,6 +53,18 @@ test('every task of a run has its whole lineage: proposal, evidence, decision, a
     assert.match(whyTask(log, data.task.id).title, /of the first set$/)
     assert.ok(whyTask(log, data.slot).children.length > 0)
   }
+  log.close()
+})
+
+test('a task is found by its id also where its event rests in a blob', () => {
+  const root = temporaryFolder()
+  const { log: path } = copyRun(unpackFixture(root), runFolder('large', root), {
+    inBlobs: ['TaskAdded', 'TaskProposed'],
+  })
+  const log = openLogReader(path)
+  const tasks = [...ofType(log, 'TaskAdded'), ...ofType(log, 'TaskProposed')].map(({ data }) => data.task)
+  assert.ok(tasks.length > 2)
+  for (const { id } of tasks) assert.match(whyTask(log, id).title, `task ${id}: `)
   log.close()
 })
 
