@@ -2,7 +2,14 @@
 import type { Bus } from '../events/bus.ts'
 import { encodeEnvelope } from '../events/codec.ts'
 import type { Envelope } from '../events/envelope.ts'
-import { parseRequest, type ReadReply, readRequest } from '../events/log-protocol.ts'
+import {
+  BLOB_CHUNK,
+  type BlobGetReply,
+  blobGetRequest,
+  parseRequest,
+  type ReadReply,
+  readRequest,
+} from '../events/log-protocol.ts'
 import type { LogReader, RawEvent } from '../events/log-reader.ts'
 import { pack, unpack } from '../events/msgpack.ts'
 import { POSITION_HEADER, subjectsOf } from '../events/subjects.ts'
@@ -23,7 +30,7 @@ const PAGE = 500
 /** Longest silence: nobody wants to wait for a night between two events. */
 const LONGEST_WAIT_MS = 10_000
 
-/** Serves reading up to what was sent so far, and sends one event after the other. Resolves to how many were sent. */
+/** Serves reading up to what was sent so far, with the blobs, and sends one event after the other. Resolves to how many were sent. */
 export async function publishAgain(log: LogReader, bus: Bus, options: PublishOptions): Promise<number> {
   const { run, speed, until = Infinity, signal } = options
   const subjects = subjectsOf(run)
@@ -41,7 +48,16 @@ export async function publishAgain(log: LogReader, bus: Bus, options: PublishOpt
     return pack(reply)
   }
 
-  const leave = [bus.serve(subjects.log('read'), null, serveRead)]
+  function serveBlob(body: Uint8Array): Uint8Array {
+    const { offset, ...ref } = parseRequest(blobGetRequest, body)
+    const reply: BlobGetReply = { chunk: log.blobs.chunk(ref, offset, BLOB_CHUNK) }
+    return pack(reply)
+  }
+
+  const leave = [
+    bus.serve(subjects.log('read'), null, serveRead),
+    bus.serve(subjects.blob('get'), null, serveBlob),
+  ]
   try {
     let before: number | null = null
     for (let next = 1; next <= until && !signal?.aborted; ) {

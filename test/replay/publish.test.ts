@@ -1,16 +1,19 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { runFolder } from '../../src/broker/connection.ts'
 import type { LoggedEvent } from '../../src/events/catalogue.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { connectBus } from '../../src/events/nats/connect.ts'
 import { subscribe } from '../../src/events/subscription.ts'
 import { publishAgain } from '../../src/replay/publish.ts'
 import { startTestHead, temporaryFolder, until } from '../support/run.ts'
-import { unpackFixture } from './fixture.ts'
+import { copyRun, unpackFixture } from './fixture.ts'
 
-test('an old run can be followed again under another id, in order and without a gap', async () => {
+test('an old run can be followed again under another id, in order and without a gap, blobs included', async () => {
   const head = await startTestHead()
-  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  const root = temporaryFolder()
+  const run = copyRun(unpackFixture(root), runFolder('large', root), { inBlobs: ['TaskAdded'] })
+  const log = openLogReader(run.log)
   const { position } = log.head()
   const [sender, receiver] = [await connectBus(head.address), await connectBus(head.address)]
   const stop = new AbortController()
