@@ -7,7 +7,7 @@ import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { loadUserModule } from '../user-module.ts'
 import { metricRows, trajectoryRows } from './export.ts'
-import { otlpOf } from './otlp.ts'
+import { otlpPieces } from './otlp.ts'
 import { writeParquet } from './parquet.ts'
 import { tensorboardFile } from './tensorboard.ts'
 
@@ -41,8 +41,8 @@ export const EXPORTERS: readonly Exporter[] = [
     name: 'otlp-json',
     summary: 'OpenTelemetry spans, an iteration a trace, as collectors take them on /v1/traces',
     async write(log, out) {
-      writeFileSync(out, JSON.stringify(otlpOf(log)))
-      return `${[...log.events({ types: ['IterationCompleted'] })].length} traces in ${out}`
+      await writePieces(out, otlpPieces(log))
+      return `${log.countOf('IterationCompleted')} traces in ${out}`
     },
   },
   {
@@ -82,12 +82,21 @@ function invalid(file: string, message: string): RlError {
   })
 }
 
-async function writeLines(path: string, rows: Iterable<object>): Promise<number> {
+function writeLines(path: string, rows: Iterable<object>): Promise<number> {
+  return writePieces(path, linesOf(rows))
+}
+
+function* linesOf(rows: Iterable<object>): Generator<string> {
+  for (const row of rows) yield `${JSON.stringify(row)}\n`
+}
+
+/** How many pieces there were. */
+async function writePieces(path: string, pieces: Iterable<string>): Promise<number> {
   const out = createWriteStream(path)
   let count = 0
-  for (const row of rows) {
+  for (const piece of pieces) {
     count++
-    if (!out.write(`${JSON.stringify(row)}\n`)) await once(out, 'drain')
+    if (!out.write(piece)) await once(out, 'drain')
   }
   out.end()
   await once(out, 'close')

@@ -112,12 +112,17 @@ export function* spansOf(log: LogReader): IterableIterator<Span> {
   }
 }
 
-/** The whole export: one resource, one scope. */
-export function otlpOf(log: LogReader): object {
+/** The whole export as JSON: one resource, one scope. In pieces of a span each: a long run has more than a string can hold. */
+export function* otlpPieces(log: LogReader): IterableIterator<string> {
   const resource = { attributes: [attribute('service.name', 'rlanything'), attribute('rl.run', log.run)] }
-  return {
-    resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'rlanything' }, spans: [...spansOf(log)] }] }],
+  const scope = { name: 'rlanything' }
+  yield `{"resourceSpans":[{"resource":${JSON.stringify(resource)},"scopeSpans":[{"scope":${JSON.stringify(scope)},"spans":[`
+  let between = ''
+  for (const one of spansOf(log)) {
+    yield `${between}${JSON.stringify(one)}`
+    between = ','
   }
+  yield ']}]}]}'
 }
 
 type Place = {
