@@ -5,6 +5,7 @@ import { type Config, configDigest } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { openDigest } from '../events/digest.ts'
 import type { LogReader } from '../events/log-reader.ts'
+import { packCanonical } from '../events/msgpack.ts'
 import { startsOf } from '../events/starts.ts'
 import { verifyLog } from '../events/verify.ts'
 import { type Estimate, wilson } from '../learning/interval.ts'
@@ -131,9 +132,8 @@ export function confirm(given: Attestation, log: LogReader): Confirmation {
     return { ok: false, lines: [`this is another log: its chain ends in ${verified.hash}${shorter}`] }
   }
   const found = attest(log)
-  const wrong = Object.keys(given).filter(
-    (key) =>
-      JSON.stringify(given[key as keyof Attestation]) !== JSON.stringify(found[key as keyof Attestation]),
+  const wrong = (Object.keys(given) as (keyof Attestation)[]).filter(
+    (key) => Buffer.compare(packCanonical(given[key]), packCanonical(found[key])) !== 0,
   )
   if (wrong.length > 0) return { ok: false, lines: wrong.map((key) => `'${key}' is not what the log holds`) }
   return {

@@ -39,6 +39,26 @@ test('an attestation is confirmed by its log, also as a file elsewhere', () => {
   )
 })
 
+test('a file whose keys came into another order is confirmed as before', () => {
+  const root = temporaryFolder()
+  const { log: path } = unpackFixture(root)
+  const log = openLogReader(path)
+  const given = reversed(attest(log)) as Attestation
+  log.close()
+  assert.ok(confirmAlone(given).ok)
+  assert.ok(confirmed(given, path).ok)
+})
+
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, inner]) => [key, reversed(inner)]),
+  )
+}
+
 test('one flipped byte of any event is found at that event, a changed figure by its name, another log as such', () => {
   const root = temporaryFolder()
   const { log: path } = unpackFixture(root)
