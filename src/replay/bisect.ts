@@ -200,8 +200,8 @@ function groupOf(slot: string, task: Task, skill: number, n: number): LearnableG
 }
 
 function recordedAt(log: LogReader, metric: string, iteration: number): number {
-  const [key, read] = READ[metric] ?? [`EvaluationCompleted/${metric}/${iteration}`, accuracyIn]
-  const event = log.byKey(`${key}${READ[metric] ? `/${iteration}` : ''}`)
+  const [key, read] = READ.get(metric) ?? [`EvaluationCompleted/${metric}`, accuracyIn]
+  const event = log.byKey(`${key}/${iteration}`)
   const value = event ? read(event) : undefined
   if (value === undefined) throw unknown(log, `no ${metric} at iteration ${iteration}`)
   return value
@@ -213,13 +213,11 @@ function accuracyIn({ type, data }: LoggedEvent): number | undefined {
 }
 
 /** Where the log has a metric: natural key without the iteration, and its value in the event. */
-const READ: Readonly<
-  Record<string, readonly [string, (event: LoggedEvent) => number | undefined] | undefined>
-> = {
-  accuracy: ['IterationCompleted', accuracyIn],
-  skill: ['PolicyUpdated', ({ data }) => ('metrics' in data ? data.metrics.skill : undefined)],
-  judge: ['RewardModelUpdated', ({ data }) => ('metrics' in data ? data.metrics.accuracy : undefined)],
-}
+const READ: ReadonlyMap<string, readonly [string, (event: LoggedEvent) => number | undefined]> = new Map([
+  ['accuracy', ['IterationCompleted', accuracyIn]],
+  ['skill', ['PolicyUpdated', ({ data }) => ('metrics' in data ? data.metrics.skill : undefined)]],
+  ['judge', ['RewardModelUpdated', ({ data }) => ('metrics' in data ? data.metrics.accuracy : undefined)]],
+])
 
 function positionOf(log: LogReader, key: string): number {
   const position = log.positionOf('key', key)

@@ -94,7 +94,8 @@ test('keys that a fork sets are changes: those that choose what is learned from 
 
 test('what cannot be put down to a change is said: no fall, no such metric, no simulated run', () => {
   assert.is(codeOf(sound, 'skill', 1, ITERATIONS), 'bisect.no-fall')
-  assert.is(codeOf(sound, 'beauty', 1, ITERATIONS), 'bisect.unknown')
+  for (const metric of ['beauty', 'constructor', '__proto__'])
+    assert.is(codeOf(sound, metric, 1, ITERATIONS), 'bisect.unknown')
   assert.is(codeOf(sound, 'skill', 1, 99), 'bisect.unknown')
   const real = openLogReader(unpackFixture(temporaryFolder()).log)
   assert.is(codeOf(real, 'accuracy', 1, 2), 'bisect.not-simulated')
