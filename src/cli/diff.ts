@@ -35,7 +35,7 @@ both runs played with the same task and seed, paired: n counts tasks, intervals 
   },
 }
 
-function lines({ shared, config, divergence, figures }: RunDiff, a: string, b: string): string[] {
+function lines({ shared, config, divergence, figures, unpaired }: RunDiff, a: string, b: string): string[] {
   const parted = divergence
     ? `they part at ${divergence.key} (position ${divergence.a ?? '-'} and ${divergence.b ?? '-'}): ${divergence.what}`
     : 'they hold the same facts'
@@ -45,6 +45,10 @@ function lines({ shared, config, divergence, figures }: RunDiff, a: string, b: s
     ...figures.map(
       (figure) =>
         `${figure.group.padEnd(26)} ${figure.metric.padEnd(8)} ${figure.a.value.toFixed(3)} | ${figure.b.value.toFixed(3)}  difference ${interval(figure.difference)} n ${figure.difference.n}`,
+    ),
+    ...unpaired.map(
+      ({ group, rollouts }) =>
+        `${group.padEnd(26)} in no pair: ${rollouts} rollouts without an outcome in one of the runs`,
     ),
   ]
 }

@@ -31,6 +31,8 @@ export type RunDiff = {
   readonly config: readonly { readonly key: string; readonly a: unknown; readonly b: unknown }[]
   readonly divergence: Divergence | null
   readonly figures: readonly PairedFigure[]
+  /** By group: rollouts that ended in both runs, with the same task and seed, and without an outcome in one of them or both. */
+  readonly unpaired: readonly { readonly group: string; readonly rollouts: number }[]
 }
 
 export function diffRuns(a: LogReader, b: LogReader): RunDiff {
@@ -39,7 +41,7 @@ export function diffRuns(a: LogReader, b: LogReader): RunDiff {
     shared,
     config: configDifferences(a, b),
     divergence: firstDivergence(a, b, shared),
-    figures: pairedFigures(a, b, shared),
+    ...pairedFigures(a, b, shared),
   }
 }
 
@@ -100,28 +102,35 @@ function leaves(value: unknown, path: string): [string, unknown][] {
   )
 }
 
-type Played = {
+type Played = { readonly success: number; readonly steps: number }
+
+type End = {
   readonly task: string
   readonly seed: string
-  readonly success: number
-  readonly steps: number
+  /** Null where it has no outcome. */
+  readonly played: Played | null
 }
 
-function pairedFigures(a: LogReader, b: LogReader, shared: number): PairedFigure[] {
-  const ofB = new Map<string, Played>()
-  for (const [, rollout, played] of outcomes(b, shared)) ofB.set(rollout, played)
+function pairedFigures(a: LogReader, b: LogReader, shared: number): Pick<RunDiff, 'figures' | 'unpaired'> {
+  const ofB = new Map<string, End>()
+  for (const [, rollout, end] of endsOf(b, shared)) ofB.set(rollout, end)
   const groups = new Map<string, Map<string, { a: Played[]; b: Played[] }>>()
-  for (const [group, rollout, played] of outcomes(a, shared)) {
+  const unpaired = new Map<string, number>()
+  for (const [group, rollout, { task, seed, played }] of endsOf(a, shared)) {
     const other = ofB.get(rollout)
-    if (!other || other.task !== played.task || other.seed !== played.seed) continue
+    if (!other || other.task !== task || other.seed !== seed) continue
+    if (!played || !other.played) {
+      unpaired.set(group, (unpaired.get(group) ?? 0) + 1)
+      continue
+    }
     const slots = groups.get(group) ?? new Map<string, { a: Played[]; b: Played[] }>()
     const slot = rollout.slice(0, rollout.lastIndexOf('/'))
     const pair = slots.get(slot) ?? { a: [], b: [] }
     pair.a.push(played)
-    pair.b.push(other)
+    pair.b.push(other.played)
     groups.set(group, slots.set(slot, pair))
   }
-  return [...groups].flatMap(([group, slots]) =>
+  const figures = [...groups].flatMap(([group, slots]) =>
     (['success', 'steps'] as const).map((metric) => {
       const pairs = [...slots.values()].map((pair): [number, number] => [
         mean(pair.a, metric),
@@ -136,15 +145,27 @@ function pairedFigures(a: LogReader, b: LogReader, shared: number): PairedFigure
       }
     }),
   )
+  return { figures, unpaired: [...unpaired].map(([group, rollouts]) => ({ group, rollouts })) }
 }
 
-function* outcomes(log: LogReader, after: number): Generator<[group: string, rollout: string, Played]> {
-  for (const event of log.events({ from: after + 1, types: ['TrajectoryCompleted'] })) {
-    const { purpose, split, iteration, rollout, task, seed, steps, outcome } = event.data
-    if (outcome.kind !== 'scored') continue
+/** Of a rollout that failed its request tells split and seed. */
+function* endsOf(log: LogReader, after: number): Generator<[group: string, rollout: string, End]> {
+  for (const event of log.events({ from: after + 1, types: ['TrajectoryCompleted', 'RolloutFailed'] })) {
+    const { rollout } = event.data
+    const asked = event.type === 'RolloutFailed' ? log.byKey(`RolloutRequested/${rollout}`) : event
+    if (asked?.type !== 'TrajectoryCompleted' && asked?.type !== 'RolloutRequested') continue
+    const { purpose, split, iteration, task, seed } = asked.data
     const group = purpose === 'evaluation' ? `evaluation ${split} ${iteration}` : `${purpose} ${iteration}`
-    yield [group, rollout, { task, seed: seed.join('/'), success: outcome.success ? 1 : 0, steps }]
+    yield [group, rollout, { task, seed: seed.join('/'), played: playedIn(event) }]
   }
+}
+
+function playedIn({
+  type,
+  data,
+}: LoggedEvent<'TrajectoryCompleted'> | LoggedEvent<'RolloutFailed'>): Played | null {
+  if (type === 'RolloutFailed' || data.outcome.kind !== 'scored') return null
+  return { success: data.outcome.success ? 1 : 0, steps: data.steps }
 }
 
 function mean(played: readonly Played[], metric: 'success' | 'steps'): number {

@@ -1,9 +1,11 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
+import type { LoggedEvent } from '../../src/events/catalogue.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { diffRuns } from '../../src/replay/diff.ts'
 import { forkRun } from '../../src/replay/fork.ts'
+import { ofType } from '../../src/replay/why.ts'
 import { smallConfig } from '../actors/loop.ts'
 import { temporaryFolder } from '../support/run.ts'
 import { unpackFixture } from './fixture.ts'
@@ -34,6 +36,33 @@ test('another rule shows as a key of the config, a first other fact and paired f
   const first = figures.find(({ group, metric }) => group === 'train 1' && metric === 'success')
   assert.is(first?.difference.value, 0, 'before the first update nothing differs')
   assert.is(first?.difference.n, 3, 'n counts tasks')
+  for (const log of [a, b]) log.close()
+})
+
+test('rollouts of both runs that have no outcome in one of them are in no pair, and are told', () => {
+  const root = temporaryFolder()
+  const config = smallConfig()
+  const a = recordLoop(root, 'a', config)
+  const b = recordLoop(root, 'b', config, (event) => {
+    if (event.type !== 'TrajectoryCompleted') return event
+    const { rollout, iteration, purpose, slot, task, index } = event.data
+    if (iteration === 1 && purpose === 'train' && index === 0)
+      return { ...event, data: { ...event.data, outcome: { kind: 'abstained', reason: 'cannot tell' } } }
+    if (iteration > 0 || purpose !== 'evaluation') return event
+    const data = { rollout, iteration, purpose, slot, task, cause: 'infra', error: 'gone', attempts: 3 }
+    return { ...event, type: 'RolloutFailed', data } as LoggedEvent
+  })
+  const evaluated = ofType(a, 'TrajectoryCompleted').filter(
+    ({ data }) => data.iteration === 0 && data.purpose === 'evaluation',
+  )
+  assert.ok(evaluated.length > 0)
+  const unpaired = [
+    { group: 'evaluation in-domain 0', rollouts: evaluated.length },
+    { group: 'train 1', rollouts: 3 },
+  ]
+  assert.equal(diffRuns(a, b).unpaired, unpaired)
+  assert.equal(diffRuns(b, a).unpaired, unpaired)
+  assert.equal(diffRuns(a, a).unpaired, [])
   for (const log of [a, b]) log.close()
 })
 
