@@ -254,12 +254,15 @@ export function forkLog(
         if (own)
           insertRow(db, own, { position: position + 1, hash: chainHash(row.hash, position + 1, own.body) })
       })()
-    } catch (cause) {
-      throw new RlError(`${path} exists already`, {
-        code: 'log.exists',
-        hint: 'choose another run id',
-        cause,
-      })
+    } catch (error) {
+      // Its name stands in the table already.
+      if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_CONSTRAINT'))
+        throw new RlError(`${path} exists already`, {
+          code: 'log.exists',
+          hint: 'choose another run id',
+          cause: error,
+        })
+      throw isFull(error) ? diskFull(0, error) : error
     } finally {
       db.close()
       release()

@@ -1,13 +1,16 @@
 /** A new run that shares another's events up to a position, and goes on from there under a config of its own. */
 import { uuidv7 } from 'uuidv7'
+import { startDecider } from '../actors/decider/decider.ts'
+import { deciderOf } from '../actors/deciders.ts'
 import { codeVersion } from '../actors/head/code-version.ts'
 import type { RunFolder } from '../broker/connection.ts'
-import { type Config, changeConfig, configDigest, redact } from '../config.ts'
+import { type Config, changeConfig, configDigest, loggedConfig, redact } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { CATALOGUE, type EventData } from '../events/catalogue.ts'
 import { encodeEnvelope } from '../events/codec.ts'
 import { forkLog } from '../events/log.ts'
 import { type LogReader, openLogReader } from '../events/log-reader.ts'
+import { startsOf } from '../events/starts.ts'
 import { configAt } from './config-at.ts'
 
 export type Fork = {
@@ -69,10 +72,20 @@ export function makeFork(
 /** Once its end is decided, a run cannot go on. */
 function checkOpen(log: LogReader, at: number): void {
   const over = log.byKey('RunCompleted')
-  const decided = over?.cause ? log.positionOf('id', over.cause) : null
-  if (decided !== null && at >= decided)
+  if (!over) return
+  const decided = log.positionOf('id', over.cause ?? '') ?? endDecidedAt(log) ?? over.position
+  if (at >= decided)
     throw new RlError(`the end of run '${log.run}' is decided at position ${decided}`, {
       code: 'fork.too-late',
       hint: `fork it before: --at ${decided - 1} at most`,
     })
+}
+
+/** For a log that lost the cause of its end: where the head comes to it. */
+function endDecidedAt(log: LogReader): number | null {
+  const head = startDecider(deciderOf('head', loggedConfig(startsOf(log).first.data.config)))
+  for (const event of log.events({ types: [...head.decider.interests] }))
+    for (const output of head.handle(event))
+      if (output.type === 'event' && output.event.type === 'RunCompleted') return event.position
+  return null
 }

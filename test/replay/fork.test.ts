@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startDecider } from '../../src/actors/decider/decider.ts'
@@ -13,7 +13,7 @@ import { startsOf } from '../../src/events/starts.ts'
 import { verifyLog } from '../../src/events/verify.ts'
 import { forkRun } from '../../src/replay/fork.ts'
 import { temporaryFolder } from '../support/run.ts'
-import { unpackFixture } from './fixture.ts'
+import { copyRun, unpackFixture } from './fixture.ts'
 
 function codeOf(action: () => unknown): string | null {
   try {
@@ -106,6 +106,29 @@ test('a fork is refused where the end is decided, beyond the log, on a run id in
   assert.is(fork('a', 100, ['run.iteration=3']), 'config.unknown-key')
   assert.is(fork('a', 100), null)
   assert.is(fork('a', 100), 'log.exists')
+})
+
+test('a run whose end has lost its cause is over all the same, where it was decided', () => {
+  const root = temporaryFolder()
+  const parent = unpackFixture(root)
+  const lost = copyRun(parent, runFolder('lost', root), {
+    change: (event) => (event.type === 'RunCompleted' ? { ...event, cause: null } : event),
+  })
+  const log = openLogReader(parent.log)
+  const decided = log.positionOf('id', log.byKey('RunCompleted')?.cause ?? '') ?? 0
+  log.close()
+  const fork = (run: string, at: number) => codeOf(() => forkRun(lost, runFolder(run, root), { at, set: [] }))
+  assert.ok(decided > 0)
+  assert.is(fork('late', decided), 'fork.too-late')
+  assert.is(fork('early', decided - 1), null)
+})
+
+test('what keeps a log from being made is not told as one that is there', () => {
+  const root = temporaryFolder()
+  const child = runFolder('child', root)
+  mkdirSync(`${child.log}-journal`, { recursive: true })
+  const code = codeOf(() => forkRun(unpackFixture(root), child, { at: 100, set: [] }))
+  assert.match(code ?? '', /SqliteError/)
 })
 
 test.run()
