@@ -132,9 +132,13 @@ async function playVersions(
   const tallies: Tally[] = wanted.map(() => ({ successes: 0, n: 0 }))
   const versions = [...new Set(wanted.map(({ version }) => version))].sort((a, b) => a - b)
   if (versions.length === 0) return tallies
+  const first = policyFolder(log, versions[0])
   const opened = await openSetting(config)
   const { environment } = opened
-  const actor = await openLocalActor(policyFolder(log, versions[0]), config, opened)
+  const actor = await openLocalActor(first, config, opened).catch(async (error) => {
+    await environment.close?.()
+    throw error
+  })
   let before = 0
   try {
     for (const version of versions) {

@@ -25,7 +25,10 @@ export async function evaluate(options: EvaluateOptions): Promise<EvaluationFigu
   const config: Config = { ...options.config, evaluation: { ...options.config.evaluation, splits: [split] } }
   const opened = await openSetting(config)
   const { environment } = opened
-  const actor = await openLocalActor(options.model, config, opened)
+  const actor = await openLocalActor(options.model, config, opened).catch(async (error) => {
+    await environment.close?.()
+    throw error
+  })
   try {
     const wanted = await wantedRollouts(environment, split, config)
     const trajectories = await playAlone(wanted, {

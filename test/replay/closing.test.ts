@@ -4,13 +4,16 @@ import { join, resolve } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../../src/broker/connection.ts'
-import { configDigest, loadConfig, redact } from '../../src/config.ts'
+import { configDigest, loadConfig, loggedConfig, redact } from '../../src/config.ts'
 import { openSetting } from '../../src/environments/open.ts'
 import { loadSetting } from '../../src/environments/settings.ts'
+import { remeasure } from '../../src/evaluation/acceptances.ts'
+import { evaluate } from '../../src/evaluation/evaluate.ts'
 import { CATALOGUE, type EventData, type NewEvent } from '../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../src/events/codec.ts'
 import { openLog } from '../../src/events/log.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
+import { startsOf } from '../../src/events/starts.ts'
 import { seedOf } from '../../src/random.ts'
 import { compareJudges } from '../../src/replay/compare-judges.ts'
 import { openWhatIf } from '../../src/replay/whatif.ts'
@@ -75,6 +78,21 @@ async function recordRun(run: string): Promise<string> {
     { type: 'TaskAdded', data: { slot: 'train-00000', split: 'train', index: 0, total: 1, task } },
     { type: 'RolloutRequested', data: request },
     { type: 'TrajectoryCompleted', data: trajectory },
+    {
+      type: 'PolicyUpdated',
+      data: {
+        ...{ iteration: 0, version: 0, parentVersion: null, trainedOn: [], samples: 0, metrics: {} },
+        ...{ checkpoint: { sha256: '0'.repeat(64), path: 'checkpoints/gone' }, stopped: null, timing: {} },
+      },
+    },
+    {
+      type: 'TaskAccepted',
+      data: {
+        ...{ iteration: 1, slot: 'train-00000', task: task.id, parent: task.id, direction: 'harder' },
+        ...{ accuracy: { successes: 0, n: 1 }, parentAccuracy: { successes: 1, n: 1 } },
+        ...{ thresholds: { low: 0.2, high: 0.8 }, reason: 'within the thresholds' },
+      },
+    },
   ]
   const folder = runFolder(run, root)
   mkdirSync(folder.folder, { recursive: true })
@@ -104,6 +122,28 @@ test('what went on from a step closes its environment, and so does a comparison 
     assert.equal([counted.opened, counted.closed], [1, 1])
     const refused = await compareJudges(log, { a: 0, b: 1, rollouts: 1, seed: 1 }).catch((error) => error)
     assert.is(refused.code, 'compare-judges.no-version')
+    assert.equal([counted.opened, counted.closed], [2, 2])
+  } finally {
+    log.close()
+  }
+})
+
+test('where the model cannot be opened, an evaluation and a second measurement close their environments', async () => {
+  const log = openLogReader(await recordRun('measured'))
+  const config = loggedConfig(startsOf(log).last.data.config)
+  const { signal } = new AbortController()
+  try {
+    counted.opened = counted.closed = 0
+    const model = join(root, 'none')
+    await evaluate({ model, split: 'in-domain', config, signal }).then(
+      () => assert.unreachable(),
+      () => {},
+    )
+    assert.equal([counted.opened, counted.closed], [1, 1])
+    await remeasure(log, { rollouts: 1, signal }).then(
+      () => assert.unreachable(),
+      () => {},
+    )
     assert.equal([counted.opened, counted.closed], [2, 2])
   } finally {
     log.close()
