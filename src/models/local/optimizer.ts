@@ -22,15 +22,17 @@ export type OptimizerState = {
 /** AdamW (arXiv 1711.05101, algorithm 2); weight decay leaves norms and biases alone. */
 export type Optimizer = {
   /** Moves the weights that have a gradient by one step; gradients are multiplied by `scale` first and not disposed. */
-  step(params: Params, gradients: ReadonlyMap<string, tf.Tensor>, scale: number, options: AdamOptions): void
+  step(gradients: ReadonlyMap<string, tf.Tensor>, scale: number, options: AdamOptions): void
   reset(): void
   /** For checkpoints. */
   exportState(): Promise<OptimizerState>
+  /** @throws RlError `model.optimizer`, and nothing is changed, where the moments are not those of these weights */
   importState(state: OptimizerState): void
   dispose(): void
 }
 
-export function createOptimizer(): Optimizer {
+/** @param params the weights that it moves */
+export function createOptimizer(params: Params): Optimizer {
   const moments = new Map<string, { m: tf.Variable; v: tf.Variable }>()
   let taken = 0
   const momentsOf = (name: string, shape: readonly number[]) => {
@@ -48,7 +50,7 @@ export function createOptimizer(): Optimizer {
     taken = 0
   }
   return {
-    step(params, gradients, scale, options) {
+    step(gradients, scale, options) {
       taken++
       for (const [name, gradient] of gradients) {
         const value = weight(params, name)
@@ -71,21 +73,36 @@ export function createOptimizer(): Optimizer {
       return { step: taken, tensors }
     },
     importState({ step, tensors }) {
+      for (const [key, { shape }] of tensors) checkMoment(params, key, shape, tensors)
       reset()
       taken = step
       for (const [key, m] of tensors) {
         if (!key.startsWith('m.')) continue
-        const v = tensors.get(`v.${key.slice(2)}`)
-        if (!v)
-          throw new RlError(`optimiser state has ${key} without its second moment`, {
-            code: 'model.optimizer',
-            hint: 'start from fresh moments',
-          })
+        const v = tensors.get(`v.${key.slice(2)}`)!
         moments.set(key.slice(2), { m: variable(m.values, m.shape), v: variable(v.values, v.shape) })
       }
     },
     dispose: reset,
   }
+}
+
+/** The kernel that moves a weight takes its size for that of both moments: a smaller one would be written over its end. */
+function checkMoment(
+  params: Params,
+  key: string,
+  shape: readonly number[],
+  tensors: OptimizerState['tensors'],
+): void {
+  const [, kind, name] = /^([mv])\.(.+)$/s.exec(key) ?? []
+  const refuse = (what: string): never => {
+    throw new RlError(`the optimiser's state has ${key} ${what}`, {
+      code: 'model.optimizer',
+      hint: 'without optimizer.safetensors in its folder the model starts from fresh moments',
+    })
+  }
+  const value = params.get(name) ?? refuse('of no weight of this model')
+  if (shape.join() !== value.shape.join()) refuse(`of shape [${shape}], its weight has [${value.shape}]`)
+  if (!tensors.has(`${kind === 'm' ? 'v' : 'm'}.${name}`)) refuse('without its other moment')
 }
 
 /** m, v and the weight after step number `step` (1, 2, ...), in place. */

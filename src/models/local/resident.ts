@@ -164,12 +164,12 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       const next = await readModelFolder(path)
       assertSameShape(path, next, config, adapter)
       const own = await adapterOf(next)
-      if (!adapter || next.base !== folder?.base)
-        for await (const tensor of readWeights(next)) assign(params, tensor)
-      for (const tensor of own?.tensors ?? []) assign(params, tensor)
       const moments = await readOptimizer(next.folder)
       if (moments) trainer.optimizer.importState(moments)
       else trainer.optimizer.reset()
+      if (!adapter || next.base !== folder?.base)
+        for await (const tensor of readWeights(next)) assign(params, tensor)
+      for (const tensor of own?.tensors ?? []) assign(params, tensor)
       sampler.refresh()
       return null
     },

@@ -41,7 +41,7 @@ const SCORE_TOKENS = 8192
 
 /** Adapter weights are trained alone where there are any, else all weights. */
 export function createTrainer(model: LocalModel): Trainer {
-  const optimizer = createOptimizer()
+  const optimizer = createOptimizer(model.params)
   const names = trainedNames(model.params)
 
   /** The first sample whose own gradient is not finite. */
@@ -105,7 +105,7 @@ export function createTrainer(model: LocalModel): Trainer {
           stopped = { reason: 'kl', value: sum.kl / tokens }
         if (!stopped && gradients) {
           const scale = options.clipNorm !== null && norm > options.clipNorm ? options.clipNorm / norm : 1
-          optimizer.step(model.params, gradients, scale, {
+          optimizer.step(gradients, scale, {
             learningRate: options.learningRate,
             beta1: options.beta1 ?? 0.9,
             beta2: options.beta2 ?? 0.999,

@@ -8,6 +8,7 @@ import { readModelFolder, writeModelFolder } from '../../../src/models/local/che
 import { fineTune, parseRecords, supervisedSamples } from '../../../src/models/local/fine-tune.ts'
 import { type LocalModelFace, openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
+import { writeSafetensors } from '../../../src/models/local/safetensors.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 
@@ -151,6 +152,14 @@ test('a saved model opens and loads with the same weights and moments', async ()
   await model.load(path)
   assert.equal(await model.generate([ask(4)]), [expected])
   assert.is(await codeOf(model.load(join(folder, 'nowhere'))), 'model.folder')
+
+  await fineTune(model, samples, { ...options, seed: [1, 1] }, () => {})
+  const [learned] = await model.generate([ask(4)])
+  const one = { name: 'm.model.norm.weight', shape: [1], values: Float32Array.of(1) }
+  const metadata = { step: '1' }
+  await writeSafetensors(join(path, 'optimizer.safetensors'), [one], { metadata })
+  assert.is(await codeOf(model.load(path)), 'model.optimizer')
+  assert.equal(await model.generate([ask(4)]), [learned], 'a refused folder changes no weight')
 })
 
 test('an adapter is trained alone, saved as one, and opens on its base', async () => {

@@ -248,6 +248,32 @@ test('optimiser state survives export and import; a reset starts anew', async ()
   assert.not.equal(await run('reset'), straight)
 })
 
+test('moments that are not those of the weights are refused by name, and change nothing', async () => {
+  await tryBackend('wasm')
+  const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+  const trainer = createTrainer(model)
+  await trainer.update(samplesOf(model, 4), OPTIONS)
+  const good = await trainer.optimizer.exportState()
+  const one = { shape: [1], values: Float32Array.of(1) }
+  const [, first] = [...good.tensors.keys()][0].split(/\.(.*)/s)
+  for (const [changes, message] of [
+    [{ [`m.${first}`]: one, [`v.${first}`]: one }, /m\.\S+ of shape \[1\], its weight has \[/],
+    [{ [`v.${first}`]: one }, /v\.\S+ of shape \[1\]/],
+    [{ [`v.${first}`]: null }, /m\.\S+ without its other moment/],
+    [{ [`m.${first}`]: null }, /v\.\S+ without its other moment/],
+    [{ 'm.nothing': one, 'v.nothing': one }, /m\.nothing of no weight/],
+    [{ other: one }, /other of no weight/],
+  ] as const) {
+    const tensors = new Map(good.tensors)
+    for (const [name, tensor] of Object.entries(changes))
+      if (tensor) tensors.set(name, tensor)
+      else tensors.delete(name)
+    assert.throws(() => trainer.optimizer.importState({ step: 9, tensors }), message)
+    assert.equal(await trainer.optimizer.exportState(), good)
+  }
+  trainer.dispose()
+})
+
 test('bad samples and options are refused by name', async () => {
   await tryBackend('wasm')
   const { model } = await smallModel(smallConfig('qwen3'), [3, 4])

@@ -36,10 +36,10 @@ export async function selfTest(): Promise<string | null> {
 
   // Step 1 of Adam moves by lr g / (|g| + eps); decay takes lr x decay of the weight first.
   const params = new Map([['w', variable(Float32Array.of(1, -2, 3, 0.5), [2, 2])]])
-  const optimizer = createOptimizer()
+  const optimizer = createOptimizer(params)
   const given = tf.tensor2d([0.5, -1, 2, 0], [2, 2])
   const options = { learningRate: 0.1, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0.1 }
-  optimizer.step(params, new Map([['w', given]]), 1, options)
+  optimizer.step(new Map([['w', given]]), 1, options)
   const moved = await params.get('w')!.data()
   const wrongStep = differs(moved, [0.89, -1.88, 2.87, 0.495])
   optimizer.dispose()
