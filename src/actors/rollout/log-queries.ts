@@ -36,75 +36,87 @@ export async function readIteration<T extends EventType>(
   return byType as { readonly [K in T]: EventData<K>[] }
 }
 
-export type TaskBook = {
-  /** The task with this id. Errors: `task.unknown`. */
-  readonly find: (id: string) => Promise<Task>
-}
-
-/** Tasks by id, read from the log as far as it is needed. */
-export function openTaskBook(log: LogClient): TaskBook {
-  const tasks = new Map<string, Task>()
-  let next = 1
+/** What events of these types hold by an id, read from the log as far as it is needed. */
+function openShelf<T extends EventType, V>(
+  log: LogClient,
+  types: readonly T[],
+  firstPosition: () => Promise<number>,
+  entryOf: (data: EventData<T>) => readonly [id: string, value: V],
+) {
+  const known = new Map<string, V>()
+  let next: number | null = null
   let reading: Promise<void> | null = null
 
   async function readOn(): Promise<void> {
-    const page = await readEvents(log, next, ['TaskAdded', 'TaskProposed'])
-    for (const { data } of page.events) tasks.set(data.task.id, data.task)
+    const page = await readEvents(log, next ?? (await firstPosition()), types)
+    for (const { data } of page.events) known.set(...entryOf(data))
     next = page.next
   }
 
-  /** A reading that was under way may have begun too early for this task: then one more is made. */
-  async function find(id: string): Promise<Task> {
-    for (let attempt = 0; attempt < 2 && !tasks.has(id); attempt++) {
+  /** Those that the log holds. A reading that was under way may have begun too early for an id: then one more is made. */
+  return async function find(ids: readonly string[]): Promise<V[]> {
+    for (let attempt = 0; attempt < 2 && !ids.every((id) => known.has(id)); attempt++) {
       reading ??= readOn().finally(() => {
         reading = null
       })
       await reading
     }
-    const task = tasks.get(id)
-    if (!task) throw new RlError(`the log holds no task '${id}'`, { code: 'task.unknown' })
-    return task
+    return ids.flatMap((id) => known.get(id) ?? [])
   }
-  return { find }
 }
+
+export type TaskBook = {
+  /** The task with this id. Errors: `task.unknown`. */
+  readonly find: (id: string) => Promise<Task>
+}
+
+/** Tasks by id. */
+export function openTaskBook(log: LogClient): TaskBook {
+  const tasks = openShelf<'TaskAdded' | 'TaskProposed', Task>(
+    log,
+    ['TaskAdded', 'TaskProposed'],
+    async () => 1,
+    ({ task }) => [task.id, task],
+  )
+  return {
+    async find(id) {
+      const [task] = await tasks([id])
+      if (!task) throw new RlError(`the log holds no task '${id}'`, { code: 'task.unknown' })
+      return task
+    },
+  }
+}
+
+type Trajectory = EventData<'TrajectoryCompleted'>
 
 export type TrajectoryBook = {
   /** Those of the rollouts that the log holds, in the order asked for. */
-  readonly find: (
-    iteration: number,
-    rollouts: readonly string[],
-  ) => Promise<EventData<'TrajectoryCompleted'>[]>
+  readonly find: (iteration: number, rollouts: readonly string[]) => Promise<Trajectory[]>
 }
 
-/** Trajectories of the iteration that was asked for last, read from the log as they come. */
-export function trajectoryBook(log: LogClient): TrajectoryBook {
-  let present = -1
-  let next = 1
-  let known = new Map<string, EventData<'TrajectoryCompleted'>>()
-  let reading: Promise<void> | null = null
+/** Iterations whose trajectories stay in memory: with staleness jobs of neighbours come in turn. */
+const ITERATIONS_KEPT = 3
 
-  async function readOn(iteration: number): Promise<void> {
-    if (iteration !== present) {
-      const [from] = await log.positionsOf([`IterationStarted/${iteration}`])
-      present = iteration
-      next = from ?? 1
-      known = new Map()
-    }
-    const page = await readEvents(log, next, ['TrajectoryCompleted'])
-    for (const { data } of page.events) known.set(data.rollout, data)
-    next = page.next
+/** Trajectories of the iterations that were asked for last, each from its own beginning in the log on. */
+export function trajectoryBook(log: LogClient): TrajectoryBook {
+  const shelves = new Map<number, (rollouts: readonly string[]) => Promise<Trajectory[]>>()
+
+  function openIteration(iteration: number) {
+    const began = async () => (await log.positionsOf([`IterationStarted/${iteration}`]))[0] ?? 1
+    return openShelf<'TrajectoryCompleted', Trajectory>(log, ['TrajectoryCompleted'], began, (data) => [
+      data.rollout,
+      data,
+    ])
   }
 
   return {
-    async find(iteration, rollouts) {
-      for (let attempt = 0; attempt < 2; attempt++) {
-        if (iteration === present && rollouts.every((rollout) => known.has(rollout))) break
-        reading ??= readOn(iteration).finally(() => {
-          reading = null
-        })
-        await reading
-      }
-      return rollouts.flatMap((rollout) => known.get(rollout) ?? [])
+    find(iteration, rollouts) {
+      const shelf = shelves.get(iteration) ?? openIteration(iteration)
+      // The one asked for last stands last, and is the last to go.
+      shelves.delete(iteration)
+      shelves.set(iteration, shelf)
+      if (shelves.size > ITERATIONS_KEPT) shelves.delete(shelves.keys().next().value as number)
+      return shelf(rollouts)
     },
   }
 }
