@@ -1,7 +1,8 @@
 /**
  * How much an endpoint takes, as far as it can be known without its tokenizer: its context in tokens, from the config, its list of
- * models or a refusal, and the tokens of a prompt, from how many characters a token had in the prompts so far.
+ * models or a refusal, and the tokens of a prompt, from how many characters a token and how many tokens an image had so far.
  */
+import { imagesOf } from '../content.ts'
 import type { GenerateRequest } from '../port.ts'
 
 export type Window = {
@@ -30,11 +31,14 @@ const ASK_ABOVE_TOKENS = 1_500
 export function createWindow({ tokens, ask }: WindowOptions): Window {
   let context = tokens
   let asked: Promise<void> | null = null
-  /** Least characters a token seen. */
+  /** Least characters a token seen, in prompts of text alone. */
   let ratio: number | null = null
+  /** Most tokens an image seen. */
+  let imageTokens = 0
 
+  const textTokens = (request: GenerateRequest) => characters(request) / (ratio ?? FIRST_RATIO)
   const expected = (request: GenerateRequest) =>
-    Math.ceil(characters(request) / (ratio ?? FIRST_RATIO)) + request.maxTokens
+    Math.ceil(textTokens(request) + images(request) * imageTokens) + request.maxTokens
 
   return {
     async fits(request) {
@@ -50,6 +54,12 @@ export function createWindow({ tokens, ask }: WindowOptions): Window {
       return context === null || expected(request) <= context
     },
     learn(request, promptTokens) {
+      const seen = images(request)
+      if (seen > 0) {
+        // What the text does not take: its characters say nothing of an image's tokens.
+        imageTokens = Math.max(imageTokens, (promptTokens - textTokens(request)) / seen)
+        return
+      }
       const length = characters(request)
       if (length < LEAST_CHARACTERS || promptTokens <= 0) return
       ratio = Math.min(ratio ?? Number.POSITIVE_INFINITY, length / promptTokens)
@@ -62,13 +72,19 @@ export function createWindow({ tokens, ask }: WindowOptions): Window {
   }
 }
 
-/** Of the texts of a prompt; prompts of tokens and parts that are no text count nothing. */
+/** Of the texts of a prompt, with its tools and their calls; prompts of tokens and images count nothing. */
 function characters({ prompt }: GenerateRequest): number {
   if ('text' in prompt) return prompt.text.length
   if (!('messages' in prompt)) return 0
-  let sum = 0
-  for (const { content } of prompt.messages)
+  let sum = prompt.tools ? JSON.stringify(prompt.tools).length : 0
+  for (const { content, toolCalls } of prompt.messages) {
     for (const part of typeof content === 'string' ? [content] : content)
       sum += typeof part === 'string' ? part.length : part.type === 'text' ? part.text.length : 0
+    if (toolCalls) sum += JSON.stringify(toolCalls).length
+  }
   return sum
+}
+
+function images({ prompt }: GenerateRequest): number {
+  return 'messages' in prompt ? imagesOf(prompt.messages).length : 0
 }

@@ -88,6 +88,29 @@ test('a window learns how long tokens are, and asks the endpoint only about long
   assert.is(asked, 1)
 })
 
+test('what images and tools take is not learned as a property of the text', async () => {
+  const window = createWindow({ tokens: 4_000, ask: async () => null })
+  const image = { sha256: '0'.repeat(64), bytes: 9, mediaType: 'image/png', width: 8, height: 8 } as const
+  const seeing = (text: string, images: number): GenerateRequest => {
+    const parts = Array.from({ length: images }, () => ({ type: 'image', image }) as const)
+    return {
+      ...requestOf(''),
+      prompt: { messages: [{ role: 'user', content: [{ type: 'text', text }, ...parts] }] },
+    }
+  }
+  const text = 'word '.repeat(200)
+  window.learn(requestOf(text), 200)
+  window.learn(seeing(text, 1), 1_200)
+  assert.ok(await window.fits(requestOf('word '.repeat(3_900))), 'some 3,900 tokens of text')
+  assert.ok(await window.fits(seeing(text, 3)), 'some 3,200 tokens')
+  assert.not.ok(await window.fits(seeing(text, 4)), 'some 4,200 tokens')
+
+  const parameters = { type: 'object', description: 'word '.repeat(1_000) }
+  const tools = [{ name: 'look', description: 'looks', parameters }]
+  window.learn({ ...requestOf(''), prompt: { messages: [{ role: 'user', content: text }], tools } }, 1_200)
+  assert.ok(await window.fits(requestOf('word '.repeat(3_900))))
+})
+
 test('a refusal is learned from: by its number where it has one', async () => {
   for (const [message, fits] of [
     ["This model's maximum context length is 4096 tokens. However, you requested 5000 tokens", 4_000],
