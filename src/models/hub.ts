@@ -66,7 +66,7 @@ export async function describeHubModel(name: string, options: HubOptions): Promi
   const { revision = 'main' } = options
   const path = `/api/models/${name}/revision/${encodeURIComponent(revision)}?blobs=true`
   const response = await ask(name, path, options)
-  const parsed = listingSchema.safeParse(await response.json().catch(() => null))
+  const parsed = listingSchema.safeParse(await readListing(name, response, options))
   if (!parsed.success)
     throw new RlError(`${name}: the hub's list of files cannot be read: ${parsed.error.issues[0].message}`, {
       code: 'model.hub',
@@ -93,6 +93,33 @@ export async function describeHubModel(name: string, options: HubOptions): Promi
     licence: [cardData?.license ?? []].flat().join(', ') || null,
     files,
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+  }
+}
+
+/** More than the list of any model's files has. */
+const MOST_LISTING_BYTES = 32_000_000
+
+/** Undefined where it is no JSON. */
+async function readListing(name: string, response: Response, options: HubOptions): Promise<unknown> {
+  const read: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const part of parts(response, options)) {
+      read.push(part)
+      bytes += part.byteLength
+      if (bytes > MOST_LISTING_BYTES) throw new Error(`it has more than ${MOST_LISTING_BYTES / 1e6} MB`)
+    }
+  } catch (cause) {
+    throw new RlError(`${name}: the hub's list of files broke off: ${explain(cause)}`, {
+      code: 'model.hub',
+      hint: 'try again, or name a mirror in HF_ENDPOINT',
+      cause,
+    })
+  }
+  try {
+    return JSON.parse(Buffer.concat(read).toString())
+  } catch {
+    return undefined
   }
 }
 

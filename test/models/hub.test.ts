@@ -34,6 +34,18 @@ let asked: IncomingMessage[] = []
 const server = createServer((request, response) => {
   asked.push(request)
   const url = new URL(request.url ?? '', 'http://hub')
+  if (url.pathname === '/api/models/own/silent/revision/main') {
+    response.writeHead(200).write('{"sha": ')
+    return
+  }
+  if (url.pathname === '/api/models/own/endless/revision/main') {
+    const more = () => {
+      while (!response.destroyed && response.write(WEIGHTS));
+    }
+    response.writeHead(200).on('drain', more)
+    more()
+    return
+  }
   if (url.pathname === '/api/models/own/small/revision/main') {
     const siblings = Object.entries(FILES).map(([rfilename, body]) => ({
       rfilename,
@@ -147,6 +159,18 @@ test('a server that falls silent is not waited for', async () => {
   }
   const silent = fetchHubModel(model, join(root, 'silent'), { ...options, silenceMs: 50 }, () => {})
   assert.match(await messageOf(silent), /nothing came for|no answer within/)
+})
+
+test('a list of files that stops, or never ends, is not waited for', async () => {
+  const soon = { ...options, silenceMs: 500 }
+  assert.match(
+    await messageOf(describeHubModel('own/silent', soon)),
+    /model\.hub: own\/silent: .* (?:broke off: nothing came for|no answer within)/,
+  )
+  assert.match(
+    await messageOf(describeHubModel('own/endless', options)),
+    /model\.hub: own\/endless: .* more than 32 MB/,
+  )
 })
 
 test('an unknown name, no network and a strange name say what to do', async () => {
