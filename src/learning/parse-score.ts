@@ -2,6 +2,8 @@ import type { Score } from './terms.ts'
 
 /** Commands and braces of LaTeX, which change how a number looks and not what it is. */
 const TYPESETTING = /\\[a-z]+|\\.|[{}$]/gi
+/** With a fraction and groups of thousands, whichever mark parts them: `.1`, `1,000` and `0,1` are one number each. */
+const NUMBER = /[+-]?\.?\d+(?:[.,]\d+)*/g
 /** A sign that stands apart from its number, with no word or number before it that it could belong to. */
 const SIGN_APART = /(^|[:=(,;])\s*([+-])\s+(?=\d)/g
 
@@ -14,7 +16,7 @@ export function parseScore(text: string): Score {
   const content = lastBox(text)?.replace(/[\u2010-\u2015\u2212\uFE63\uFF0D]/g, '-')
   if (content === undefined || /\d\s*\/\s*\d|\\[a-z]*frac|\\(?:pm|mp)(?![a-z])|\u00B1/.test(content)) return 0
   const plain = content.replace(TYPESETTING, '').trim().replace(SIGN_APART, '$1$2')
-  const verdicts = (plain.match(/[+-]?\d+(?:\.\d+)?/g) ?? []).map(Number).filter((n) => n === 1 || n === -1)
+  const verdicts = (plain.match(NUMBER) ?? []).map(Number).filter((n) => n === 1 || n === -1)
   return verdicts.length === 1 ? (verdicts[0] as Score) : 0
 }
 

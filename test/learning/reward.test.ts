@@ -84,6 +84,16 @@ test('score parser: a sign counts however it is typeset, and a fraction or eithe
     ['\\pm 1', 0],
     ['\\pmb{-1}', -1],
     ['\u00b11', 0],
+    ['.1', 0],
+    ['-.1', 0],
+    ['1,000', 0],
+    ['-1{,}000', 0],
+    ['0,1', 0],
+    ['1.0.0', 0],
+    ['1.0', 1],
+    ['-1.', -1],
+    ['step 3, 1', 1],
+    ['1, as it helps', 1],
   ]
   for (const [content, score] of table) assert.is(parseScore(`so \\boxed{${content}}`), score, content)
 })
