@@ -88,25 +88,47 @@ export function decodeBatch(bytes: Uint8Array): BatchFile {
     )
   }
   const { run, version, parentVersion, segments } = parsed.data
+  return { run, version, parentVersion, samples: segments.map(sampleOf) }
+}
+
+function sampleOf(segment: z.infer<typeof segmentSchema>): BatchFile['samples'][number] {
+  checkColumns(segment)
   return {
-    run,
-    version,
-    parentVersion,
-    samples: segments.map((segment) => ({
-      id: segment.id,
-      policyVersion: segment.policyVersion,
-      tokens: readInt32(segment.tokensI32),
-      mask: readUint8(segment.maskU8),
-      logprobs: readFloat32(segment.logprobsF32),
-      advantages: readFloat32(segment.advantagesF32),
-      ...(segment.referenceLogprobsF32
-        ? { referenceLogprobs: readFloat32(segment.referenceLogprobsF32) }
-        : {}),
-      ...(segment.allowedOffsetsI32 && segment.allowedI32
-        ? {
-            allowed: { offsets: readInt32(segment.allowedOffsetsI32), tokens: readInt32(segment.allowedI32) },
-          }
-        : {}),
-    })),
+    id: segment.id,
+    policyVersion: segment.policyVersion,
+    tokens: readInt32(segment.tokensI32),
+    mask: readUint8(segment.maskU8),
+    logprobs: readFloat32(segment.logprobsF32),
+    advantages: readFloat32(segment.advantagesF32),
+    ...(segment.referenceLogprobsF32 ? { referenceLogprobs: readFloat32(segment.referenceLogprobsF32) } : {}),
+    ...(segment.allowedOffsetsI32 && segment.allowedI32
+      ? { allowed: { offsets: readInt32(segment.allowedOffsetsI32), tokens: readInt32(segment.allowedI32) } }
+      : {}),
   }
+}
+
+/** Columns of other lengths than the tokens', or ranges that are none, would restrict other tokens than were restricted. */
+function checkColumns(segment: z.infer<typeof segmentSchema>): void {
+  const refuse = (what: string): never => {
+    throw new RlError(`segment ${segment.id} of the batch: ${what}`, {
+      code: 'batch.bad-file',
+      hint: 'docs/external-trainers.md says what its columns hold',
+    })
+  }
+  const { length } = segment.maskU8
+  for (const name of ['tokensI32', 'logprobsF32', 'advantagesF32', 'referenceLogprobsF32'] as const) {
+    const bytes = segment[name]?.length ?? 4 * length
+    if (bytes !== 4 * length) refuse(`${name} has ${bytes} bytes for ${length} tokens`)
+  }
+  const { allowedOffsetsI32, allowedI32 } = segment
+  if (!allowedOffsetsI32 !== !allowedI32) refuse('allowedOffsetsI32 and allowedI32 belong together')
+  if (!allowedOffsetsI32 || !allowedI32) return
+  if (allowedOffsetsI32.length !== 4 * (length + 1))
+    refuse(`allowedOffsetsI32 has ${allowedOffsetsI32.length} bytes for ${length} tokens`)
+  const offsets = readInt32(allowedOffsetsI32)
+  if (offsets[0] !== 0) refuse(`allowedOffsetsI32 begins with ${offsets[0]}`)
+  const falling = offsets.findIndex((offset, t) => t > 0 && offset < offsets[t - 1])
+  if (falling > 0) refuse(`allowedOffsetsI32 falls at ${falling}`)
+  if (4 * offsets[length] !== allowedI32.length)
+    refuse(`allowedOffsetsI32 ends with ${offsets[length]}, allowedI32 has ${allowedI32.length} bytes`)
 }
