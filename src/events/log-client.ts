@@ -223,11 +223,12 @@ export function connectLog(options: LogClientOptions): LogClient {
     const content = new Uint8Array(bytes)
     for (let offset = 0; offset < bytes; ) {
       const { chunk } = await ask<BlobGetReply>(subjects.blob('get'), { sha256, bytes, offset })
+      // Of a blob that ends too early there would be no end of asking.
+      if (chunk.byteLength === 0 || chunk.byteLength > bytes - offset) throw damaged(sha256)
       content.set(chunk, offset)
       offset += chunk.byteLength
     }
-    if (sha256Of(content) !== sha256)
-      throw new RlError(`blob ${sha256} arrived damaged`, { code: 'blob.corrupt' })
+    if (sha256Of(content) !== sha256) throw damaged(sha256)
     return content
   }
 
@@ -305,6 +306,10 @@ function toError({ code, message, hint }: WireError): RlError {
 export function toWireError(error: unknown): WireError {
   if (error instanceof RlError) return { code: error.code, message: error.message, hint: error.hint }
   return { code: 'log.failed', message: explain(error) }
+}
+
+function damaged(sha256: string): RlError {
+  return new RlError(`blob ${sha256} arrived damaged`, { code: 'blob.corrupt' })
 }
 
 function clientClosed(): RlError {

@@ -31,6 +31,20 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   return 'nothing was thrown'
 }
 
+test('a blob that ends too early, or never, is damaged, and is not asked for without end', async () => {
+  const head = await startTestHead()
+  const log = connectLog({ bus: head.bus, run: 'other', actor: 'policy' })
+  let chunk = new Uint8Array(0)
+  head.bus.serve(subjectsOf('other').blob('get'), null, () => pack({ chunk }))
+  const ref = { sha256: '0'.repeat(64), bytes: 9 }
+  for (const length of [0, 10, 9]) {
+    chunk = new Uint8Array(length)
+    assert.is(await codeOf(log.getBlob(ref)), 'blob.corrupt', `${length}`)
+  }
+  log.close()
+  await head.close()
+})
+
 test('appends are answered with positions, again with the same; subscribers get each once, from anywhere', async () => {
   const head = await startTestHead()
   const bus = await connectBus(head.address)

@@ -97,7 +97,10 @@ class Run:
     async def blob(self, ref):
         content = bytearray()
         while len(content) < ref["bytes"]:
-            content += (await self.again("blob.get", {**ref, "offset": len(content)}))["chunk"]
+            chunk = (await self.again("blob.get", {**ref, "offset": len(content)}))["chunk"]
+            if not chunk:
+                raise Refused(f"blob {ref['sha256']} ends at {len(content)} of {ref['bytes']} bytes")
+            content += chunk
         if hashlib.sha256(content).hexdigest() != ref["sha256"]:
             raise Refused(f"blob {ref['sha256']} arrived damaged")
         return bytes(content)
