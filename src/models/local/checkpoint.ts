@@ -4,10 +4,10 @@
  * A folder with adapter_config.json and no config.json is a LoRA adapter on the base model that it names; a GGUF file, or a
  * folder that holds nothing else, is read as well.
  */
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { type ModelConfig, modelConfigJson, parseModelConfig } from './config.ts'
@@ -24,6 +24,7 @@ import {
   type WeightDtype,
   writeSafetensors,
 } from './safetensors.ts'
+import { OLD, sweepLeftovers, temporaryFor } from './temporary-folders.ts'
 import type { TokenizerFiles } from './tokenizer.ts'
 
 const WEIGHTS = 'model.safetensors'
@@ -195,7 +196,8 @@ export async function writeModelFolder(
       hint: 'choose an empty or new folder',
     })
   await mkdir(dirname(folder), { recursive: true })
-  const temporary = join(dirname(folder), `.${basename(folder)}.${randomUUID().slice(0, 8)}`)
+  await sweepLeftovers(dirname(folder))
+  const temporary = temporaryFor(folder)
   await mkdir(temporary)
   try {
     const { config, tokenizer, weights, adapter, optimizer, dtype, generation } = model
@@ -294,7 +296,7 @@ async function swap(from: string, to: string): Promise<void> {
   await handle.sync()
   await handle.close()
   if (existsSync(to)) {
-    const old = `${from}.old`
+    const old = `${from}${OLD}`
     await rename(to, old)
     await rename(from, to)
     await rm(old, { recursive: true, force: true })

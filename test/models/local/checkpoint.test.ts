@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -317,6 +318,44 @@ test('a folder is replaced whole, and nothing but a model is replaced', async ()
   )
   assert.equal(await readdir(folder), before)
   assert.not.ok((await readdir(root)).some((name) => name.startsWith('.')))
+})
+
+/** Ends by itself in the middle of the weights, as if it had been killed. */
+function writeAndDie(folder: string): number {
+  const { href } = new URL('../../../src/models/local/checkpoint.ts', import.meta.url)
+  const model = { config: smallConfig('qwen2'), tokenizer }
+  const script = `
+    const { writeModelFolder } = await import(${JSON.stringify(href)})
+    const dying = { name: 'w', shape: [1], get values() { process.kill(process.pid, 'SIGKILL') } }
+    await writeModelFolder(${JSON.stringify(folder)}, { ...${JSON.stringify(model)}, weights: [dying] })`
+  const args = [...process.execArgv, '--input-type=module', '-e', script]
+  const { pid, signal, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  assert.is(signal, 'SIGKILL', stderr)
+  return pid
+}
+
+test('what a writer that was killed left is swept at the next write, and nothing else', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen2')
+  const { weights } = await saved('before', config)
+  const folder = join(root, 'kept')
+  await mkdir(folder)
+  const pid = writeAndDie(join(folder, '00001'))
+  const [left] = await readdir(folder)
+  assert.match(left, new RegExp(`^\\.00001\\..*-${pid}-`))
+  const living = left.replace(`-${pid}-`, `-${process.pid}-`)
+  const elsewhere = left.replace(/[0-9a-f]{8}-/, '00000000-')
+  // Ended between the two renames: the old one stands nowhere else.
+  const lonely = left.replace('.00001', '.00007')
+  for (const name of [living, elsewhere, lonely, `${lonely}.old`, '.other']) await mkdir(join(folder, name))
+  await writeModelFolder(join(folder, '00002'), { config, tokenizer, weights })
+  assert.equal(
+    (await readdir(folder)).sort(),
+    [living, elsewhere, lonely, `${lonely}.old`, '.other', '00002'].sort(),
+  )
+  await writeModelFolder(join(folder, '00007'), { config, tokenizer, weights })
+  await writeModelFolder(join(folder, '00002'), { config, tokenizer, weights })
+  assert.equal((await readdir(folder)).sort(), [living, elsewhere, '.other', '00002', '00007'].sort())
 })
 
 test('folders that lack something, or whose files do not belong together, are refused', async () => {
