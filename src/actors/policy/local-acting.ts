@@ -1,6 +1,7 @@
 /** A local model as the one that acts: opened from a folder, and asked for the next actions of many episodes. */
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
+import { RlError } from '../../errors.ts'
 import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
@@ -22,7 +23,12 @@ export async function openLocalActor(
   opened: OpenSetting,
 ): Promise<LocalActor> {
   const model = await openLocalModel({ folder, backend, cacheBytes: policy.cacheMegabytes * 1e6 })
-  return { model, acting: actingOf(model, policy, opened) }
+  try {
+    return { model, acting: actingOf(model, policy, opened) }
+  } catch (error) {
+    await model.close()
+    throw error
+  }
 }
 
 function actingOf(model: LocalModelFace, policy: Config['policy'], opened: OpenSetting): Acting {
@@ -34,6 +40,11 @@ function actingOf(model: LocalModelFace, policy: Config['policy'], opened: OpenS
       : choiceActing(codecOf(model.encode, viewOf(opened)), contextTokens)
   if (policy.acting === 'choices')
     return choiceActing(releasedCodec(model), Math.min(contextTokens, policy.contextTokens))
+  if (part.kind === 'texts' && part.tools && !model.tokenizer.templateReads('tools'))
+    throw new RlError(`policy.model ${policy.model}: its chat template tells no tools`, {
+      code: 'model.unsupported',
+      hint: `environment ${opened.setting.name} is played by calls of tools: choose a model that was trained on them`,
+    })
   return promptsThatFit(actingByPrompt(opened, policy), model, policy.thinking)
 }
 
@@ -48,7 +59,8 @@ function promptsThatFit(acting: Acting, model: LocalModelFace, thinking: boolean
   return (act, sampling) => {
     const turn = acting(act, sampling)
     if (!turn.request || !('messages' in turn.request.prompt)) return turn
-    const tokens = tokenizer.encode(tokenizer.renderChat(turn.request.prompt.messages, { variables }))
+    const { messages, tools } = turn.request.prompt
+    const tokens = tokenizer.encode(tokenizer.renderChat(messages, { variables, tools }))
     if (tokens.length >= contextTokens) return { request: null, reply: () => NOT_FITTING }
     return { ...turn, request: { ...turn.request, prompt: { tokens } } }
   }

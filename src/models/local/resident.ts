@@ -186,7 +186,8 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
 function promptTokens(tokenizer: Tokenizer, prompt: Prompt): Int32Array {
   if ('tokens' in prompt) return Int32Array.from(prompt.tokens)
   if ('text' in prompt) return tokenizer.encode(prompt.text, { begin: true })
-  return tokenizer.encode(tokenizer.renderChat(prompt.messages, { variables: prompt.template }))
+  const { messages, template, tools } = prompt
+  return tokenizer.encode(tokenizer.renderChat(messages, { variables: template, tools }))
 }
 
 function teller(index: number, prompt: Int32Array, onToken: (event: TokenEvent) => void) {

@@ -3,7 +3,7 @@ import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { textOf } from '../content.ts'
-import type { ChatMessage } from '../port.ts'
+import type { ChatMessage, ToolSpec } from '../port.ts'
 
 /** What the files of a Hugging Face folder say about text: parsed tokenizer.json and tokenizer_config.json. */
 export type TokenizerFiles = {
@@ -35,8 +35,15 @@ export type Tokenizer = {
   /** Renders a chat with the model's template, ready for the assistant's answer unless that is not wanted. */
   readonly renderChat: (
     messages: readonly ChatMessage[],
-    options?: { readonly generationPrompt?: boolean; readonly variables?: Readonly<Record<string, unknown>> },
+    options?: {
+      readonly generationPrompt?: boolean
+      readonly variables?: Readonly<Record<string, unknown>>
+      /** What the model may call, told in the shape of OpenAI's API. */
+      readonly tools?: readonly ToolSpec[]
+    },
   ) => string
+  /** Whether the chat template reads a variable: what it does not read would be dropped in silence. */
+  readonly templateReads: (variable: 'tools' | 'tool_calls') => boolean
   /** The bytes that a token stands for: of byte-level vocabularies maybe a part of a character. */
   readonly tokenBytes: (token: number) => Buffer
 }
@@ -91,14 +98,20 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
       ? ''
       : inner.decode(kept, { skip_special_tokens: false, clean_up_tokenization_spaces: false })
   }
-  const renderChat: Tokenizer['renderChat'] = (messages, { generationPrompt = true, variables } = {}) => {
+  const templateReads: Tokenizer['templateReads'] = (variable) =>
+    new RegExp(`\\b${variable}\\b`).test(templateText ?? '')
+  const renderChat: Tokenizer['renderChat'] = (messages, options = {}) => {
+    const { generationPrompt = true, variables, tools } = options
     if (templateText == null)
       throw unusable(source, 'has no chat template', undefined, 'prompt this model with text')
+    if (tools && !templateReads('tools'))
+      throw unusable(source, 'the chat template tells no tools', undefined, 'choose a model that calls tools')
     const texts = messages.map(templateMessage)
     try {
       template ??= new Template(templateText)
       return template.render({
         ...variables,
+        ...(tools ? { tools: tools.map((tool) => ({ type: 'function', function: tool })) } : {}),
         messages: texts,
         add_generation_prompt: generationPrompt,
         bos_token: bos_token ?? '',
@@ -134,6 +147,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
     unknownToken: named(unk_token),
     endToken: named(eos_token),
     renderChat,
+    templateReads,
   }
 }
 

@@ -9,12 +9,15 @@ import type { ActRequest } from '../../../src/actors/rollout/act.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { alfworldWords } from '../../../src/environments/alfworld/words.ts'
 import { openSetting } from '../../../src/environments/open.ts'
+import { TOOLS } from '../../../src/environments/tools/environment.ts'
 import { readInt32 } from '../../../src/events/columns.ts'
 import { openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { seedOf } from '../../../src/random.ts'
+import { byteTokenizer } from '../../support/byte-tokenizer.ts'
+import { errorOf } from '../../support/error-of.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'local-acting-'))
 test.after(() => rmSync(root, { recursive: true }))
@@ -72,5 +75,49 @@ for (const acting of ['numbered', 'free'] as const)
       await actor.model.close()
     }
   })
+
+test('tools are told by the chat template, and a model whose template tells none is refused', async () => {
+  const files = byteTokenizer()
+  const { size, endToken } = createTokenizer(files)
+  const shape = presetConfig('nano', { vocabSize: size, contextTokens: 4096, endToken })
+  const write = async (folder: string, chatTemplate: string) => {
+    const model = await openLocalModel({ config: shape, tokenizer: { ...files, chatTemplate }, seed: 1 })
+    await model.save(folder)
+    await model.close()
+  }
+  const telling = join(root, 'telling')
+  const silent = join(root, 'silent')
+  await write(telling, String(files.config.chat_template))
+  await write(silent, '{% for message in messages %}{{ message.content }}{% endfor %}')
+  const configOf = (folder: string) =>
+    loadConfig({
+      set: ['environment.name=tools', `policy.model=${folder}`, 'policy.acting=free', 'environment.tasks=2'],
+    })
+
+  const config = configOf(telling)
+  const opened = await openSetting(config)
+  const [task] = await opened.environment.tasks('train')
+  const act: ActRequest = {
+    ...{ rollout: 'r', task: task.id, kind: task.kind, goal: task.goal, actions: [], packedTokens: 0 },
+    ...{ observations: ['asked'], admissible: [], policyVersion: 0, seed: seedOf(2), evaluation: false },
+  }
+  const actor = await openLocalActor(telling, config, opened)
+  try {
+    const sampling = { temperature: 1, topP: 1, maxTokens: 4 }
+    const [reply] = await actWith(actor, [act], () => sampling, new AbortController().signal)
+    const { promptLength, tokensI32 } = reply.tokens!
+    const text = actor.model.decode(readInt32(tokensI32).slice(0, promptLength))
+    for (const tool of TOOLS) assert.ok(text.includes(tool.description), tool.name)
+    const messages = [{ role: 'user', content: task.goal }] as const
+    const one = { prompt: { messages, tools: TOOLS }, maxTokens: 1, temperature: 1, seed: seedOf(3) }
+    const [{ promptTokens }] = await actor.model.generate([one])
+    assert.match(actor.model.decode(promptTokens!), TOOLS[0].description)
+  } finally {
+    await actor.model.close()
+  }
+  const { code, message } = await errorOf(openLocalActor(silent, configOf(silent), opened))
+  assert.is(code, 'model.unsupported')
+  assert.match(message, /silent: its chat template tells no tools/)
+})
 
 test.run()

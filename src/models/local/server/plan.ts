@@ -25,7 +25,7 @@ const MOST_CHOICES = 512
 export function planChat(body: ChatBody, model: LocalModelFace): Plan {
   const messages = body.messages.map(promptMessage)
   const calling = messages.findIndex(({ toolCalls }) => toolCalls)
-  if (calling >= 0 && !templateNames(model, 'tool_calls'))
+  if (calling >= 0 && !model.tokenizer.templateReads('tool_calls'))
     throw apiError(400, "calls of tools are not supported: this model's chat template tells none", {
       param: `messages.${calling}.tool_calls`,
       code: 'unsupported_parameter',
@@ -33,7 +33,7 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? model.ready.config.contextTokens
   const topLogprobs = body.logprobs ? (body.top_logprobs ?? 0) : 0
   const offered = body.tool_choice === 'none' ? [] : (body.tools ?? [])
-  if (offered.length > 0 && !templateNames(model, 'tools'))
+  if (offered.length > 0 && !model.tokenizer.templateReads('tools'))
     throw apiError(400, "'tools' is not supported: this model's chat template tells none", {
       param: 'tools',
       code: 'unsupported_parameter',
@@ -85,15 +85,6 @@ function objectOf(text: string): Record<string, unknown> | null {
   } catch {
     return null
   }
-}
-
-/** Whether the chat template reads a variable: what it does not read would be dropped in silence. */
-function templateNames({ tokenizer: { files } }: LocalModelFace, variable: 'tools' | 'tool_calls'): boolean {
-  const { chat_template } = files.config as { chat_template?: unknown }
-  const named = Array.isArray(chat_template)
-    ? chat_template.map((one: { template?: unknown }) => String(one?.template)).join('\n')
-    : String(chat_template)
-  return new RegExp(`\\b${variable}\\b`).test(files.chatTemplate ?? named)
 }
 
 export function planCompletion(body: CompletionBody, model: LocalModelFace): Plan {
