@@ -31,14 +31,10 @@ export type Delivery = BusMessage & {
 }
 
 /** What became of a delivery: it is done for good, or it comes again (to anybody) after a while. */
-export type WorkResult =
-  | { readonly done: true }
-  | {
-      readonly done: false
-      readonly againMs: number
-      /** The slot takes no other work until this settles: what was given back is still running here. */
-      readonly busy?: Promise<unknown>
-    }
+export type WorkResult = ({ readonly done: true } | { readonly done: false; readonly againMs: number }) & {
+  /** The slot takes no other work until this settles: what was given back, or up, is still running here. */
+  readonly busy?: Promise<unknown>
+}
 
 export type WorkQueue = {
   /** Stream and consumer name: letters, digits and dashes. */

@@ -21,7 +21,7 @@ type Perform = (work: Uint8Array, signal: AbortSignal) => Promise<Uint8Array>
 
 const startExecutorHead = () => startTestHead({ queues: [executorQueue('test')] })
 
-function executor(head: TestHead, perform: Perform): Promise<Actor> {
+function executor(head: TestHead, perform: Perform, concurrency = 4): Promise<Actor> {
   return startActor({
     role: 'environment',
     run: 'test',
@@ -30,7 +30,7 @@ function executor(head: TestHead, perform: Perform): Promise<Actor> {
     attempts: 3,
     worker: {
       perform: () => Promise.reject(new Error('it has no jobs')),
-      answers: [answeringWork('test', 4, perform)],
+      answers: [answeringWork('test', concurrency, perform)],
     },
   })
 }
@@ -108,6 +108,17 @@ test('nobody waits longer than the deadline; what is too late is not done', asyn
   abort.abort(new RlError('enough', { code: 'test.enough' }))
   assert.is(await codeOf(aborted), 'test.enough')
   for (const close of [one.close, head.close]) await close()
+})
+
+test('work that does not hear of its deadline keeps its slot for its time once more, and not for good', async () => {
+  const head = await startExecutorHead()
+  const [hurried, patient] = [await asker(head, 'environment', 200), await asker(head, 'reward-model-worker')]
+  const perform: Perform = (work, signal) =>
+    textOf(work) === 'never' ? new Promise(() => {}) : echo(work, signal)
+  const actor = await executor(head, perform, 1)
+  assert.is(await codeOf(hurried.perform(Buffer.from('never'))), 'executor.late')
+  assert.is(textOf(await patient.perform(Buffer.from('x'))), 'done x')
+  for (const close of [hurried.close, patient.close, actor.stop, head.close]) await close()
 })
 
 test('garbage in the queue is a dead letter; what kept results a wiped store had is worked out again', async () => {

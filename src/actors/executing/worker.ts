@@ -1,11 +1,13 @@
 /** The worker of an executor: takes what other processes of the run ask for, does it with the setting, and answers. It plays and judges nothing. */
+import { within } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import { sectionOf } from '../../environments/sections.ts'
 import { partOf } from '../../environments/setting.ts'
 import { loadSetting } from '../../environments/settings.ts'
-import { explain } from '../../errors.ts'
+import { explain, RlError } from '../../errors.ts'
 import type { Delivery, WorkResult } from '../../events/bus.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { lateEnd } from '../runtime/late-work.ts'
 import type { AnsweredWork, AnsweringContext, OpenedWorker } from '../runtime/worker.ts'
 import { openKept } from './kept.ts'
 import { carry, type ExecutorRequest, executorQueue, packAnswer, readRequest, unload } from './requests.ts'
@@ -51,7 +53,7 @@ export function answeringWork(
       bus.fault({ subject, body, error })
       return DONE
     }
-    const { id, reply, until } = request
+    const { id, reply, until, deadlineMs } = request
     if (Date.now() > until + CLOCKS_MS) return DONE // whoever asked has given up
     const answer = async (message: Uint8Array) => {
       bus.publish(reply, message)
@@ -60,13 +62,15 @@ export function answeringWork(
     }
     if (attempt > attempts)
       return answer(packAnswer({ id, error: `${attempts} tries ended without a result` }))
+    const work = resultOf(request, context)
     try {
-      return await answer(await resultOf(request, context))
+      return await answer(await within(work, deadlineMs, () => late(deadlineMs)))
     } catch (error) {
       if (stopping.aborted) return { done: false, againMs: 1 }
+      const busy = lateEnd(work, deadlineMs, stopping)
       // A fault of this host, perhaps: another one tries. What a program does is a result, and no error.
-      if (attempt === attempts) return answer(packAnswer({ id, error: explain(error).slice(0, 2000) }))
-      return { done: false, againMs: Math.min(5_000, 100 * 2 ** attempt) }
+      if (attempt < attempts) return { done: false, againMs: Math.min(5_000, 100 * 2 ** attempt), busy }
+      return { ...(await answer(packAnswer({ id, error: explain(error).slice(0, 2000) }))), busy }
     }
   }
 
@@ -81,3 +85,8 @@ export function answeringWork(
 
   return { queue: executorQueue(run), concurrency, take }
 }
+
+const late = (deadlineMs: number) =>
+  new RlError(`it was not done within ${Math.round(deadlineMs / 1000)} s and was aborted`, {
+    code: 'executor.late',
+  })

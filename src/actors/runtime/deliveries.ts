@@ -3,7 +3,7 @@
  * acknowledged when the log holds its result, given back where it failed, and given up with an event after its last try.
  */
 import { z } from 'zod'
-import { type Clock, pause, systemClock } from '../../clock.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { Delivery, Fault, WorkResult } from '../../events/bus.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
@@ -11,6 +11,7 @@ import { isTransient, type LogClient } from '../../events/log-client.ts'
 import { unpackUntrusted } from '../../events/msgpack.ts'
 import { POSITION_HEADER } from '../../events/subjects.ts'
 import type { Job } from '../decider/decider.ts'
+import { lateEnd } from './late-work.ts'
 import { LateError, type Performer } from './performing.ts'
 import type { QueueWork } from './worker.ts'
 
@@ -152,17 +153,9 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
       return {
         done: false,
         againMs,
-        ...(error instanceof LateError ? { busy: busyWith(error.work, job) } : {}),
+        ...(error instanceof LateError ? { busy: lateEnd(error.work, job.deadlineMs, stopping, clock) } : {}),
       }
     }
-  }
-
-  /** Work that was aborted and has not ended after its time once more never will: waited for, it would keep its slot for good. */
-  function busyWith(work: Promise<unknown>, { deadlineMs }: Job): Promise<void> {
-    const ended = new AbortController()
-    const end = () => ended.abort()
-    work.then(end, end)
-    return pause(deadlineMs, AbortSignal.any([ended.signal, stopping]), clock)
   }
 
   async function settleWithout({ job, cause, giveUp }: Work): Promise<void> {

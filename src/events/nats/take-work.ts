@@ -104,8 +104,7 @@ export function takeWork(
     } finally {
       clearInterval(renewal)
     }
-    if (result.done) return say('+ACK')
-    say(`-NAK ${JSON.stringify({ delay: nanos(result.againMs) })}`)
+    say(result.done ? '+ACK' : `-NAK ${JSON.stringify({ delay: nanos(result.againMs) })}`)
     await result.busy?.catch(() => {})
   }
 
