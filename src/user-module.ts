@@ -87,3 +87,18 @@ async function load(name: string, file: string, key: string, loadMs: number): Pr
     })
   }
 }
+
+/**
+ * A plain object with all that a user's has, methods of its class too: parts of it are put in the place of others. They are called
+ * for the object itself, whose private fields are there for it alone.
+ */
+export function flattened<T extends object>(one: T): T {
+  const all: Record<string, unknown> = {}
+  for (let from: object = one; from && from !== Object.prototype; from = Object.getPrototypeOf(from))
+    for (const key of Object.getOwnPropertyNames(from)) {
+      if (Object.hasOwn(all, key) || key === 'constructor') continue
+      const value: unknown = Reflect.get(one, key)
+      all[key] = typeof value === 'function' ? value.bind(one) : value
+    }
+  return all as T
+}

@@ -1,6 +1,8 @@
 /** Ours and a user's rules by kind and name. A user's come from the module that `learning.module` names. */
+import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { openRegistry, type Registry, type UserPart } from '../registry.ts'
+import { flattened } from '../user-module.ts'
 import { ACCEPTANCE_RULES } from './acceptance.ts'
 import { ADVANTAGES } from './advantage.ts'
 import { GROUP_FILTERS } from './filters.ts'
@@ -30,6 +32,17 @@ type Shelf<K extends RuleKind> = {
   readonly registry: Registry<RuleKinds[K]>
 }
 
+const values = z.custom((value) => Array.isArray(value) || ArrayBuffer.isView(value), 'expected a list')
+
+/** What a user's rule must give, by the function that gives it. The loop compares it with what was asked. */
+const RESULTS: Readonly<Record<string, z.ZodType>> = {
+  parts: z.looseObject({ outcome: z.number(), steps: values }),
+  advantages: values,
+  leavesOut: z.string().min(1).nullable(),
+  choose: z.array(z.string()),
+  decide: z.looseObject({ accepted: z.boolean(), reason: z.string() }),
+}
+
 const SHELVES: { readonly [K in RuleKind]: Shelf<K> } = {
   stepReward: shelf('stepReward', 'stepRewards', 'parts', 'learning.reward', STEP_REWARDS),
   advantage: shelf('advantage', 'advantages', 'advantages', 'learning.advantage', ADVANTAGES),
@@ -50,8 +63,26 @@ function shelf<K extends RuleKind>(
     ...{ kind, list, does, ours, noun: 'rule' },
     key: 'learning.module',
     types: 'rlanything/learning',
+    guard: (rule, file) => checkedRule(rule, does, `${file}: ${list}: '${rule.name}'`),
   })
   return { list, key, registry }
+}
+
+/** A user's rule, whose results are checked. Error: `rule.result`, with file and field. */
+function checkedRule<T extends object>(rule: T, does: keyof T & string, where: string): T {
+  const { [does]: asked, ...others } = flattened(rule) as Record<string, unknown>
+  const ask = asked as (...given: unknown[]) => unknown
+  const checked = (...given: unknown[]) => {
+    const result = ask(...given)
+    const { success, error } = RESULTS[does].safeParse(result)
+    if (success) return result
+    const [{ path, message }] = error.issues
+    throw new RlError(`${where}: ${[`${does}()`, ...path].join('.')}: ${message}`, {
+      code: 'rule.result',
+      hint: 'a rule gives its result at once, and no promise; the types are in rlanything/learning',
+    })
+  }
+  return { ...others, [does]: checked } as T
 }
 
 /**

@@ -105,6 +105,54 @@ test('what a rule returns is checked', async () => {
   assert.match(error.message, /the advantage rule 'short' gave rollout a of 2 steps 1 values/)
 })
 
+test("what a user's rule returns is checked, and named with its file and field", async () => {
+  const file = join(temporaryFolder(), 'loose.mjs')
+  writeFileSync(
+    file,
+    `const version = 1
+     export const stepRewards = [{ name: 'later', version, parts: async () => ({}), weights: () => ({}) }]
+     export const advantages = [{ name: 'none', version, advantages() {} }]
+     export const groupFilters = [{ name: 'no', version, leavesOut: ({ n }) => (n > 1 ? undefined : false) }]
+     export const taskSamplers = [{ name: 'later', version, choose: async () => [] }]
+     class Rule { #accepted = 'yes'; version = 1; name = 'yes'; decide() { return { accepted: this.#accepted, reason: '' } } }
+     export const acceptanceRules = [new Rule()]`,
+  )
+  const config = smallConfig({
+    learning: { module: file, reward: 'later', advantage: 'none', filter: 'no' },
+    environment: { sampler: 'later' },
+    adaptation: { rule: 'yes' },
+  })
+  await loadRules(config)
+  const { stepReward, advantage, groupFilter, taskSampler, acceptance } = rulesOf(config)
+  const tally = (n: number) => ({ successes: 0, n, outcomes: [] })
+  const any = {} as never
+  const cases: readonly (readonly [() => unknown, string])[] = [
+    [
+      () => stepReward.parts(any, any),
+      "stepRewards: 'later': parts().outcome: Invalid input: expected number",
+    ],
+    [() => advantage.advantages(any, any, any), "advantages: 'none': advantages(): expected a list"],
+    [
+      () => groupFilter.leavesOut(tally(2), any),
+      "groupFilters: 'no': leavesOut(): Invalid input: expected string",
+    ],
+    [
+      () => groupFilter.leavesOut(tally(1), any),
+      "groupFilters: 'no': leavesOut(): Invalid input: expected string",
+    ],
+    [() => taskSampler.choose([], any), "taskSamplers: 'later': choose(): Invalid input: expected array"],
+    [
+      () => acceptance.decide(any, any),
+      "acceptanceRules: 'yes': decide().accepted: Invalid input: expected boolean",
+    ],
+  ]
+  for (const [ask, told] of cases) {
+    const { code, message } = await refusal(ask)
+    assert.is(code, 'rule.result')
+    assert.ok(message.startsWith(`${file}: ${told}`), message)
+  }
+})
+
 test("a run under a user's rules replays, and differs from one under ours", async () => {
   const mine = smallConfig({ ...MINE, run: { iterations: 6, evaluateEvery: 6 } })
   await loadRules(mine)
