@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { within } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import { RlError } from '../errors.ts'
+import { flattened } from '../user-module.ts'
 import type { Environment, Episode, Task } from './port.ts'
 import type { Setting } from './setting.ts'
 
@@ -147,7 +148,7 @@ export function userSetting(found: unknown, file: string, digest?: string): Sett
     const listed = setting.acting?.kind === 'choices' && !setting.pictures?.seeing(section)
     return checkedEnvironment(setting.name, environment, { file, listed })
   }
-  return { ...setting, open, digest, ...checkedParts(setting, file) }
+  return { ...flattened(setting), open, digest, ...checkedParts(setting, file) }
 }
 
 /** Whoever starts a run waits for it, and sees nothing meanwhile. */
@@ -169,7 +170,7 @@ function checkedParts(setting: Setting, file: string): Partial<Setting> {
   const { acting, pictures, rewriting } = setting
   const parts: { -readonly [P in keyof Setting]?: Setting[P] } = {}
   if (acting?.kind === 'texts' && acting.tested)
-    parts.acting = { ...acting, tested: (episode) => acting.tested!(own.get(episode) ?? episode) }
+    parts.acting = { ...flattened(acting), tested: (episode) => acting.tested!(own.get(episode) ?? episode) }
   if (pictures)
     parts.pictures = {
       seeing: (section) => pictures.seeing(section),
@@ -177,7 +178,7 @@ function checkedParts(setting: Setting, file: string): Partial<Setting> {
     }
   if (rewriting)
     parts.rewriting = {
-      ...rewriting,
+      ...flattened(rewriting),
       async rewrite(environment, request) {
         const rewrite = await rewriting.rewrite(environment, request)
         const schema = 'refused' in Object(rewrite) ? refusalSchema : proposalSchema

@@ -67,6 +67,35 @@ test('a turn without anything to choose is told: it is no outcome of whoever can
   assert.is((await start({ pictures: { seeing, picture } })).steps, 0)
 })
 
+test('a setting of a class keeps what stands in its prototype, and its private fields', async () => {
+  class Rewriting {
+    readonly #refused = 'none is harder'
+    rewrite = async () => ({ refused: this.#refused })
+    validate() {
+      return { ok: false as const, reason: this.#refused }
+    }
+  }
+  class Mine {
+    readonly name = 'mine'
+    readonly summary = ''
+    readonly #environment = environmentOf()
+    readonly rewriting = new Rewriting()
+    open() {
+      return this.#environment
+    }
+    async runtime() {
+      return `${this.name} runs ${(await this.#environment.tasks('train')).length}`
+    }
+  }
+  const setting = userSetting(new Mine(), 'mine.ts')
+  assert.is(await setting.runtime?.(await setting.open(config, {})), 'mine runs 1')
+  const { rewriting } = setting
+  assert.equal(await rewriting?.validate(...([] as unknown as Parameters<typeof rewriting.validate>)), {
+    ok: false,
+    reason: 'none is harder',
+  })
+})
+
 test('a part is asked about the episode that its environment made', async () => {
   const shown: unknown[] = []
   const setting = settingWith({
