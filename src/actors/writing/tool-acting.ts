@@ -79,7 +79,7 @@ function turns({ actions, observations }: ActRequest, shown: number): ChatMessag
     ...actions.slice(first).flatMap((action, i): ChatMessage[] => {
       const step = first + i
       const result = observations[step + 1]
-      const calls = readCalls(action).flatMap((call) => ('name' in call ? [call] : []))
+      const calls = readCalls(action).flatMap((call, at) => ('name' in call ? [{ ...call, at }] : []))
       if (calls.length === 0)
         return [
           { role: 'assistant', content: action },
@@ -90,12 +90,13 @@ function turns({ actions, observations }: ActRequest, shown: number): ChatMessag
       return [
         {
           ...{ role: 'assistant', content: withoutCalls(action) },
-          toolCalls: calls.map((call, index) => ({ id: ids[index], ...call })),
+          toolCalls: calls.map(({ at: _, ...call }, index) => ({ id: ids[index], ...call })),
         },
         ...ids.map((toolCallId, index): ChatMessage => {
-          // What could not be read was answered too: the last message holds what is left.
-          const content = index + 1 < ids.length ? results[index] : results.slice(index).join(BETWEEN_RESULTS)
-          return { role: 'tool', content: content ?? '', toolCallId }
+          // What could not be read was answered too, in its place: a message holds what lies before the next call's.
+          const from = index === 0 ? 0 : calls[index].at
+          const content = results.slice(from, calls[index + 1]?.at).join(BETWEEN_RESULTS)
+          return { role: 'tool', content, toolCallId }
         }),
       ]
     }),

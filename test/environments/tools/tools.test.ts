@@ -11,7 +11,7 @@ import { calculate } from '../../../src/environments/tools/calculator.ts'
 import { TOOLS, toolsEnvironment } from '../../../src/environments/tools/environment.ts'
 import { setting } from '../../../src/environments/tools/setting.ts'
 import { readInt32 } from '../../../src/events/columns.ts'
-import type { Generation } from '../../../src/models/port.ts'
+import type { ChatMessage, Generation } from '../../../src/models/port.ts'
 
 const environment = toolsEnvironment({ seed: 3, difficulty: 'medium', tasks: 20, towns: 60 })
 const start = async (index: number, maxSteps = 6) => {
@@ -177,6 +177,13 @@ test('an episode is one chat: calls and their results are messages, and answers 
       ['assistant', 'hm', undefined],
       ['user', 'Nothing was called', undefined],
     ],
+  )
+  const broken = `<tool_call>{</tool_call>${writeCall('search', {})}<tool_call>[</tool_call>${writeCall('calculator', {})}`
+  const mixed = { ...act, observations: ['first', 'none 1\n\npage\n\nnone 2\n\n12'], actions: [broken] }
+  const { messages } = acting(mixed, sampling).request!.prompt as { messages: readonly ChatMessage[] }
+  assert.equal(
+    messages.flatMap(({ role, content }) => (role === 'tool' ? [content] : [])),
+    ['none 1\n\npage\n\nnone 2', '12'],
   )
   const shorter = acting(act, sampling, 1).request
   assert.ok(shorter && 'messages' in shorter.prompt)
