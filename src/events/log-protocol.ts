@@ -1,7 +1,7 @@
 /** What is said on `rl.v1.<run>.log.*` and `rl.v1.<run>.blob.*`: msgpack both ways; docs/events.md tells it to other languages. */
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
-import { type EventType, isEventType } from './catalogue.ts'
+import { CATALOGUE, type EventType, isEventType } from './catalogue.ts'
 import { MAX_VALUES, unpackUntrusted } from './msgpack.ts'
 
 export const bytes = z.instanceof(Uint8Array)
@@ -23,6 +23,7 @@ export const readRequest = z.strictObject({
   types: z
     .array(z.custom<EventType>((type) => typeof type === 'string' && isEventType(type), 'no such event type'))
     .min(1)
+    .max(Object.keys(CATALOGUE).length)
     .optional(),
   limit: z.int().min(1).max(10_000).optional(),
   /** A position that the reader has seen, and the hash that it was told there. */

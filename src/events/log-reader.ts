@@ -166,7 +166,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
 
   /** The first positions of these types, by the index alone. */
   function firstOf(types: readonly EventType[], from: number, last: number, limit: number): number[] {
-    const found = types.flatMap((type) => selectOfType.all(type, from, last, limit) as number[])
+    const found = [...new Set(types)].flatMap((type) => selectOfType.all(type, from, last, limit) as number[])
     return found.sort((a, b) => a - b).slice(0, limit)
   }
 
