@@ -213,8 +213,9 @@ export function connectLog(options: LogClientOptions): LogClient {
           if (sealed) return ref
         }
       } catch (error) {
-        // The head was started anew and knows nothing of the chunks before: begin again.
-        if (!(error instanceof RlError && error.code === 'blob.out-of-order') || restarts === 5) throw error
+        // The head was started anew and knows nothing of the chunks before, or somebody else's of the same name were others: begin again.
+        const begun = error instanceof RlError && ['blob.out-of-order', 'blob.corrupt'].includes(error.code)
+        if (!begun || restarts === 5) throw error
       }
     }
   }

@@ -5,6 +5,7 @@ import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { explain, RlError } from '../../src/errors.ts'
+import { sha256Of } from '../../src/events/blobs.ts'
 import { CATALOGUE, type NewEvent } from '../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../src/events/codec.ts'
 import { connectLog } from '../../src/events/log-client.ts'
@@ -123,6 +124,33 @@ test('large data goes to a blob by itself, also over the bus, and is whole at th
   await head.close()
 })
 
+test('chunks of a blob may come late, again and from others of other sizes; a false start of its name is begun anew', async () => {
+  const head = await startTestHead()
+  const bytes = Buffer.alloc(1_200_000, 'abc')
+  const ref = { sha256: sha256Of(bytes), bytes: bytes.byteLength }
+  const put = async (offset: number, chunk: Uint8Array) => {
+    const body = pack({ ...ref, offset, chunk })
+    return unpack(await head.bus.request(subjects.blob('put'), body, { timeoutMs: 5_000 })) as object
+  }
+  const size = 400_000
+  const part = (offset: number, length = size) => put(offset, bytes.subarray(offset, offset + length))
+  for (const offset of [0, size, 0, size]) assert.equal(await part(offset), { sealed: false })
+  assert.equal(await part(0, 500_000), { sealed: false })
+  assert.equal(await part(500_000, 500_000), { sealed: false })
+  assert.is(await codeOf(part(1_100_000)), 'blob.out-of-order')
+  assert.equal(await part(2 * size), { sealed: true })
+  assert.ok(bytes.equals(head.log.blobs.get(ref)))
+
+  const log = connectLog({ bus: head.bus, run: 'test', actor: 'policy' })
+  const other = Buffer.alloc(1_200_000, 'xyz')
+  const name = { sha256: sha256Of(other), bytes: other.byteLength }
+  const lie = pack({ ...name, offset: 0, chunk: new Uint8Array(9) })
+  await head.bus.request(subjects.blob('put'), lie, { timeoutMs: 5_000 })
+  assert.equal(await log.putBlob(other), name)
+  log.close()
+  await head.close()
+})
+
 test('malformed, oversized, unknown and foreign messages are answered with an error, kept, counted; the run goes on', async () => {
   const head = await startTestHead()
   const bus = await connectBus(head.address)
@@ -147,6 +175,8 @@ test('malformed, oversized, unknown and foreign messages are answered with an er
   assert.is(await codeOf(ask(subjects.log('append'), pack({ no: 'groups' }))), 'bus.bad-request')
   assert.is(await codeOf(ask(subjects.log('read'), pack({ from: 0 }))), 'bus.bad-request')
   assert.is(await codeOf(ask(subjects.log('read'), pack({ from: 1, types: ['Nope'] }))), 'bus.bad-request')
+  const types = Array(1_000).fill('RunPaused')
+  assert.is(await codeOf(ask(subjects.log('read'), pack({ from: 1, types }))), 'bus.bad-request')
   assert.is(await codeOf(ask(subjects.log('has'), new Uint8Array(0))), 'event.malformed')
   assert.is(
     await codeOf(ask(subjects.blob('get'), pack({ sha256: '../../etc', bytes: 1, offset: 0 }))),
@@ -157,7 +187,7 @@ test('malformed, oversized, unknown and foreign messages are answered with an er
   assert.is(await refusal(event({ run: 'other' })), 'event.wrong-run')
   assert.is(await refusal(event({ data: { reason: 'x'.repeat(400_000) } })), 'event.oversized')
   assert.is(await codeOf(ask(subjects.log('append'), new Uint8Array(9 * 1024 * 1024))), 'bus.oversized')
-  await until('all of them to be kept', () => head.log.deadLetters().total === 10)
+  await until('all of them to be kept', () => head.log.deadLetters().total === 11)
   const reply = unpack(
     await ask(subjects.log('append'), pack([[event({ type: 'Nope' })], [event({})]])),
   ) as unknown[]

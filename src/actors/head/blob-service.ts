@@ -58,18 +58,18 @@ export function serveBlobs(
     }
   }
 
-  /** Whether that was the last chunk. */
+  /**
+   * Whether that was the last chunk. One may come again, or late, or from two that upload the same: what is there already is let
+   * fall, and who uploads is no matter. Begun anew for each first chunk, an upload of many would never end.
+   */
   function take({ sha256, bytes }: BlobRef, offset: number, chunk: Uint8Array): boolean {
-    if (offset === 0) begin({ sha256, bytes })
-    const upload = uploads.get(sha256)
-    // A chunk whose answer was lost comes again.
-    if (upload && offset + chunk.byteLength === upload.written() && offset < upload.written()) return false
-    if (!upload || offset !== upload.written())
+    const upload = uploads.get(sha256) ?? (offset === 0 ? begin({ sha256, bytes }) : undefined)
+    if (!upload || offset > upload.written())
       throw new RlError(`blob ${sha256}: a chunk at ${offset} was not expected`, {
         code: 'blob.out-of-order',
         hint: 'begin again at offset 0',
       })
-    upload.write(chunk)
+    upload.write(chunk.subarray(upload.written() - offset))
     touched.set(sha256, clock.monotonic())
     if (upload.written() < bytes) return false
     uploads.delete(sha256)
@@ -78,17 +78,18 @@ export function serveBlobs(
     return true
   }
 
-  function begin(ref: { sha256: string; bytes: number }): void {
+  function begin(ref: BlobRef): BlobWriter {
     log.checkSpace(ref.bytes)
-    drop(ref.sha256)
     for (const [sha256, at] of touched) if (clock.monotonic() - at > ABANDONED_MS) drop(sha256)
     if (uploads.size >= UPLOADS)
       throw new RlError(`${UPLOADS} blobs are being taken already`, {
         code: 'blob.busy',
         hint: 'begin again a little later',
       })
-    uploads.set(ref.sha256, log.blobs.begin(ref))
+    const upload = log.blobs.begin(ref)
+    uploads.set(ref.sha256, upload)
     touched.set(ref.sha256, clock.monotonic())
+    return upload
   }
 
   function drop(sha256: string): void {
