@@ -168,11 +168,14 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
     for (const [role, holder] of holders) if (holder.worker === worker) holders.delete(role)
   }
 
-  /** The head itself may have stood still or been cut off: then nobody else was silent. */
-  function pardon(): void {
+  /**
+   * The head itself may have stood still or been cut off: then nobody else was silent. A role's absence is not counted for that time
+   * alone: under load the head stands still again and again.
+   */
+  function pardon(lostMs = Number.POSITIVE_INFINITY): void {
     const now = clock.monotonic()
     for (const entry of entries.values()) entry.heardAt = now
-    for (const role of held.values()) role.at = now
+    for (const role of held.values()) role.at = Math.min(now, role.at + lostMs)
   }
 
   function look(report: (event: NewEvent) => void): void {
@@ -228,10 +231,11 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
             // Telemetry is lossy: a heartbeat that cannot be read is none.
           }
         }),
-        bus.onReconnect(pardon),
+        bus.onReconnect(() => pardon()),
         clock.every(interval, () => {
           const now = clock.monotonic()
-          if (now - lookedAt > 4 * interval || !bus.connected()) pardon()
+          if (!bus.connected()) pardon()
+          else if (now - lookedAt > 4 * interval) pardon(now - lookedAt)
           else look(report)
           lookedAt = now
         }),
