@@ -27,6 +27,7 @@ import { PARENT_PIPE } from './head/children.ts'
 import { lastAttempt } from './last-attempt.ts'
 import { startActor } from './runtime/actor.ts'
 import { type KeyFramesOptions, openKeyFrames } from './runtime/key-frame.ts'
+import { knowKeys } from './runtime/redact.ts'
 import type { OpenedWorker } from './runtime/worker.ts'
 import type { StartOptions } from './start-options.ts'
 
@@ -49,6 +50,7 @@ export async function startRole(options: StartOptions): Promise<number> {
   // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
   try {
     const { first, config } = await configsOf(log)
+    knowKeys(config)
     await loadUserParts(first)
     await loadAllUserParts(config)
     const { worker, note } = await (executor ? openExecutor(config, log) : openWorker(role, config, log))

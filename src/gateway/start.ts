@@ -7,7 +7,7 @@ import { callBudgetOf } from '../actors/learner/call-budget.ts'
 import { openTargets, type Target, type Targets, targetEvents } from '../actors/learner/targets.ts'
 import { readEvents } from '../actors/rollout/log-queries.ts'
 import { startActor } from '../actors/runtime/actor.ts'
-import { redact } from '../actors/runtime/redact.ts'
+import { knowKeys, redact } from '../actors/runtime/redact.ts'
 import { addressOf } from '../actors/start.ts'
 import { runFolder } from '../broker/connection.ts'
 import { configDigest, redact as loggable, parseConfig } from '../config.ts'
@@ -61,6 +61,7 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
   const undo: (() => Promise<void> | void)[] = [() => bus.close(), log.close]
   try {
     const { config } = await configsOf(log)
+    knowKeys(config)
     if (config.environment.player !== 'gateway')
       throw new RlError(`run '${run}' plays its rollouts itself`, {
         code: 'config.invalid',

@@ -4,15 +4,18 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { rolloutFailure } from '../../src/actors/environment/rollout-queue.ts'
+import { watchActors } from '../../src/actors/head/watch.ts'
 import { type ActorOptions, startActor } from '../../src/actors/runtime/actor.ts'
-import { redact } from '../../src/actors/runtime/redact.ts'
+import { knowKeys, redact } from '../../src/actors/runtime/redact.ts'
 import type { ActorStatus } from '../../src/actors/runtime/status.ts'
 import { environmentOf } from '../../src/broker/connection.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import { RlError } from '../../src/errors.ts'
 import type { NewEvent } from '../../src/events/catalogue.ts'
 import { pack, unpack } from '../../src/events/msgpack.ts'
 import { subjectsOf } from '../../src/events/subjects.ts'
 import { workerOf } from '../../src/events/users.ts'
+import { systemPlatform } from '../../src/platform/platform.ts'
 import { startProcess } from '../support/processes.ts'
 import { startTestHead, type TestHead, until } from '../support/run.ts'
 import {
@@ -221,21 +224,45 @@ test('a role that loses the broker while it starts ends, so that another can be 
 })
 
 test('a role that nobody has any more is missed', async () => {
-  const head = await startTestHead({ heartbeatMs: 20 })
-  const one = await actor(head, {
-    role: 'policy',
-    worker: policyWorker,
-    decider: toyPolicy(),
-    heartbeatMs: 20,
-  })
+  const heartbeatMs = 100
+  const head = await startTestHead({ heartbeatMs })
+  const one = await actor(head, { role: 'policy', worker: policyWorker, decider: toyPolicy(), heartbeatMs })
   await one.stop()
   const missed = () =>
     [...head.log.events({ types: ['StallDetected'] })].filter(
       ({ type, data }) => type === 'StallDetected' && data.waitingFor === 'a process with the role policy',
     )
-  await until('missed', () => missed().length > 0)
+  await until('missed', () => missed().length > 0, 60_000)
   const [{ data }] = missed()
   assert.ok('since' in data && data.since < Date.now())
+  await head.close()
+})
+
+test('a role is missed by a head that stands still again and again: that time alone is not counted', async () => {
+  const head = await startTestHead()
+  const one = await actor(head, { role: 'policy', worker: policyWorker, decider: toyPolicy() })
+  let now = 0
+  let look = () => {}
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => now,
+    every(_, callback) {
+      look = callback
+      return () => {}
+    },
+  }
+  const watch = watchActors(head.log, { heartbeatMs: 80, platform: { ...systemPlatform, clock } })
+  const told: NewEvent[] = []
+  watch.start(head.bus, (event) => told.push(event))
+  // Looks are 10 ms apart, and each tenth comes 100 ms late.
+  for (let count = 1; count <= 300; count++) {
+    now += count % 10 === 0 ? 100 : 10
+    look()
+  }
+  const roles = told.flatMap(({ data }) => ('from' in data ? [data.from] : []))
+  assert.ok(roles.includes('policy'), 'after 2.7 s that count, of 2.4')
+  watch.stop()
+  await one.stop()
   await head.close()
 })
 
@@ -246,6 +273,10 @@ test('secrets do not leave in error texts', () => {
   ])
   assert.is(text, 'nats://***@*** Bearer *** sk-*** ***')
   assert.is(redact('https://me:p@ss@there/v1, a@b'), 'https://***@there/v1, a@b')
+  process.env.TEST_MY_ACCESS = 'no-usual-name'
+  assert.is(redact('no-usual-name'), 'no-usual-name')
+  knowKeys({ policy: { apiKeyEnv: 'TEST_MY_ACCESS' } })
+  assert.is(redact('it said no-usual-name'), 'it said ***')
   const asked = { rollout: 'r', iteration: 1, purpose: 'train', slot: 's', task: 't' } as never
   const failed = rolloutFailure(
     asked,

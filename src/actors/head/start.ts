@@ -17,6 +17,7 @@ import { executorQueue } from '../executing/requests.ts'
 import { executorsOf } from '../executing/worker.ts'
 import { startActor } from '../runtime/actor.ts'
 import { openKeyFrames } from '../runtime/key-frame.ts'
+import { knowKeys } from '../runtime/redact.ts'
 import { ROLLOUT_WORK } from '../runtime/work.ts'
 import type { StartOptions } from '../start-options.ts'
 import { type Children, type ChildSpec, startChildren } from './children.ts'
@@ -46,6 +47,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   const { first, config } = resumed
     ? resumedConfigs(runFolder(options.run ?? ''), options)
     : await newConfig(options)
+  knowKeys(config)
   await loadUserParts(first)
   const own = await loadAllUserParts(config)
   const madeBy: MadeBy = { codeVersion: codeVersion(), ...(own.length > 0 ? { rules: [...own] } : {}) }

@@ -8,10 +8,24 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\b(sk|hf|gsk|pk)[-_][A-Za-z0-9_-]{8,}/g, '$1-***'],
 ]
 
-/** The text without credentials in addresses, bearer tokens, API keys, the given secrets, and the values of secret environment variables. */
+/** Variables that a config says hold keys. */
+const named = new Set<string>()
+
+/** From now on the keys that a config names (`apiKeyEnv`, in any section) are secrets of this process, whatever their variables' names end in. */
+export function knowKeys(section: object): void {
+  for (const [key, value] of Object.entries(section)) {
+    if (key === 'apiKeyEnv' && typeof value === 'string') named.add(value)
+    if (typeof value === 'object' && value !== null) knowKeys(value)
+  }
+}
+
+/** The text without credentials in addresses, bearer tokens, API keys, the given secrets, and the values of variables that hold secrets, by their names or by a config. */
 export function redact(text: string, secrets: readonly string[] = []): string {
   const fromEnvironment = Object.entries(process.env)
-    .filter(([name, value]) => SECRET_NAME.test(name) && value !== undefined && value.length >= 8)
+    .filter(
+      ([name, value]) =>
+        (SECRET_NAME.test(name) || named.has(name)) && value !== undefined && value.length >= 8,
+    )
     .map(([, value]) => value as string)
   let clean = text
   for (const secret of [...secrets, ...fromEnvironment])
