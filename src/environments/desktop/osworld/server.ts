@@ -7,8 +7,8 @@ import type { LocalDesktop } from '../local/desktop.ts'
 import { type Answer, ROUTES } from './routes.ts'
 
 const MOST_BODY = 64 * 2 ** 20
-/** How long the answer to a lost call is kept for the client that repeats it. */
-const REPEATED_WITHIN_MS = 120_000
+/** How long the answer to a lost call is kept: OSWorld's client repeats it 5 s and 10 s later. */
+const REPEATED_WITHIN_MS = 30_000
 /** A call that changes something waits for the ones before it. */
 const CHANGES = /^\/(execute|setup\/|run_|rl\/)/
 
@@ -88,26 +88,24 @@ export async function startDesktopServer({
 }
 
 /**
- * OSWorld's client sends a call again when its connection broke before the answer came; the same body after such a break is
- * answered by what the first call did, once.
+ * OSWorld's client sends a call again when its connection broke before the answer came, and asks for nothing in between: that call is
+ * answered by what the first one did. Once it has asked for anything else it has given the lost call up, as it does when the answer
+ * is late, and the same body is a new call.
  */
 function onceForLostCalls() {
-  const lost = new Map<string, Promise<Answer>>()
+  let lost: { readonly key: string; readonly answer: Promise<Answer>; readonly at: number } | null = null
   return async (
     key: string | null,
     response: ServerResponse,
     call: () => Promise<Answer>,
   ): Promise<Answer> => {
-    const before = key === null ? undefined : lost.get(key)
-    if (key === null || before) {
-      if (key !== null) lost.delete(key)
-      return before ?? call()
-    }
-    const answer = call()
+    const before = lost
+    lost = null
+    if (key === null) return call()
+    const isRepeated = before?.key === key && Date.now() - before.at < REPEATED_WITHIN_MS
+    const answer = isRepeated ? before.answer : call()
     response.once('close', () => {
-      if (response.writableFinished) return
-      lost.set(key, answer)
-      setTimeout(() => lost.get(key) === answer && lost.delete(key), REPEATED_WITHIN_MS).unref()
+      if (!response.writableFinished) lost = { key, answer, at: Date.now() }
     })
     return answer
   }
