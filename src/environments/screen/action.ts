@@ -1,6 +1,6 @@
 /** What an agent that sees a screen does: the one form into which every grammar is parsed. Pixels count from the upper left corner. */
 import { RlError } from '../../errors.ts'
-import { isKey } from './keys.ts'
+import { isKey, keyName } from './keys.ts'
 
 export type ScreenSize = { readonly width: number; readonly height: number }
 export type Point = { readonly x: number; readonly y: number }
@@ -79,7 +79,7 @@ export function textOf(name: string, value: unknown): string {
 /** A key by pyautogui's names, in small letters. Error: `screen.action`, which names it. */
 export function keyOf(value: unknown): string {
   if (typeof value !== 'string') throw actionError(`a key is ${shown(value)}, expected its name`)
-  const key = value.length === 1 ? value : value.toLowerCase()
+  const key = keyName(value)
   if (!isKey(key)) throw actionError(`there is no key ${shown(value)}`, 'keys have the names of pyautogui')
   return key
 }

@@ -28,19 +28,14 @@ const NAMED: Readonly<Record<string, number>> = {
   shiftleft: 0xffe1,
   shiftright: 0xffe2,
   ctrl: 0xffe3,
-  control: 0xffe3,
   ctrlleft: 0xffe3,
   ctrlright: 0xffe4,
   alt: 0xffe9,
   altleft: 0xffe9,
   altright: 0xffea,
-  option: 0xffe9,
   win: 0xffeb,
   winleft: 0xffeb,
   winright: 0xffec,
-  super: 0xffeb,
-  command: 0xffeb,
-  cmd: 0xffeb,
   capslock: 0xffe5,
   numlock: 0xff7f,
   scrolllock: 0xff14,
@@ -51,7 +46,6 @@ const NAMED: Readonly<Record<string, number>> = {
   print: 0xff61,
   pause: 0xff13,
   apps: 0xff67,
-  menu: 0xff67,
   clear: 0xff0b,
   help: 0xff6a,
   select: 0xff60,
@@ -64,10 +58,31 @@ const NAMED: Readonly<Record<string, number>> = {
   divide: 0xffaf,
 }
 
+/** Names that models have for keys and of which pyautogui does nothing on X11. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  arrowup: 'up',
+  arrowdown: 'down',
+  arrowleft: 'left',
+  arrowright: 'right',
+  control: 'ctrl',
+  option: 'alt',
+  super: 'win',
+  meta: 'win',
+  command: 'win',
+  cmd: 'win',
+  menu: 'apps',
+}
+
 const FUNCTION_KEYS: Readonly<Record<string, number>> = Object.fromEntries([
   ...Array.from({ length: 24 }, (_, i) => [`f${i + 1}`, 0xffbe + i]),
   ...Array.from({ length: 10 }, (_, i) => [`num${i}`, 0xffb0 + i]),
 ])
+
+/** pyautogui's name of a key, in small letters; a single character as it is. */
+export function keyName(written: string): string {
+  const name = written.length === 1 ? written : written.toLowerCase()
+  return Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : name
+}
 
 export function isKey(name: string): boolean {
   return keysymOf(name) !== null

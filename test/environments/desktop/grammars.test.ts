@@ -2,7 +2,10 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { parseCommand } from '../../../src/environments/desktop/grammars/commands.ts'
+import type { AccessibleNode } from '../../../src/environments/desktop/computer.ts'
+import { parseCommand, targetsIn } from '../../../src/environments/desktop/grammars/commands.ts'
+import { codeOf } from '../../../src/environments/desktop/osworld/client.ts'
+import { pyautoguiIn } from '../../../src/environments/desktop/osworld/pyautogui-command.ts'
 import type { ScreenAction } from '../../../src/environments/screen/action.ts'
 import { seeingBy } from '../../../src/environments/screen/answer.ts'
 import { parseComputer13 } from '../../../src/environments/screen/grammars/computer-13.ts'
@@ -70,8 +73,98 @@ test('pyautogui: the platform is told without a Python', () => {
   assert.equal(parseScript(code), { actions: [], output: 'Linux\n' })
 })
 
+test("pyautogui: what the client's getters ask for is told without a Python, and nothing else is", () => {
+  const machine = { architecture: 'x86_64', home: '/home/user' }
+  const prefix = 'import pyautogui; import time; pyautogui.FAILSAFE = False; '
+  const asked = (question: string) =>
+    parseScript(`${prefix}import os; import platform; print(${question})`, machine)
+  for (const [question, answer] of [
+    ['platform.machine()', 'x86_64'],
+    ["os.path.expanduser('~/.config/vlc/vlcrc')", '/home/user/.config/vlc/vlcrc'],
+    ["os.path.expanduser('~')", '/home/user'],
+    ["os.path.expanduser('/a/~')", '/a/~'],
+    [
+      "os.path.join(os.getenv('HOME'),\n  '.config/google-chrome', 'Default')",
+      '/home/user/.config/google-chrome/Default',
+    ],
+    ["os.path.join('/a', '/b')", '/b'],
+  ])
+    assert.equal(asked(question), { actions: [], output: `${answer}\n` }, question)
+  for (const question of [
+    "os.getenv('PATH')",
+    "os.listdir('/')",
+    'os.path.join()',
+    'os.environ',
+    "open('a')",
+  ])
+    assert.throws(
+      () => asked(question),
+      (error: unknown) => error instanceof RlError,
+      question,
+    )
+})
+
+test("pyautogui: the newer client's rule for Shift is passed over", () => {
+  const code =
+    "import pyautogui; import time; import platform; pyautogui.FAILSAFE = False; _osworld_shift_chars = 'A' + chr(123); " +
+    "pyautogui.isShiftCharacter = lambda character: character in ('B' if platform.system() == 'Linux' else _osworld_shift_chars); " +
+    'pyautogui.click(1, 2)'
+  assert.equal(parsePyautogui(code), [click(1, 2)])
+})
+
+test('commands of pyautogui are known as words and as one text, and told where they are but a part', () => {
+  const code = "import pyautogui; pyautogui.write('a')"
+  assert.is(pyautoguiIn(['python3', '-c', code]), code)
+  assert.is(pyautoguiIn(`python -c "${code}"`), code)
+  assert.is(
+    pyautoguiIn(`/usr/bin/python3 -c "import pyautogui; pyautogui.write(\\"a\\")"`),
+    'import pyautogui; pyautogui.write("a")',
+  )
+  assert.is(pyautoguiIn("python -c 'import pyautogui'"), 'import pyautogui')
+  for (const other of [
+    'grep pyautogui a.py',
+    'pip install pyautogui',
+    'python -c "print(1)"',
+    ['python', 'pyautogui.py'],
+  ])
+    assert.is(pyautoguiIn(other), null)
+  for (const part of [
+    `sleep 1; python -c "${code}"`,
+    `python -c "${code}" && ls`,
+    'python -c "import pyautogui; $(id)"',
+  ])
+    assert.throws(() => pyautoguiIn(part), /by itself/)
+})
+
+test('keys: < goes to a server by its own keys, and other names of keys by those of pyautogui', () => {
+  assert.is(
+    codeOf({ type: 'press', keys: ['a', '<'] }),
+    'pyautogui.press("a"); pyautogui.hotkey("shift", ",")',
+  )
+  assert.is(codeOf({ type: 'hotkey', keys: ['ctrl', '<'] }), 'pyautogui.hotkey("ctrl", "shift", ",")')
+  assert.is(codeOf({ type: 'key-down', key: '<' }), 'pyautogui.keyDown("shift"); pyautogui.keyDown(",")')
+  assert.is(codeOf({ type: 'key-up', key: '<' }), 'pyautogui.keyUp(","); pyautogui.keyUp("shift")')
+  assert.equal(parseCommand('press Control+ArrowDown', []), [{ type: 'hotkey', keys: ['ctrl', 'down'] }])
+})
+
+test('elements whose names begin alike have labels of their own', () => {
+  const node = (name: string, x: number): AccessibleNode => ({
+    ...{ role: 'link', name, description: '', states: ['showing'], text: null, value: null, children: [] },
+    box: { x, y: 0, width: 2, height: 2 },
+  })
+  const root = {
+    ...node('', 0),
+    children: ['1', '2'].map((end, i) => node(`${'a'.repeat(90)}${end}`, 10 * i)),
+  }
+  assert.equal(
+    targetsIn(root).map(({ label }) => label.slice(-4)),
+    ['aaa"', 'a" 2'],
+  )
+})
+
 const REFUSED: readonly (readonly [string, RegExp])[] = [
-  ["import os; os.system('id')", /module os/],
+  ["import os; os.system('id')", /os\.system is not a function/],
+  ['import subprocess', /module subprocess/],
   ["__import__('os').system('id')", /expected the end of the statement/],
   ["pyautogui.click(eval('1'), 2)", /"eval" is no value/],
   ['pyautogui.click(x=1+1, y=2)', /expected '\)'/],
@@ -175,6 +268,18 @@ test('UI-TARS: points and boxes over 1000, and over the pixels of a resized imag
     { type: 'move', to: { x: 0, y: 0 } },
     { type: 'drag', to: { x: 128, y: 80 }, button: 'left' },
   ])
+  for (const place of [
+    '<bbox>400 300 600 700</bbox>',
+    '[400, 300, 600, 700]',
+    '<|box_start|>(400,300,600,700)<|box_end|>',
+    '(500,500)',
+    '<point> 500, 500 </point>',
+    '<bbox>500 500',
+  ])
+    assert.equal(of(`click(start_box='${place}')`), [click(640, 400)], place)
+  assert.equal(of("press(key='arrowdown')"), [{ type: 'press', keys: ['down'] }])
+  for (const place of ['<point>1 2 3</point>', '1.2.3 4', '1', '<bbox>1 2000 3 4</bbox>'])
+    assert.throws(() => of(`click(point='${place}')`), /expected/, place)
   assert.equal(of("finished(content='ok')"), [{ type: 'end', status: 'done' }])
   assert.equal(parseUiTars("Action: click(start_box='(320,200)')", SCREEN, { width: 640, height: 400 }), [
     click(640, 400),
@@ -185,6 +290,15 @@ test('UI-TARS: points and boxes over 1000, and over the pixels of a resized imag
         () => parseUiTars(wrong, SCREEN),
         (error: unknown) => error instanceof RlError,
       )
+})
+
+test('computer_use: of several calls the last counts, however many are not closed', () => {
+  const call = (text: string) =>
+    `<tool_call>{"name": "computer_use", "arguments": {"action": "type", "text": "${text}"}}</tool_call>`
+  assert.equal(parseComputerUse(`${call('a')} ${call('b')}<tool_call>`, SCREEN), [
+    { type: 'type', text: 'b' },
+  ])
+  assert.throws(() => parseComputerUse('<tool_call>'.repeat(5_900), SCREEN), /no <tool_call>/)
 })
 
 test('a direction that every object has is none', () => {

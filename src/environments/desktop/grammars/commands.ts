@@ -18,6 +18,8 @@ import type { AccessibleNode } from '../computer.ts'
 const CLICKABLE =
   /^(push button|toggle button|radio button|check box|menu|menu item|check menu item|radio menu item|page tab|icon|link|entry|text|combo box|list item|table cell|tree item|label button)$/
 
+const LONGEST_LABEL = 80
+
 /** An element that commands can name. */
 export type Target = {
   /** With its number where several have the name, e.g. `"Save" 2`. */
@@ -32,12 +34,12 @@ export function targetsIn(tree: AccessibleNode): readonly Target[] {
   const found: Target[] = []
   const visit = (node: AccessibleNode): void => {
     const { role, box, states } = node
-    const label = labelOf(node)
+    const label = labelOf(node).slice(0, LONGEST_LABEL)
     if (label !== '' && box && CLICKABLE.test(role) && states.includes('showing')) {
       const count = (counts.get(label) ?? 0) + 1
       counts.set(label, count)
       found.push({
-        label: `${JSON.stringify(label.slice(0, 80))}${count === 1 ? '' : ` ${count}`}`,
+        label: `${JSON.stringify(label)}${count === 1 ? '' : ` ${count}`}`,
         node,
         at: { x: box.x + (box.width >> 1), y: box.y + (box.height >> 1) },
       })

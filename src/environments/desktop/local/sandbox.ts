@@ -17,6 +17,8 @@ const GRACE_MS = 10_000
 /** Descriptor of the first of `FILES` in bwrap: after the three of every process and the one that it tells its child by. */
 const FIRST_FILE = 4
 const HOME_MB = 512
+/** Of the user on a desktop. */
+export const HOME = '/home/user'
 /** Of all programs of a desktop with their files in memory, where control groups can be had; of each of them everywhere. */
 const MEMORY_MB = 2048
 /** Processes and threads of a desktop, where control groups can be had. Chromium takes some 150. */
@@ -31,6 +33,24 @@ const PARTS: Readonly<Record<string, string>> = {
   openbox: 'openbox',
   'dbus-daemon': 'dbus',
   '/usr/libexec/at-spi-bus-launcher': 'at-spi2-core',
+}
+
+/** Where programs of a desktop are looked for. */
+const PATH = ['/opt/rl/bin', '/usr/bin', '/bin', '/usr/games']
+/** The file behind each name in the first of these folders. */
+const STANDS_FOR: Readonly<Record<string, string>> = {
+  chromium: '/usr/bin/chromium',
+  'google-chrome': '/usr/bin/chromium',
+  libreoffice: '/usr/lib/libreoffice/program/soffice',
+  soffice: '/usr/lib/libreoffice/program/soffice',
+  python: '/usr/bin/python3',
+}
+
+/** Whether a program of this name can be started on a desktop of this machine. */
+export function isOnDesktops(name: string): boolean {
+  return Object.hasOwn(STANDS_FOR, name)
+    ? isProgram(STANDS_FOR[name])
+    : PATH.some((folder) => isProgram(`${folder}/${name}`))
 }
 
 /** Where a program is, or null. */
@@ -266,8 +286,8 @@ function sandboxArguments(): string[] {
 
 function environment(): string[] {
   return Object.entries({
-    PATH: '/opt/rl/bin:/usr/bin:/bin:/usr/games',
-    HOME: '/home/user',
+    PATH: PATH.join(':'),
+    HOME,
     USER: 'user',
     LOGNAME: 'user',
     SHELL: '/bin/bash',

@@ -212,21 +212,33 @@ export function codeOf(action: Exclude<ScreenAction, { type: 'wait' | 'end' }>):
     case 'type':
       return typing(action.text, py)
     case 'press':
-      return `pyautogui.press([${action.keys.map(py).join(', ')}])`
+      return pressing(action.keys, py)
     case 'hotkey':
-      return `pyautogui.hotkey(${action.keys.map(py).join(', ')})`
+      return `pyautogui.hotkey(${action.keys.flatMap(keysFor).map(py).join(', ')})`
     case 'key-down':
-      return `pyautogui.keyDown(${py(action.key)})`
+      return keysFor(action.key)
+        .map((key) => `pyautogui.keyDown(${py(key)})`)
+        .join('; ')
     case 'key-up':
-      return `pyautogui.keyUp(${py(action.key)})`
+      return keysFor(action.key)
+        .reverse()
+        .map((key) => `pyautogui.keyUp(${py(key)})`)
+        .join('; ')
   }
 }
 
-/** pyautogui types `>` for `<` on X11: that one goes as a hotkey. */
+/** pyautogui presses the key of `>` for `<` on X11: that one goes by its own keys. */
+const LESS = ['shift', ',']
+const keysFor = (key: string): string[] => (key === '<' ? [...LESS] : [key])
+const less = (py: (value: string) => string) => `pyautogui.hotkey(${LESS.map(py).join(', ')})`
+
 function typing(text: string, py: (value: string) => string): string {
   const parts = text.split(/(<)/).filter((part) => part !== '')
   if (parts.length === 0) return 'pyautogui.typewrite("")'
-  return parts
-    .map((part) => (part === '<' ? 'pyautogui.hotkey("shift", ",")' : `pyautogui.typewrite(${py(part)})`))
-    .join('; ')
+  return parts.map((part) => (part === '<' ? less(py) : `pyautogui.typewrite(${py(part)})`)).join('; ')
+}
+
+function pressing(keys: readonly string[], py: (value: string) => string): string {
+  if (!keys.includes('<')) return `pyautogui.press([${keys.map(py).join(', ')}])`
+  return keys.map((key) => (key === '<' ? less(py) : `pyautogui.press(${py(key)})`)).join('; ')
 }

@@ -1,9 +1,12 @@
 /** OSWorld's endpoints, and one of ours: `POST /rl/reset` makes the desktop as it was at the start. */
+import { machine } from 'node:os'
 import { RlError } from '../../../errors.ts'
-import { parseScript } from '../../screen/grammars/pyautogui.ts'
+import { parseScript, type Script } from '../../screen/grammars/pyautogui.ts'
 import type { Command } from '../computer.ts'
 import type { LocalDesktop } from '../local/desktop.ts'
+import { HOME } from '../local/sandbox.ts'
 import { toXml } from './accessibility-xml.ts'
+import { pyautoguiIn } from './pyautogui-command.ts'
 
 export type Answer = {
   /** Default 200. */
@@ -22,7 +25,8 @@ type Call = {
   readonly state: { wallpaper: string | null }
 }
 
-const PYTHON = /^(?:.*\/)?python3?$/
+/** Programs of a desktop run on this machine's processor. */
+const MACHINE = { architecture: machine(), home: HOME }
 const RUN_PYTHON_MS = 30_000
 const RUN_BASH_SECONDS = 100
 const LONGEST_SECONDS = 1800
@@ -90,26 +94,20 @@ function commandOf({ command, shell = false }: Fields): {
 /** Code of pyautogui is read and done by us, never run; any other program runs in the sandbox. */
 async function execute(call: Call): Promise<Answer> {
   const { command, shell } = commandOf(fieldsOf(call))
-  const code = scriptIn(command)
-  if (code !== null) {
-    let script: ReturnType<typeof parseScript>
-    try {
-      script = parseScript(code)
-    } catch (error) {
-      if (!(error instanceof RlError)) throw error
-      return { json: { status: 'success', output: '', error: `${error.message}\n`, returncode: 1 } }
-    }
+  let script: Script | null
+  try {
+    const code = pyautoguiIn(command)
+    script = code === null ? null : parseScript(code, MACHINE)
+  } catch (error) {
+    if (!(error instanceof RlError)) throw error
+    return { json: { status: 'success', output: '', error: `${error.message}\n`, returncode: 1 } }
+  }
+  if (script) {
     await call.desktop.act(script.actions)
     return { json: { status: 'success', output: script.output, error: '', returncode: 0 } }
   }
   const done = await call.desktop.execute(command, { shell })
   return { json: { status: 'success', ...done } }
-}
-
-function scriptIn(command: Command): string | null {
-  if (typeof command === 'string' || command.length !== 3) return null
-  const [program, flag, code] = command
-  return PYTHON.test(program) && flag === '-c' && /\bpyautogui\b/.test(code) ? code : null
 }
 
 async function launch(call: Call): Promise<Answer> {
@@ -266,7 +264,7 @@ export const ROUTES: Readonly<Record<string, (call: Call) => Promise<Answer>>> =
     const size = await call.desktop.windowSize(await formText(call, 'app_class_name'))
     return size ? { json: size } : { status: 500, json: { error: 'no such window' } }
   },
-  'POST /desktop_path': async () => ({ json: { desktop_path: '/home/user/Desktop' } }),
+  'POST /desktop_path': async () => ({ json: { desktop_path: `${HOME}/Desktop` } }),
   'POST /run_python': runPython,
   'POST /run_bash_script': runBash,
   'POST /start_recording': refused('recording'),

@@ -15,10 +15,22 @@ import {
 } from '../action.ts'
 import { type Call, parseStatements, type Value } from './python-calls.ts'
 
-/** What the code does, and what it prints (`print(platform.system())` is how OSWorld's client asks for the platform). */
+/** What the code does, and what it prints: by that OSWorld's client asks for the platform and for where files are. */
 export type Script = { readonly actions: readonly ScreenAction[]; readonly output: string }
 
-const MODULES = ['pyautogui', 'time', 'platform']
+/** What code may ask of the machine that it is done on. */
+export type Machine = {
+  /** By Python's name of it, e.g. `x86_64`. */
+  readonly architecture: string
+  readonly home: string
+}
+
+const MODULES = ['pyautogui', 'time', 'platform', 'os']
+/**
+ * After release 1.0.2 OSWorld's client begins with a rule for the key Shift, which needs more than this grammar and is no concern of
+ * ours: what stands from the first of these to the second.
+ */
+const SHIFT_RULE = ['_osworld_shift_chars = ', ' else _osworld_shift_chars); '] as const
 const SETTINGS = ['pyautogui.FAILSAFE', 'pyautogui.PAUSE', 'pyautogui.MINIMUM_DURATION']
 
 /** An action in OSWorld's action space `pyautogui`: code, or WAIT, DONE or FAIL. Error: `screen.action`. */
@@ -32,31 +44,58 @@ export function parsePyautogui(source: string): readonly ScreenAction[] {
 }
 
 /** Error: `screen.action`, where anything is more than calls of pyautogui and time.sleep with literals. */
-export function parseScript(source: string): Script {
+export function parseScript(source: string, machine: Machine | null = null): Script {
   const actions: ScreenAction[] = []
   let output = ''
-  for (const statement of parseStatements(source)) {
+  for (const statement of parseStatements(withoutShiftRule(source))) {
     if (statement.kind === 'import') {
       if (!MODULES.includes(statement.module))
         throw actionError(`the module ${statement.module} cannot be used here`)
     } else if (statement.kind === 'assignment') {
       if (!SETTINGS.includes(statement.name)) throw actionError(`${statement.name} cannot be set here`)
-    } else if (statement.name === 'print') output += printed(statement)
+    } else if (statement.name === 'print') output += printed(statement, machine)
     else actions.push(...actionsOf(statement))
     if (actions.length > LIMITS.actions) throw actionError(`more than ${LIMITS.actions} actions`)
   }
   return { actions, output }
 }
 
-function printed({ positional, named }: Call): string {
+function withoutShiftRule(source: string): string {
+  const [from, to] = SHIFT_RULE.map((part) => source.indexOf(part))
+  const isThere = from >= 0 && to > from && !/['"\n]/.test(source.slice(0, from))
+  return isThere ? source.slice(0, from) + source.slice(to + SHIFT_RULE[1].length) : source
+}
+
+function printed({ positional, named }: Call, machine: Machine | null): string {
   const [value] = positional
   if (positional.length !== 1 || named.size > 0) throw actionError('print takes one value here')
-  if (value.kind === 'literal' && typeof value.value !== 'boolean' && value.value !== null)
-    return `${value.value}\n`
-  if (value.kind === 'call' && value.name === 'platform.system' && value.positional.length === 0)
-    return 'Linux\n'
-  throw actionError('only literals and platform.system() can be printed here')
+  return `${answerTo(value, machine)}\n`
 }
+
+/** A literal, or one of the questions that are known here. */
+function answerTo(value: Value, machine: Machine | null): string {
+  if (value.kind === 'literal' && typeof value.value !== 'boolean' && value.value !== null)
+    return String(value.value)
+  if (value.kind === 'call' && value.named.size === 0) {
+    const { name, positional } = value
+    const [first] = positional
+    if (name === 'platform.system' && positional.length === 0) return 'Linux'
+    if (name === 'platform.machine' && positional.length === 0 && machine) return machine.architecture
+    if (name === 'os.getenv' && positional.length === 1 && machine && isText(first, 'HOME'))
+      return machine.home
+    if (name === 'os.path.expanduser' && positional.length === 1 && machine)
+      return answerTo(first, machine).replace(/^~(?=\/|$)/, () => machine.home)
+    if (name === 'os.path.join' && positional.length > 0)
+      return positional
+        .map((part) => answerTo(part, machine))
+        .reduce((path, part) =>
+          part.startsWith('/') ? part : `${path}${path === '' || path.endsWith('/') ? '' : '/'}${part}`,
+        )
+  }
+  throw actionError('only literals, the platform and paths below the home can be printed here')
+}
+
+const isText = (value: Value, text: string) => value.kind === 'literal' && value.value === text
 
 type Reader = (args: Arguments) => readonly ScreenAction[]
 

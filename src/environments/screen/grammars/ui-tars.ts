@@ -15,8 +15,10 @@ import { type Call, parseStatements, type Value } from './python-calls.ts'
 /** Over what an answer's coordinates go: a scale for both axes (1000), or the pixels of the image that the model was shown. */
 export type CoordinateScale = number | ScreenSize
 
-const PLACE = /^\s*(?:<point>)?\s*(?:<\|box_start\|>)?[([]?\s*(-?\d+(?:\.\d+)?)[\s,]+(-?\d+(?:\.\d+)?)/
-/** The pattern tries a long run of blanks in very many ways. */
+/** A point, or a box of which the middle is meant, in any of the forms of its releases; the end may be cut off. */
+const PLACE =
+  /^(?:<point>|<bbox>)?(?:<\|box_start\|>)?[([]?(-?[\d.]+(?:[\s,]+-?[\d.]+)+)[)\]]?(?:<\|box_end\|>)?(?:<\/point>|<\/bbox>)?$/
+const BLANK_BESIDE = /\s*([<>()[\]])\s*/g
 const LONGEST_PLACE = 100
 const SCROLLED_NOTCHES = 5
 const DIRECTIONS: ReadonlyMap<unknown, readonly [dx: number, dy: number]> = new Map([
@@ -108,11 +110,18 @@ function plain(value: Value | undefined): unknown {
 }
 
 function scaled(name: string, value: unknown, screen: ScreenSize, scale: CoordinateScale): Point {
-  const found = typeof value === 'string' && value.length <= LONGEST_PLACE ? PLACE.exec(value) : null
-  if (!found) throw actionError(`${name} is ${shown(value)}, expected a place such as <point>500 500</point>`)
+  const written =
+    typeof value === 'string' && value.length <= LONGEST_PLACE
+      ? PLACE.exec(value.trim().replace(BLANK_BESIDE, '$1'))
+      : null
+  const numbers = written?.[1].split(/[\s,]+/).map(Number) ?? []
+  if (numbers.length !== 2 && numbers.length !== 4)
+    throw actionError(`${name} is ${shown(value)}, expected a place such as <point>500 500</point>`)
   const across = typeof scale === 'number' ? { width: scale, height: scale } : scale
-  const x = numberIn('x', Number(found[1]), 0, across.width)
-  const y = numberIn('y', Number(found[2]), 0, across.height)
+  const [left, top, right = left, bottom = top] = numbers
+  const middle = (one: number, other: number, most: number) =>
+    (numberIn(name, one, 0, most) + numberIn(name, other, 0, most)) / 2
+  const [x, y] = [middle(left, right, across.width), middle(top, bottom, across.height)]
   return {
     x: Math.min(screen.width - 1, Math.round((x * screen.width) / across.width)),
     y: Math.min(screen.height - 1, Math.round((y * screen.height) / across.height)),
