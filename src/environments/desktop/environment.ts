@@ -27,7 +27,12 @@ export type DesktopSource =
       readonly programs: readonly string[]
       readonly counts: (split: string) => number
     }
-  | { readonly kind: 'folder'; readonly path: string }
+  | {
+      readonly kind: 'folder'
+      readonly path: string
+      /** Whether the desktops have a program of this name. */
+      readonly program: (name: string) => boolean
+    }
 
 export type DesktopOptions = {
   readonly source: DesktopSource
@@ -53,7 +58,7 @@ export function desktopEnvironment({
   const pool = createPool({ open, size: desktops, idleMs: IDLE_MS, waitMs: WAIT_MS })
   const folder = source.kind === 'folder' ? source.path : null
   let oracles: ReadonlyMap<string, readonly string[]> | null = null
-  const files = source.kind === 'folder' ? readFolder(source.path) : null
+  const files = source.kind === 'folder' ? readFolder(source.path, source.program) : null
 
   function toTask({ file, kind }: OwnTask, recipe: Readonly<Record<string, unknown>>): Task {
     return { id: file.id, environment: 'desktop', kind, goal: file.instruction, recipe }
@@ -114,7 +119,10 @@ type Loaded = { readonly file: TaskFile; readonly kind: string }
  * A file that is no whole task is left out by its name and the reason: published folders hold some that were never finished.
  * Errors: `environment.data` for a folder that cannot be read, `desktop.task` for a file that is no JSON or too large.
  */
-export function readFolder(path: string): {
+export function readFolder(
+  path: string,
+  program: (name: string) => boolean,
+): {
   readonly bySplit: (split: string) => readonly Loaded[]
   readonly leftOut: ReadonlyMap<string, number>
 } {
@@ -128,7 +136,7 @@ export function readFolder(path: string): {
     try {
       const file = readTaskFile(value, name)
       const parts = name.split('/')
-      const missing = unsupportedIn(file, path)
+      const missing = unsupportedIn(file, path, program)
       for (const one of missing) leaveOut(one)
       if (missing.length === 0) loaded.push({ file, kind: parts.at(-2) ?? 'task', parts })
     } catch (error) {

@@ -6,7 +6,7 @@ import { generatedCounts } from '../source.ts'
 import type { Computer } from './computer.ts'
 import { type DesktopEnvironment, desktopEnvironment } from './environment.ts'
 import { openDesktop } from './local/desktop.ts'
-import { programPath } from './local/sandbox.ts'
+import { isOnDesktops, programPath } from './local/sandbox.ts'
 import { openClient } from './osworld/client.ts'
 import type { DesktopSection } from './section.ts'
 import { KINDS } from './tasks/index.ts'
@@ -27,7 +27,7 @@ export function openEnvironment(
   return desktopEnvironment({
     source:
       source === 'data'
-        ? { kind: 'folder', path: data ?? '' }
+        ? { kind: 'folder', path: data ?? '', program: servers.length > 0 ? () => true : isOnDesktops }
         : {
             kind: 'own',
             seed,

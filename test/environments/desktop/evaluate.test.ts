@@ -2,7 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Computer } from '../../../src/environments/desktop/computer.ts'
-import { openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
+import { type LocalDesktop, openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
 import { evaluate } from '../../../src/environments/desktop/osworld/evaluate.ts'
 import { type SetupContext, setUp } from '../../../src/environments/desktop/osworld/setup.ts'
 import { writeWorkbook } from '../../../src/environments/desktop/osworld/spreadsheet.ts'
@@ -61,6 +61,17 @@ if (canRun('evaluation')) {
       const until = { returncode: 77, stdout: 'now' }
       await scoreOf(computer, { func: 'infeasible' }, [execute({ command, shell: true, until })])
       assert.is((await computer.execute('wc -l < ~/tries', { shell: true })).output, '9\n')
+    }))
+
+  test('a program that is not there is passed over, and code of pyautogui in one text is done', () =>
+    onDesktop(async (computer) => {
+      const pointer = 'python -c "import pyautogui; pyautogui.moveTo(3, 4)"'
+      await scoreOf(computer, { func: 'infeasible' }, [
+        { type: 'launch', parameters: { command: ['no-such-program'] } },
+        execute({ command: 'no-such-program --quit', until: { returncode: 0 } }),
+        execute({ command: pointer, shell: true }),
+      ])
+      assert.equal(await (computer as LocalDesktop).pointer(), { x: 3, y: 4 })
     }))
 
   test('sheet_print compares what the exports of sheets show, and not the values below', () =>

@@ -18,7 +18,7 @@ test('a task that was never finished is left out by its name and takes no other 
   task('c', { func: ['exact_match', 'is_utc_0'], result: [{ type: 'vm_command_line', command: 'a' }] })
   task('d', { func: 'check_list', result: { type: 'vm_terminal_output' }, expected: { type: 'rule' } })
 
-  const { bySplit, leftOut } = readFolder(folder)
+  const { bySplit, leftOut } = readFolder(folder, () => true)
   assert.equal(
     bySplit('train').map(({ file, kind }) => [file.id, kind]),
     [['b', 'os']],
@@ -28,6 +28,45 @@ test('a task that was never finished is left out by its name and takes no other 
   assert.is(reasons[0], 'getter vm_terminal_output')
   assert.match(reasons[1], /^os\/a\.json: evaluator\.func/)
   assert.match(reasons[2], /^task c: evaluator\.result: expected a list of 2/)
+})
+
+test('a task is left out for a program, a file or code that is not to be had, by its name', () => {
+  const folder = temporaryFolder()
+  const task = (id: string, ...config: object[]) =>
+    writeFileSync(
+      join(folder, `${id}.json`),
+      JSON.stringify({ id, instruction: 'go', config, evaluator: { func: 'infeasible' } }),
+    )
+  const step = (type: string, parameters: object) => ({ type, parameters })
+  task('a', step('launch', { command: ['socat', 'tcp-listen:9222,fork', 'tcp:localhost:1337'] }))
+  task('b', step('execute', { command: 'nautilus /home/user' }))
+  task('c', step('upload_file', { files: [{ local_path: 'assets/c.txt', path: '/home/user/c.txt' }] }))
+  task('d', step('execute', { command: "sleep 1; python -c 'import pyautogui'", shell: true }))
+  task('e', step('execute', { command: ['python', '-c', 'import pyautogui; pyautogui.screenshot()'] }))
+  task(
+    'f',
+    step('launch', { command: 'mousepad a.txt' }),
+    step('execute', { command: 'nautilus --quit', shell: true }),
+    step('execute', { command: ['/home/user/own.sh'] }),
+    step('execute', {
+      command: [
+        'python',
+        '-c',
+        'import pyautogui; pyautogui.click({SCREEN_WIDTH_HALF}, {SCREEN_HEIGHT_HALF})',
+      ],
+    }),
+  )
+  const { bySplit, leftOut } = readFolder(folder, (name) => name === 'mousepad')
+  assert.equal(
+    bySplit('train').map(({ file }) => file.id),
+    ['f'],
+  )
+  assert.equal([...leftOut].sort(), [
+    ['code of pyautogui that cannot be read', 2],
+    ['file not here', 1],
+    ['program nautilus', 1],
+    ['program socat', 1],
+  ])
 })
 
 test.run()

@@ -5,7 +5,7 @@ import type { Computer } from '../computer.ts'
 import { readFolder } from '../environment.ts'
 import { type DesktopEpisode, startEpisode } from '../episode.ts'
 import { openDesktop } from '../local/desktop.ts'
-import { programPath } from '../local/sandbox.ts'
+import { isOnDesktops, programPath } from '../local/sandbox.ts'
 import { createPool, type Pool } from '../pool.ts'
 import { KINDS, ownTask } from '../tasks/index.ts'
 import type { DesktopTask, TaskKind } from '../tasks/task.ts'
@@ -103,7 +103,7 @@ async function play(pool: Pool<Computer>, own: DesktopTask, actions: readonly st
 }
 
 function checkFolder(folder: string): number {
-  const { bySplit, leftOut } = readFolder(folder)
+  const { bySplit, leftOut } = readFolder(folder, isOnDesktops)
   const supported = new Set(
     ['train', 'in-domain', 'ood'].flatMap((split) => bySplit(split).map(({ file }) => file.id)),
   )

@@ -6,7 +6,8 @@ import { METRICS, unknownOptions } from './metrics/index.ts'
 import { unknownMethods } from './metrics/json.ts'
 import { unknownTableRules } from './metrics/table.ts'
 import { type Beside, textIn } from './metrics/values.ts'
-import { isSetupStep, type SetupContext, setUp } from './setup.ts'
+import { type SetupContext, setUp } from './setup.ts'
+import { missingProgram, type Supply, unsupportedInStep } from './step-support.ts'
 import { type Check, checksOf, type TaskFile } from './task-file.ts'
 
 /** The metric of tasks that cannot be done: right is who says so. */
@@ -43,18 +44,15 @@ async function scoreOf(context: SetupContext, { metric, result, expected, option
 }
 
 /** What of a task is not supported here, by name; nothing where it can be played. */
-export function unsupportedIn(task: TaskFile, folder: string | null): readonly string[] {
-  const steps = [...task.config, ...task.evaluator.postconfig]
-  const named = [
-    ...steps.filter(({ type }) => !isSetupStep(type)).map(({ type }) => `step ${type}`),
-    ...steps.flatMap(({ type, parameters: { files } }) =>
-      type === 'download' && Array.isArray(files)
-        ? files
-            .filter(({ url }) => fileHere(folder, task.id, String(url)) === null)
-            .map(() => 'file not here')
-        : [],
-    ),
-  ]
+export function unsupportedIn(
+  task: TaskFile,
+  folder: string | null,
+  program: Supply['program'] = () => true,
+): readonly string[] {
+  const supply: Supply = { file: (address) => fileHere(folder, task.id, address) !== null, program }
+  const named = [...task.config, ...task.evaluator.postconfig].flatMap((step) =>
+    unsupportedInStep(step, supply),
+  )
   if (task.evaluator.func === INFEASIBLE) return [...new Set(named)]
   for (const { metric, result, expected, options } of checksOf(task)) {
     if (!Object.hasOwn(METRICS, metric)) named.push(`metric ${metric}`)
@@ -65,9 +63,10 @@ export function unsupportedIn(task: TaskFile, folder: string | null): readonly s
       if (source && !isGetter(source.type)) named.push(`getter ${source.type}`)
       else if (
         source?.type === 'cloud_file' &&
-        [source.path].flat().some((path) => fileHere(folder, task.id, String(path)) === null)
+        [source.path].flat().some((path) => !supply.file(String(path)))
       )
         named.push('file not here')
+      else if (source && /^vm_command_/.test(source.type)) named.push(...missingProgram(source, supply))
       else if (Array.isArray(source?.gives) && source.gives.length !== 1)
         named.push(`getter ${source.type} of several files`)
   }

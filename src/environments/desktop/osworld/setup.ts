@@ -1,9 +1,11 @@
 /** The steps of a task's `config` and `postconfig`, done on a desktop in their order. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RlError } from '../../../errors.ts'
+import type { ScreenSize } from '../../screen/action.ts'
 import { parseScript } from '../../screen/grammars/pyautogui.ts'
 import type { Command, Computer, Executed, WindowQuery } from '../computer.ts'
 import { readHere } from './files-here.ts'
+import { pyautoguiIn } from './pyautogui-command.ts'
 import type { SetupStep } from './task-file.ts'
 
 export type SetupContext = {
@@ -42,7 +44,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   },
   launch: async ({ computer }, parameters) => {
     const { command, shell } = await commandIn(computer, parameters)
-    await computer.launch(command, { shell })
+    await ifThere(() => computer.launch(command, { shell }))
   },
   open: ({ computer }, { path }) => computer.openFile(wordIn('path', path)),
   execute,
@@ -90,18 +92,36 @@ export async function setUp(context: SetupContext, steps: readonly SetupStep[]):
  */
 async function execute({ computer, cache }: SetupContext, parameters: Parameters): Promise<void> {
   const { command, shell } = await commandIn(computer, parameters)
-  if (Array.isArray(command) && command[1] === '-c' && /\bpyautogui\b/.test(command[2] ?? '')) {
-    await computer.act(parseScript(command[2]).actions)
+  const code = pyautoguiIn(command)
+  if (code !== null) {
+    await computer.act(parseScript(code).actions)
     return
   }
   const { until, stdout, stderr } = parameters
   for (const end = Date.now() + LONGEST_POLL_MS; ; ) {
-    const done = await computer.execute(command, { shell })
+    const done = await ifThere(() => computer.execute(command, { shell }))
+    if (done === null) return
     if (typeof stdout === 'string') cache.set(stdout, Buffer.from(done.output))
     if (typeof stderr === 'string') cache.set(stderr, Buffer.from(done.error))
     if (typeof until !== 'object' || until === null || fits(done, until as Parameters)) return
     if (Date.now() > end) throw wrong(`what 'until' waits for did not come in ${LONGEST_POLL_MS / 1000} s`)
     await sleep(POLL_MS)
+  }
+}
+
+const NO_PROGRAM = /\bENOENT\b|No such file or directory/
+
+/**
+ * Null where the program is not there: the set-up goes on, as OSWorld's does. Tasks whose program local desktops have not are left out
+ * before.
+ */
+async function ifThere<Done>(work: () => Promise<Done>): Promise<Done | null> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof RlError && error.code === 'desktop.refused' && NO_PROGRAM.test(error.message))
+      return null
+    throw error
   }
 }
 
@@ -118,15 +138,22 @@ async function commandIn(
   computer: Computer,
   { command, shell }: Parameters,
 ): Promise<{ readonly command: Command; readonly shell: boolean }> {
-  const { width, height } = await computer.size()
-  const filled = (word: unknown) =>
-    wordIn('command', word)
+  const words = Array.isArray(command)
+    ? command.map((word) => wordIn('command', word))
+    : wordIn('command', command)
+  return { command: filledIn(words, await computer.size()), shell: shell === true }
+}
+
+/** With what stands in the place of OSWorld's names for the screen and the password. */
+export function filledIn(command: Command, { width, height }: ScreenSize): Command {
+  const filled = (word: string) =>
+    word
       .replaceAll('{CLIENT_PASSWORD}', PASSWORD)
       .replaceAll('{SCREEN_WIDTH_HALF}', String(width >> 1))
       .replaceAll('{SCREEN_HEIGHT_HALF}', String(height >> 1))
       .replaceAll('{SCREEN_WIDTH}', String(width))
       .replaceAll('{SCREEN_HEIGHT}', String(height))
-  return { command: Array.isArray(command) ? command.map(filled) : filled(command), shell: shell === true }
+  return typeof command === 'string' ? filled(command) : command.map(filled)
 }
 
 function windowIn({ window_name: name, strict, by_class: byClass }: Parameters): WindowQuery {
