@@ -55,14 +55,12 @@ export async function startEpisode(
 
   async function open(): Promise<Stage> {
     const lease = await asInfra(() => pool.lease())
-    try {
-      const cache = new Map<string, Uint8Array>()
-      await on(lease, (computer) => setUp({ computer, task: file.id, folder, cache }, file.config))
-      return { lease, owner: {}, targets: [], cache }
-    } catch (cause) {
-      await lease.release()
-      throw cause
-    }
+    const cache = new Map<string, Uint8Array>()
+    const stage: Stage = { lease, owner: {}, targets: [], cache }
+    await orRelease(stage, () =>
+      on(lease, (computer) => setUp({ computer, task: file.id, folder, cache }, file.config)),
+    )
+    return stage
   }
 
   /** As text; a model that sees is spared what it would not read. */
@@ -101,12 +99,14 @@ export async function startEpisode(
   async function stageOf(stage: Stage, token: object, actions: readonly string[]): Promise<Stage> {
     if (stage.owner === token && stage.lease.isHeld()) return stage
     const other = await open()
-    await look(other)
-    for (const action of actions) {
-      await act(other, action)
+    return orRelease(other, async () => {
       await look(other)
-    }
-    return other
+      for (const action of actions) {
+        await act(other, action)
+        await look(other)
+      }
+      return other
+    })
   }
 
   function episode(
@@ -131,13 +131,15 @@ export async function startEpisode(
       async step(action) {
         if (ended !== null) return this
         const here = await stageOf(stage, token, actions)
-        const { end, told } = await act(here, action)
-        const next: State = {
-          actions: [...actions, action],
-          ended: end ? 'gave-up' : actions.length + 1 >= maxSteps ? 'step-limit' : null,
-          gaveUp: end?.type === 'end' && end.status === 'fail',
-        }
-        return episode(here, next, told + (await look(here)), null)
+        return orRelease(here, async () => {
+          const { end, told } = await act(here, action)
+          const next: State = {
+            actions: [...actions, action],
+            ended: end ? 'gave-up' : actions.length + 1 >= maxSteps ? 'step-limit' : null,
+            gaveUp: end?.type === 'end' && end.status === 'fail',
+          }
+          return episode(here, next, told + (await look(here)), null)
+        })
       },
       async settle() {
         if (ended === null || score !== null) return this
@@ -175,12 +177,23 @@ export async function startEpisode(
   }
 
   const stage = await open()
+  const shows = await orRelease(stage, () => look(stage))
   return episode(
     stage,
     { actions: [], ended: null, gaveUp: false },
-    `Task: ${file.instruction}\n${await look(stage)}`,
+    `Task: ${file.instruction}\n${shows}`,
     null,
   )
+}
+
+/** A desktop on which something went wrong is given back at once: nobody goes on with it. */
+async function orRelease<Done>({ lease }: Stage, work: () => Promise<Done>): Promise<Done> {
+  try {
+    return await work()
+  } catch (cause) {
+    await lease.release()
+    throw cause
+  }
 }
 
 const on = <Answer>(lease: Lease<Computer>, work: (computer: Computer) => Promise<Answer>) =>

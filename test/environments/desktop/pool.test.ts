@@ -1,8 +1,11 @@
 /** Desktops that are lent: who wants one when all are in use gets one that nobody works on. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { startEpisode } from '../../../src/environments/desktop/episode.ts'
 import { openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
+import { readTaskFile } from '../../../src/environments/desktop/osworld/task-file.ts'
 import { createPool } from '../../../src/environments/desktop/pool.ts'
+import type { RlError } from '../../../src/errors.ts'
 import { canRun } from './support.ts'
 
 if (canRun('the pool of desktops'))
@@ -15,6 +18,29 @@ if (canRun('the pool of desktops'))
       assert.is((await work).output, 'done\n')
       assert.ok((await second).isHeld())
       assert.not.ok(first.isHeld())
+    } finally {
+      await pool.close()
+    }
+  })
+
+if (canRun('desktops that break'))
+  test('a desktop that breaks while an episode is done again on it is given back at once', async () => {
+    let opened = 0
+    const open = async () => {
+      const desktop = await openDesktop()
+      if (++opened === 2) await desktop.execute('kill -9 $(pidof Xvfb)', { shell: true }).catch(() => {})
+      return desktop
+    }
+    const pool = createPool({ open, size: 2, idleMs: 3_600_000, waitMs: 1_000 })
+    try {
+      const file = readTaskFile({ id: 'a', instruction: 'go', evaluator: { func: 'infeasible' } }, 'a')
+      const task = { id: 'a', environment: 'desktop', kind: '', goal: 'go', recipe: {} }
+      const own = { file, programs: [], texts: [], oracle: [], wrong: [] }
+      const first = await startEpisode(task, own, { pool, grammar: 'commands', maxSteps: 5, folder: null })
+      await first.step('press tab')
+      const fault = await Promise.resolve(first.step('press tab')).catch((error: RlError) => error.code)
+      assert.is(fault, 'rollout.infra')
+      assert.ok((await pool.lease()).isHeld())
     } finally {
       await pool.close()
     }
