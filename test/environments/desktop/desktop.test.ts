@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { request } from 'node:http'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { AccessibleNode } from '../../../src/environments/desktop/computer.ts'
+import type { AccessibleNode, Executed } from '../../../src/environments/desktop/computer.ts'
 import { openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
 import { fromXml, toXml } from '../../../src/environments/desktop/osworld/accessibility-xml.ts'
 import { startDesktopServer } from '../../../src/environments/desktop/osworld/server.ts'
@@ -145,6 +145,33 @@ if (canRun('local desktops', 'mousepad', 'xterm')) {
       assert.is(await times(), 4, 'it had gone on')
       const page = await fetch(`${server.url}/screenshot`, { headers: { origin: 'http://example.org' } })
       assert.is(page.status, 403)
+    } finally {
+      await server.close()
+      await desktop.close()
+    }
+  })
+
+  test("what the client asks for behind its pyautogui is told as the desktop's own Python tells it", async () => {
+    const desktop = await openDesktop()
+    const server = await startDesktopServer({ desktop })
+    try {
+      const execute = async (command: unknown, shell = false): Promise<Executed> => {
+        const body = JSON.stringify({ command, shell })
+        return (await fetch(`${server.url}/execute`, { method: 'POST', body })).json() as Promise<Executed>
+      }
+      for (const question of [
+        'import platform; print(platform.machine())',
+        "import os; print(os.path.expanduser('~/.config/vlc/vlcrc'))",
+        "import os; print(os.path.join(os.getenv('HOME'), '.config/google-chrome/Default/Preferences'))",
+      ]) {
+        const answer = await execute(['python', '-c', `import pyautogui; import time; ${question}`])
+        assert.equal(answer, { status: 'success', ...(await desktop.execute(['python3', '-c', question])) })
+      }
+      await execute('python -c "import pyautogui; pyautogui.moveTo(3, 4)"', true)
+      assert.equal(await desktop.pointer(), { x: 3, y: 4 })
+      const part = await execute('sleep 0; python -c "import pyautogui; pyautogui.moveTo(5, 6)"', true)
+      assert.is(part.returncode, 1)
+      assert.match(part.error, /by itself/)
     } finally {
       await server.close()
       await desktop.close()
