@@ -34,8 +34,9 @@ The last line is kills=N lost=0 twice=0 stuck=0 recover_p95_s=X.
   stuck    blows after which no work was done for ${60} s
   recover  seconds from the end of a blow (the kill, the SIGCONT, the room that is given back) to the next event of work in the
            log; work is all but what is said of processes: ActorStarted, StallDetected, RunPaused and their like.
-A head that was killed is started again at once, as a supervisor would; all else is its own to bring back. No other
-process is touched than those below the heads that were started here. A disk is full only where a tmpfs can be mounted.`
+A head that was killed is started again at once, as a supervisor would, and so is a broker that is not the head's and has
+lost its store to a full disk; all else is the head's own to bring back. No other process is touched than those that were
+started here and those below them. A disk is full only where a tmpfs can be mounted.`
 
 const { values: flags } = parseArgs({
   options: {

@@ -13,7 +13,9 @@ export type JoinedBroker = {
   readonly token: string
   /** Null while it is being started again. */
   readonly pid: () => number | null
-  /** Kills it; it comes back with an empty store. */
+  /** Kills it; it comes back with its store. */
+  readonly restart: () => void
+  /** The same with an empty store. */
   readonly wipe: () => void
   readonly stop: () => Promise<void>
 }
@@ -38,6 +40,7 @@ jetstream { store_dir: "${store}", max_file_store: ${STORE_MEGABYTES}MB }
     { mode: 0o600 },
   )
   let guard: ChildProcess
+  const kill = () => void guard.stdin?.end()
   let stopped = false
   let wiping = false
 
@@ -67,14 +70,15 @@ jetstream { store_dir: "${store}", max_file_store: ${STORE_MEGABYTES}MB }
     url: `nats://127.0.0.1:${port}`,
     token,
     pid,
+    restart: kill,
     wipe() {
       wiping = true
-      guard.stdin?.end()
+      kill()
     },
     async stop() {
       stopped = true
       const ended = new Promise((resolve) => guard.once('exit', resolve))
-      guard.stdin?.end()
+      kill()
       await ended
     },
   }

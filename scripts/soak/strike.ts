@@ -72,6 +72,8 @@ export async function strike(scene: Scene, fault: Fault): Promise<string | null>
       const giveBack = disk.fill()
       await pause(fault.seconds * 1000, ending)
       giveBack()
+      // A nats-server that found not one byte left has turned its store off for good.
+      if (broker && !(await ask(scene, 'INFO'))) broker.restart()
       return 'disk'
     }
   }
