@@ -28,6 +28,8 @@ export const readRequest = z.strictObject({
   limit: z.int().min(1).max(10_000).optional(),
   /** A position that the reader has seen, and the hash that it was told there. */
   seen: z.strictObject({ position, hash: sha256 }).optional(),
+  /** That of the head which the reader heard last: what is before `from` it has of that one, or of earlier ones. */
+  epoch: z.int().nonnegative().optional(),
 })
 export type ReadRequest = z.infer<typeof readRequest>
 

@@ -110,7 +110,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
 
   function receive(message: BusMessage): void {
     const position = Number(message.header(POSITION_HEADER))
-    if (!Number.isSafeInteger(position) || position < next || !isOfEpoch(message)) return
+    if (!Number.isSafeInteger(position) || !isOfEpoch(message) || position < next) return
     if (live.length >= LIVE_EVENTS || liveBytes >= LIVE_BYTES) {
       dropLive()
       behind = true
@@ -127,11 +127,14 @@ export async function subscribeBatches<T extends EventType = EventType>(
   /** What a former head still says is dropped. A newer epoch is not believed: the log is read, whose answer tells. */
   function isOfEpoch(message: BusMessage): boolean {
     const told = Number(message.header(EPOCH_HEADER) ?? 0)
-    if (told > log.epoch()) {
-      behind = true
-      wake()
-    }
+    hearEpoch(told)
     return told === log.epoch()
+  }
+
+  function hearEpoch(told: number): void {
+    if (told <= log.epoch()) return
+    behind = true
+    wake()
   }
 
   function dropLive(): void {
@@ -141,7 +144,8 @@ export async function subscribeBatches<T extends EventType = EventType>(
 
   /** The head says now and then how far the log is; it says so after publishing, so whatever is not here by then was lost. */
   function hearHead(message: BusMessage): void {
-    const { position, hash, epoch } = headSays.parse(unpackUntrusted(message.body))
+    const { position, hash, epoch = 0 } = headSays.parse(unpackUntrusted(message.body))
+    hearEpoch(epoch)
     if (hash && epoch === log.epoch() && position < next) seen = { position, hash }
     const reached = live.at(-1)?.position ?? next - 1
     if (position > reached) {
@@ -187,6 +191,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
       types: types ? [...types] : undefined,
       limit: PAGE,
       seen: seen ?? undefined,
+      epoch: log.epoch(),
     })
     const events: LoggedEvent<T>[] = []
     for (const [position, body] of page.events)

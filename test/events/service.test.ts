@@ -197,6 +197,18 @@ test('malformed, oversized, unknown and foreign messages are answered with an er
   await head.close()
 })
 
+test('an event whose cause the log does not hold was decided by another log, and is refused', async () => {
+  const head = await startTestHead()
+  const bus = await connectBus(head.address)
+  const log = connectLog({ bus, run: 'test', actor: 'policy' })
+  const id = uuidv7()
+  await log.append([policyUpdated(1)], { ids: [id] })
+  assert.is(await codeOf(log.append([policyUpdated(3)], { cause: uuidv7() })), 'log.rolled-back')
+  assert.equal(await log.append([policyUpdated(2)], { cause: id }), [{ position: 2, duplicate: false }])
+  await bus.close()
+  await head.close()
+})
+
 test('10,000 random requests to the append endpoint: each is answered, nothing bad gets in', async () => {
   const head = await startTestHead()
   const bus = await connectBus(head.address)

@@ -8,6 +8,7 @@ import { RlError } from '../../src/errors.ts'
 import type { Bus } from '../../src/events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../src/events/codec.ts'
+import { connectLog } from '../../src/events/log-client.ts'
 import { pack, unpack } from '../../src/events/msgpack.ts'
 import { connectBus } from '../../src/events/nats/connect.ts'
 import { subjectsOf } from '../../src/events/subjects.ts'
@@ -214,6 +215,26 @@ test('a reader that stored a position with its hash finds out that the log was r
   await until('the reader of the shared part goes on', () => again.position() === 4)
   await again.stop()
   await third.close()
+})
+
+test('a reader that went on with a head which has lost the run finds it out, whatever it last stored', async () => {
+  const root = temporaryFolder()
+  const first = await startTestHead({ root })
+  first.service.append([planned(1), planned(2)])
+  const hash = first.log.hashAt(2)
+  await first.close()
+  const second = await startTestHead({ root })
+  second.service.append([planned(3), planned(4), planned(5)])
+  const bus = await connectBus(second.addressOf('tool'))
+  const log = connectLog({ bus, run: 'test', actor: 'tool' })
+  const seen = { position: 2, hash }
+  assert.is((await log.read({ from: 3, seen, epoch: 1 })).events.length, 3)
+  // Position 3 is of the second head: who has one of the first has another.
+  assert.is(await codeOf(log.read({ from: 4, seen, epoch: 1 })), 'log.rolled-back')
+  assert.is((await log.read({ from: 4, seen, epoch: 2 })).events.length, 2)
+  assert.is(await codeOf(log.read({ from: 7, seen, epoch: 2 })), 'log.rolled-back')
+  await bus.close()
+  await second.close()
 })
 
 test.run()

@@ -498,10 +498,16 @@ export async function runWorld({
       own.die()
       return false
     }
-    if (holder) holder.retired = true
+    if (holder) retire(holder)
     holder = at
     at.reader = openLogReader(at.path)
     return true
+  }
+
+  /** A head that still waits there for the run would take it with a log that is behind by then. */
+  function retire(at: Seat): void {
+    at.retired = true
+    if (at.process && !serving.has(at.process)) at.process.die()
   }
 
   /** What the run still has to do, or waits for. */

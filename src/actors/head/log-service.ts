@@ -83,6 +83,8 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   const { clock } = platform
   const subjects = subjectsOf(log.run)
   const deadLetters = openDeadLetters(log, clock)
+  /** The first position that this head can write. */
+  const first = log.head().position + 1
   let pausedSince: number | null = null
   let saved = Number(log.meta('published') ?? 0)
 
@@ -97,7 +99,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   })
   const appender = openAppender({
     check: log.check,
-    admit: (event, user) => refusalOf(user, event) ?? admit(event),
+    admit: (event, user) => refusalOf(user, event) ?? admit(event) ?? causeRefusal(event),
     authorOf,
     append: (events) => appendAndNote(events, false),
     deadLetters,
@@ -114,6 +116,19 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     const user = subject.slice(subject.lastIndexOf('.') + 1)
     if (isUser(user)) return user
     throw new RlError(`there is no user ${JSON.stringify(user)}`, { code: 'bus.bad-request' })
+  }
+
+  /** Who decided by an event that is not here has read another log: one of a head that has lost the run since. */
+  function causeRefusal({ envelope: { type, cause } }: CheckedEvent): RlError | null {
+    if (cause === null || log.positionOf('id', cause) !== null) return null
+    return rolledBack(`the cause of ${type} is not there: ${cause}`)
+  }
+
+  function rolledBack(how: string): RlError {
+    return new RlError(`the log of run '${log.run}' was rolled back: ${how}`, {
+      code: 'log.rolled-back',
+      hint: 'throw away what was made of its events and read from position 1',
+    })
   }
 
   /** The queues of all work: only the head makes them. */
@@ -183,8 +198,8 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   }
 
   function serveRead(body: Uint8Array): Uint8Array {
-    const { from, until, types, limit, seen } = parseRequest(readRequest, body)
-    checkSeen(log, from, seen)
+    const { from, until, types, limit, seen, epoch: heard } = parseRequest(readRequest, body)
+    checkSeen(from - 1, seen, heard)
     const page = log.page({ from, until, types, limit, maxBytes: READ_BYTES })
     const reply: ReadReply = {
       events: page.events.map(({ position, body }) => [position, body] as const),
@@ -193,6 +208,15 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       head: log.head().position,
     }
     return pack(reply)
+  }
+
+  /** Who knows more than the log, or something else, has read one that was rolled back since. Errors: `log.rolled-back`. */
+  function checkSeen(known: number, seen: ReadRequest['seen'], heard = epoch): void {
+    const { position } = log.head()
+    const isOthers = heard > 0 && heard < epoch && known >= first
+    const isSame = !seen || (seen.position <= position && log.hashAt(seen.position) === seen.hash)
+    if (known > position || isOthers || !isSame)
+      throw rolledBack(`position ${isSame ? known : seen?.position} is not what the reader saw`)
   }
 
   function serveHas(body: Uint8Array): Uint8Array {
@@ -313,18 +337,4 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       await bus.flush().catch(() => {})
     },
   }
-}
-
-/** A reader that knows more than the log, or something else, read a log that was rolled back since. Errors: `log.rolled-back`. */
-function checkSeen(log: EventLog, from: number, seen: ReadRequest['seen']): void {
-  const { position } = log.head()
-  const known = seen ?? { position: from - 1, hash: null }
-  if (known.position <= position && (known.hash === null || log.hashAt(known.position) === known.hash)) return
-  throw new RlError(
-    `the log of run '${log.run}' was rolled back: position ${known.position} is not what the reader saw`,
-    {
-      code: 'log.rolled-back',
-      hint: 'throw away what was made of its events and read from position 1',
-    },
-  )
 }
