@@ -65,7 +65,7 @@ await subscribe({ url, user, password, run, from: stored + 1, types: ['PolicyUpd
 | subject | request | reply |
 | --- | --- | --- |
 | \`rl.v1.<run>.log.append.<user>\` | groups of encoded events \`[[bytes, ...], ...]\`; each group is appended all or nothing | for each group \`[[position, duplicate], ...]\` or \`{code, message, hint}\` |
-| \`rl.v1.<run>.log.read\` | \`{from, until?, types?, limit?, seen?: {position, hash}}\` | \`{events: [[position, bytes], ...], next, hash, head}\` |
+| \`rl.v1.<run>.log.read\` | \`{from, until?, types?, limit?, seen?: {position, hash}, epoch?}\` | \`{events: [[position, bytes], ...], next, hash, head}\` |
 | \`rl.v1.<run>.log.has\` | \`{keys: [...]}\` | for each natural key its position or null |
 | \`rl.v1.<run>.log.head\` | \`{}\` | \`{position, hash, deadLetters, pausedSince}\` |
 | \`rl.v1.<run>.blob.get\` | \`{sha256, bytes, offset}\` | \`{chunk}\` |
@@ -78,7 +78,8 @@ knows that the run is still its own (\`log.not-held\`: ask again), and ends when
 fenced alike: the head refuses what one decides after another was admitted (\`actor.fenced\`).
 
 \`hash\` is the chain's at \`next - 1\`. A reader that stores it with that position and sends both as \`seen\` is refused with \`log.rolled-back\` where the log holds
-something else there, e.g. after a backup was restored; so is one that asks for positions beyond the end.
+something else there, e.g. after a backup was restored; so is one that asks for positions beyond the end, and one that sends the epoch which it heard
+last where a newer head wrote at positions that it has. An event is refused alike where the log does not hold its \`cause\`.
 
 Only the user has the right to its own subject \`log.append.<user>\`; that of the head is \`log.append\`. See [Users](#users).
 
