@@ -56,7 +56,8 @@ export async function adoptFolder(
 ): Promise<Checkpoint> {
   const path = checkpointPath(role, version)
   const own = checkpointFolder(run, { path })
-  await cp(folder, own, { recursive: true })
+  // Caches of models are made of links: what the run goes on from is its own.
+  await cp(folder, own, { recursive: true, dereference: true })
   syncFolder(own)
   return { path, sha256: await weightsDigest(await readModelFolder(own)) }
 }
