@@ -197,10 +197,11 @@ test('a decider on the bus goes on from its frame: with its jobs, and with what 
     },
   })
   const event = emitEvent('RunFailed', { reason: 'decided before the end' })
+  const [{ id: cause }] = head.log.events({ types: ['IterationCompleted'] })
   const unsent = {
     event: (event as { event: NewEvent }).event,
     id: '00000000-0000-8000-8000-000000000001',
-    cause: '00000000-0000-8000-8000-000000000002',
+    cause,
   }
   const stored = {
     position: 3,
