@@ -180,6 +180,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   status: [RUN],
   log: [RUN, 'show', '1'],
   doctor: [],
+  init: [join(root, 'project')],
   coding: ['--help'],
   web: ['--help'],
   projections: [RUN, 'show'],
