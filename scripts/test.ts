@@ -3,6 +3,9 @@
  * one more at a time than there are cores (a third of the time goes in waiting), each with a deadline, and adds up uvu's totals.
  *
  * npm test [-- PATTERN...]   only the files whose path holds one of the patterns
+ *
+ * With RL_TEST_AGAIN=N up to N files that failed run once more, alone, after all others: one that passes then is told and
+ * counted as flaky. Where more failed, nothing is run again: that is no race of a busy machine.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -12,6 +15,7 @@ import { resolve as pathOf } from 'node:path'
 const DEADLINE_MS = Number(process.env.RL_TEST_DEADLINE_MS ?? 600_000)
 /** What a file left open keeps it no longer than this after its last test. */
 const ENDING_MS = 15_000
+const AGAIN = Number(process.env.RL_TEST_AGAIN ?? 0)
 
 type FileResult = {
   readonly file: string
@@ -112,9 +116,22 @@ async function runQueue(): Promise<void> {
 }
 await Promise.all(Array.from({ length: availableParallelism() + 1 }, runQueue))
 
+const flaky: string[] = []
+const lost = results.filter((result) => result.failed > 0)
+if (lost.length > 0 && lost.length <= AGAIN) {
+  process.stdout.write('\nonce more, alone:\n')
+  for (const first of lost) {
+    const second = await runFile(first.file)
+    if (second.failed > 0) continue
+    flaky.push(first.file)
+    results[results.indexOf(first)] = second
+  }
+}
+
 const sum = (field: 'passed' | 'failed' | 'skipped') =>
   results.reduce((total, result) => total + result[field], 0)
 const failedFiles = results.filter((result) => result.failed > 0).map((result) => result.file)
+if (flaky.length > 0) process.stdout.write(`\nflaky (failed, then passed alone): ${flaky.join(' ')}\n`)
 if (failedFiles.length > 0) process.stdout.write(`\nfailed: ${failedFiles.join(' ')}\n`)
 process.stdout.write(
   `\n${sum('passed')} passed, ${sum('failed')} failed${sum('skipped') ? `, ${sum('skipped')} skipped` : ''}\n`,
