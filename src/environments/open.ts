@@ -9,3 +9,13 @@ export async function openSetting(config: Config, elsewhere?: Elsewhere): Promis
   const section = sectionOf(setting, config)
   return { setting, section, environment: await setting.open(config, section, elsewhere) }
 }
+
+/** What else is opened for an environment. Where that fails the environment is closed: its sandboxes, browsers and desktops would keep the process for ever. */
+export async function orClose<T>({ environment }: OpenSetting, opening: Promise<T>): Promise<T> {
+  try {
+    return await opening
+  } catch (error) {
+    await environment.close?.()
+    throw error
+  }
+}

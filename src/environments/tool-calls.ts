@@ -1,5 +1,9 @@
 /** Calls of tools in a model's text, in the form of Hermes: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`. */
 
+import { cutAtTags } from '../tagged.ts'
+
+const TAG = 'tool_call'
+
 export type ReadCall =
   | { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> }
   | { readonly unreadable: string }
@@ -7,27 +11,10 @@ export type ReadCall =
 /** Between the results of several calls of one turn. */
 export const BETWEEN_RESULTS = '\n\n'
 
-const OPEN = '<tool_call>'
-const CLOSE = '</tool_call>'
-
-/** A text cut at its calls, in time that grows with its length alone: a model may write anything, such as a thousand empty lines. */
-function cut(text: string): { readonly between: readonly string[]; readonly bodies: readonly string[] } {
-  const between: string[] = []
-  const bodies: string[] = []
-  let at = 0
-  for (;;) {
-    const open = text.indexOf(OPEN, at)
-    const close = open < 0 ? -1 : text.indexOf(CLOSE, open + OPEN.length)
-    if (close < 0) return { between: [...between, text.slice(at)], bodies }
-    between.push(text.slice(at, open))
-    bodies.push(text.slice(open + OPEN.length, close).trim())
-    at = close + CLOSE.length
-  }
-}
-
 /** In the order in which they stand. Arguments may be an object, or its JSON as a text. */
 export function readCalls(text: string): ReadCall[] {
-  return cut(text).bodies.map((body) => {
+  return cutAtTags(text, TAG).bodies.map((written) => {
+    const body = written.trim()
     const call = objectOf(body)
     const values = typeof call?.arguments === 'string' ? objectOf(call.arguments) : (call?.arguments ?? {})
     if (typeof call?.name !== 'string' || !isObject(values)) return { unreadable: body.slice(0, 100) }
@@ -37,7 +24,7 @@ export function readCalls(text: string): ReadCall[] {
 
 /** What is left of a text without its calls. */
 export function withoutCalls(text: string): string {
-  return cut(text).between.join('').trim()
+  return cutAtTags(text, TAG).between.join('').trim()
 }
 
 export function writeCall(name: string, values: unknown): string {

@@ -5,7 +5,7 @@
 import { dirname, join } from 'node:path'
 import { openLocalActor } from '../actors/policy/local-acting.ts'
 import { type Config, loggedConfig } from '../config.ts'
-import { openSetting } from '../environments/open.ts'
+import { openSetting, orClose } from '../environments/open.ts'
 import type { Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'
@@ -135,10 +135,7 @@ async function playVersions(
   const first = policyFolder(log, versions[0])
   const opened = await openSetting(config)
   const { environment } = opened
-  const actor = await openLocalActor(first, config, opened).catch(async (error) => {
-    await environment.close?.()
-    throw error
-  })
+  const actor = await orClose(opened, openLocalActor(first, config, opened))
   let before = 0
   try {
     for (const version of versions) {

@@ -3,7 +3,7 @@ import { startMeasurements } from '../actors/environment/evaluation.ts'
 import { loadTasks } from '../actors/environment/load-tasks.ts'
 import { openLocalActor } from '../actors/policy/local-acting.ts'
 import type { Config } from '../config.ts'
-import { openSetting } from '../environments/open.ts'
+import { openSetting, orClose } from '../environments/open.ts'
 import type { Environment, Task } from '../environments/port.ts'
 import { seedOf } from '../random.ts'
 import { type EvaluationFigures, evaluationFigures } from './figures.ts'
@@ -25,10 +25,7 @@ export async function evaluate(options: EvaluateOptions): Promise<EvaluationFigu
   const config: Config = { ...options.config, evaluation: { ...options.config.evaluation, splits: [split] } }
   const opened = await openSetting(config)
   const { environment } = opened
-  const actor = await openLocalActor(options.model, config, opened).catch(async (error) => {
-    await environment.close?.()
-    throw error
-  })
+  const actor = await orClose(opened, openLocalActor(options.model, config, opened))
   try {
     const wanted = await wantedRollouts(environment, split, config)
     const trajectories = await playAlone(wanted, {

@@ -2,6 +2,7 @@
 import OpenAI from 'openai'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
+import { withoutCredentials } from '../secrets.ts'
 import { imagesOf } from './content.ts'
 import { createDataUrls } from './openai/data-urls.ts'
 import { type Fault, type FaultKind, faultOf, fetchReadably } from './openai/faults.ts'
@@ -35,7 +36,7 @@ export type EndpointModel = LanguageModel & PromptedModel & { readonly use: () =
 /**
  * Opens an endpoint; nothing is sent yet. `generate` tries again after passing faults (408, 409, 429, 5xx, lost connections,
  * broken answers) as long as the budget lasts, and not before the server's Retry-After.
- * @throws RlError `config.missing-key` without a key for the default endpoint. Of `generate`: `model.aborted`; `model.deadline` where
+ * @throws RlError `config.missing-key` without a key for the default endpoint; `model.endpoint` for an address with a password. Of `generate`: `model.aborted`; `model.deadline` where
  * the budget ran out; `model.context` where the prompt is too long; `model.endpoint` for what no retry helps.
  */
 export function openEndpoint(options: ModelOptions): EndpointModel {
@@ -46,6 +47,14 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
       code: 'config.missing-key',
       hint: 'set it to the API key, or set baseUrl to a server that needs none',
     })
+  if (baseUrl !== null && withoutCredentials(baseUrl) !== baseUrl)
+    throw new RlError(
+      `${model}: the address ${withoutCredentials(baseUrl)} holds a user or a password, which fetch refuses`,
+      {
+        code: 'model.endpoint',
+        hint: `put a key into ${apiKeyEnv}; it is sent as Authorization: Bearer`,
+      },
+    )
   const client = new OpenAI({
     apiKey: key || 'none',
     baseURL: baseUrl ?? undefined,
@@ -71,8 +80,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
   const oddities = watchOddities(model, (message) => report(clean(message)))
   const window = createWindow({ tokens: options.windowTokens ?? null, ask: windowOfServer })
 
-  const clean = (text: string) =>
-    (key ? text.replaceAll(key, '***') : text).replace(/(:\/\/)[^\s/@]+@/g, '$1***@').slice(0, 500)
+  const clean = (text: string) => withoutCredentials(key ? text.replaceAll(key, '***') : text).slice(0, 500)
   const fail = (code: string, text: string, hint?: string) =>
     new RlError(`${model}: ${clean(text)}`, { code, hint })
 

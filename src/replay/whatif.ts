@@ -10,7 +10,7 @@ import { framesOf, pictureTaker } from '../actors/rollout/frames.ts'
 import { openTaskBook } from '../actors/rollout/log-queries.ts'
 import { createPlayer, type OpenEpisode, type Player } from '../actors/rollout/player.ts'
 import type { Config } from '../config.ts'
-import { openSetting } from '../environments/open.ts'
+import { openSetting, orClose } from '../environments/open.ts'
 import type { Environment } from '../environments/port.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
@@ -69,10 +69,7 @@ export async function openWhatIf(log: LogReader): Promise<WhatIf> {
   const { environment } = opened
   const client = offlineLog(log)
   const sees = config.policy.frames > 0
-  const { worker } = await openPolicyWorker(config, opened, client).catch(async (error) => {
-    await environment.close?.()
-    throw error
-  })
+  const { worker } = await orClose(opened, openPolicyWorker(config, opened, client))
   const service = worker.services?.[ACT_SERVICE]
   if (!service) throw new TypeError('the policy answers no questions for actions')
   const player = createPlayer({

@@ -1,9 +1,9 @@
 /** Keeps secrets out of what is logged, shown or sent: error texts may quote addresses, headers and keys. */
 
+import { withoutCredentials } from '../../secrets.ts'
+
 const SECRET_NAME = /(_KEY|_TOKEN|_SECRET|_PASSWORD)$/
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
-  // To the last @ before a slash: a password may hold one. No scheme is longer: a text of dots would be tried from each of them.
-  [/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/]+@/gi, '$1***@'],
   [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, '$1 ***'],
   [/\b(sk|hf|gsk|pk)[-_][A-Za-z0-9_-]{8,}/g, '$1-***'],
 ]
@@ -31,5 +31,5 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   for (const secret of [...secrets, ...fromEnvironment])
     if (secret !== '') clean = clean.replaceAll(secret, '***')
   for (const [pattern, replacement] of PATTERNS) clean = clean.replace(pattern, replacement)
-  return clean
+  return withoutCredentials(clean)
 }

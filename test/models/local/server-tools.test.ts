@@ -138,6 +138,7 @@ test('calls are read from what the model says; what is no call stays text', () =
     '<tool_call>{"name": "add", "arguments": 5}</tool_call>',
     '<tool_call>{not JSON}</tool_call>',
     '<tool_call>{"name": "add"',
+    `<tool_call>${'{'.repeat(1e5)}${'}\n'.repeat(1e5)}`,
     'plain ',
   ])
     assert.equal(read(text), { content: text, calls: [] })

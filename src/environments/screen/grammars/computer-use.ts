@@ -1,4 +1,5 @@
 /** The tool call `computer_use` of Qwen's vision models, with coordinates from 0 to 999 over the whole screen. */
+import { cutAtTags } from '../../../tagged.ts'
 import {
   actionError,
   keysOf,
@@ -12,7 +13,6 @@ import {
 } from '../action.ts'
 
 const SCALE = 999
-const [OPEN, CLOSE] = ['<tool_call>', '</tool_call>']
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -23,8 +23,8 @@ type Fields = Readonly<Record<string, unknown>>
 export function parseComputerUse(answer: string, screen: ScreenSize): readonly ScreenAction[] {
   if (answer.length > LIMITS.source)
     throw actionError(`an answer of ${answer.length} characters, more than ${LIMITS.source}`)
-  const source = lastCall(answer)
-  if (source === null) throw actionError('the answer has no <tool_call>')
+  const source = cutAtTags(answer, 'tool_call').bodies.at(-1)
+  if (source === undefined) throw actionError('the answer has no <tool_call>')
   let call: unknown
   try {
     call = JSON.parse(source)
@@ -36,19 +36,6 @@ export function parseComputerUse(answer: string, screen: ScreenSize): readonly S
   if (typeof fields !== 'object' || fields === null)
     throw actionError(`the tool's arguments are ${shown(fields)}`)
   return actionsOf(fields as Fields, screen)
-}
-
-/** What stands between the tags; null where none were closed. */
-function lastCall(answer: string): string | null {
-  let found: string | null = null
-  for (let open = answer.indexOf(OPEN); open >= 0; ) {
-    const from = open + OPEN.length
-    const to = answer.indexOf(CLOSE, from)
-    if (to < 0) break
-    found = answer.slice(from, to)
-    open = answer.indexOf(OPEN, to)
-  }
-  return found
 }
 
 function actionsOf(fields: Fields, screen: ScreenSize): readonly ScreenAction[] {

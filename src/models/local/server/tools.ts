@@ -1,6 +1,7 @@
 /** Tools: told to the model by its chat template, called by it in the form of Hermes, `<tool_call>{"name", "arguments"}</tool_call>`. */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { cutAtTags } from '../../../tagged.ts'
 
 export type ToolCall = {
   readonly id: string
@@ -9,7 +10,6 @@ export type ToolCall = {
 }
 
 const called = z.object({ name: z.string().min(1), arguments: z.record(z.string(), z.unknown()).default({}) })
-const CALL = /<tool_call>\s*(\{.*?\})\s*<\/tool_call>/gs
 
 /**
  * What a model said and the calls that it made. A call that cannot be read, or of a tool that there is not, stays text: who asked
@@ -22,9 +22,10 @@ export function readToolCalls(
   onlyOne: boolean,
 ): { readonly content: string; readonly calls: readonly ToolCall[] } {
   const calls: ToolCall[] = []
-  const content = text.replace(CALL, (whole, body: string) => {
+  const { between, bodies } = cutAtTags(text, 'tool_call')
+  const told = bodies.map((body) => {
     const parsed = called.safeParse(jsonOf(body))
-    if (!parsed.success || !names.has(parsed.data.name)) return whole
+    if (!parsed.success || !names.has(parsed.data.name)) return `<tool_call>${body}</tool_call>`
     const { name, arguments: values } = parsed.data
     if (calls.length === 0 || !onlyOne)
       calls.push({
@@ -34,7 +35,14 @@ export function readToolCalls(
       })
     return ''
   })
-  return { content: calls.length > 0 ? content.trim() : text, calls }
+  if (calls.length === 0) return { content: text, calls }
+  return {
+    content: between
+      .map((words, i) => words + (told[i] ?? ''))
+      .join('')
+      .trim(),
+    calls,
+  }
 }
 
 function jsonOf(text: string): unknown {

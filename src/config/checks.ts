@@ -1,0 +1,227 @@
+/** What a config must make sense of beyond the types of its keys. */
+import { sectionOf } from '../environments/sections.ts'
+import type { Refuse, Setting } from '../environments/setting.ts'
+import { isOurs, OUR_SETTINGS } from '../environments/settings.ts'
+import { RlError } from '../errors.ts'
+import { wrongRule } from '../learning/registry.ts'
+import { MODEL_PROVIDERS, wrongProvider } from '../models/registry.ts'
+import type { Config } from './schema.ts'
+import type { OriginOf } from './sources.ts'
+
+/** Every check of a config that may be replayed: those of its setting as well, where that is known. */
+export function checkConfig(config: Config, setting: Setting | undefined, origin: OriginOf): void {
+  const refuse: Refuse = (path, message, hint) => {
+    throw new RlError(`${origin(path.split('.'))}: ${path}: ${message}`, { code: 'config.invalid', hint })
+  }
+  checkDeadlines(config, refuse)
+  if (!setting && config.environment.module === null)
+    refuse(
+      'environment.name',
+      `there is no setting '${config.environment.name}'`,
+      `ours are ${OUR_SETTINGS.map(({ name }) => name).join(', ')}; environment.module names another's`,
+    )
+  checkSense(config, refuse)
+  if (setting) checkSeeing(setting, config, refuse)
+  if (setting && !isOurs(setting)) checkParts(setting, config, refuse)
+  if (setting?.judging?.by === 'tests' && config.rewardModel.mode !== 'off')
+    if (config.rewardModel.judging !== 'group')
+      refuse(
+        'rewardModel.judging',
+        `'${config.rewardModel.judging}' is not for a setting that is judged by tests`,
+        'use group: a test is run on all rollouts of a task',
+      )
+  setting?.check?.(config, refuse)
+}
+
+/** Not asked of configs in logs: those are replayed, nothing waits and nothing is learned. */
+export function checkNew(config: Config, origin: OriginOf): void {
+  checkLearns(config, origin(['rewardModel', 'mode']))
+  checkTimes(config, origin)
+}
+
+/** Timers of Node take 2^31 ms and end at once where they are given more; some of ours wait for twice of what is said here. */
+const MOST_SECONDS = 1_000_000
+
+function checkTimes(config: Config, origin: OriginOf): void {
+  const visit = (value: unknown, path: readonly string[]): void => {
+    if (typeof value === 'object' && value !== null)
+      for (const [key, inner] of Object.entries(value)) visit(inner, [...path, key])
+    if (typeof value !== 'number' || value <= MOST_SECONDS || !/Seconds$/.test(path.at(-1) ?? '')) return
+    throw new RlError(`${origin(path)}: ${path.join('.')}: ${value} is more than ${MOST_SECONDS} seconds`, {
+      code: 'config.invalid',
+      hint: 'that is eleven days; nothing can be waited for longer',
+    })
+  }
+  visit(config.run, ['run'])
+  for (const section of ['policy', 'rewardModel'] as const)
+    visit(config[section].publish, [section, 'publish'])
+}
+
+/** What a run would not do although its config says so. Older runs said of judges that nobody trained that they learn, and learned from progress that nobody measured. */
+function checkLearns({ rewardModel, learning, models }: Config, origin: string): void {
+  const refuse = (message: string, hint: string) => {
+    throw new RlError(`${origin}: rewardModel.mode: ${message}`, { code: 'config.invalid', hint })
+  }
+  const { openAi } = MODEL_PROVIDERS.find(rewardModel.provider, models.module) ?? {}
+  if (openAi && rewardModel.mode === 'co-trained' && rewardModel.trainer === 'own')
+    refuse(
+      "'co-trained' is not for a judge behind an endpoint that nobody trains",
+      'add --set rewardModel.trainer=external and start a trainer (docs/external-trainers.md), or --set rewardModel.mode=fixed',
+    )
+  if (rewardModel.mode === 'off' && learning.reward === 'progress')
+    refuse(
+      "'off' measures no progress, and learning.reward is 'progress': nothing would be learned",
+      'add --set rewardModel.mode=fixed, or --set learning.reward=outcome',
+    )
+}
+
+/** One budget of time: what is inside must end before what is around it, or a late scorer finds a dead worker. */
+function checkDeadlines({ run: { deadlines } }: Config, refuse: Refuse): void {
+  const order = ['llmCallSeconds', 'stepSeconds', 'rolloutSeconds', 'scoringSeconds'] as const
+  for (let i = 1; i < order.length; i++) {
+    const [inner, outer] = [order[i - 1], order[i]]
+    if (deadlines[inner] >= deadlines[outer])
+      refuse(
+        `run.deadlines.${outer}`,
+        `${deadlines[outer]} is not more than ${inner} (${deadlines[inner]})`,
+        `deadlines must grow: ${order.join(' < ')}`,
+      )
+  }
+}
+
+/** Models that see are behind endpoints, and act by places on the screen of a setting that has one. */
+function checkSeeing(setting: Setting, config: Config, refuse: Refuse): void {
+  const { environment, policy, rewardModel, models } = config
+  const trains = (provider: string) => MODEL_PROVIDERS.find(provider, models.module)?.trains === true
+  const wishes = [
+    ['environment.frames', environment.frames, false],
+    ['policy.frames', policy.frames > 0, trains(policy.provider)],
+    ['rewardModel.frames', rewardModel.frames && rewardModel.mode !== 'off', trains(rewardModel.provider)],
+  ] as const
+  for (const [path, wished, blind] of wishes) {
+    if (!wished) continue
+    if (!setting.pictures) refuse(path, `the setting '${setting.name}' shows no screen`, 'web and desktop do')
+    if (blind) refuse(path, 'local models read text alone', 'use provider openai with a model that sees')
+  }
+  const seeing = setting.pictures?.seeing(sectionOf(setting, config)) ?? null
+  if (policy.frames > 0 && seeing === null)
+    refuse(
+      'policy.frames',
+      'the setting takes actions in words',
+      'add --set environment.grammar=computer_use',
+    )
+  if (policy.frames === 0 && seeing !== null && environment.player === 'own')
+    refuse(
+      'policy.frames',
+      'actions are places on a screen, and the policy sees none',
+      'add --set policy.frames=3 with a model that sees, or environment.grammar=commands',
+    )
+}
+
+function checkSense(config: Config, refuse: Refuse): void {
+  const { environment, adaptation, learning, rewardModel, evaluation, run, policy, models } = config
+  const { trains } = MODEL_PROVIDERS.find(policy.provider, models.module) ?? {}
+  if (policy.logprobs === 'sampling' && !trains)
+    refuse(
+      'policy.logprobs',
+      `'sampling' needs a local model: ${policy.provider} tells log-probs of temperature 1`,
+      'use model, or policy.provider local',
+    )
+  if (environment.source === 'data' && environment.data === null)
+    refuse('environment.data', 'is missing for source data', 'add --set environment.data=<folder>')
+  for (const section of ['policy', 'rewardModel'] as const) checkPublishing(config, section, refuse)
+  if (!Object.hasOwn(environment.splits, 'train'))
+    refuse('environment.splits', "has no 'train'", 'add e.g. `train: train`')
+  for (const split of evaluation.splits)
+    if (split === 'train' || !Object.hasOwn(environment.splits, split))
+      refuse(
+        'evaluation.splits',
+        `'${split}' is not an evaluation split`,
+        `environment.splits has ${Object.keys(environment.splits).join(', ')}; train is never evaluated on`,
+      )
+  if (
+    rewardModel.mode === 'co-trained' &&
+    rewardModel.normalisation === 'within-step' &&
+    rewardModel.samples < 2
+  )
+    refuse(
+      'rewardModel.normalisation',
+      "'within-step' compares the judgements of a step, and there is only one",
+      'add --set rewardModel.samples=3, or use within-task',
+    )
+  if (environment.minGroupSize > environment.rolloutsPerTask)
+    refuse(
+      'environment.minGroupSize',
+      `${environment.minGroupSize} is more than rolloutsPerTask (${environment.rolloutsPerTask})`,
+      'no group could ever be learned from',
+    )
+  if (
+    environment.tasks !== null &&
+    run.maxStaleness > 0 &&
+    environment.tasks < environment.tasksPerIteration * (run.maxStaleness + 1)
+  )
+    refuse(
+      'environment.tasks',
+      `${environment.tasks} are too few for ${run.maxStaleness + 1} iterations of ${environment.tasksPerIteration} at a time`,
+      'lower run.maxStaleness or environment.tasksPerIteration',
+    )
+  if (adaptation.low >= adaptation.high)
+    refuse(
+      'adaptation.low',
+      `${adaptation.low} is not less than high (${adaptation.high})`,
+      'e.g. 0.2 and 0.8',
+    )
+  for (const [path, range] of [
+    ['rewardModel.accuracyRange', rewardModel.accuracyRange],
+    ['learning.policyAccuracyRange', learning.policyAccuracyRange],
+  ] as const)
+    if (range !== null && range[0] > range[1]) refuse(path, `[${range}] is upside down`, 'low end first')
+  // What a user's module has is known when it is loaded.
+  const wrongs = [
+    learning.module === null ? wrongRule(config) : null,
+    models.module === null ? wrongProvider(config) : null,
+  ]
+  for (const wrong of wrongs) if (wrong) refuse(wrong.key, wrong.message, wrong.hint)
+}
+
+function checkPublishing(config: Config, name: 'policy' | 'rewardModel', refuse: Refuse): void {
+  const { run, models } = config
+  const { publish, provider, trainer, baseUrl } = config[name]
+  const { openAi } = MODEL_PROVIDERS.find(provider, models.module) ?? {}
+  if (publish.as === 'none') return
+  if (!openAi || trainer !== 'external')
+    refuse(
+      `${name}.publish.as`,
+      `'${publish.as}' needs servers and a trainer outside`,
+      `use ${name}.provider openai and ${name}.trainer external, or publish.as none`,
+    )
+  if (publish.keep <= run.maxStaleness)
+    refuse(
+      `${name}.publish.keep`,
+      `${publish.keep} is not more than run.maxStaleness (${run.maxStaleness})`,
+      'rollouts of an older version still ask for it',
+    )
+  if (publish.as === 'model' && publish.routes === 'sglang' && run.maxStaleness > 0)
+    refuse(
+      `${name}.publish.routes`,
+      `'sglang' replaces a whole model, and run.maxStaleness is ${run.maxStaleness}`,
+      'rollouts of an older version would be played by the new one: use publish.as lora, or run.maxStaleness 0',
+    )
+  if (publish.replicas.length === 0 && baseUrl === null)
+    refuse(`${name}.publish.replicas`, 'there is no server to publish to', `name them, or ${name}.baseUrl`)
+}
+
+/** A part that the setting lacks is told before anything starts. Ours check themselves what they lack. */
+function checkParts(setting: Setting, { environment, rewardModel, learning }: Config, refuse: Refuse): void {
+  const lacks = (part: string) => `the setting '${setting.name}' has no ${part}`
+  if (!setting.acting && environment.player === 'own')
+    refuse('environment.player', lacks('acting'), 'use player gateway: agents outside play it')
+  if (!setting.judging && rewardModel.mode !== 'off')
+    refuse(
+      'rewardModel.mode',
+      lacks('judging'),
+      'add --set rewardModel.mode=off --set learning.reward=outcome',
+    )
+  if (!setting.progress && learning.reward === 'progress')
+    refuse('learning.reward', lacks('progress'), 'use outcome or integrated')
+}

@@ -1,0 +1,168 @@
+/** Where the values of a config come from, and what an error about one of them names: a line of a file, a variable, a word of `--set`. */
+import { readFileSync } from 'node:fs'
+import { type Document, isMap, LineCounter, parse, parseDocument } from 'yaml'
+import { explain, RlError } from '../errors.ts'
+import { findFile } from '../package.ts'
+import { configKeys, variableOf } from './keys.ts'
+import { nearest } from './nearest.ts'
+import { formerPaths, presentPath } from './renamed.ts'
+import { configSchema } from './schema.ts'
+
+export type ConfigSources = {
+  /** YAML file; without one all keys have their defaults. */
+  readonly file?: string
+  /** `a.b=value` words as of `--set`; the value is YAML. They win over all else. */
+  readonly set?: readonly string[]
+  /** `RL_RUN_SEED=3` sets `run.seed`. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+/** The source of a path's value, as an error names it. */
+export type OriginOf = (path: readonly PropertyKey[]) => string
+
+type Values = Record<string, unknown>
+/** Where the value of a path comes from, for error messages. */
+type Origins = Map<string, string>
+
+/** The values of a file, over them those of variables, over them those of words; unchecked. */
+export function readSources({ file, set = [], env = {} }: ConfigSources): {
+  readonly values: Values
+  readonly origin: OriginOf
+} {
+  const origins: Origins = new Map()
+  const values = file === undefined ? {} : readYaml(file, origins)
+  for (const [path, text, origin] of variables(env)) assign(values, path, text, origin, origins)
+  assignWords(values, set, origins)
+  return { values, origin: (path) => originOf(path, origins) ?? file ?? 'config' }
+}
+
+/** Values with some changed, in place, by `a.b=value` words as of `--set`. */
+export function changeValues(values: Values, set: readonly string[]): OriginOf {
+  const origins: Origins = new Map()
+  assignWords(values, set, origins)
+  return (path) => originOf(path, origins) ?? 'config'
+}
+
+function assignWords(values: Record<string, unknown>, set: readonly string[], origins: Origins): void {
+  for (const word of set) {
+    const [, path, text] = /^([^=]+)=(.*)$/s.exec(word) ?? []
+    if (path === undefined)
+      throw new RlError(`--set ${word} has no '='`, { code: 'config.usage', hint: 'write --set run.seed=3' })
+    assign(values, path.split('.'), text, `--set ${path}`, origins)
+  }
+}
+
+function readYaml(file: string, origins: Origins): Values {
+  let text: string
+  try {
+    text = readFileSync(findFile(file), 'utf8')
+  } catch (cause) {
+    throw new RlError(`config file '${file}' cannot be read`, {
+      code: 'config.file',
+      hint: 'the ready ones are under config/',
+      cause,
+    })
+  }
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines })
+  const [broken] = document.errors
+  if (broken)
+    throw new RlError(`${file}:${lines.linePos(broken.pos[0]).line}: ${broken.message.split('\n')[0]}`, {
+      code: 'config.yaml',
+    })
+  if (document.contents === null) return {}
+  const note = (node: unknown, path: readonly string[]) => {
+    if (!isMap(node)) return
+    for (const { key, value } of node.items) {
+      const name = String(key)
+      const offset = (key as { range?: readonly number[] }).range?.[0] ?? 0
+      origins.set([...path, name].join('.'), `${file}:${lines.linePos(offset).line}`)
+      note(value, [...path, name])
+    }
+  }
+  note(document.contents, [])
+  const values = plain(document, file)
+  if (!isRecord(values))
+    throw new RlError(`${file} does not hold a map of sections`, {
+      code: 'config.yaml',
+      hint: 'see config/default.yaml',
+    })
+  return values
+}
+
+/** The values of a document: JSON, so that they can be logged. */
+function plain(document: Document, file: string): unknown {
+  try {
+    const values: unknown = document.toJS()
+    JSON.stringify(values)
+    return values
+  } catch (cause) {
+    const [reason] = explain(cause).split('\n')
+    throw new RlError(`${file}: ${reason}`, {
+      code: 'config.yaml',
+      hint: 'an alias (*name) stands for what &name marks before it; put a text that begins with * or & in quotes',
+      cause,
+    })
+  }
+}
+
+/** The `RL_<SECTION>_<KEY>` variables; others that begin with RL_ belong to someone else. */
+function* variables(
+  env: NonNullable<ConfigSources['env']>,
+): Generator<readonly [readonly string[], string, string]> {
+  const paths = [...configKeys().map(({ path }) => path), ...formerPaths()]
+  const known = new Map(paths.map((path) => [variableOf(path), path]))
+  const sections = Object.keys(configSchema.shape).map((name) => `${variableOf([name])}_`)
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || !name.startsWith('RL_')) continue
+    const path = known.get(name)
+    if (path) yield [path, value, `environment variable ${name}`]
+    else if (sections.some((prefix) => name.startsWith(prefix)))
+      throw new RlError(`environment variable ${name}: unknown key '${name}'`, {
+        code: 'config.unknown-key',
+        hint: `did you mean '${nearest(name, [...known.keys()]) ?? 'RL_RUN_SEED'}'?`,
+      })
+  }
+}
+
+function assign(
+  values: Values,
+  named: readonly string[],
+  text: string,
+  origin: string,
+  origins: Origins,
+): void {
+  const path = presentPath(named)
+  let target = values
+  for (const name of path.slice(0, -1)) {
+    if (!isRecord(target[name])) target[name] = {}
+    target = target[name] as Values
+  }
+  const last = path[path.length - 1]
+  if (path.some((name) => name === '' || name === '__proto__'))
+    throw new RlError(`${origin}: '${path.join('.')}' is not a key`, { code: 'config.usage' })
+  try {
+    const value: unknown = parse(text)
+    JSON.stringify(value) // Nothing that holds itself.
+    target[last] = value
+  } catch (cause) {
+    throw new RlError(`${origin}: '${text}' is not a YAML value`, { code: 'config.yaml', cause })
+  }
+  origins.set(path.join('.'), origin)
+  for (let length = 1; length < path.length; length++) {
+    const section = path.slice(0, length).join('.')
+    if (!origins.has(section)) origins.set(section, origin)
+  }
+}
+
+function originOf(path: readonly PropertyKey[], origins: Origins): string | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const origin = origins.get(path.slice(0, length).join('.'))
+    if (origin !== undefined) return origin
+  }
+  return undefined
+}
+
+function isRecord(value: unknown): value is Values {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,22 @@
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { withoutCredentials } from '../src/secrets.ts'
+
+test('users and passwords go from addresses, whatever the password holds and whatever stands before', () => {
+  for (const [text, clean] of [
+    ['https://me:se@cret@host/v1', 'https://***@host/v1'],
+    ['at nats://token@host:4222, then a@b', 'at nats://***@host:4222, then a@b'],
+    ['SERVER_https://me:secret@host', 'SERVER_https://***@host'],
+    ['HTTPS://me:secret@host http://a:b@c', 'HTTPS://***@host http://***@c'],
+    ['https://host/v1?mail=a@b', 'https://host/v1?mail=a@b'],
+  ])
+    assert.is(withoutCredentials(text), clean)
+  assert.is(withoutCredentials('a://b@c', '[redacted]'), 'a://[redacted]@c')
+})
+
+test('a text of dots or of schemes is read in one pass', () => {
+  for (const text of ['.'.repeat(1e6), 'a://'.repeat(2e5), `a://${'b'.repeat(1e6)}`])
+    assert.is(withoutCredentials(text), text)
+})
+
+test.run()
