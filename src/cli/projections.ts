@@ -180,12 +180,13 @@ const FORMATS: Readonly<Record<View, (db: Database.Database) => string>> = {
     ),
   kinds: (db) =>
     table(
-      ['split', 'kind', 'first accuracy', '95 %', 'n', 'last accuracy', '95 %', 'n'],
+      ['split', 'kind', 'first accuracy', '95 %', 'n', 'last accuracy', '95 %', 'n', 'without outcome'],
       firstAndLast(kindRows(db)).map(({ first, last }) => [
         first.split,
         first.kind,
         ...withInterval(first),
         ...withInterval(last),
+        first.failed + first.abstained + last.failed + last.abstained,
       ]),
     ),
   'reward-quality': (db) =>

@@ -36,13 +36,17 @@ export type KindRow = {
   readonly policyVersion: number
   readonly n: number
   readonly successes: number
+  /** Rollouts without an outcome, as in `AccuracyRow`. */
+  readonly failed: number
+  readonly abstained: number
 }
 
 export function kindRows(db: Database): KindRow[] {
   return db
     .prepare(
-      `SELECT split, kind, iteration, max(policy_version) AS policyVersion, sum(n) AS n, sum(successes) AS successes
-       FROM (SELECT iteration, policy_version, split, n, successes,
+      `SELECT split, kind, iteration, max(policy_version) AS policyVersion, sum(n) AS n, sum(successes) AS successes,
+              sum(failed) AS failed, sum(abstained) AS abstained
+       FROM (SELECT iteration, policy_version, split, n, successes, failed, abstained,
                     (SELECT kind FROM lineage WHERE lineage.split = accuracy.split AND lineage.task = accuracy.task) AS kind
              FROM accuracy WHERE purpose = 'evaluation')
        GROUP BY split, kind, iteration ORDER BY split, kind, iteration`,

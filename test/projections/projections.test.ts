@@ -50,17 +50,24 @@ test('the rows do not depend on the size of the batches', () => {
 })
 
 test('success by kind of task adds up to that of each evaluation', () => {
-  const ofKinds = new Map<string, [number, number]>()
-  for (const { iteration, split, kind, n, successes } of kindRows(whole)) {
-    assert.ok(typeof kind === 'string' && kind !== '')
-    const name = `${iteration} ${split}`
-    const [allN, allSuccesses] = ofKinds.get(name) ?? [0, 0]
-    ofKinds.set(name, [allN + n, allSuccesses + successes])
+  const counts = ['n', 'successes', 'failed', 'abstained'] as const
+  const ofKinds = new Map<string, readonly number[]>()
+  for (const row of kindRows(whole)) {
+    assert.ok(typeof row.kind === 'string' && row.kind !== '')
+    const name = `${row.iteration} ${row.split}`
+    const before = ofKinds.get(name)
+    ofKinds.set(
+      name,
+      counts.map((count, i) => (before?.[i] ?? 0) + row[count]),
+    )
   }
   const evaluations = accuracyRows(whole).filter(({ purpose }) => purpose === 'evaluation')
   assert.ok(evaluations.length >= 4)
-  for (const { iteration, split, n, successes } of evaluations)
-    assert.equal(ofKinds.get(`${iteration} ${split}`), [n, successes])
+  for (const row of evaluations)
+    assert.equal(
+      ofKinds.get(`${row.iteration} ${row.split}`),
+      counts.map((count) => row[count]),
+    )
   assert.is(ofKinds.size, evaluations.length)
 })
 
