@@ -34,8 +34,8 @@ export function parseProgram(answer: string, language: Language = 'python'): Par
 
 export type { ParsedTest }
 
-/** A bold header, with or without its colon, before or after the closing asterisks. */
-const header = (name: string) => new RegExp(`\\*\\*[ \\t]*${name}[ \\t]*:?[ \\t]*\\*\\*[ \\t]*:?`, 'gi')
+/** A bold header, with or without its colon, before or after the closing asterisks. Blanks are taken in one way only: in two it would be quadratic. */
+const header = (name: string) => new RegExp(`\\*\\*[ \\t]*${name}[ \\t]*(?::[ \\t]*)?\\*\\*[ \\t]*:?`, 'gi')
 
 /**
  * The unit test of an answer: what stands in the fence after its last bold "Test Input" and "Test Output" headers, or where there

@@ -17,6 +17,17 @@ export function readCall(source: string): LiteralCall | undefined {
   return read(source, (reader) => reader.call())
 }
 
+/** The calls of a function with nothing but literals for arguments that stand anywhere in a text. */
+export function findCalls(text: string, name: string): LiteralCall[] {
+  return [...text.matchAll(new RegExp(`\\b${name}\\s*\\(`, 'g'))].flatMap(({ index }) => {
+    try {
+      return [createReader(text, index).call()]
+    } catch {
+      return []
+    }
+  })
+}
+
 function read<T>(source: string, rule: (reader: ReturnType<typeof createReader>) => T): T | undefined {
   const reader = createReader(source)
   try {
@@ -34,8 +45,8 @@ const PREFIX = /[uUrRbB]{0,2}(?=['"])/y
 const WORD = /[A-Za-z_]\w*/y
 const MAX_DEPTH = 100
 
-function createReader(source: string) {
-  let at = 0
+function createReader(source: string, start = 0) {
+  let at = start
   let depth = 0
 
   const skip = () => {

@@ -5,7 +5,7 @@
 import type { ParsedTest } from '../texts.ts'
 import { jsonTest, simpleTest } from './function-tests.ts'
 import type { Call, CodingProblem, TestCase } from './problem.ts'
-import { readCall, readLiteral } from './python-literal.ts'
+import { findCalls, type LiteralCall, readCall, readLiteral } from './python-literal.ts'
 import { canonicalText, type PythonValue, wholeOf } from './python-value.ts'
 
 export type TestForm = {
@@ -17,7 +17,10 @@ export type TestForm = {
   readonly inputOf: (test: TestCase) => string
 }
 
-const words = ({ input }: TestCase) => input.trim().split(/\s+/).join(' ')
+/** White space, and how a whole number is written, make no other input of the same one. */
+const words = ({ input }: TestCase) => input.trim().split(/\s+/).map(plainWord).join(' ')
+
+const plainWord = (word: string) => (/^[+-]?\d+$/.test(word) ? word.replace(/^\+?(-?)0*(?=\d)/, '$1') : word)
 
 export function testForm(call: Call): TestForm {
   switch (call.kind) {
@@ -43,18 +46,25 @@ export function testForm(call: Call): TestForm {
       return {
         asks: `Programs define the function ${call.name}. The input is one call of it with literals for arguments, e.g. ${call.name}('abc', [1, 2]); the output is the value that it returns, as a Python literal, e.g. True or (4, 5) or 'abc'.`,
         read: (test) => readCallTest(call.name, test),
-        inputOf: ({ input }) => callText(() => simpleTest({ input, output: 'None' })?.call.args ?? [input]),
+        inputOf({ input }) {
+          const call = simpleTest({ input, output: 'None' })?.call
+          return call ? argumentsText(call) : callText(() => [input])
+        },
       }
   }
 }
 
-/** Whether neither an example of the problem nor, for calls, its question shows the test's input. */
+/** Whether neither an example of the problem nor, for calls, its question shows the test's input, however it is written. */
 export function isNovel({ call, examples, question }: CodingProblem, test: TestCase): boolean {
   if (call.kind === 'function' && question.includes(test.input.trim())) return false
   const { inputOf } = testForm(call)
   const input = inputOf(test)
-  return examples.every((example) => inputOf(example) !== input)
+  const inQuestion = call.kind === 'function' ? findCalls(question, call.name).map(argumentsText) : []
+  return [...examples.map(inputOf), ...inQuestion].every((shown) => shown !== input)
 }
+
+/** An argument is the same whether it is named or not. */
+const argumentsText = ({ args, kwargs }: LiteralCall) => callText(() => [...args, ...Object.values(kwargs)])
 
 function callText(args: () => readonly PythonValue[]): string {
   try {

@@ -83,11 +83,18 @@ test('a test is novel where neither an example nor the question of a call shows 
   const novel = (problem: CodingProblem, input: string) => isNovel(problem, { input, output: 'x' })
   assert.is(novel(of(STDIO, '', '1 2\n'), ' 1  2'), false)
   assert.is(novel(of(STDIO, '1 3', '1 2\n'), '1 3'), true)
+  // Whoever is rewarded for a new input must not get it by writing an old one otherwise.
+  assert.is(novel(of(STDIO, '', '1 -2 0\n'), '+01 -02 000'), false)
+  assert.is(novel(of(STDIO, '', '1 -2\n'), '1 2'), true)
   assert.is(novel(of(JSON_CALL, '', '[1,2]\n"a"'), '[1, 2]\n"a"'), false)
   assert.is(novel(of(JSON_CALL, '', '[1,2]\n"a"'), '[1, 2]\n"b"'), true)
   assert.is(novel(of(FUNCTION, 'e.g. f(1) == 2'), 'f(1)\n'), false)
   assert.is(novel(of(FUNCTION, '', 'f([1,2])'), 'f( [1, 2] )\n'), false)
   assert.is(novel(of(FUNCTION, '', 'f([1,2])'), 'f([1, 3])\n'), true)
+  const shown = of(FUNCTION, 'Your code should pass: assert f([1,2], "a") == (f(3)) and f(x) == f (4 ,)')
+  for (const input of ["f( [1, 2], 'a' )", 'f([1, 2], y="a")', 'f(0x3)', 'f(4)'])
+    assert.is(novel(shown, input), false, input)
+  for (const input of ['f([1, 2])', 'f(5)', 'f("a", [1, 2])']) assert.is(novel(shown, input), true, input)
 })
 
 test.run()

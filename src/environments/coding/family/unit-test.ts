@@ -15,9 +15,12 @@ export const compactProblem = ({
 
 /** The last test of a text; white space between words counts for nothing, as a word-level tokenizer keeps none. */
 export function readUnitTest(text: string): ParsedTest {
-  const found = /^[\s\S]*\binput\b([\s\S]*?)\boutput\b([\s\S]*)$/.exec(text)
-  if (!found) return { reason: 'there is no "input" with an "output" after it' }
-  const [input, output] = [found[1].trim(), found[2].trim()]
+  const words = [...text.matchAll(/\b(?:input|output)\b/g)]
+  const last = words.findLastIndex(([word], i) => word === 'input' && words[i + 1]?.[0] === 'output')
+  if (last < 0) return { reason: 'there is no "input" with an "output" after it' }
+  const [{ index: start }, { index: middle }] = words.slice(last)
+  const input = text.slice(start + 'input'.length, middle).trim()
+  const output = text.slice(middle + 'output'.length).trim()
   if (input === '') return { reason: 'the input is empty' }
   if (output === '') return { reason: 'the output is empty' }
   return { test: { input: `${input}\n`, output: `${output}\n` } }
