@@ -190,7 +190,7 @@ function parseLive(record: unknown, place: string): CodingProblem {
     examples,
     seconds: 6,
     comparator: { kind: 'lines' },
-    call: functional ? jsonCall(metadata.func_name as string) : STDIO,
+    call: functional ? jsonCall(metadata.func_name as string) : STDIO_OF_HARNESS,
   })
 }
 
@@ -225,6 +225,8 @@ function parse(json: string, place: string, key: string): unknown {
 }
 
 const jsonCall = (name: string): Call => ({ kind: 'json', name, prelude: HARNESS_PRELUDE })
+/** Programs with standard input and output of data sets whose harness imports for them. */
+const STDIO_OF_HARNESS: Call = { kind: 'stdio', prelude: HARNESS_PRELUDE }
 
 const MBPP = z.looseObject({
   task_id: id,
@@ -243,6 +245,12 @@ function parseMbpp(record: unknown, place: string): CodingProblem {
   const setup = [data.test_setup_code ?? '', ...(data.test_imports ?? [])].filter(Boolean).join('\n')
   const name = calledName(data.code, data.test_list[0])
   if (name === null) throw refusal(place, 'test_list', 'the tests call nothing that the code defines')
+  const classes = [...data.code.matchAll(/^class\s+(\w+)/gm)].map(([, defined]) => defined)
+  const made = classes.find((one) =>
+    [setup, ...data.test_list].some((source) => new RegExp(`\\b${one}\\s*\\(`).test(source)),
+  )
+  if (made)
+    throw refusal(place, 'test_list', `the tests make objects of the class ${made}, which the code defines`)
   return problem({
     id: `mbpp/${data.task_id}`,
     question: `${question}\n\nYour code should pass this test:\n${data.test_list[0]}`,
@@ -384,7 +392,7 @@ function parseApps(record: unknown, place: string): CodingProblem {
     tests,
     seconds: limit > 0 ? Math.min(limit, MAX_SECONDS) : DEFAULT_SECONDS,
     comparator: { kind: 'float', absolute: 1e-6, relative: 1e-6 },
-    call: isCall ? jsonCall(name) : STDIO,
+    call: isCall ? jsonCall(name) : STDIO_OF_HARNESS,
     solutions: solutions.data ?? [],
   })
 }
@@ -456,12 +464,18 @@ function problem({ seconds, memoryMB = DEFAULT_LIMITS.memoryMB, ...draft }: Draf
     question: draft.question,
     tests: draft.tests.map(({ input, output }) => ({ input, output })),
     examples: (draft.examples ?? []).map(({ input, output }) => ({ input, output })),
-    limits: limitsOf(seconds, memoryMB),
+    limits: { ...limitsOf(seconds, memoryMB), outputBytes: outputLimit(draft.tests) },
     comparator: draft.comparator ?? TOKENS,
     call: draft.call ?? STDIO,
     solutions: draft.solutions ?? [],
     split: draft.split ?? null,
   }
+}
+
+/** A right program may print what is expected with other white space, or answer with values that travel as a longer text. */
+function outputLimit(tests: readonly TestCase[]): number {
+  const longest = tests.reduce((most, { output }) => Math.max(most, Buffer.byteLength(output)), 0)
+  return Math.max(DEFAULT_LIMITS.outputBytes, 4 * longest)
 }
 
 function pairs(

@@ -56,6 +56,11 @@ def _encode(value):
         return ['n', name, *map(_encode, value)]
     if kind.__module__ == 'numpy':
         return _encode(value.tolist())
+    if name == 'builtins.dict_keys':
+        return ['k', *map(_encode, value)]
+    if hasattr(kind, '__next__'):
+        import itertools
+        return ['g', *map(_encode, itertools.islice(value, 100000))]
     return ['x', name, repr(value)[:200]]
 
 class _Stranger:
@@ -82,6 +87,10 @@ def _decode(value):
         return tuple(_decode(part) for part in parts)
     if tag == 's':
         return {_decode(part) for part in parts}
+    if tag == 'k':
+        return dict.fromkeys(map(_decode, parts)).keys()
+    if tag == 'g':
+        return map(_decode, parts)
     if tag == 'd':
         return {_decode(key): _decode(item) for key, item in parts}
     if tag == 'c':
@@ -139,13 +148,24 @@ def _rl_drive(source, prelude, setup):
     sys.__stdout__.flush()
 `
 
-/** The names that a solution finds without importing them, where the data set's own harness has them (LiveCodeBench, APPS, TACO). */
-export const HARNESS_PRELUDE = `${[
+const HARNESS_MODULES = [
   ...['string', 're', 'datetime', 'collections', 'heapq', 'bisect', 'copy', 'math', 'random', 'statistics'],
   ...['itertools', 'functools', 'operator', 'io', 'sys', 'json', 'typing'],
 ]
-  .map((name) => `import ${name}\nfrom ${name} import *`)
-  .join('\n')}\nimport sys, datetime\nfrom builtins import *\nsys.setrecursionlimit(50000)\n`
+/**
+ * What a program finds without importing it, where the data set's own harness has it (LiveCodeBench, APPS, TACO): what the modules hold, and
+ * then the modules, since \`bisect\`, \`copy\` and others hold a function of their own name.
+ */
+export const HARNESS_PRELUDE = [
+  ...HARNESS_MODULES.map((name) => `from ${name} import *`),
+  'from builtins import *',
+  `import ${HARNESS_MODULES.join(', ')}`,
+  'sys.setrecursionlimit(50000)\n',
+].join('\n')
+
+/** A program with a prelude, which stays out of the way of a future statement: that must come first, and whoever writes it imports. */
+export const preluded = (program: string, prelude: string): string =>
+  /^from\s+__future__\b/m.test(program) ? program : `exec(${JSON.stringify(prelude)})\n${program}`
 
 /** The text that runs a program and calls its functions. */
 export function drivenProgram(program: string, prelude: string, setup: string): string {

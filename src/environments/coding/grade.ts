@@ -8,6 +8,7 @@ import {
   drivenProgram,
   type FunctionCall,
   jsonTest,
+  preluded,
   REFEREE_PROGRAM,
   refereeAnswer,
   refereeInput,
@@ -95,6 +96,7 @@ export async function grade(
       const settled = Promise.resolve(judge(result)).then((grade) => {
         grades[place[0]][place[1]] = grade
       })
+      settled.catch(() => {}) // told below, after the others
       judging.push(settled)
     },
     signal,
@@ -114,7 +116,10 @@ function planOf({ problem, program, language }: GradeRequest, test: TestCase): P
   const { call, limits } = problem
   if (!isRunnable(test, call)) return { kind: 'invalid', reason: 'the test has no input or no output' }
   if (program.trim() === '') return { kind: 'invalid', reason: 'the program is empty' }
-  if (call.kind === 'stdio') return { kind: 'printed', run: { program, language, stdin: test.input, limits } }
+  if (call.kind === 'stdio') {
+    const text = withPrelude(call, program, language)
+    return { kind: 'printed', run: { program: text, language, stdin: test.input, limits } }
+  }
   if (call.kind === 'interactive') {
     const stdin = firstLine(test)
     return stdin === null
@@ -133,6 +138,12 @@ function planOf({ problem, program, language }: GradeRequest, test: TestCase): P
   const run = { program: driven(problem, program), stdin, limits }
   return { kind: 'value', run, mark, expected: simple.expected }
 }
+
+/** A program as it is run with standard input and output. */
+export const withPrelude = (call: CodingProblem['call'], program: string, language: Language = 'python') =>
+  call.kind === 'stdio' && call.prelude !== undefined && language === 'python'
+    ? preluded(program, call.prelude)
+    : program
 
 function readJsonTest(name: string, test: TestCase) {
   try {

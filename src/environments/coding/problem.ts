@@ -11,10 +11,10 @@ export type { TestCase }
  * - `interactive`: in a conversation with `interactor` (interaction.ts), which knows the test.
  * - `json`: each line of the input is one argument as JSON, the output is JSON; tuples count as lists.
  * - `function`: the input is a Python expression (mostly one call) that must equal the output, or statements that assert.
- * `prelude` and `setup` are Python that runs before the program: the imports of the data set's harness, and a problem's own.
+ * `prelude` and `setup` are Python that runs before a Python program: the imports of the data set's harness, and a problem's own.
  */
 export type Call =
-  | { readonly kind: 'stdio' }
+  | { readonly kind: 'stdio'; readonly prelude?: string }
   | { readonly kind: 'interactive'; readonly interactor: string }
   | { readonly kind: 'json'; readonly name: string; readonly prelude: string }
   | {

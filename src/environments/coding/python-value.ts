@@ -4,8 +4,8 @@ import { reviveJson } from './exact-json.ts'
  * Python values as data: what travels between a program, the code of a test and this process. JSON with tags, where JSON has no
  * such value: `["f", "0.1"]` a float, `["i", "-0x20000000000001"]` a large integer, `["l", ...]` list, `["t", ...]` tuple, `["s", ...]`
  * set, `["d", [key, value], ...]` dictionary, `["b", hex]` bytes, `["c", real, imaginary]` complex, `["q", numerator, denominator]`
- * fraction of two such texts, `["m", "1.5"]` decimal, `["r", start, stop, step]` range, `["n", type, ...]` another sequence, `["x", type, text]` anything
- * else, which equals nothing.
+ * fraction of two such texts, `["m", "1.5"]` decimal, `["r", start, stop, step]` range, `["n", type, ...]` another sequence, `["k", ...]` keys of a
+ * dictionary, which equal a set; `["g", ...]` what an iterator gives and `["x", type, text]` anything else, which equal nothing.
  */
 export type PythonValue = null | boolean | number | string | readonly [tag: string, ...parts: unknown[]]
 
@@ -41,6 +41,7 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
       case 'i':
         return decimal(String(wholeOf(String(parts[0]))))
       case 'f':
+        return decimal(floatText(String(parts[0])))
       case 'm':
         return decimal(String(parts[0]))
       case 'q':
@@ -56,6 +57,7 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
       case 't':
         return tuplesAsLists ? `[${parts.map(write).join(', ')}]` : `(${parts.map(write).join(', ')},)`
       case 's':
+      case 'k':
         return `set(${[...new Set(parts.map(write))].sort().join(', ')})`
       case 'd': {
         const pairs = new Map(
@@ -105,6 +107,13 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
   }
 
   return write(value)
+}
+
+/** A float by its exact value where that is whole, else by the shortest text that reads back as it: however many digits it was written with. */
+function floatText(text: string): string {
+  const float = Number(text)
+  if (Number.isNaN(float)) return text
+  return Number.isInteger(float) ? String(BigInt(float)) : String(float)
 }
 
 /** JSON has no other keys than texts. */

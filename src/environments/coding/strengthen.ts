@@ -5,7 +5,7 @@
 import { rng, type Seed, seedOf } from '../../random.ts'
 import { matches, TOKENS } from './compare.ts'
 import { type Executor, runAll } from './executor.ts'
-import { grade } from './grade.ts'
+import { grade, withPrelude } from './grade.ts'
 import type { CodingProblem, TestCase } from './problem.ts'
 import { singleFaultMutants } from './scripted.ts'
 
@@ -65,7 +65,7 @@ export async function furtherTests(
 /** The inputs on which all solutions print the same, as tests. */
 async function answered(
   executor: Executor,
-  { solutions, limits, tests }: CodingProblem,
+  { solutions, limits, tests, call }: CodingProblem,
   inputs: readonly string[],
 ): Promise<TestCase[]> {
   const known = new Set(tests.map(({ input }) => input))
@@ -73,7 +73,7 @@ async function answered(
   const oracles = solutions.slice(0, ORACLES)
   const runs = await runAll(
     executor,
-    oracles.map((program) => ({ program, stdins, limits })),
+    oracles.map((program) => ({ program: withPrelude(call, program), stdins, limits })),
   )
   return stdins.flatMap((input, test) => {
     const [{ stdout: output }] = runs.map((row) => row[test])

@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert'
 import { parseCandidate } from '../../../src/environments/coding/candidate.ts'
 import { loadProblems, skippedLine } from '../../../src/environments/coding/dataset.ts'
 import { createExecutor } from '../../../src/environments/coding/executor.ts'
+import { readUnitTest } from '../../../src/environments/coding/family/unit-test.ts'
 import { parseRecord } from '../../../src/environments/coding/formats.ts'
 import { grade } from '../../../src/environments/coding/grade.ts'
 import { parseProgram, parseUnitTest } from '../../../src/environments/coding/parse.ts'
@@ -298,6 +299,11 @@ test("values are compared by Python's equality, whatever type or order they come
     ['1000000005', '1000000006', false],
     ['(x for x in [1])', '[1]', false],
     ["type('Any', (), {'__eq__': lambda a, b: True})()", '1', false],
+    ['2.0 ** 70', '1180591620717411303424', true],
+    ['1e23', '100000000000000000000000', false],
+    ['1 / 3', '0.33333333333333331', true],
+    ["{'b': 1, 'a': 2}.keys()", "{'a', 'b'}", true],
+    ["{'b': 1, 'a': 2}.keys()", "['b', 'a']", false],
   ] as const) {
     const program = `${imports}def f():\n    return ${value}`
     const [[{ passed, result }]] = await grade(executor, [
@@ -306,6 +312,41 @@ test("values are compared by Python's equality, whatever type or order they come
     assert.is(passed, same, `${value} == ${output}: ${result.stdout} ${result.stderrTail}`)
   }
   await executor.close()
+})
+
+test('the code of a test can go through what an iterator gives', async () => {
+  const provider = await openProvider('bwrap')
+  if (!provider) return
+  const executor = createExecutor({ provider })
+  const problem = read({
+    ...RECORDS.mbpp,
+    code: 'def f(x):\n    return []',
+    test_list: [
+      'assert list(f(3)) == [0, 1, 2]',
+      'assert sorted(f(3), reverse=True) == [2, 1, 0]',
+      'assert f(3) != [0, 1, 2]',
+    ],
+  })
+  const programs = [
+    'def f(x):\n    for i in range(x): yield i',
+    'def f(x):\n    return map(int, "012")',
+    'def f(x):\n    return {i: i for i in range(x)}.keys()',
+    'import itertools\ndef f(x):\n    return itertools.count()',
+  ]
+  const grades = await grade(
+    executor,
+    programs.map((program) => ({ problem, program, tests: problem.tests })),
+  )
+  await executor.close()
+  assert.equal(
+    grades.map((row) => row.map(({ passed }) => passed)),
+    [
+      [true, true, true],
+      [true, true, true],
+      [true, true, true],
+      [false, false, true],
+    ],
+  )
 })
 
 test('what is no assertion is refused', () => {
@@ -331,6 +372,15 @@ const BAD: readonly [record: unknown, message: RegExp][] = [
     /private_test_cases.*pickle/,
   ],
   [{ ...RECORDS.mbpp, test_list: ['import os'] }, /test_list: the tests call nothing/],
+  // An object cannot travel from a test to a program's process: no program could pass.
+  [
+    {
+      ...RECORDS.mbpp,
+      code: `class Pair(object):\n    pass\n${RECORDS.mbpp.code}`,
+      test_list: ['assert f(Pair(1)) == 2'],
+    },
+    /test_list: the tests make objects of the class Pair/,
+  ],
   [{ ...RECORDS.humanEval, test: 'nothing' }, /check\(candidate\)/],
   [{ something: 1 }, /no known format.*something/],
   [[], /expected a JSON object/],
@@ -387,6 +437,26 @@ test('programs and unit tests are read from the last blocks, with reasons where 
   assert.equal(parseUnitTest('**Test Output:** 1'), { reason: 'there is no "Test Input"' })
   assert.equal(parseUnitTest('**Test Input:**\n```\n\n```\n**Test Output:** 1'), {
     reason: 'the input is empty',
+  })
+})
+
+test('a megabyte of blanks, or of the words of a form, is read at once', () => {
+  const hostile = [
+    `**Test Input${' '.repeat(1 << 20)}x`,
+    `**Test Input:** 1 **Test Output:${' \t'.repeat(1 << 19)}`,
+    'input '.repeat(1 << 17),
+    `${'output '.repeat(1 << 16)}${'input '.repeat(1 << 16)}`,
+  ]
+  const begun = process.cpuUsage()
+  for (const text of hostile) {
+    assert.ok('reason' in parseUnitTest(text))
+    assert.ok('reason' in readUnitTest(text))
+  }
+  // Processor time: it was hours.
+  const { user } = process.cpuUsage(begun)
+  assert.ok(user < 5e6, `${user / 1e6} s`)
+  assert.equal(readUnitTest('input 1 output 2 input 3\n4 output 5 output 6\n'), {
+    test: { input: '3\n4\n', output: '5 output 6\n' },
   })
 })
 

@@ -252,6 +252,36 @@ test('a key of expected JSON that is a whole number is that number or its text',
   if (grades) assert.equal(grades.flat(), [true, true, false, false, false])
 })
 
+test('a program finds what the harness of its data set has imported, with standard input as in a function', async () => {
+  const live = (functional: boolean): CodingProblem =>
+    parseRecord(
+      {
+        question_id: 'l',
+        question_content: 'q',
+        public_test_cases: [{ input: '3', output: '3', testtype: functional ? 'functional' : 'stdin' }],
+        metadata: { func_name: 'f' },
+      },
+      'here',
+    )
+  const taco = parseRecord({ question: 'q', input_output: { inputs: ['3\n'], outputs: ['3\n'] } }, 'here')
+  const bodies = [
+    'bisect.bisect_left([1, 2, 3], 3) + 1',
+    'copy.deepcopy([n])[0]',
+    'random.randint(n, n)',
+    'bisect_right([1, 2], 3) + Counter("a")["a"]',
+    'datetime.date(1, 1, n).day',
+    'deque([n]).pop() if gcd(4, 6) == 2 and pow(2, 3, 5) == 3 and math.inf > 0 else List[int]',
+    '(lambda f: f(f, 5000) - 5000 + n)(lambda f, k: k and 1 + f(f, k - 1))',
+  ]
+  const grades = await passed(
+    ...bodies.map((body) => [live(true), `class Solution:\n def f(self, n):\n  return ${body}`] as const),
+    ...bodies.map((body) => [live(false), `n = int(input())\nprint(${body})`] as const),
+    ...bodies.map((body) => [taco, `n = int(input())\nprint(${body})`] as const),
+    [live(false), "'doc'\nfrom __future__ import annotations\nprint(input())"],
+  )
+  if (grades) assert.equal(grades.flat(), new Array(grades.length).fill(true))
+})
+
 test('a record of any depth gives a problem or a clear error', () => {
   for (let depth = 1000; depth < 64_000; depth *= 1.3) {
     const deep = `${'['.repeat(depth)}1.0${']'.repeat(depth)}`
