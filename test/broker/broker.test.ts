@@ -6,16 +6,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readConnection, runFolder } from '../../src/broker/connection.ts'
 import { USERS } from '../../src/events/users.ts'
+import { isAlive } from '../support/processes.ts'
 import { startTestHead, temporaryFolder, until } from '../support/run.ts'
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
-  } catch {
-    return false
-  }
-}
 
 test('the server dies with a head that is killed, and the next head has it again under the same address', async () => {
   const root = temporaryFolder()

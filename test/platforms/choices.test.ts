@@ -11,6 +11,7 @@ import { findGpu, gpuAdvice } from '../../src/platform/gpu.ts'
 import type { Machine } from '../../src/platform/machine.ts'
 import { spawnGuarded } from '../../src/platform/processes.ts'
 import { installHint, programFile, programFolders } from '../../src/platform/programs.ts'
+import { isAlive } from '../support/processes.ts'
 import { temporaryFolder, until } from '../support/run.ts'
 
 function machine(platform: string, arch: string, files: readonly string[] = [], env = {}): Machine {
@@ -120,13 +121,5 @@ for (const guarded of [DEBIAN, WINDOWS])
     const status = once(spawnGuarded('sh', ['-c', 'exit 7'], guarded), 'exit')
     assert.is((await status)[0], 7)
   })
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
 
 test.run()

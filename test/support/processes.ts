@@ -1,13 +1,17 @@
 /** Processes as a user starts them; they end with the test at the latest. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 
 export type Started = {
   readonly process: ChildProcess
   /** All that it has printed so far. */
   readonly output: () => string
-  /** Of its exit; null where a signal ended it. */
+  /** Of its exit, once all that it printed is there; null where a signal ended it. */
   readonly status: Promise<number | null>
 }
+
+/** What it left running may hold its output open: that is waited for no longer than this. */
+const OUTPUT_MS = 5_000
 
 const children = new Set<ChildProcess>()
 process.once('exit', () => {
@@ -34,7 +38,11 @@ export function startProgram(
   const status = new Promise<number | null>((resolve) =>
     child.once('exit', (code) => {
       children.delete(child)
-      resolve(code)
+      const late = setTimeout(() => resolve(code), OUTPUT_MS)
+      child.once('close', () => {
+        clearTimeout(late)
+        resolve(code)
+      })
     }),
   )
   return { process: child, output: () => output, status }
@@ -49,4 +57,23 @@ export function startHead(
 ): Started {
   const words = settings.flatMap((setting) => ['--set', setting])
   return startProcess(['src/main.ts', '--role', 'head', '--run', run, ...words], { ...env, RL_RUNS: root })
+}
+
+/** Whether a process runs still: one that ended and that nobody has asked for yet does not. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
+  }
+  return !/^State:\s+Z/m.test(statusOf(pid))
+}
+
+/** Empty where there is no /proc, or the process is no more. */
+function statusOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8')
+  } catch {
+    return ''
+  }
 }

@@ -44,7 +44,7 @@ export async function startTestHead(
 export async function until(
   what: string,
   check: () => boolean | Promise<boolean>,
-  deadlineMs = 20_000,
+  deadlineMs = 60_000,
 ): Promise<void> {
   const end = performance.now() + deadlineMs
   while (!(await check())) {

@@ -1,15 +1,17 @@
 /** Local desktops: input arrives, the screen is seen, programs reach nothing outside, a fault is told as one, and nothing stays behind. */
 import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { request } from 'node:http'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AccessibleNode, Executed } from '../../../src/environments/desktop/computer.ts'
-import { openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
+import { type LocalDesktop, openDesktop } from '../../../src/environments/desktop/local/desktop.ts'
 import { fromXml, toXml } from '../../../src/environments/desktop/osworld/accessibility-xml.ts'
 import { startDesktopServer } from '../../../src/environments/desktop/osworld/server.ts'
 import { pngSize } from '../../../src/environments/screen/png.ts'
 import { RlError } from '../../../src/errors.ts'
+import { isAlive } from '../../support/processes.ts'
+import { until } from '../../support/run.ts'
 import { canRun } from './support.ts'
 
 const NOTE = '/home/user/Desktop/note.txt'
@@ -20,12 +22,9 @@ function all(node: AccessibleNode): readonly AccessibleNode[] {
   return [node, ...node.children.flatMap(all)]
 }
 
-async function until(what: string, ready: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 20_000
-  while (!(await ready())) {
-    if (Date.now() > end) throw new Error(`${what}: not in 20 s`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+/** A busy machine may take longer to write a file, and to tell what it shows, than a desktop is waited for to be at rest. */
+async function untilSaved(desktop: LocalDesktop, text: string): Promise<void> {
+  await until(`'${text}' is saved`, async () => String(await desktop.readFile(NOTE)) === text)
 }
 
 if (canRun('local desktops', 'mousepad', 'xterm')) {
@@ -40,10 +39,13 @@ if (canRun('local desktops', 'mousepad', 'xterm')) {
         { type: 'hotkey', keys: ['ctrl', 's'] },
       ])
       const saved = 'one\nZürich €日本 <a> A_B!\n\ttwo'
-      assert.is(Buffer.from((await desktop.readFile(NOTE)) ?? []).toString(), saved)
-      const tree = (await desktop.accessibility()) as AccessibleNode
-      assert.ok(all(tree).some(({ role, text }) => role === 'text' && text === saved))
-      assert.equal(fromXml(toXml(tree)), tree)
+      await untilSaved(desktop, saved)
+      let tree: AccessibleNode
+      await until('the tree shows it', async () => {
+        tree = (await desktop.accessibility()) as AccessibleNode
+        return all(tree).some(({ role, text }) => role === 'text' && text === saved)
+      })
+      assert.equal(fromXml(toXml(tree!)), tree!)
       assert.equal(pngSize(await desktop.screenshot()), { width: 1280, height: 800 })
       await desktop.reset()
       assert.is(await desktop.readFile(NOTE), null)
@@ -62,7 +64,7 @@ if (canRun('local desktops', 'mousepad', 'xterm')) {
         { type: 'type', text },
         { type: 'hotkey', keys: ['ctrl', 's'] },
       ])
-      assert.is(Buffer.from((await desktop.readFile(NOTE)) ?? []).toString(), text)
+      await untilSaved(desktop, text)
     } finally {
       await desktop.close()
     }
@@ -234,14 +236,6 @@ function namespaceOf(pid: number): string | null {
     return readlinkSync(`/proc/${pid}/ns/pid`)
   } catch {
     return null
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  } catch {
-    return false
   }
 }
 

@@ -10,7 +10,7 @@ import { type Found, GETTERS, get } from '../../../src/environments/desktop/oswo
 import type { SetupContext } from '../../../src/environments/desktop/osworld/setup.ts'
 import { writeWorkbook } from '../../../src/environments/desktop/osworld/spreadsheet.ts'
 import { RlError } from '../../../src/errors.ts'
-import { temporaryFolder } from '../../support/run.ts'
+import { temporaryFolder, until } from '../../support/run.ts'
 import { canRun } from './support.ts'
 
 const HOME = '/home/user/Desktop'
@@ -88,6 +88,8 @@ if (canRun('getters', 'mousepad'))
     try {
       for (const [name, bytes] of Object.entries(FILES)) await computer.writeFile(`${HOME}/${name}`, bytes)
       await computer.openFile(`${HOME}/note.txt`)
+      const shown = { type: 'element_text', role: 'text' }
+      await until('the editor shows the file', async () => (await get(context, shown)) === 'one\ntwo\n')
       for (const [type, cases] of Object.entries(CASES))
         for (const [source, wanted] of cases) {
           const found = await get(context, { ...source, type })

@@ -8,6 +8,8 @@ import type { Task } from '../../../src/environments/port.ts'
 import { webEnvironment } from '../../../src/environments/web/environment.ts'
 import type { Site } from '../../../src/environments/web/site.ts'
 import type { RlError } from '../../../src/errors.ts'
+import { isAlive } from '../../support/processes.ts'
+import { until } from '../../support/run.ts'
 import { hasBrowser } from './browser.ts'
 
 /** A page with one button; what it does when it is clicked, or when it is loaded. */
@@ -76,7 +78,7 @@ const taskOf = (page: string): Task => ({
   recipe: { page },
 })
 const OPTIONS = { seed: [1, 1], maxSteps: 3 } as const
-const DEADLINE_MS = 5_000
+const DEADLINE_MS = 10_000
 
 async function outcomeOf(
   environment: ReturnType<typeof webEnvironment>,
@@ -174,10 +176,7 @@ if (hasBrowser()) {
     const group = processesOf(pid)
     assert.ok(group.length > 2, `${group.length} processes`)
     child.kill('SIGKILL')
-    const deadline = Date.now() + 10_000
-    const left = () => group.filter((one) => existsSync(`/proc/${one}`))
-    while (left().length > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
-    assert.equal(left(), [])
+    await until('the end of its processes', () => !group.some(isAlive))
   })
 }
 

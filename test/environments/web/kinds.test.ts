@@ -214,7 +214,7 @@ if (hasBrowser()) {
       assert.is(await commands(), 2)
       assert.is(await commands({ COUNT_BUTTONS: 5 }), 5)
       const variables = await environment.pool.run({ path, holder: null }, ({ page }) =>
-        page.call('variables', null, 10_000),
+        page.call('variables', null, 60_000),
       )
       assert.equal(variables, [['COUNT_BUTTONS', 2]])
       assert.is(await commands(), 2)
@@ -229,8 +229,8 @@ async function goalOf(environment: WebEnvironment, { recipe }: Task): Promise<st
   const { path, request } = siteOf().start(recipe)
   const told = await environment.pool.run({ path, holder: null }, async (slot) => {
     slot.path = null
-    await slot.page.load(path, 10_000)
-    return slot.page.call('goals', [request], 10_000)
+    await slot.page.load(path, 60_000)
+    return slot.page.call('goals', [request], 60_000)
   })
   return (told as string[])[0]
 }
