@@ -22,6 +22,8 @@ import {
 
 const subjects = subjectsOf('test')
 const QUEUE = 'rl-test-RolloutRequested'
+/** Deliveries are counted whoever gets them: where that is not what is tested, a slow machine may need any number. */
+const MANY = 1_000
 const begun: NewEvent = {
   type: 'IterationStarted',
   data: { iteration: 1, policyVersion: 0, rewardModelVersion: 0 },
@@ -45,7 +47,7 @@ function policy(head: TestHead, options: Options) {
 
 /** Asks the server itself, as somebody with all rights would. */
 async function jetstream(head: TestHead, call: string): Promise<Record<string, unknown>> {
-  const answer = await head.bus.request(`$JS.API.${call}`, new Uint8Array(0), { timeoutMs: 5_000 })
+  const answer = await head.bus.request(`$JS.API.${call}`, new Uint8Array(0), { timeoutMs: 60_000 })
   return JSON.parse(Buffer.from(answer).toString())
 }
 
@@ -112,10 +114,10 @@ test('work that comes again while it is in hand, and then fails, is tried again'
     throw new Error('the first try')
   })
   const decider = toyEnvironment({ iterations: 1, rollouts: 1 })
-  const actor = await environment(head, { worker, decider })
+  const actor = await environment(head, { worker, decider, attempts: MANY })
   head.service.append([begun])
   await until('played', () => done(head) === 1)
-  assert.is(tries, 2)
+  assert.ok(tries > 1)
   await actor.stop()
   await head.close()
 })
@@ -166,11 +168,11 @@ test('garbage on any subject makes nobody deaf, comes once, and is kept as a dea
 test('a worker that hangs loses its job at the deadline, and what it brings later changes nothing', async () => {
   const head = await startTestHead()
   let aborted = false
-  let letGo: () => void = () => {}
+  const letGo: (() => void)[] = []
   const hanging = environmentWorker(
     (_, signal) =>
       new Promise((resolve) => {
-        letGo = resolve
+        letGo.push(resolve)
         signal.addEventListener('abort', () => {
           aborted = true
         })
@@ -178,14 +180,14 @@ test('a worker that hangs loses its job at the deadline, and what it brings late
     { deadlineMs: 300, concurrency: 1 },
   )
   const decider = toyEnvironment({ iterations: 1, rollouts: 1 })
-  const first = await environment(head, { worker: hanging, decider })
+  const first = await environment(head, { worker: hanging, decider, attempts: MANY })
   head.service.append([begun])
-  await until('in hand', () => first.status().waits.length === 1)
-  const second = await environment(head, { worker: environmentWorker() })
+  await until('in hand', () => letGo.length > 0)
+  const second = await environment(head, { worker: environmentWorker(), attempts: MANY })
   await until('played by the other', () => done(head) === 1)
   assert.ok(aborted)
   assert.match(String(head.log.byKey('Rollout/1/slot/0')?.actor), new RegExp(second.name))
-  letGo()
+  for (const one of letGo) one()
   await until('given back', async () => (await queued(head, QUEUE)) === 0)
   assert.is(done(head), 1)
   for (const one of [first, second]) await one.stop()

@@ -11,7 +11,7 @@ import type { ActorStatus } from '../../src/actors/runtime/status.ts'
 import { environmentOf } from '../../src/broker/connection.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { RlError } from '../../src/errors.ts'
-import type { NewEvent } from '../../src/events/catalogue.ts'
+import type { LoggedEvent, NewEvent } from '../../src/events/catalogue.ts'
 import { pack, unpack } from '../../src/events/msgpack.ts'
 import { subjectsOf } from '../../src/events/subjects.ts'
 import { workerOf } from '../../src/events/users.ts'
@@ -73,7 +73,7 @@ test('three deciders and their workers go through a run', async () => {
   const completed = head.log.byKey('IterationCompleted/1')
   assert.is(head.log.byId(String(completed?.cause))?.type, 'TrajectoryCompleted')
   const answer = await head.bus.request(subjectsOf('test').call('status.policy'), pack({}), {
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
   })
   const status = unpack(answer) as ActorStatus
   assert.is(status.role, 'policy')
@@ -84,8 +84,10 @@ test('three deciders and their workers go through a run', async () => {
 })
 
 test('a second decider of a role is refused while the first lives, and let in when it has left', async () => {
-  const head = await startTestHead()
-  const options = { role: 'policy', worker: policyWorker, decider: toyPolicy() } as const
+  // A decider of which nothing is heard for two heartbeats does not live: a busy machine may be late by half a second.
+  const heartbeatMs = 1_500
+  const head = await startTestHead({ heartbeatMs })
+  const options = { role: 'policy', worker: policyWorker, decider: toyPolicy(), heartbeatMs } as const
   const first = await actor(head, options)
   const refused = await actor(head, options).catch((error: unknown) => error)
   assert.instance(refused, RlError)
@@ -119,14 +121,13 @@ test('a process that goes silent is told as a stall within twice its heartbeat, 
   const inHand = () => head.watch.actors().some(({ pid, waits }) => pid === child.pid && waits.length === 2)
   await until('a heartbeat that names the rollouts', inHand)
   child.kill('SIGSTOP')
-  await until('a stall', () => [...head.log.events({ types: ['StallDetected'] })].length > 0)
-  const [stall] = [...head.log.events({ types: ['StallDetected'] })]
-  if (stall.type !== 'StallDetected') throw new Error('another event')
-  assert.match(stall.data.waitingFor, /heartbeat of environment/)
-  assert.match(stall.data.waitingFor, /Rollout\/1\/slot\/0/)
-  assert.ok(stall.data.deadline - stall.data.since <= 400)
-  const silent = head.watch.actors().find(({ stalled }) => stalled)
-  assert.is(silent?.pid, child.pid)
+  const silent = () => head.watch.actors().find(({ pid, stalled }) => pid === child.pid && stalled)
+  await until('a stall', () => silent() !== undefined)
+  // On a busy machine others may have been late as well.
+  const stalls = [...head.log.events({ types: ['StallDetected'] })] as LoggedEvent<'StallDetected'>[]
+  const stall = stalls.findLast(({ data }) => data.from === silent()?.worker)
+  assert.match(String(stall?.data.waitingFor), /heartbeat of environment.*Rollout\/1\/slot\/0/)
+  assert.ok(stall && stall.data.deadline - stall.data.since <= 400)
   actors.push(await actor(head, { role: 'environment', worker: environmentWorker() }))
   await until('the work done by another', () => head.log.countByType().TrajectoryCompleted === 2)
   child.kill('SIGKILL')
@@ -216,7 +217,7 @@ test('a role that loses the broker while it starts ends, so that another can be 
   void role.status.then(() => {
     ended = true
   })
-  await until('ended', () => ended, 60_000)
+  await until('ended', () => ended, 120_000)
   assert.is(await role.status, 1, role.output())
   assert.match(role.output(), /hung up|nobody listens/)
   proxy.close()

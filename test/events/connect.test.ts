@@ -14,12 +14,12 @@ function block(ms: number): void {
 test('a process that is busy for longer than its deadline connects all the same', async () => {
   const head = await startTestHead()
   for (let turn = 0; turn < 3; turn++) {
-    const connecting = connectBus({ ...head.address, timeoutMs: 300 })
+    const connecting = connectBus({ ...head.address, timeoutMs: 1_000 })
     // Busy before the greeting, before the answer to the login, and now and then in between.
     for (let n = 0; n < turn; n++) await new Promise((resolve) => setImmediate(resolve))
-    block(500)
+    block(1_200)
     await new Promise((resolve) => setImmediate(resolve))
-    block(500)
+    block(1_200)
     const bus = await connecting
     await bus.close()
   }

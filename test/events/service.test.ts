@@ -130,7 +130,7 @@ test('chunks of a blob may come late, again and from others of other sizes; a fa
   const ref = { sha256: sha256Of(bytes), bytes: bytes.byteLength }
   const put = async (offset: number, chunk: Uint8Array) => {
     const body = pack({ ...ref, offset, chunk })
-    return unpack(await head.bus.request(subjects.blob('put'), body, { timeoutMs: 5_000 })) as object
+    return unpack(await head.bus.request(subjects.blob('put'), body, { timeoutMs: 60_000 })) as object
   }
   const size = 400_000
   const part = (offset: number, length = size) => put(offset, bytes.subarray(offset, offset + length))
@@ -145,7 +145,7 @@ test('chunks of a blob may come late, again and from others of other sizes; a fa
   const other = Buffer.alloc(1_200_000, 'xyz')
   const name = { sha256: sha256Of(other), bytes: other.byteLength }
   const lie = pack({ ...name, offset: 0, chunk: new Uint8Array(9) })
-  await head.bus.request(subjects.blob('put'), lie, { timeoutMs: 5_000 })
+  await head.bus.request(subjects.blob('put'), lie, { timeoutMs: 60_000 })
   assert.equal(await log.putBlob(other), name)
   log.close()
   await head.close()
@@ -154,7 +154,7 @@ test('chunks of a blob may come late, again and from others of other sizes; a fa
 test('malformed, oversized, unknown and foreign messages are answered with an error, kept, counted; the run goes on', async () => {
   const head = await startTestHead()
   const bus = await connectBus(head.address)
-  const ask = (subject: string, body: Uint8Array) => bus.request(subject, body, { timeoutMs: 5_000 })
+  const ask = (subject: string, body: Uint8Array) => bus.request(subject, body, { timeoutMs: 60_000 })
   const event = (extra: Record<string, unknown>) =>
     encodeEnvelope({
       id: uuidv7(),
@@ -187,7 +187,8 @@ test('malformed, oversized, unknown and foreign messages are answered with an er
   assert.is(await refusal(event({ run: 'other' })), 'event.wrong-run')
   assert.is(await refusal(event({ data: { reason: 'x'.repeat(400_000) } })), 'event.oversized')
   assert.is(await codeOf(ask(subjects.log('append'), new Uint8Array(9 * 1024 * 1024))), 'bus.oversized')
-  await until('all of them to be kept', () => head.log.deadLetters().total === 11)
+  await until('all of them to be kept', () => head.log.deadLetters().total >= 11)
+  assert.is(head.log.deadLetters().total, 11)
   const reply = unpack(
     await ask(subjects.log('append'), pack([[event({ type: 'Nope' })], [event({})]])),
   ) as unknown[]
@@ -234,7 +235,7 @@ test('10,000 random requests to the append endpoint: each is answered, nothing b
   for (let at = 0; at < requests.length; at += 500)
     await Promise.all(
       requests.slice(at, at + 500).map(async (body) => {
-        const code = await codeOf(bus.request(subjects.log('append'), body, { timeoutMs: 20_000 }))
+        const code = await codeOf(bus.request(subjects.log('append'), body, { timeoutMs: 60_000 }))
         assert.match(code, /^(event\.|bus\.bad-request|nothing)/)
         answered++
       }),
@@ -280,18 +281,21 @@ test('a broker killed again and again loses nothing and repeats nothing', async 
       while (next < total) await log.append([policyUpdated(++next)])
     }),
   )
-  for (let kill = 1; kill <= 5; kill++) {
+  for (let kill = 0; kill < 5; kill++) {
     const goal = Math.min(total, head.log.head().position + random.below(300))
     await until('some progress', () => head.log.head().position >= goal)
     const pid = head.broker?.pid()
     if (pid) process.kill(pid, 'SIGKILL')
-    await until('a new broker', () => head.broker?.restarts() === kill && head.broker.pid() !== null)
+    await until('a new broker', () => ![null, pid].includes(head.broker?.pid() ?? null))
   }
   await appending
-  await until('the subscriber to have it all', () => seen.length >= total)
+  assert.is(head.log.countByType().PolicyUpdated, total)
+  // A broker that takes long to come back is told as a stall, which is an event as well.
+  const last = head.log.head().position
+  await until('the subscriber to have it all', () => seen.length >= last)
   assert.equal(
-    seen,
-    Array.from({ length: total }, (_, n) => n + 1),
+    seen.slice(0, last),
+    Array.from({ length: last }, (_, n) => n + 1),
   )
   await subscription.stop()
   log.close()
@@ -303,7 +307,7 @@ test('a wrong token, nobody there, and somebody who does not answer have an erro
   const head = await startTestHead()
   const secret = 'wrong-token-12345678'
   for (const url of [head.address.url, head.address.url.replace('//', `//${secret}@`)]) {
-    const wrong = connectBus({ url, token: url.includes('@') ? undefined : secret, timeoutMs: 2_000 })
+    const wrong = connectBus({ url, token: url.includes('@') ? undefined : secret, timeoutMs: 60_000 })
     const error = await wrong.catch((caught: unknown) => caught)
     assert.is((error as RlError).code, 'bus.wrong-token')
     assert.not(explain(error).includes(secret))

@@ -32,7 +32,7 @@ function encode(actor: string, { type, data }: NewEvent): Uint8Array {
 
 async function refusal(bus: Bus, subject: string, actor: string, event: NewEvent): Promise<string | null> {
   const [reply] = unpack(
-    await bus.request(subject, pack([[encode(actor, event)]]), { timeoutMs: 10_000 }),
+    await bus.request(subject, pack([[encode(actor, event)]]), { timeoutMs: 60_000 }),
   ) as ({ code: string } | unknown[])[]
   return Array.isArray(reply) ? null : reply.code
 }
@@ -116,7 +116,7 @@ test('a tool reads, follows and asks who lives; it appends nothing and puts no b
   const seen: number[] = []
   const subscription = await subscribe({ bus: tool, run: 'test' }, ({ position }) => void seen.push(position))
   await until('all of it', () => seen.length === head.log.head().position)
-  assert.ok(unpack(await tool.request(subjects.call('actors'), pack({}), { timeoutMs: 5_000 })))
+  assert.ok(unpack(await tool.request(subjects.call('actors'), pack({}), { timeoutMs: 60_000 })))
   const log = connectLog({ bus: tool, run: 'test', actor: 'policy', requestTimeoutMs: 200 })
   const before = head.log.head().position
   const outcome = log.append([policyUpdated(7)]).catch((error: unknown) => (error as RlError).code)

@@ -84,7 +84,7 @@ tls { cert_file: "${cert}", key_file: "${key}" }
 }
 
 async function codeOf(address: BusAddress): Promise<string> {
-  return connectBus({ ...address, timeoutMs: 5_000 }).then(
+  return connectBus({ ...address, timeoutMs: 20_000 }).then(
     async (bus) => {
       await bus.close()
       return 'connected'
