@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { digestOf } from '../src/events/digest.ts'
 import { rng, seedOf } from '../src/random.ts'
-import { eventsBelow } from './support/logged.ts'
+import { eventsBelow, positionsBelow } from './support/logged.ts'
 import { startHead } from './support/processes.ts'
 import { temporaryFolder, until } from './support/run.ts'
 import { checkInvariants, SETTINGS, victim } from './support/simulated-run.ts'
@@ -12,10 +12,7 @@ const KILLS = 20
 
 const root = temporaryFolder()
 const eventsOf = eventsBelow(root)
-
-function newestPosition(run: string): number {
-  return eventsOf(run).at(-1)?.position ?? 0
-}
+const newestPosition = positionsBelow(root)
 
 function isComplete(run: string): boolean {
   return eventsOf(run, ['RunCompleted']).length === 1
@@ -44,7 +41,7 @@ test('a run completes, and one whose processes are killed all the time ends with
     await until(
       `past position ${after}`,
       () => newestPosition('killed') >= after || isComplete('killed'),
-      60_000,
+      120_000,
     )
     const kind = kinds[turn % kinds.length]
     const pid = victim(root, 'killed', kind, head)

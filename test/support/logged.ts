@@ -18,6 +18,19 @@ export function eventsBelow(root: string) {
   }
 }
 
+/** Reads the last position of a run below `root`; 0 as long as there is no log. */
+export function positionsBelow(root: string) {
+  return (run: string): number => {
+    const log = readableLog(runFolder(run, root).log)
+    if (log === null) return 0
+    try {
+      return log.head().position
+    } finally {
+      log.close()
+    }
+  }
+}
+
 /** Null as long as the head has not made its tables. */
 function readableLog(path: string): LogReader | null {
   if (!existsSync(path)) return null
