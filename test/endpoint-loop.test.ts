@@ -27,7 +27,7 @@ test.before(async () => {
   await writeTinyChatModel(folder, 60)
   const words = ['src/rl.ts', 'serve', '--model', folder, '--name', 'tiny', '--port', '0']
   server = startProcess(words, { RL_SERVE_TOKEN: secret })
-  await until('served', () => /http:\S+/.test(server.output()), 60_000)
+  await until('served', () => /http:\S+\s/.test(server.output()), 240_000)
   address = /http:\S+/.exec(server.output())![0]
 })
 
@@ -140,7 +140,7 @@ test('spoiled answers lose no rollout and change none: the events are those of t
             if (name.startsWith('fault ')) counted.add(`${role}: ${name.slice(6)}`)
         return over
       },
-      120_000,
+      400_000,
     )
     assert.is(await head.status, 0, head.output())
     assert.equal(eventsOf('spoiled', ['RolloutFailed']), [])
@@ -155,7 +155,7 @@ test('spoiled answers lose no rollout and change none: the events are those of t
 
 test('a wrong model name ends the run before any rollout, and says so', async () => {
   const head = startLoop('misnamed', address, ['policy.model=huge', 'run.attempts=1'])
-  await until('told', () => eventsOf('misnamed', ['ActorFailed']).length > 0, 60_000)
+  await until('told', () => eventsOf('misnamed', ['ActorFailed']).length > 0, 240_000)
   const [{ data }] = eventsOf('misnamed', ['ActorFailed'])
   assert.is(data.code, 'model.endpoint')
   assert.match(data.error, /not-found.*'huge' does not exist/)

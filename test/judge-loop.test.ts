@@ -25,7 +25,7 @@ test.before(async () => {
   await writeTinyChatModel(folder, 60)
   const words = ['serve', '--model', folder, '--name', 'tiny', '--port', '0', '--allow-loading']
   server = startProcess(['src/rl.ts', ...words], { RL_SERVE_TOKEN: 'word-of-the-server' })
-  await until('served', () => /http:\S+/.test(server.output()), 60_000)
+  await until('served', () => /http:\S+\s/.test(server.output()), 240_000)
   address = /http:\S+/.exec(server.output())![0]
 })
 
@@ -65,7 +65,7 @@ test('every version of the judge comes from the trainer, and judges from then on
     SETTINGS(['rewardModel.trainer=external', 'rewardModel.publish.as=model']),
     { RL_TEST_WORD: 'word-of-the-server' },
   )
-  await until('a run', () => existsSync(runFolder(RUN, root).connection), 60_000)
+  await until('a run', () => existsSync(runFolder(RUN, root).connection), 240_000)
   const words = ['src/rl.ts', 'trainer', '--run', RUN, '--role', 'reward-model', '--model', folder]
   const trainer = startProcess(words, { RL_RUNS: root })
   assert.is(await head.status, 0, head.output())

@@ -42,7 +42,7 @@ test('an interrupted run that is gone on with ends with the same models and figu
   assert.is(await whole.status, 0, whole.output())
 
   const first = startHead(root, 'parts', SETTINGS)
-  await until('the first iteration', () => /^iteration 1\/2/m.test(first.output()), 120_000)
+  await until('the first iteration', () => /^iteration 1\/2/m.test(first.output()), 400_000)
   first.process.kill('SIGINT')
   assert.is(await first.status, 130, first.output())
   const second = startHead(root, 'parts')

@@ -144,7 +144,7 @@ async function compare(shape: PresetName, role: Role, lora: boolean): Promise<vo
           metrics: { reward: 0.5 },
         },
         options: { ...policy.training, tokenBudget: 64 },
-        ...{ seed: [...seed], deadlineSeconds: 60 },
+        ...{ seed: [...seed], deadlineSeconds: 600 },
       }
       head.service.append([{ type: 'BatchReady', data }])
       const figures = await model.update(
@@ -155,7 +155,7 @@ async function compare(shape: PresetName, role: Role, lora: boolean): Promise<vo
       await until(
         `${updated} ${version}`,
         () => head.log.byKey(`${updated}/${version}`) !== null || trainer.exitCode !== null,
-        120_000,
+        400_000,
       )
       const answer = head.log.byKey(`${updated}/${version}`)
       assert.ok(answer, 'the trainer ended')

@@ -48,7 +48,7 @@ test('a trainer outside makes the versions that the run would have made itself',
     'the policy is there',
     () =>
       existsSync(runFolder('outside', root).connection) && eventsOf('outside', ['PolicyUpdated']).length > 0,
-    120_000,
+    240_000,
   )
   const trainer = startProcess(['src/rl.ts', 'trainer', '--run', 'outside'], { RL_RUNS: root })
   assert.is(await head.status, 0, head.output())

@@ -2,6 +2,7 @@
  * The loop with policy, judge and rewriter behind a server of another maker: `transformers serve`, which gives neither token ids nor
  * log-probs. RL_TEST_PYTHON (else python3) names a Python that has test/clients/requirements.txt and PyTorch.
  */
+import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 import { resolve } from 'node:path'
 import { test } from 'uvu'
@@ -16,12 +17,13 @@ const root = temporaryFolder()
 const eventsOf = eventsBelow(root)
 const PROGRAM = 'from transformers.cli.transformers import main; main()'
 
+/** Below those that a system gives out by itself: nobody gets it before the server does. */
 function freePort(): Promise<number> {
   return new Promise((done) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { readonly port: number }
-      server.close(() => done(port))
-    })
+    const port = randomInt(10_000, 30_000)
+    const server = createServer()
+      .once('error', () => done(freePort()))
+      .listen(port, '127.0.0.1', () => server.close(() => done(port)))
   })
 }
 
@@ -44,7 +46,7 @@ test('a run with all three roles behind `transformers serve` ends, and says that
   const server = startProgram(PYTHON, ['-c', PROGRAM, ...words], { HF_HUB_OFFLINE: '1' })
   const address = `http://127.0.0.1:${port}`
   try {
-    await until('served', () => isUp(address), 120_000)
+    await until('served', () => isUp(address), 240_000)
     const endpoint = (section: string) => [
       `${section}.provider=openai`,
       `${section}.model=${folder}`,

@@ -103,17 +103,7 @@ test('programs are run on the tests of their tasks and on written ones; a killed
   }
 
   const first = startHead(root, 'killed', SETTINGS)
-  await until(
-    'a program was tested',
-    () => {
-      try {
-        return eventsOf('killed', ['ProgramTested']).length > 8
-      } catch {
-        return false
-      }
-    },
-    240_000,
-  )
+  await until('programs were tested', () => eventsOf('killed', ['ProgramTested']).length > 8, 240_000)
   first.process.kill('SIGKILL')
   await first.status
   const again = startHead(root, 'killed')

@@ -35,7 +35,7 @@ function executor(head: TestHead, perform: Perform, concurrency = 4): Promise<Ac
   })
 }
 
-async function asker(head: TestHead, user: User, deadlineMs = 20_000) {
+async function asker(head: TestHead, user: User, deadlineMs = 60_000) {
   const bus = await connectBus(head.addressOf(user))
   const log = connectLog({ bus, run: 'test', actor: user === 'environment' ? 'environment' : 'reward-model' })
   const elsewhere = openElsewhere(log, deadlineMs)
@@ -136,7 +136,7 @@ test('garbage in the queue is a dead letter; what kept results a wiped store had
   kept.set('a1', Buffer.from('known'))
   await until('it is kept', async () => (await kept.get('a1')) !== null)
   assert.is(textOf((await openKept(one.log).get('a1')) ?? Buffer.from('')), 'known')
-  await head.bus.request('$JS.API.STREAM.DELETE.rl-test-kept', new Uint8Array(0), { timeoutMs: 5_000 })
+  await head.bus.request('$JS.API.STREAM.DELETE.rl-test-kept', new Uint8Array(0), { timeoutMs: 60_000 })
   assert.is(await kept.get('a1'), null)
   for (const close of [one.close, actor.stop, head.close]) await close()
 })
@@ -169,9 +169,9 @@ test('a run whose executors are killed and joined ends with the events of one wi
   const head = startHead(root, 'shared', [...SETTINGS, 'environment.sandbox.executors=1'])
   const executors = () =>
     events('shared', ['ActorStarted']).filter(({ data }) => data.note.startsWith('executor: '))
-  await until('an executor', () => executors().length > 0, 120_000)
+  await until('an executor', () => executors().length > 0, 240_000)
   const joined = startProcess(['src/main.ts', '--role', 'executor', '--run', 'shared'], { RL_RUNS: root })
-  await until('a program was tested', () => events('shared', ['ProgramTested']).length > 0, 120_000)
+  await until('a program was tested', () => events('shared', ['ProgramTested']).length > 0, 240_000)
   process.kill(executors()[0].data.pid, 'SIGKILL')
   assert.is(await head.status, 0, head.output())
   joined.process.kill('SIGTERM')

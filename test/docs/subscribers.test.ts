@@ -48,9 +48,9 @@ test('the documented Python catches up, goes on live, and begins where it stoppe
     })
     const gone = new Promise((resolve) => child.once('exit', resolve))
     const before = head.log.head().position
-    await until('caught up', () => countsIn(file)?.position === before, 60_000)
+    await until('caught up', () => countsIn(file)?.position === before, 120_000)
     head.service.append(Array.from({ length: 500 }, () => paused))
-    await until('live', () => countsIn(file)?.position === before + 500, 60_000)
+    await until('live', () => countsIn(file)?.position === before + 500, 120_000)
     child.kill('SIGKILL')
     await gone
     assert.equal(countsIn(file), { n: 2_500 + 500 * round, position: 2_500 + 500 * round })

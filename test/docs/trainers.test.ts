@@ -36,7 +36,7 @@ test('the documented trainer answers every batch, also those of which it was not
   const ready = (version: number): EventData<'BatchReady'> => ({
     ...{ iteration: version, version, parentVersion: version - 1, parent: null, format: 'rl-batch/1', file },
     ...{ samples: 1, tokens: 3, trainedTokens: 1, trainedOn: [], metrics: {}, options: {}, seed: [1, 2] },
-    deadlineSeconds: 60,
+    deadlineSeconds: 600,
   })
   const answered = (version: number) => head.log.byKey(`PolicyUpdated/${version}`) !== null
   const script = join(temporaryFolder(), 'trainer.py')
@@ -47,15 +47,15 @@ test('the documented trainer answers every batch, also those of which it was not
   })
   try {
     head.service.append([{ type: 'BatchReady', data: ready(1) }])
-    await until('the first batch is answered', () => answered(1), 30_000)
+    await until('the first batch is answered', () => answered(1), 120_000)
     for (let version = 2; version <= 4; version++) {
       const restarts = head.broker?.restarts() ?? 0
       process.kill(head.broker?.pid() ?? 0, 'SIGKILL')
       // Published as soon as the head is back, before the trainer is.
       head.service.append([{ type: 'BatchReady', data: ready(version) }])
       const back = () => (head.broker?.restarts() ?? 0) > restarts && head.bus.connected()
-      await until('the broker is back', back, 30_000)
-      await until(`batch ${version} is answered`, () => answered(version), 30_000)
+      await until('the broker is back', back, 120_000)
+      await until(`batch ${version} is answered`, () => answered(version), 120_000)
     }
   } finally {
     child.kill('SIGKILL')

@@ -26,7 +26,7 @@ test('a message of millions of values is refused before any schema sees it', asy
   zeros.set([0xdd, 0, 0x3d, 0x08, 0xfb])
   for (const body of [zeros, pack([[zeros.subarray(0, 200_000)]])]) {
     const answer = await head.bus
-      .request(append, body, { timeoutMs: 20_000 })
+      .request(append, body, { timeoutMs: 60_000 })
       .catch((error: { code: string }) => error.code)
     if (typeof answer === 'string') assert.is(answer, 'event.malformed')
   }

@@ -99,13 +99,13 @@ test(`a subscriber that is killed ${KILLS} times, and NATS ${NATS_KILLS} times, 
     }
     // Anywhere from its start to the last event, in the middle of a batch or of a transaction.
     const target = before + draw.below(head.log.head().position - before + 1)
-    await until(`${target} of ${head.log.head().position} applied`, () => storedPosition() >= target, 60_000)
+    await until(`${target} of ${head.log.head().position} applied`, () => storedPosition() >= target, 120_000)
     await killSubscriber()
   }
   assert.is(natsKilled, NATS_KILLS)
   start()
   const { position } = head.log.head()
-  await until('all applied', () => storedPosition() === position, 60_000)
+  await until('all applied', () => storedPosition() === position, 120_000)
   await killSubscriber()
   reader?.close()
 

@@ -23,13 +23,13 @@ test('agents make no more calls than policy.maxCalls allows, and the log is told
   const target = { baseUrl: endpoint.url, model: 'scripted' }
   const config = smallConfig({ policy: { provider: 'openai', ...target, maxCalls: 2 } })
   const rollouts = openRollouts()
-  const upstream = openUpstream({ key: null, callMs: 5_000 })
+  const upstream = openUpstream({ key: null, callMs: 60_000 })
   const targetOf = () => target
   const permit = callBudgetOf(log, 'environment', config)?.spend
   const calls = agentCalls({ upstream, targetOf, permit, clean: (text) => text, onFault() {} })
   const task = { id: 'a', environment: 'agents', kind: 'talk', goal: 'talk', recipe: {} }
   const tasks = [{ slot: 'train/0', split: 'train', index: 0, total: 1, task }] as const
-  const source = agentsOwn({ log, seed: 1, deadlineMs: 60_000, maxCalls: 6, tasks, requests: [] })
+  const source = agentsOwn({ log, seed: 1, deadlineMs: 300_000, maxCalls: 6, tasks, requests: [] })
   const server = await startGatewayServer({ source, rollouts, calls, targetOf })
 
   const post = (url: string, key: string, body: unknown) =>

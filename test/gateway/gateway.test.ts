@@ -40,7 +40,7 @@ type Taken = {
 
 function record(run: string, more: Partial<RecordOptions> = {}): Promise<Gateway> {
   const target = { baseUrl: endpoint.url, model: 'scripted' }
-  return recordRun({ run, target, deadlineSeconds: 30, callSeconds: 5, maxRolloutCalls: 6, ...more })
+  return recordRun({ run, target, deadlineSeconds: 300, callSeconds: 60, maxRolloutCalls: 6, ...more })
 }
 
 test.before(async () => {

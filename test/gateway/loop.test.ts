@@ -98,7 +98,7 @@ test('an agent behind the gateway is judged, trained on, and plays on with the n
   await until(
     'the run has its first version',
     () => existsSync(connection) && eventsOf('PolicyUpdated').length > 0,
-    120_000,
+    240_000,
   )
   const address = addressOf(RUN, null, 'policy-worker')
   brokerPassword = String(address.password)

@@ -6,7 +6,7 @@ import { tryAdapter, weightRoutes } from '../../src/models/openai/adapters.ts'
 import { type Asked, completion, startScriptedEndpoint } from '../support/scripted-endpoint.ts'
 
 const WEIGHTS = { name: 'run-v1-abcdef01', path: '/runs/run/checkpoints/policy/00001' }
-const signal = AbortSignal.timeout(20_000)
+const signal = AbortSignal.timeout(120_000)
 
 async function against(
   answer: (asked: Asked, response: ServerResponse) => unknown,

@@ -26,7 +26,7 @@ async function against(
       (changes = {}) =>
         openEndpoint({
           ...{ model: 'odd', baseUrl: endpoint.url, apiKeyEnv: 'RL_TEST_ODD_WORD', concurrency: 8 },
-          ...{ callMs: 2_000, budgetMs: 1_500, promptPrice: null, completionPrice: null },
+          ...{ callMs: 60_000, budgetMs: 120_000, promptPrice: null, completionPrice: null },
           report: (message) => void said.push(message),
           ...changes,
         }),
@@ -94,7 +94,7 @@ test('JSON under any content type is read; text, a torn body and an endless one 
       assert.is((await open().generate([request(1)]))[0].text, 'fine')
       for (const kind of ['bad-json', 'connection']) {
         turn++
-        const endpoint = open()
+        const endpoint = open({ budgetMs: 3_000 })
         const { code } = await errorOf(endpoint.generate([request(1)]))
         assert.is(code, 'model.deadline')
         assert.ok((endpoint.use().faults as Record<string, number>)[kind] > 0, kind)

@@ -44,8 +44,8 @@ function open(changes: Partial<ModelOptions> = {}): EndpointModel {
     baseUrl: server.url,
     apiKeyEnv: KEY,
     concurrency: 8,
-    callMs: 20_000,
-    budgetMs: 60_000,
+    callMs: 60_000,
+    budgetMs: 240_000,
     promptPrice: null,
     completionPrice: null,
     ...changes,
@@ -213,7 +213,7 @@ for (const spoil of ['hang', 'drip'] as const)
         assert.equal(told(answer), told(own))
         assert.is(endpoint.use().faults.timeout, 1)
       },
-      { callMs: 3_000 },
+      { callMs: 6_000 },
     )
   })
 
@@ -251,7 +251,7 @@ test('the budget bounds all attempts together', async () => {
       assert.is((await errorOf(endpoint.generate([chat(1)]))).code, 'model.deadline')
       assert.ok((endpoint.use().faults.server ?? 0) >= 1)
     },
-    { budgetMs: 400, callMs: 300 },
+    { budgetMs: 4_000, callMs: 3_500 },
   )
 })
 

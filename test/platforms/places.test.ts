@@ -20,7 +20,7 @@ import * as assert from 'uvu/assert'
 import { digestOf } from '../../src/events/digest.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { unpackFixture } from '../replay/fixture.ts'
-import { temporaryFolder } from '../support/run.ts'
+import { temporaryFolder, until } from '../support/run.ts'
 
 const SIMULATED = [
   ...['environment.name=simulated', 'policy.provider=simulated', 'rewardModel.provider=simulated'],
@@ -133,7 +133,7 @@ test('one core and 2 GB of memory', async () => {
     within: ['taskset', '-c', '0'],
     onStart: (child) => group?.enter(child),
   })
-  group?.remove()
+  await group?.remove()
   assert.is(status, 0, output)
   assert.is(digest(folder, 'small'), usual, `one core of ${availableParallelism()}`)
 })
@@ -241,7 +241,7 @@ function memoryGroup(bytes: number) {
         writeFileSync(join(folder, limit), String(bytes))
         return {
           enter: (child: ChildProcess) => writeFileSync(join(folder, 'cgroup.procs'), String(child.pid)),
-          remove: () => {
+          async remove(): Promise<void> {
             const peak = ['memory.max_usage_in_bytes', 'memory.peak'].find((name) =>
               existsSync(join(folder, name)),
             )
@@ -249,7 +249,7 @@ function memoryGroup(bytes: number) {
               const mebibytes = Number(readFileSync(join(folder, peak), 'utf8')) / 2 ** 20
               process.stdout.write(`at most ${mebibytes.toFixed(0)} MiB were used\n`)
             }
-            rmdirSync(folder)
+            await until('the end of its processes', () => isRemoved(folder))
           },
         }
       }
@@ -257,6 +257,17 @@ function memoryGroup(bytes: number) {
     } catch {}
   }
   return null
+}
+
+/** A group cannot be removed as long as a process of it ends. */
+function isRemoved(folder: string): boolean {
+  try {
+    rmdirSync(folder)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EBUSY') return false
+    throw error
+  }
 }
 
 test.run()

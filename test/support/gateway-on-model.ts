@@ -23,7 +23,7 @@ export async function startGatewayOnModel(run: string) {
   process.env.RL_TEST_CLIENTS_WORD = server.token
   const gateway = await recordRun({
     ...{ run, target: { baseUrl: server.url, model: 'tiny' }, keyEnv: 'RL_TEST_CLIENTS_WORD' },
-    ...{ deadlineSeconds: 120, callSeconds: 30, maxRolloutCalls: 100 },
+    ...{ deadlineSeconds: 600, callSeconds: 60, maxRolloutCalls: 100 },
   })
   return {
     server,

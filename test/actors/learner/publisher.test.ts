@@ -70,7 +70,7 @@ test.before(async () => {
     policy: {
       ...{ provider: 'openai', acting: 'numbered', model: 'base', baseUrl: servers[0].url },
       ...{ apiKeyEnv: 'RL_TEST_SERVER_WORD', trainer: 'external' },
-      publish: { as: 'lora', replicas: servers.map(({ url }) => url), ackSeconds: 2, keep: 2 },
+      publish: { as: 'lora', replicas: servers.map(({ url }) => url), ackSeconds: 5, keep: 2 },
     },
     rewardModel: { mode: 'off' },
     learning: { reward: 'outcome' },
@@ -97,7 +97,7 @@ function updated(version: number): NewEvent {
 
 async function published(version: number): Promise<EventData<'PolicyPublished'>> {
   await log.append([updated(version)])
-  await publisher.targets.settled(version, 20_000)
+  await publisher.targets.settled(version, 120_000)
   const [position] = await log.positionsOf([`PolicyPublished/${version}`])
   assert.ok(position !== null)
   const [[at, body]] = (await log.read({ from: position, limit: 1 })).events

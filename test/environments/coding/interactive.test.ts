@@ -92,13 +92,15 @@ async function gradesOf(
     interactor = GUESS,
     tests = problem.tests,
     language,
+    wallMs = 60_000,
   }: {
     readonly interactor?: string
     readonly tests?: readonly TestCase[]
     readonly language?: Language
+    readonly wallMs?: number
   } = {},
 ) {
-  const limits = { ...DEFAULT_LIMITS, cpuMs: 1000, wallMs: 6000, memoryMB: 128 }
+  const limits = { ...DEFAULT_LIMITS, cpuMs: 1000, wallMs, memoryMB: 128 }
   const call = { kind: 'interactive', interactor } as const
   const [grades] = await grade(on, [{ problem: { ...problem, limits, call }, program, language, tests }])
   return grades
@@ -121,6 +123,8 @@ for (const [language, program] of [
   })
 
 const ONE = problem.tests.slice(2)
+/** Of conversations that never end, and that nobody passes. */
+const HOPELESS_MS = 6_000
 
 /** What the hostile ones do, and how each ends. */
 const LOSERS: Readonly<Record<string, readonly [program: string, verdicts: readonly string[]]>> = {
@@ -155,7 +159,7 @@ const LOSERS: Readonly<Record<string, readonly [program: string, verdicts: reado
 }
 for (const [what, [program, verdicts]] of Object.entries(LOSERS))
   here(`a program that ${what} does not pass, and harms nobody`, async (on) => {
-    const [{ passed, result }] = await gradesOf(on, program, { tests: ONE })
+    const [{ passed, result }] = await gradesOf(on, program, { tests: ONE, wallMs: HOPELESS_MS })
     assert.is(passed, false, JSON.stringify(result))
     if (verdicts.length > 0) assert.ok(verdicts.includes(result.verdict), JSON.stringify(result))
     const [after] = await gradesOf(on, BISECT, { tests: [{ input: '42', output: what }] })
@@ -233,7 +237,7 @@ here('an interactor that fails, hangs or is no program accepts nobody', async (o
     'import time; time.sleep(600)',
     'no (',
   ]) {
-    const [{ passed }] = await gradesOf(on, 'pass', { interactor, tests: ONE })
+    const [{ passed }] = await gradesOf(on, 'pass', { interactor, tests: ONE, wallMs: HOPELESS_MS })
     assert.is(passed, false, interactor)
   }
 })
