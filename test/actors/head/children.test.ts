@@ -5,8 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openSmallDisk } from '../../../scripts/soak/small-disk.ts'
 import { type ChildrenOptions, startChildren } from '../../../src/actors/head/children.ts'
-import { errorOf } from '../../support/error-of.ts'
-import { temporaryFolder } from '../../support/run.ts'
+import { temporaryFolder, until } from '../../support/run.ts'
 
 const disk = openSmallDisk()
 const silent = await new Promise<Server>((resolve) => {
@@ -72,9 +71,8 @@ test('what processes print on a full disk is lost, and not the head', async () =
       onExit: ({ reason }) => printed.push(reason),
     }),
   )
-  const error = await errorOf(children.done)
-  assert.is(error.code, 'head.role-fails')
-  assert.match(printed[0], /nobody listens/)
+  await until('two have ended', () => printed.length > 1, 240_000)
+  for (const reason of printed) assert.match(reason, /nobody listens/)
   await children.stop()
   giveBack()
 })
