@@ -119,7 +119,7 @@ argument, output or log.
 | --- | --- | --- |
 | \`head\` | the head alone | all: publish \`evt.*\`, answer \`log.*\`, append any event |
 | \`<role>\` | the process with a role's decider | append the event types of its role and its workers, answer \`call.<role>.*\`, put blobs, take the role's work |
-| \`<role>-worker\` | further workers, gateways, trainers outside | append the types that name it below, answer \`call.<role>.*\`, put blobs, take the role's work |
+| \`<role>-worker\` | further workers, gateways, trainers outside | append the types that name it below, though not as the decider and under no id of version 8, answer \`call.<role>.*\`, put blobs, take the role's work |
 | \`tool\` | everybody who looks on | subscribe to \`evt.*\` and \`tap.>\`; ask \`log.read\`, \`log.has\`, \`log.head\`, \`blob.get\`, \`call.actors\`, \`call.status.*\` |
 
 What a message says of its sender is not believed: the head knows the user by the subject \`log.append.<user>\`, on which the broker lets only that user
@@ -140,7 +140,7 @@ outcomes that it did not see).
 
 | field | meaning |
 | --- | --- |
-| \`id\` | UUID; version 7 for what happens, derived from the cause for what a decider decides |
+| \`id\` | UUID; version 7 for what happens, version 8 and derived from the cause for what a decider decides |
 | \`type\`, \`v\` | name and schema version of \`data\` |
 | \`run\`, \`actor\` | the run, and who emitted it: a role, or \`role/worker\` |
 | \`time\` | milliseconds since 1970, by the emitter's clock |

@@ -11,16 +11,26 @@ export function mayAppend(user: User, type: EventType): boolean {
   return by.some((author) => author === user || author === `${user}-worker`)
 }
 
+/** Whether it follows from what led to the event: anybody can work it out beforehand, and have it taken when the event comes. */
+function isDerived(id: string): boolean {
+  return id[14] === '8'
+}
+
 /** Why a user may not append an event, or null. The head owns the log and may append all. */
 export function refusalOf(user: User, { envelope }: CheckedEvent): RlError | null {
   if (user === 'head') return null
-  const { type, actor, data } = envelope
+  const { type, actor, data, id } = envelope
   if (!mayAppend(user, type))
     return new RlError(`${user} may not append ${type}: it is an event of ${CATALOGUE[type].by.join(', ')}`, {
       code: 'event.not-allowed',
       hint: 'docs/events.md says who appends which type',
     })
   const role = roleOf(user)
+  if (user !== role && (isDerived(id) || ('decider' in data && data.decider)))
+    return new RlError(`${user} decides nothing for ${role}`, {
+      code: 'event.not-allowed',
+      hint: 'only the process with the role may be its decider, or give an event an id of version 8',
+    })
   const claimed = 'role' in data ? data.role : role
   if (claimed === role && (actor === role || actor.startsWith(`${role}/`))) return null
   return new RlError(`${user} may not append ${type} as ${actor} for the role ${claimed}`, {

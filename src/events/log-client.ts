@@ -200,10 +200,7 @@ export function connectLog(options: LogClientOptions): LogClient {
   }
 
   async function putBlob(bytes: Uint8Array): Promise<BlobRef> {
-    if (bytes.byteLength > DATA_LIMIT)
-      throw new RlError(`data of ${bytes.byteLength} bytes is over the limit of ${DATA_LIMIT}`, {
-        code: 'event.oversized',
-      })
+    if (bytes.byteLength > DATA_LIMIT) throw tooLarge(bytes.byteLength)
     const ref = { sha256: sha256Of(bytes), bytes: bytes.byteLength }
     for (let restarts = 0; ; restarts++) {
       try {
@@ -221,6 +218,7 @@ export function connectLog(options: LogClientOptions): LogClient {
   }
 
   async function getBlob({ sha256, bytes }: BlobRef): Promise<Uint8Array> {
+    if (bytes > DATA_LIMIT) throw tooLarge(bytes)
     const content = new Uint8Array(bytes)
     for (let offset = 0; offset < bytes; ) {
       const { chunk } = await ask<BlobGetReply>(subjects.blob('get'), { sha256, bytes, offset })
@@ -307,6 +305,10 @@ function toError({ code, message, hint }: WireError): RlError {
 export function toWireError(error: unknown): WireError {
   if (error instanceof RlError) return { code: error.code, message: error.message, hint: error.hint }
   return { code: 'log.failed', message: explain(error) }
+}
+
+function tooLarge(bytes: number): RlError {
+  return new RlError(`data of ${bytes} bytes is over the limit of ${DATA_LIMIT}`, { code: 'event.oversized' })
 }
 
 function damaged(sha256: string): RlError {

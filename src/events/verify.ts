@@ -52,11 +52,17 @@ function faultOf(row: LogRow, log: LogReader, run: string): string | null {
       cause: envelope.cause,
     }
     for (const [column, value] of Object.entries(told))
-      if (row[column as keyof typeof told] !== value) return `column ${column} does not agree with the event`
+      if (row[column as keyof typeof told] !== stored(value))
+        return `column ${column} does not agree with the event`
     return null
   } catch (error) {
     return explain(error)
   }
+}
+
+/** As a column gives it back: half of a character that takes two (a text was cut there) becomes U+FFFD. */
+function stored<Value>(value: Value): Value | string {
+  return typeof value === 'string' ? Buffer.from(value).toString() : value
 }
 
 type Stretch = { readonly run: string; readonly until: number }

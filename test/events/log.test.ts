@@ -179,6 +179,22 @@ test('verify names the first bad position, whichever byte was changed', () => {
   }
 })
 
+test('a log whose keys hold half a character is whole all the same', () => {
+  const log = openLog(join(temporaryFolder(), 'events.db'), { run: 'a', minFreeBytes: 0 })
+  const rollout = '1/slot\ud83d/0'
+  const failed: NewEvent = {
+    type: 'RolloutFailed',
+    data: {
+      ...{ rollout, iteration: 1, purpose: 'train', slot: 'slot', task: 't', cause: 'infra' },
+      ...{ error: 'none', attempts: 1 },
+    },
+  }
+  append(log, failed)
+  assert.is(log.positionOf('key', `Rollout/${rollout}`), 1)
+  assert.equal(verifyLog(log), { ok: true, events: 1, hash: log.head().hash })
+  log.close()
+})
+
 test('a file that is no log is called so', () => {
   const path = join(temporaryFolder(), 'events.db')
   const db = new Database(path)

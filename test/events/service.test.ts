@@ -42,6 +42,7 @@ test('a blob that ends too early, or never, is damaged, and is not asked for wit
     chunk = new Uint8Array(length)
     assert.is(await codeOf(log.getBlob(ref)), 'blob.corrupt', `${length}`)
   }
+  assert.is(await codeOf(log.getBlob({ ...ref, bytes: 2 ** 50 })), 'event.oversized')
   log.close()
   await head.close()
 })

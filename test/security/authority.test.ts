@@ -2,6 +2,8 @@
 import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { headDecider } from '../../src/actors/head/machine.ts'
+import { outputId } from '../../src/actors/runtime/decider-host.ts'
 import { RlError } from '../../src/errors.ts'
 import { refusalOf } from '../../src/events/authority.ts'
 import type { Bus } from '../../src/events/bus.ts'
@@ -13,6 +15,7 @@ import { connectBus } from '../../src/events/nats/connect.ts'
 import { POSITION_HEADER, subjectsOf } from '../../src/events/subjects.ts'
 import { subscribe } from '../../src/events/subscription.ts'
 import { AUTHORS, USERS, type User } from '../../src/events/users.ts'
+import { smallConfig } from '../actors/loop.ts'
 import { openRawNats } from '../support/raw-nats.ts'
 import { startTestHead, type TestHead, until } from '../support/run.ts'
 import { policyUpdated } from '../support/toy.ts'
@@ -25,14 +28,20 @@ test.before(async () => {
 })
 test.after(() => head.close())
 
-function encode(actor: string, { type, data }: NewEvent): Uint8Array {
+function encode(actor: string, { type, data }: NewEvent, id = uuidv7()): Uint8Array {
   const v = CATALOGUE[type].v
-  return encodeEnvelope({ id: uuidv7(), type, v, run: 'test', actor, time: 1, cause: null, data })
+  return encodeEnvelope({ id, type, v, run: 'test', actor, time: 1, cause: null, data })
 }
 
-async function refusal(bus: Bus, subject: string, actor: string, event: NewEvent): Promise<string | null> {
+async function refusal(
+  bus: Bus,
+  subject: string,
+  actor: string,
+  event: NewEvent,
+  id?: string,
+): Promise<string | null> {
   const [reply] = unpack(
-    await bus.request(subject, pack([[encode(actor, event)]]), { timeoutMs: 60_000 }),
+    await bus.request(subject, pack([[encode(actor, event, id)]]), { timeoutMs: 60_000 }),
   ) as ({ code: string } | unknown[])[]
   return Array.isArray(reply) ? null : reply.code
 }
@@ -52,6 +61,34 @@ test('a role appends the events of its role in its own name, and no others', asy
   assert.is(await refusal(bus, own, 'policy/x', started('policy')), null)
   assert.is(await refusal(bus, own, 'policy/x', started('adapter')), 'event.not-allowed')
   await bus.close()
+})
+
+test('a further worker takes no role, and no id of what a decider will decide', async () => {
+  const role = await connectBus(head.addressOf('policy'))
+  const worker = await connectBus(head.addressOf('policy-worker'))
+  const started = (name: string): NewEvent => ({
+    type: 'ActorStarted',
+    data: { role: 'policy', worker: name, host: 'h', pid: 1, node: 'v24', decider: true, note: '' },
+  })
+  const [own, further] = [subjects.append('policy'), subjects.append('policy-worker')]
+  assert.is(await refusal(worker, further, 'policy/w', started('policy/w')), 'event.not-allowed')
+  assert.is(await refusal(role, own, 'policy/d', started('policy/d')), null)
+
+  // It has the end of a rollout taken, to which the head is to answer; the id of the answer follows from it.
+  const id = uuidv7()
+  const answer = outputId('test', headDecider(smallConfig()), id, 0)
+  const failed: NewEvent = {
+    type: 'ActorFailed',
+    data: { role: 'policy', worker: 'policy/w', error: 'none', code: null, willRetry: true },
+  }
+  assert.is(await refusal(worker, further, 'policy/w', failed, answer), 'event.not-allowed')
+  assert.is(await refusal(worker, further, 'policy/w', failed, id), null)
+  const decided = encode('head', completed, answer)
+  const [[reply]] = unpack(
+    await head.bus.request(subjects.append('head'), pack([[decided]]), { timeoutMs: 60_000 }),
+  ) as [number, number][][]
+  assert.equal(reply, [head.log.head().position, 0], 'the decision is in the log')
+  for (const bus of [role, worker]) await bus.close()
 })
 
 test('no user publishes facts, answers for the log, or appends as another', async () => {
@@ -107,7 +144,7 @@ test('no user publishes facts, answers for the log, or appends as another', asyn
     watched.messages.filter(({ subject }) => !subject.includes('.tap.')).map(({ subject }) => subject),
     [],
   )
-  assert.is(head.log.countByType().RunCompleted, undefined)
+  assert.is(head.log.countByType().RunCompleted, 1)
   watched.close()
 })
 

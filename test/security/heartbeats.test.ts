@@ -2,6 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { RlError } from '../../src/errors.ts'
+import type { Bus } from '../../src/events/bus.ts'
 import { connectLog } from '../../src/events/log-client.ts'
 import { pack } from '../../src/events/msgpack.ts'
 import { connectBus } from '../../src/events/nats/connect.ts'
@@ -65,6 +66,29 @@ test('a connection speaks for processes of its own role alone, and a further wor
   assert.is(await second.catch((error: RlError) => error.code), 'actor.second-decider')
   log.close()
   await decider.close()
+  await head.close()
+})
+
+test('what one role says of a process is not believed of another, and many names of one role silence no other', async () => {
+  const head = await startTestHead()
+  const [one, other] = [
+    await connectBus(head.addressOf('environment-worker')),
+    await connectBus(head.addressOf('policy')),
+  ]
+  const tell = (bus: Bus, role: 'environment' | 'policy', worker: string) =>
+    bus.publish(
+      subjectsOf('test').tapOf('heartbeat', role === 'policy' ? role : 'environment-worker'),
+      pack({ ...whole, role, worker: `${role}/${worker}` }),
+    )
+  const silence = (role: 'environment' | 'policy') => head.watch.silentMs(role, whole.pid, whole.host)
+  for (let n = 0; n < 5_000; n++) tell(one, 'environment', `${n}`)
+  await one.flush()
+  await until('they have been silent for a while', () => (silence('environment') ?? 0) > 200)
+  assert.is(silence('policy'), null)
+  tell(other, 'policy', 'x')
+  await until('the process itself is heard', () => silence('policy') !== null)
+  assert.ok(Number(silence('policy')) < Number(silence('environment')))
+  for (const bus of [one, other]) await bus.close()
   await head.close()
 })
 

@@ -4,6 +4,8 @@ import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { makeKept, openKept } from '../../src/actors/executing/kept.ts'
+import { startActor } from '../../src/actors/runtime/actor.ts'
+import type { Worker } from '../../src/actors/runtime/worker.ts'
 import type { NewEvent } from '../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../src/events/codec.ts'
 import { connectLog } from '../../src/events/log-client.ts'
@@ -14,6 +16,7 @@ import { subscribe } from '../../src/events/subscription.ts'
 import { AUTHORS, type Author } from '../../src/events/users.ts'
 import { openRawNats } from '../support/raw-nats.ts'
 import { startTestHead, type TestHead, until } from '../support/run.ts'
+import { policyUpdated, toyPolicy } from '../support/toy.ts'
 
 const subjects = subjectsOf('test')
 const paused: NewEvent = { type: 'RunPaused', data: { reason: 'a test' } }
@@ -104,6 +107,33 @@ test('bytes that a role has delivered to readers hide no event from them and end
   assert.equal(seen, [1, 2, 3])
   assert.is(head.log.countByType().RunPaused, 3)
   await subscription.stop()
+  await head.close()
+})
+
+test('bytes that a role has delivered to the queue of another, or to the record of the epoch, are taken by nobody', async () => {
+  const head = await startTestHead({ fenceTimes: { leaseMs: 20_000, renewMs: 200 } })
+  const taken: string[] = []
+  const worker: Worker = {
+    shared: new Set(['train']),
+    async perform({ done }) {
+      taken.push(done)
+      return [policyUpdated(Number(done.split('/')[1]))]
+    },
+  }
+  const policy = await startActor({
+    ...{ role: 'policy', run: 'test', address: head.addressOf('policy'), heartbeatMs: 200 },
+    ...{ worker, decider: toyPolicy() },
+  })
+  const job = { kind: 'train', done: 'PolicyUpdated/7', input: { version: 7 }, deadlineMs: 1_000 }
+  await redirect(head, 'environment', subjects.work('policy'), pack({ job, cause: null }))
+  const record = { epoch: 1_000_000, holder: uuidv7(), host: 'x', pid: 1, released: false }
+  await redirect(head, 'adapter', '$KV.rl-test-fence.head', Buffer.from(JSON.stringify(record)))
+  await redirect(head, 'reward-model', '$JS.API.STREAM.DELETE.rl-test-work-policy', new Uint8Array(0))
+  const completed = { iteration: 1, accuracy: { successes: 0, n: 1 }, metrics: {} }
+  head.service.append([{ type: 'IterationCompleted', data: completed }])
+  await until('the true job is done', () => head.log.byKey('PolicyUpdated/1') !== null)
+  assert.equal(taken, ['PolicyUpdated/1'])
+  await policy.stop()
   await head.close()
 })
 

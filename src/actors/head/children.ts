@@ -29,7 +29,7 @@ export type ChildrenOptions = {
   /** Hears what a process prints to standard output. */
   readonly onPrinted: (name: string, text: string) => void
   /** For how long a process has said nothing (ms), or null where that is not known. */
-  readonly silentMs: (pid: number) => number | null
+  readonly silentMs: (spec: ChildSpec, pid: number) => number | null
   /** One that says nothing for so long hangs: it is ended, and another started. */
   readonly mostSilentMs: number
   /** A process may take so long until it is heard of for the first time. */
@@ -49,7 +49,7 @@ export function startChildren(options: ChildrenOptions): Children {
   const logs = join(folder, 'logs')
   mkdirSync(logs, { recursive: true, mode: 0o700 })
   /** When each last gave a sign of life (its start is one), and whether it was ever heard of. */
-  const alive = new Map<ChildProcess, { signMs: number; heard: boolean }>()
+  const alive = new Map<ChildProcess, { readonly spec: ChildSpec; signMs: number; heard: boolean }>()
   /** Those that were ended for their silence, with what is said of it. */
   const hung = new WeakMap<ChildProcess, string>()
   let stopping = false
@@ -93,7 +93,7 @@ export function startChildren(options: ChildrenOptions): Children {
         notStarted(error)
         return
       }
-      alive.set(child, { signMs: startedMs, heard: false })
+      alive.set(child, { spec, signMs: startedMs, heard: false })
       const log = createWriteStream(path, { flags: 'a', mode: 0o600 })
       // On a full disk what processes print is lost, and not the run.
       log.on('error', () => {})
@@ -138,7 +138,7 @@ export function startChildren(options: ChildrenOptions): Children {
   function endSilent(): void {
     const now = performance.now()
     for (const [child, life] of alive) {
-      const silent = silentMs(child.pid ?? 0)
+      const silent = silentMs(life.spec, child.pid ?? 0)
       if (silent !== null) {
         life.signMs = now - silent
         life.heard = true

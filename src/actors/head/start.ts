@@ -90,7 +90,8 @@ export async function startHead(options: StartOptions): Promise<number> {
         core.watch.forget(pid, hostname())
       },
       onPrinted: openReports(display.say),
-      silentMs: (pid) => core.watch.silentMs(pid, hostname()),
+      silentMs: ({ role }, pid) =>
+        core.watch.silentMs(role === 'executor' ? 'environment' : role, pid, hostname()),
       mostSilentMs: Math.max(config.run.deadlines.silenceSeconds, 4 * config.run.heartbeatSeconds) * 1000,
       mostStartMs: config.run.deadlines.coldStartSeconds * 1000,
     })

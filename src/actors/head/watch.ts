@@ -7,7 +7,7 @@ import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
 import { CATALOGUE, type EventData, type EventType, type NewEvent } from '../../events/catalogue.ts'
 import type { CheckedEvent } from '../../events/codec.ts'
-import { ROLES } from '../../events/envelope.ts'
+import { ROLES, type Role } from '../../events/envelope.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import { unpackUntrusted } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
@@ -27,8 +27,8 @@ export type Watch = {
   readonly actors: () => readonly WatchedActor[]
   /** The process is known to have ended: its role is free at once. */
   readonly forget: (pid: number, host: string) => void
-  /** For how long (ms) a process has said nothing; null of one that was never heard of or has left. */
-  readonly silentMs: (pid: number, host: string) => number | null
+  /** For how long (ms) a process of a role has said nothing; null of one that was never heard of or has left. */
+  readonly silentMs: (role: Role, pid: number, host: string) => number | null
   readonly stop: () => void
 }
 
@@ -69,8 +69,8 @@ export const HEARTBEAT = z.object({
   leaving: z.boolean(),
 }) satisfies z.ZodType<ActorStatus>
 
-/** Actors heard of at a time; more are not heard, so that invented names take no memory. */
-const MOST_ACTORS = 4096
+/** Actors of a role heard of at a time; more are not heard, so that invented names take no memory, and no other role's place. */
+const MOST_ACTORS = 1024
 
 /** An actor is stalled when so many of its heartbeats did not come. The watch looks often enough to tell within two. */
 const SILENT_BEATS = 1.6
@@ -160,8 +160,14 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
     if (status.leaving) {
       entries.delete(status.worker)
       release(status.worker)
-    } else if (entries.has(status.worker) || entries.size < MOST_ACTORS)
+    } else if (entries.has(status.worker) || actorsOf(status.role) < MOST_ACTORS)
       entries.set(status.worker, { status, heardAt: clock.monotonic(), stalled: false })
+  }
+
+  function actorsOf(role: Role): number {
+    let count = 0
+    for (const { status } of entries.values()) if (status.role === role) count++
+    return count
   }
 
   function release(worker: string): void {
@@ -255,10 +261,11 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
       for (const [role, holder] of holders)
         if (holder.pid === pid && holder.host === host) holders.delete(role)
     },
-    silentMs(pid, host) {
-      for (const { status, heardAt } of entries.values())
-        if (status.pid === pid && status.host === host) return clock.monotonic() - heardAt
-      return null
+    silentMs(role, pid, host) {
+      const heard = [...entries.values()].filter(
+        ({ status }) => status.role === role && status.pid === pid && status.host === host,
+      )
+      return heard.length === 0 ? null : clock.monotonic() - Math.max(...heard.map(({ heardAt }) => heardAt))
     },
     stop() {
       for (const unsubscribe of leave) unsubscribe()
