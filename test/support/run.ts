@@ -35,6 +35,8 @@ export async function startTestHead(
     work: [ROLLOUT_WORK],
     heartbeatMs: 200,
     minFreeBytes: 0,
+    // A head that renews late, since others keep the machine busy, answers meanwhile that it does not know whether the run is its own.
+    fenceTimes: { leaseMs: 120_000, renewMs: 1_000 },
     ...rest,
   })
   return { ...core, folder, addressOf: (user) => core.broker?.addressOf(user) ?? core.address }
