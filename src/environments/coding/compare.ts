@@ -6,8 +6,8 @@ import { equalValues, valueOfJson } from './python-value.ts'
  * - `tokens`: the same words, whatever the white space between them (the reference's rule, rlanything 5.2).
  * - `exact`: the same text but for white space at the ends of lines and of the text.
  * - `lines`: the same lines but for white space around them; lines of numbers by their exact values (LiveCodeBench's rule).
- * - `float`: as `tokens`, and two words that are both numbers, not both of a whole value, may differ by `absolute` or by `relative` x
- *   the expected one; `caseless`: letters of either case (CodeContests' rule).
+ * - `float`: as `tokens`, and two words that are both numbers may differ by `absolute` or by `relative` x the expected one, unless a whole
+ *   number is expected and the other's value is whole; `caseless`: letters of either case (CodeContests' rule).
  * - `json`: the last line is the same JSON value; numbers that are not whole may differ by 1e-9.
  * - `last-line`: the last line is the same text.
  * - `checker`: a Python program decides. It reads one line of JSON, `{"input", "expected", "output"}`, and ends with exit code 0
@@ -104,8 +104,8 @@ function isClose(expected: string, output: string, absolute: number, relative: n
   if (!isNumber(expected) || !isNumber(output)) return false
   if (isWhole(expected) && isWhole(output)) return BigInt(expected) === BigInt(output)
   const [a, b] = [Number(expected), Number(output)]
-  // A whole number that is written as 1000000005.0 is not near another one either.
-  if (Number.isSafeInteger(a) && Number.isSafeInteger(b)) return a === b
+  // Where a whole number is expected, another one that is written as 1000000005.0 is not near it either.
+  if (isWhole(expected) && Number.isSafeInteger(a) && Number.isSafeInteger(b)) return a === b
   return closeNumbers(a, b, absolute, relative)
 }
 

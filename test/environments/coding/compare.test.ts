@@ -36,7 +36,7 @@ const TABLE: readonly [Spec | typeof TOKENS, string, string, boolean][] = [
   [{ kind: 'json' }, '[0.1]', '[0.1000000000001]', true],
   [FLOAT, '1000000006', '1000000005', false],
   [FLOAT, '1000000006', '1000000005.0', false],
-  [FLOAT, '1000000006.0', '1000000005', false],
+  [FLOAT, '123456789012.0', '123456789013.0', true],
   [FLOAT, '1000000006', '1000000006.0', true],
   [FLOAT, '1000000006', '1000000005.9', true],
   [FLOAT, '1e999', '5.5', false],
