@@ -20,7 +20,7 @@ import { pngSize } from '../screen/png.ts'
 import type { Expert, Picture } from '../setting.ts'
 import { findBrowser } from './browser/find.ts'
 import type { Page } from './browser/page.ts'
-import { createPool, type Pool, type Slot } from './browser/pool.ts'
+import { createPool, type Pool, type Slot, type Wish } from './browser/pool.ts'
 import { bringsMarkup } from './markup.ts'
 import { createMemo } from './memo.ts'
 import { namedIn, partsOf } from './named.ts'
@@ -111,7 +111,7 @@ export function webEnvironment({
   const pool = createPool({
     program,
     pages,
-    scripts: [script('clock'), script('driver'), ...site.scripts],
+    scripts: [script('clock'), script('texts'), script('driver'), ...site.scripts],
     serve: site.serve,
     scale,
   })
@@ -149,6 +149,16 @@ export function webEnvironment({
     slot.path = path
   }
 
+  /** Lends a page. That browsers go on ending is no fault of the task that waits for one. */
+  async function lent<T>(wish: Wish, job: (slot: Slot) => Promise<T>): Promise<T> {
+    try {
+      return await pool.run(wish, job)
+    } catch (cause) {
+      if (!(cause instanceof RlError && cause.code === 'web.gone')) throw cause
+      throw new RlError(cause.message, { code: 'rollout.infra', cause })
+    }
+  }
+
   /** Brings a page to the state after some actions, and asks it. @param from the state that a page may still stand on */
   function play(
     task: Task,
@@ -159,7 +169,7 @@ export function webEnvironment({
     then?: (page: Page) => Promise<unknown>,
   ): Promise<unknown> {
     const { path, fresh, request } = site.start(task.recipe)
-    return pool.run({ path, holder: from?.holder ?? null }, async (slot) => {
+    return lent({ path, holder: from?.holder ?? null }, async (slot) => {
       const goesOn = from !== null && slot.holder === from.holder
       if (!goesOn) await bring(slot, path, fresh)
       slot.holder = null
@@ -246,7 +256,7 @@ export function webEnvironment({
         groups.map(async (group) => {
           const { path, fresh } = starts[group[0]]
           const asked = group.map((i) => starts[i].request)
-          const told = await pool.run({ path, holder: null }, async (slot) => {
+          const told = await lent({ path, holder: null }, async (slot) => {
             await bring(slot, path, fresh)
             return readGoals(await slot.page.call('goals', asked, deadlineMs))
           })
@@ -256,7 +266,7 @@ export function webEnvironment({
       return goals
     },
     call: (path, name, argument) =>
-      pool.run({ path, holder: null }, async (slot) => {
+      lent({ path, holder: null }, async (slot) => {
         await bring(slot, path, false)
         return slot.page.call(name, argument, deadlineMs)
       }),

@@ -82,6 +82,26 @@ const WAYS: Readonly<Record<string, Way>> = {
     new RegExp(`^click \\d+ "after ${word(goal, /Click (\w+)/)}"`),
   ],
   growing: () => [/^click \d+ "More"/, SUBMIT],
+  'closed-shadow': (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
+  external: () => [/^click \d+ "first"/],
+  'kept-fields': () => [
+    /^type \d+ "short" abcd1x2$/,
+    /^type \d+ "digits" abcd1x2$/,
+    /^select \d+ "list" here$/,
+    SUBMIT,
+  ],
+  'long-page': (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
+  'multi-native': (goal) => [
+    ...word(goal, /Select (.*) and/)
+      .split(', ')
+      .map((name) => new RegExp(`^select \\d+ "trees" ${name}$`)),
+    SUBMIT,
+  ],
+  'nested-frame': () => [{ again: /^wait$/, until: /"Now"/ }, /^click \d+ "Now"/],
+  'own-clock': () => [/^click \d+ "at 0"/],
+  'own-names': (goal) => [typed(goal), SUBMIT],
+  smooth: () => [{ again: /^scroll .* down$/, until: /"Agree"/ }, /^click \d+ "Agree"/],
+  'window-clicks': (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
   'many-fields': (goal) => [new RegExp(`^type \\d+ "field 0" ${word(goal, /"(\w+)"/)}$`), SUBMIT],
 }
 
@@ -178,6 +198,50 @@ if (hasBrowser()) {
       await press(first, ways[0])
       const again = await press(all, `after ${ways[0]}`)
       assert.equal(again.turn, ended.turn)
+    } finally {
+      await environment.close()
+    }
+  })
+
+  test('fields that people cannot change are not changed by commands either, and nothing else is lost', async () => {
+    const environment = open()
+    const recipe = { page: 'kept-fields', seed: 1 }
+    const task: Task = { id: 'kept', environment: 'web', kind: 'kept-fields', goal: '', recipe }
+    try {
+      const start = await environment.reset(task, { seed: [1, 1], maxSteps: 20 })
+      const told = (name: string) =>
+        new RegExp(`^\\[(\\d+)\\] \\S+ "${name}"`, 'm').exec(start.turn.observation)
+      const ref = Number(told('read only')?.[1])
+      assert.is(told('grouped'), null)
+      assert.is(told('inert'), null)
+      for (const action of [`type ${ref} 2024`, `press ${ref} Backspace`, `press ${ref} ctrl+v`]) {
+        const next = await start.step(action)
+        assert.match(next.turn.observation, /"read only" = a/, action)
+      }
+      assert.match(
+        (await start.step(`type ${ref} 2024`)).turn.observation,
+        /^! element \d+ can only be read\n/,
+      )
+      const list = Number(told('list')?.[1])
+      assert.not(start.turn.admissible.some((one) => one.endsWith('gone')))
+      assert.match(
+        (await start.step(`select ${list} gone`)).turn.observation,
+        /^! element \d+ has no option 'gone'/,
+      )
+    } finally {
+      await environment.close()
+    }
+  })
+
+  test('of several options that are chosen each is told', async () => {
+    const environment = open()
+    const recipe = { page: 'multi-native', seed: 1 }
+    const task: Task = { id: 'multi', environment: 'web', kind: 'multi-native', goal: '', recipe }
+    try {
+      let episode = await environment.reset(task, { seed: [1, 1], maxSteps: 20 })
+      for (const name of ['elm', 'oak'])
+        episode = await episode.step(episode.turn.admissible.find((one) => one.endsWith(` ${name}`)) ?? '')
+      assert.match(episode.turn.observation, /"trees" = elm, oak/)
     } finally {
       await environment.close()
     }

@@ -9,17 +9,27 @@
   const MOST_WAITS = 10
   const oracles = []
   const pictures = []
+  /** Pages give things of their own these names. */
+  const [Table, Unique] = [Map, Set]
+
+  /** A style sheet from elsewhere, which is not loaded, shows none. */
+  function rulesOf(sheet) {
+    try {
+      return sheet.cssRules
+    } catch {
+      return []
+    }
+  }
 
   /** Icons that style sheets name have no size until they are loaded, which the load event does not wait for. */
   async function decodePictures() {
     if (pictures.length > 0) return
-    const urls = new Set()
-    for (const sheet of document.styleSheets) {
-      const rules = sheet.cssRules
-      for (const rule of rules)
+    const urls = new Unique()
+    for (const sheet of document.styleSheets)
+      for (const rule of rulesOf(sheet))
         for (const [, url] of rule.cssText.matchAll(/url\("([^"]+)"\)/g))
-          urls.add(new URL(url, sheet.href ?? location.href).href)
-    }
+          if (URL.canParse(url, sheet.href ?? location.href))
+            urls.add(new URL(url, sheet.href ?? location.href).href)
     for (const url of urls) {
       const picture = new Image()
       picture.src = url
@@ -33,7 +43,7 @@
   let oracle = null
   const memory = {}
   /** What the task before has changed. */
-  const originals = new Map()
+  const originals = new Table()
 
   async function begin(seed, variables = {}) {
     const { core } = window

@@ -12,9 +12,11 @@
   /** Messages that lead to further ones come to their end within so many turns of the browser's loop. */
   const QUIET_TURNS = 4
   const RealDate = Date
+  /** Pages give things of their own these names. */
+  const [Table, Unique] = [Map, Set]
   let now = START
   let lastId = 0
-  let timers = new Map() // id -> { id, at, every, run }
+  let timers = new Table() // id -> { id, at, every, run }
   let atLoad = null
 
   const nextFrame = window.requestAnimationFrame.bind(window)
@@ -104,12 +106,30 @@
     window[name] = (id) => void timers.delete(id)
 
   window.Date = new Proxy(RealDate, {
-    construct: (_, args) => Reflect.construct(RealDate, args.length === 0 ? [now] : args),
+    // A class of the page's own that extends it makes what is of that class.
+    construct: (_, args, made) =>
+      Reflect.construct(RealDate, args.length === 0 ? [now] : args, made === VirtualDate ? RealDate : made),
     apply: () => new RealDate(now).toString(),
     get: (target, key) => (key === 'now' ? () => now : Reflect.get(target, key)),
   })
-  RealDate.prototype.constructor = window.Date
+  const VirtualDate = window.Date
+  RealDate.prototype.constructor = VirtualDate
   performance.now = () => now - START
+  Object.defineProperty(performance, 'timeOrigin', { value: START })
+  Object.defineProperty(Event.prototype, 'timeStamp', { get: () => now - START })
+  const { DateTimeFormat } = Intl
+  const { formatToParts } = DateTimeFormat.prototype
+  const { get: formatOf } = Object.getOwnPropertyDescriptor(DateTimeFormat.prototype, 'format')
+  DateTimeFormat.prototype.formatToParts = function (date = now) {
+    return formatToParts.call(this, date)
+  }
+  Object.defineProperty(DateTimeFormat.prototype, 'format', {
+    configurable: true,
+    get() {
+      const format = formatOf.call(this)
+      return (date = now) => format(date)
+    },
+  })
 
   /** mulberry32: 32 bits of state, uniform in [0, 1). */
   let state = 1
@@ -121,10 +141,12 @@
   }
   Math.random = uniform
   crypto.getRandomValues = (array) => {
-    for (let i = 0; i < array.length; i++) array[i] = uniform() * 4294967296
+    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+    for (let i = 0; i < bytes.length; i++) bytes[i] = uniform() * 256
     return array
   }
-  crypto.randomUUID = () => '00000000-0000-4000-8000-000000000000'
+  crypto.randomUUID = () =>
+    '########-####-4###-8###-############'.replaceAll('#', () => Math.floor(uniform() * 16).toString(16))
 
   window.alert = () => {}
   window.confirm = () => true
@@ -132,6 +154,16 @@
   window.print = () => {}
   window.open = () => null
   window.close = () => {}
+  // Pages that were shown here before lie behind the first entry of this one.
+  const { go } = history
+  const { navigation } = window
+  history.go = (by = 0) => {
+    const { currentEntry } = navigation
+    const wanted = navigation.entries()[currentEntry.index + Math.trunc(by)]
+    if (wanted?.sameDocument && wanted !== currentEntry) go.call(history, by)
+  }
+  history.back = () => history.go(-1)
+  history.forward = () => history.go(1)
 
   /** What a page has stored was for another episode. */
   if (top === window) {
@@ -148,9 +180,18 @@
   const listened = new WeakMap()
   const add = EventTarget.prototype.addEventListener
   EventTarget.prototype.addEventListener = function (type, ...rest) {
-    const types = listened.get(this) ?? new Set()
+    const types = listened.get(this) ?? new Unique()
     listened.set(this, types.add(type))
     return add.call(this, type, ...rest)
+  }
+
+  /** Trees that a page has closed to scripts, which people look into all the same. */
+  const closed = new WeakMap()
+  const { attachShadow } = Element.prototype
+  Element.prototype.attachShadow = function (...options) {
+    const root = attachShadow.apply(this, options)
+    closed.set(this, root)
+    return root
   }
 
   /** Events that the driver sends are of a pointer that the browser does not know: who captures it is kept here. */
@@ -185,13 +226,14 @@
       captor = null
     },
     listensTo: (element, type) => listened.get(element)?.has(type) || element[`on${type}`] != null,
+    shadowOf: (element) => element.shadowRoot ?? closed.get(element) ?? null,
     uniform,
     /** Time and chance as at the start; timers are those that stood at the first call, others of an episode before are gone. */
     restart(seed) {
       atLoad ??= [...timers.values()].map((timer) => ({ ...timer, at: timer.at - now + START }))
       now = START
       state = seed | 0
-      timers = new Map(atLoad.map((timer) => [timer.id, { ...timer }]))
+      timers = new Table(atLoad.map((timer) => [timer.id, { ...timer }]))
     },
     /** Resolves once the browser has drawn: what scrolled by input of a person has told its listeners then. */
     painted,

@@ -9,12 +9,20 @@
   const rl = window.__rl
   if (rl.play) return
 
+  /** As they are before the page's scripts: pages give their own things such names. */
+  const { DataTransfer, DragEvent, Event, KeyboardEvent, MouseEvent, PointerEvent } = window
+  const [Table, WeakTable, Unique] = [Map, WeakMap, Set]
+
   /** Virtual time before the first episode of a page: what libraries put off until it is loaded is done then. */
   const LOADED_MS = 100
   /** Virtual time that an action takes. */
   const ACTION_MS = 1000
   const MOST_NAME = 60
+  const MOST_TEXT = 400
+  const MOST_VALUE = 4000
   const MOST_LINES = 400
+  /** Of more elements than fit in these lines so many are the last ones: what ends a task stands there. */
+  const LAST_LINES = 50
   const MOST_COMMANDS = 400
   /** Keys that a goal may ask for; names that are words as well (Enter, Delete, Tab) are left out. */
   const NAMED_KEYS =
@@ -26,8 +34,8 @@
     'button,input,select,textarea,a[href],[tabindex],[contenteditable]:not([contenteditable=false])'
   const CONTROL = `${FOCUSABLE},label,summary,option,[role=button]`
 
-  let refs = new WeakMap()
-  let elements = new Map()
+  let refs = new WeakTable()
+  let elements = new Table()
   let clipboard = ''
   let current = null
   let full = false
@@ -47,6 +55,19 @@
     (element.tagName === 'INPUT' &&
       !/^(button|submit|reset|checkbox|radio|image|file|hidden)$/.test(element.type))
 
+  const isEditable = (element) => isField(element) && !element.readOnly && !isOff(element)
+
+  /** What the browser keeps people from: disabled, by itself or with its group, inert, or behind a dialog that is modal. */
+  const isOff = (element) =>
+    element.matches(':disabled') || element.closest('[inert]') !== null || isBehind(element)
+  function isBehind(element) {
+    const modal = element.ownerDocument.querySelector('dialog:modal')
+    return modal !== null && element.getRootNode() === modal.ownerDocument && !modal.contains(element)
+  }
+
+  /** No longer than that, and no half of a character at its end. */
+  const cut = (text, most) => text.slice(0, most).toWellFormed()
+
   const hasText = (element) =>
     [...element.childNodes].some((one) => one.nodeType === 3 && one.data.trim() !== '')
 
@@ -63,7 +84,7 @@
   /** Interactive elements and texts that are shown, in the order of the document; refs are given out on the way. */
   function survey() {
     const found = []
-    const heard = full && listens(document, ['click'])
+    const heard = full && [document, window].some((node) => listens(node, ['click']))
     const visit = (element, inListener, inHover) => {
       if (element.id && current.hidden?.includes(element.id)) return
       const shown = isShown(element)
@@ -83,14 +104,15 @@
         !isBody &&
         shown &&
         (control || own || marked || (leaf && (inListener || (heard && isMarked(element)))))
-      if (interactive && !element.disabled) {
+      if (interactive && !isOff(element)) {
         refOf(element)
         found.push({ element, hovers: inHover || listens(element, HOVER) })
       }
       if (/^(SELECT|BUTTON|TEXTAREA|SCRIPT|STYLE|INPUT)$/.test(element.tagName)) return
       const named = interactive && leaf
       const below = inListener || (own && !isBody)
-      const inside = element.shadowRoot ?? (element.tagName === 'IFRAME' ? bodyOf(element) : null)
+      const inside =
+        rlOf(element).shadowOf(element) ?? (element.tagName === 'IFRAME' ? bodyOf(element) : null)
       for (const child of [...(inside?.childNodes ?? []), ...element.childNodes]) {
         if (child.nodeType === 1) visit(child, below, inHover || (hovers && !isBody))
         else if (child.nodeType === 3 && shown && !named && !labels && child.data.trim() !== '')
@@ -162,7 +184,8 @@
   }
 
   function textOf(element) {
-    if (element.tagName === 'SELECT') return squeezed(element.selectedOptions[0]?.textContent ?? '')
+    if (element.tagName === 'SELECT')
+      return [...element.selectedOptions].map((option) => squeezed(option.textContent)).join(', ')
     if (element.isContentEditable) return squeezed(element.textContent)
     return isField(element) && element.type !== 'password'
       ? element.value
@@ -183,26 +206,36 @@
 
   /** Lines `[kind, ref, name, value, states]`, commands, and the oracle's command among them. */
   function read(withOracle) {
-    const found = survey()
-    const names = new Map()
-    const labels = new Map()
+    const found = fitting(survey())
+    const names = new Table()
+    const labels = new Table()
     const lines = []
     for (const { element, text } of found) {
-      if (lines.length >= MOST_LINES) break
       if (text !== undefined) {
-        lines.push(['text', 0, text.slice(0, 400), '', ''])
+        lines.push(['text', 0, cut(text, MOST_TEXT), '', ''])
         continue
       }
-      const plain = nameOf(element).replaceAll('"', "'").slice(0, MOST_NAME) || roleOf(element)
+      const role = cut(roleOf(element), MOST_NAME)
+      const plain = cut(nameOf(element).replaceAll('"', "'"), MOST_NAME) || role
       const count = (names.get(plain) ?? 0) + 1
       names.set(plain, count)
       const name = count === 1 ? plain : `${plain} #${count}`
       labels.set(element, name)
-      lines.push([roleOf(element), refs.get(element), name, textOf(element), statesOf(element).join(' ')])
+      const value = cut(textOf(element), MOST_VALUE)
+      lines.push([role, refs.get(element), name, value, statesOf(element).join(' ')])
     }
     const { done, reward } = current.state()
     const commands = done ? [] : commandsFor(found, labels)
     return { done, reward, lines, commands, advice: done || !withOracle ? null : advice(labels) }
+  }
+
+  /** As much as there are lines for: what can be acted on before texts. */
+  function fitting(found) {
+    if (found.length <= MOST_LINES) return found
+    const all = found.filter(({ element }) => element)
+    if (all.length > MOST_LINES) return [...all.slice(0, MOST_LINES - LAST_LINES), ...all.slice(-LAST_LINES)]
+    let texts = MOST_LINES - all.length
+    return found.filter(({ element }) => element || texts-- > 0)
   }
 
   const spelled = (verb, element, argument, labels) =>
@@ -223,7 +256,8 @@
 
   function commandsFor(found, labels) {
     let commands = []
-    const words = current.texts?.() ?? texts
+    const fields = found.some(({ element }) => element && isField(element))
+    const words = current.texts?.() ?? (fields ? [...new Unique([...texts, ...rl.textsShown()])] : [])
     for (const { element, hovers } of found) {
       if (!element || !labels.has(element)) continue
       const say = (verb, argument) => commands.push(spelled(verb, element, argument, labels))
@@ -231,11 +265,12 @@
         if (full) say('click')
         if (!element.readOnly) for (const text of words) say('type', text)
         if (full && !element.readOnly)
-          for (const key of new Set(['Enter', 'Tab', 'Backspace', 'ArrowDown', 'ArrowUp', ...keys]))
+          for (const key of new Unique(['Enter', 'Tab', 'Backspace', 'ArrowDown', 'ArrowUp', ...keys]))
             say('press', key)
       } else if (element.tagName === 'SELECT') {
         for (const option of [...element.options].slice(0, MOST_COMMANDS))
-          if (!option.selected || full) say('select', squeezed(option.textContent))
+          if ((!option.selected || full) && !option.matches(':disabled'))
+            say('select', squeezed(option.textContent))
       } else say('click')
       if (full) extraCommands(element, hovers, say, labels)
     }
@@ -369,6 +404,8 @@
     }
   }
 
+  const written = (element) => (element.isContentEditable ? element.textContent : element.value)
+
   const actions = {
     click(element) {
       element.scrollIntoView?.({ block: 'nearest' })
@@ -383,15 +420,18 @@
     focus,
     type(element, text) {
       if (!isField(element)) return `element ${refs.get(element)} takes no text`
+      if (element.readOnly) return `element ${refs.get(element)} can only be read`
       actions.click(element)
       const native = /^(date|time|month|week|color|range|number)$/.test(element.type)
       write(element, native ? text : '')
       if (!native)
         for (const letter of text) {
-          key(element, 'keydown', letter)
-          key(element, 'keypress', letter)
-          write(element, (element.isContentEditable ? element.textContent : element.value) + letter)
-          tell(element, 'input')
+          // A page that keeps a key from its field keeps it from people as well.
+          const goes = key(element, 'keydown', letter) && key(element, 'keypress', letter)
+          if (goes && (element.maxLength ?? -1) !== written(element).length) {
+            write(element, written(element) + letter)
+            tell(element, 'input')
+          }
           key(element, 'keyup', letter)
         }
       if (native || text === '') tell(element, 'input')
@@ -402,7 +442,8 @@
       const option =
         options.find((one) => squeezed(one.textContent) === wanted) ??
         options.find((one) => one.value === wanted)
-      if (!option) return `element ${refs.get(element)} has no option '${wanted.slice(0, MOST_NAME)}'`
+      if (!option || option.matches(':disabled'))
+        return `element ${refs.get(element)} has no option '${cut(wanted, MOST_NAME)}'`
       if (element.multiple) option.selected = !option.selected
       else element.value = option.value
       if (!element.multiple) option.selected = true
@@ -431,7 +472,7 @@
       const step = 30
       const by = { left: [-step, 0], right: [step, 0], up: [0, -step], down: [0, step] }[to]
       const other = by ? null : byRef(Number(/^\d+/.exec(to)?.[0]))
-      if (!by && !other) return `'${to.slice(0, MOST_NAME)}' is no place to drag to`
+      if (!by && !other) return `'${cut(to, MOST_NAME)}' is no place to drag to`
       const end = by ? { clientX: from.clientX + by[0], clientY: from.clientY + by[1] } : box(other)
       if (isCard(element) && other) giveTo(element, other)
       else dragTo(element, from, end)
@@ -491,20 +532,21 @@
     if (modifier === 'ctrl') {
       if (name === 'a' && isField(target)) target.select?.()
       if (name === 'c') clipboard = String(getSelection()) || selectedIn(target)
-      if (name === 'v' && isField(target)) {
+      if (name === 'v' && isEditable(target)) {
         write(target, clipboard)
         tell(target, 'input')
         tell(target, 'change')
       }
     } else if (name === 'Enter') {
-      if (target.tagName === 'TEXTAREA') write(target, `${target.value}\n`)
-      else if (target.form && isField(target)) {
+      if (target.tagName === 'TEXTAREA') {
+        if (isEditable(target)) write(target, `${target.value}\n`)
+      } else if (target.form && isField(target)) {
         const button = target.form.querySelector('button:not([type=button]), input[type=submit]')
         if (button) mouse(button, 'click')
         else target.form.requestSubmit?.()
       } else if (/^(BUTTON|A)$/.test(target.tagName)) mouse(target, 'click')
-    } else if (name === 'Backspace' && isField(target)) {
-      write(target, (target.isContentEditable ? target.textContent : target.value).slice(0, -1))
+    } else if (name === 'Backspace' && isEditable(target)) {
+      write(target, written(target).slice(0, -1))
       tell(target, 'input')
     } else if (name === 'Tab') {
       const all = [...document.querySelectorAll('input,select,textarea,button,a[href],[tabindex]')].filter(
@@ -544,7 +586,7 @@
       const element = byRef(ref)
       if (!element) problem = `there is no element ${ref} on the page`
       else if (!actions[verb]) problem = `'${verb}' is no action`
-      else if (element.disabled) problem = `element ${ref} is disabled`
+      else if (isOff(element)) problem = `element ${ref} is disabled`
       else problem = attempt(verb, element, argument)
     }
     await pass(ACTION_MS)
@@ -554,14 +596,16 @@
   /** Time goes by on the page and in its frames. */
   async function pass(ms) {
     await rl.advance(ms)
-    for (const { contentWindow } of document.querySelectorAll('iframe')) {
-      try {
-        await contentWindow?.__rl?.advance(ms)
-      } catch {
-        // A frame of another origin has a clock that nobody advances.
-      }
-    }
+    for (const frame of framesIn(document)) await frame.__rl?.advance(ms)
     if (full) await rl.settle(ms)
+  }
+
+  /** Windows of all frames, those in frames as well; frames of another origin have a clock that nobody advances. */
+  function framesIn(page) {
+    return [...page.querySelectorAll('iframe')].flatMap((frame) => {
+      const inside = bodyOf(frame)?.ownerDocument
+      return inside ? [frame.contentWindow, ...framesIn(inside)] : []
+    })
   }
 
   /** Begins an episode of the page. */
@@ -571,8 +615,8 @@
     hovered = null
     clicked = null
     clipboard = ''
-    refs = new WeakMap()
-    elements = new Map()
+    refs = new WeakTable()
+    elements = new Table()
     const isFirst = current === null
     current = rl.page
     full = current.full === true
@@ -580,20 +624,10 @@
     rl.restart(seed)
     goal = await current.start(seed, request)
     if (full) await rl.settle(0)
-    texts = current.full ? textsIn(goal) : []
-    keys = current.full ? [...new Set(goal.match(NAMED_KEYS) ?? [])] : []
+    texts = current.full ? rl.textsIn(goal) : []
+    keys = current.full ? [...new Unique(goal.match(NAMED_KEYS) ?? [])] : []
     survey()
     return goal
-  }
-
-  /** What may have to be typed: quoted spans, words after some prepositions, numbers of the goal. */
-  function textsIn(goal) {
-    const quoted = [...goal.matchAll(/"([^"]*)"|“([^”]*)”/g)].map((match) => match[1] ?? match[2])
-    const named = [...goal.matchAll(/\b(?:for|by|from|to|named|called|year|is)\s+([A-Za-z0-9/@.:-]+)/g)].map(
-      (match) => match[1].replace(/[.,:]$/, ''),
-    )
-    const numbers = goal.match(/\d+(?:[/:.-]\d+)*/g) ?? []
-    return [...new Set([...quoted, ...named, ...numbers])].slice(0, 12)
   }
 
   /** The goals of some starts. */

@@ -1,0 +1,57 @@
+/** What may have to be typed on a page: what its goal tells, in the forms in which fields want it, and what the page shows. */
+;(() => {
+  const rl = window.__rl
+  /** Pages give things of their own this name. */
+  const Unique = Set
+  const MOST_GOAL = 16
+  const MOST_SHOWN = 40
+  const MOST_LENGTH = 1000
+  const MOST_RANGE = 20
+  const NAMES = /\b(?:for|by|from|to|named|called|year|is)\s+([A-Za-z0-9/@.:-]+(?:\s+[A-Z][\w.-]*)*)/g
+  const NUMBERS = /(?:(?<=^|\s)-)?\d+(?:[/:.-]\d+)*/g
+
+  const some = (texts, most) =>
+    [...new Unique(texts.filter((text) => text !== '' && text.length <= MOST_LENGTH))].slice(0, most)
+  const two = (number) => String(number).padStart(2, '0')
+
+  /** Dates as fields for dates want them, times as of 24 hours, the numbers of a short range. */
+  function forms(goal) {
+    const dates = [...goal.matchAll(/\b(\d{1,2})\/(\d{1,2})\/(\d{4})\b/g)].map(
+      ([, month, day, year]) => `${year}-${two(month)}-${two(day)}`,
+    )
+    const times = [...goal.matchAll(/\b(\d{1,2}):(\d{2})\s*([AP])M\b/gi)].map(
+      ([, hour, minute, half]) => `${two((hour % 12) + (/p/i.test(half) ? 12 : 0))}:${minute}`,
+    )
+    const [, from, to] = /\b(\d+)\s*(?:-|to|and)\s*(\d+)\b/.exec(goal) ?? []
+    const count = to - from >= 0 && to - from <= MOST_RANGE ? to - from + 1 : 0
+    return [...dates, ...times, ...Array.from({ length: count }, (_, i) => String(Number(from) + i))]
+  }
+
+  /** Quoted spans, words after some prepositions, and numbers of the goal. */
+  rl.textsIn = (goal) => {
+    const quoted = [...goal.matchAll(/"([^"]*)"|“([^”]*)”/g)].map((match) => match[1] ?? match[2])
+    const turned = [
+      ...(/upper/i.test(goal) ? quoted.map((text) => text.toUpperCase()) : []),
+      ...(/lower/i.test(goal) ? quoted.map((text) => text.toLowerCase()) : []),
+    ]
+    const named = [...goal.matchAll(NAMES)].map((match) => match[1].replace(/[.,:]$/, ''))
+    return some([...turned, ...quoted, ...forms(goal), ...named, ...(goal.match(NUMBERS) ?? [])], MOST_GOAL)
+  }
+
+  const plain = (word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
+
+  /** Of tables the cells, of fields the text and its last word, of paragraphs the words; the first of them. */
+  rl.textsShown = () => {
+    const all = (selector) =>
+      [...document.querySelectorAll(selector)].slice(0, MOST_SHOWN).filter((one) => one.checkVisibility())
+    const cells = all('td').map((cell) => cell.textContent.trim())
+    const written = all('textarea,input[type=text],input:not([type])').flatMap(({ value }) => [
+      value,
+      plain(value.slice(-MOST_LENGTH).trim().split(/\s+/).at(-1)),
+    ])
+    const words = all('p').flatMap((one) =>
+      one.children.length === 0 ? one.textContent.slice(0, MOST_LENGTH).split(/\s+/, MOST_SHOWN) : [],
+    )
+    return some([...written, ...cells, ...words.map(plain)], MOST_SHOWN)
+  }
+})()
