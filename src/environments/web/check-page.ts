@@ -11,6 +11,8 @@ export type PageResult = {
   readonly seeds: number
   /** Seeds on which the two browsers differed, with the first difference. */
   readonly differences: number
+  /** Seeds that could not be played to their end. */
+  readonly faults: number
   readonly solved: number
   readonly random: number
   readonly steps: number
@@ -26,7 +28,7 @@ export async function checkPage(
   tasks: readonly Task[],
   [one, other]: readonly [WebEnvironment, WebEnvironment],
 ): Promise<PageResult> {
-  let [differences, solved, random, steps] = [0, 0, 0, 0]
+  let [differences, faults, solved, random, steps] = [0, 0, 0, 0, 0]
   let problem: string | null = null
   for (const [index, task] of tasks.entries()) {
     try {
@@ -42,10 +44,11 @@ export async function checkPage(
       if (ended.outcome() !== 1)
         problem ??= `seed ${index}: the oracle ended with ${ended.turn.ended} after ${ended.steps} steps`
     } catch (error) {
+      faults++
       problem ??= `seed ${index}: ${error instanceof Error ? error.message : error}`
     }
   }
-  return { page, seeds: tasks.length, differences, solved, random, steps, problem }
+  return { page, seeds: tasks.length, differences, faults, solved, random, steps, problem }
 }
 
 async function byOracle(environment: WebEnvironment, task: Task): Promise<WebEpisode> {

@@ -6,7 +6,7 @@ const check = defineCommand({
 rl web check [--data FOLDER] [--seeds N]
 
 Plays every page twice in two browsers with the same random actions, and with its oracle. Prints pages=N seeds=N differences=K
-solved=S last (S pages were solved on every seed) and ends with 1 where K is not 0.
+solved=S last (S pages were solved on every seed) and ends with 1 where K is not 0 or a page could not be played.
 
   --data FOLDER     MiniWoB++ pages (the folder with core/ and miniwob/); without it our own types of pages
   --seeds N         seeds of each page (default 4)

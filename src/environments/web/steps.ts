@@ -1,6 +1,6 @@
 /** What an agent does on a page in one step: a command on an element, or places and keys as a person uses them. */
 import { RlError } from '../../errors.ts'
-import type { Point, ScreenAction, ScreenSize } from '../screen/action.ts'
+import { type Point, type ScreenAction, type ScreenSize, withinReach } from '../screen/action.ts'
 import { parseAnswer } from '../screen/answer.ts'
 import type { Grammar } from '../screen/grammars/names.ts'
 import type { Json } from './browser/cdp.ts'
@@ -11,6 +11,9 @@ import { type Command, parseCommand } from './command.ts'
 export type Step =
   | { readonly kind: 'command'; readonly command: Command; readonly ends: false }
   | { readonly kind: 'screen'; readonly actions: readonly ScreenAction[]; readonly ends: boolean }
+
+/** Letters, keys and clicks of one step: each takes two messages to the browser. */
+const MOST_STROKES = 2_000
 
 export type StepReader = (text: string) => Step | { readonly problem: string }
 
@@ -29,7 +32,7 @@ export function stepReader(grammar: Grammar, screen: ScreenSize, scale: number):
       return screenStep([{ type: 'click', at: { x, y }, button: 'left', count: 1 }], scale)
     }
     try {
-      return screenStep(parseAnswer(grammar, text, shown), scale)
+      return screenStep(withinReach(parseAnswer(grammar, text, shown), MOST_STROKES), scale)
     } catch (error) {
       if (error instanceof RlError && error.code === 'screen.action') return { problem: error.message }
       throw error

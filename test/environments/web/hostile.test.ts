@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Task } from '../../../src/environments/port.ts'
+import { checkPage } from '../../../src/environments/web/check-page.ts'
 import { webEnvironment } from '../../../src/environments/web/environment.ts'
 import type { Site } from '../../../src/environments/web/site.ts'
 import type { RlError } from '../../../src/errors.ts'
@@ -43,6 +44,14 @@ const PAGES: Readonly<Record<string, { readonly click?: string; readonly load?: 
   network: {
     click: `won = true; fetch('http://example.com').catch(() => {}); new Image().src = 'http://127.0.0.1:1/'; try { new WebSocket('ws://127.0.0.1:1') } catch {}`,
   },
+  history: { click: 'history.back(); history.go(-2); won = true' },
+  observers: {
+    click:
+      "new MutationObserver(() => document.body.append('x')).observe(document.body, { childList: true }); document.body.append('y')",
+  },
+  messages: { click: "onmessage = () => postMessage(1, '*'); postMessage(1, '*'); won = true" },
+  promise: { click: 'Promise.prototype.then = () => {}' },
+  flood: { click: "for (let i = 0; i < 400; i++) fetch('/heavy?' + i).catch(() => {}); won = true" },
   large: {
     load: "document.body.insertAdjacentHTML('beforeend', '<button>x</button>'.repeat(5000))",
     click: 'won = true',
@@ -51,10 +60,17 @@ const PAGES: Readonly<Record<string, { readonly click?: string; readonly load?: 
 
 const SCRIPT = `__rl.page = { start: () => 'click', state: () => ({ done: window.won === true, reward: window.won === true ? 1 : 0 }), oracle: () => null }`
 
+const HEAVY = Buffer.alloc(2 ** 20, 'x')
+let served = 0
+
 const site: Site = {
   screen: { width: 500, height: 500 },
   scripts: [SCRIPT],
   async serve(path) {
+    if (path === '/heavy') {
+      served += HEAVY.length
+      return { body: HEAVY, mediaType: 'text/plain' }
+    }
     const page = PAGES[path.slice(1)]
     if (!page) return null
     const { click = '', load = '' } = page
@@ -114,6 +130,11 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   'large-answer': ['web.protocol'],
   'bad-address': ['goal'],
   network: ['goal'],
+  history: ['goal'],
+  observers: ['web.late'],
+  messages: ['goal'],
+  promise: ['web.page'],
+  flood: ['goal'],
   large: ['goal'],
 }
 
@@ -131,6 +152,7 @@ if (hasBrowser()) {
         assert.is(beside, 'goal', `beside ${page}`)
         assert.is(await outcomeOf(environment, 'kind'), 'goal', `behind ${page}`)
       }
+      assert.ok(served > 0 && served < 100 * HEAVY.length, `${served} bytes for a flood of requests`)
     } finally {
       await environment.close()
     }
@@ -138,7 +160,7 @@ if (hasBrowser()) {
 
   test('so does one that a person’s click sets off, which browsers let do more', async () => {
     const environment = webEnvironment({ site, browser: null, pages: 1, deadlineMs: DEADLINE_MS })
-    const pages = ['loop', 'dialogs', 'unload', 'popup', 'download', 'away', 'form', 'closed', 'stranger']
+    const pages = 'loop dialogs unload popup download away form closed stranger history'.split(' ')
     try {
       for (const page of pages) {
         const outcome = await outcomeOf(environment, page, 'click-at 20 15')
@@ -148,6 +170,49 @@ if (hasBrowser()) {
     } finally {
       await environment.close()
     }
+  })
+
+  test('that no browser stays up is no fault of a task', async () => {
+    const environment = webEnvironment({ site, browser: '/bin/false', pages: 1 })
+    try {
+      assert.is(await outcomeOf(environment, 'kind'), 'rollout.infra')
+    } finally {
+      await environment.close()
+    }
+  })
+
+  test('a page that cannot be played is counted by a check, though both browsers agree', async () => {
+    const open = () => webEnvironment({ site, browser: null, pages: 1, deadlineMs: DEADLINE_MS })
+    const pair = [open(), open()] as const
+    try {
+      const { differences, faults } = await checkPage('stranger', [taskOf('stranger'), taskOf('kind')], pair)
+      assert.equal([differences, faults], [0, 1])
+    } finally {
+      await Promise.all(pair.map((one) => one.close()))
+    }
+  })
+
+  test('jobs that wait while the browser is closed are refused, and none is opened for them', async () => {
+    const { pool } = webEnvironment({ site, browser: null, pages: 1 })
+    const wish = { path: '/kind', holder: null }
+    let goOn = () => {}
+    let begin = () => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    const first = pool.run(wish, () => {
+      begin()
+      return new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+    })
+    const second = pool.run(wish, async () => 'done').catch((error: RlError) => error.code)
+    await begun
+    await pool.close()
+    goOn()
+    await first
+    assert.is(await second, 'web.gone')
+    assert.is(pool.pid(), null)
   })
 
   test('a page that hangs in the first job of a browser takes it along', async () => {

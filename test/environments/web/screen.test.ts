@@ -125,6 +125,21 @@ if (hasBrowser()) {
     }
   })
 
+  test('however long what an agent writes into a field is, the page can be read, and no step keeps it for hours', async () => {
+    const environment = open('pyautogui')
+    try {
+      let episode = await environment.reset(TASK, OPTIONS)
+      const write = (letters: number) =>
+        episode.step(`pyautogui.click(50, 70); pyautogui.write("${'x'.repeat(letters)}")`)
+      assert.match((await write(2000)).turn.observation, /^! 2001 letters, keys and clicks, more than 2000\n/)
+      for (let k = 0; k < 3; k++) episode = await write(1990)
+      assert.match(episode.turn.observation, /textbox .* = x{4000}( |$)/m)
+      assert.is(episode.turn.done, false)
+    } finally {
+      await environment.close()
+    }
+  })
+
   test('an episode is the same on a fresh page, whatever pointer and keys were left as', async () => {
     const environment = open('pyautogui')
     const steps = ['pyautogui.click(50, 20)', 'pyautogui.click(50, 70); pyautogui.write("x")']

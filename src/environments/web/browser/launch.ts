@@ -63,6 +63,8 @@ const FLAGS = [
   '--force-color-profile=srgb',
   '--force-device-scale-factor=1',
   '--hide-scrollbars',
+  // What scrolls is there at once, not after so many of the screen's frames.
+  '--disable-smooth-scrolling',
   '--mute-audio',
   '--no-first-run',
   '--no-default-browser-check',

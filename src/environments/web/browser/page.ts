@@ -14,6 +14,8 @@ export type Serve = (path: string) => Promise<Served | null>
 export const ORIGIN = 'http://page.test'
 
 const OPEN_MS = 20_000
+/** Bytes of files that a page gets from one load to the next: of a flood of requests each answer would wait here. */
+const MOST_SERVED = 32 * 1024 * 1024
 const VIEWPORT: ScreenSize = { width: 500, height: 500 }
 
 export type Page = {
@@ -65,6 +67,7 @@ export async function openPage(
   let loaded: (() => void) | null = null
   /** Loads of the main frame that we asked for; any other takes the page away from its task. */
   let expected = 0
+  let served = 0
 
   function onEvent({ method, params }: ProtocolEvent): void {
     if (method === 'Fetch.requestPaused') void answer(params)
@@ -93,7 +96,9 @@ export async function openPage(
   /** Everything that is loaded comes from here: there is no network. */
   async function answer({ requestId, request }: Json): Promise<void> {
     const { url, method } = request as { url: string; method: string }
-    const file = url.startsWith(`${ORIGIN}/`) && method === 'GET' ? await fileAt(url).catch(() => null) : null
+    const isOurs = url.startsWith(`${ORIGIN}/`) && method === 'GET' && served < MOST_SERVED
+    const file = isOurs ? await fileAt(url).catch(() => null) : null
+    served += file?.body.length ?? 0
     await quietly(
       file === null
         ? send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' })
@@ -169,6 +174,7 @@ export async function openPage(
     async load(path, deadlineMs) {
       left = null
       expected++
+      served = 0
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<void>((_, reject) => {
         timer = setTimeout(

@@ -75,6 +75,8 @@ export function createPool({ program, pages, scripts, serve, scale }: PoolOption
   }
 
   function opened(): Browser {
+    // A job that waited is not begun any more: its browser would be left behind.
+    if (closed) throw new RlError('the browser was closed', { code: 'web.gone' })
     if (browser?.isOpen()) return browser
     for (const place of places) if (!place.busy) place.slot = null
     browser = launch(program, fence, onEvent)

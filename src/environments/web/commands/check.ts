@@ -47,7 +47,8 @@ export async function check({ data, again, browser, json, page, ...values }: Che
           .map(([name, value]) => `${name}=${value}`)
           .join(' ')}\n`,
       )
-    return differences > 0 || results.length === 0 ? 1 : 0
+    const faults = results.reduce((sum, one) => sum + one.faults, 0)
+    return differences > 0 || faults > 0 || results.length === 0 ? 1 : 0
   } finally {
     await Promise.all(pair.map((one) => one.close()))
   }
