@@ -35,6 +35,8 @@ export const LIMITS = {
   source: 64 * 1024,
   /** Actions of one answer. */
   actions: 200,
+  /** Letters, keys and clicks of one answer, and seconds that it waits in all: each is waited for. */
+  strokes: 10_000,
   clicks: 10,
   keys: 64,
   notches: 1000,
@@ -71,9 +73,30 @@ export function buttonOf(value: unknown): Button {
 
 export function textOf(name: string, value: unknown): string {
   if (typeof value !== 'string') throw actionError(`${name} is ${shown(value)}, expected a text`)
+  if (/\p{Cs}/u.test(value)) throw actionError(`${name} is ${shown(value)}, which holds half of a character`)
   if (value.length > LIMITS.text)
     throw actionError(`${name} has ${value.length} characters, more than ${LIMITS.text}`)
   return value
+}
+
+/** The same actions. Error: `screen.action` where they take too long: an answer must not keep a page or a desktop for hours. */
+export function withinReach(
+  actions: readonly ScreenAction[],
+  mostStrokes: number = LIMITS.strokes,
+): readonly ScreenAction[] {
+  const sum = (of: (action: ScreenAction) => number) => actions.reduce((all, one) => all + of(one), 0)
+  const [strokes, seconds] = [sum(strokesOf), sum((one) => (one.type === 'wait' ? one.seconds : 0))]
+  if (strokes > mostStrokes)
+    throw actionError(`${strokes} letters, keys and clicks, more than ${mostStrokes}`)
+  if (seconds > LIMITS.waitSeconds)
+    throw actionError(`${seconds} seconds of waiting, more than ${LIMITS.waitSeconds}`)
+  return actions
+}
+
+function strokesOf(action: ScreenAction): number {
+  if (action.type === 'type') return action.text.length
+  if (action.type === 'press' || action.type === 'hotkey') return action.keys.length
+  return action.type === 'click' ? action.count : 1
 }
 
 /** A key by pyautogui's names, in small letters. Error: `screen.action`, which names it. */

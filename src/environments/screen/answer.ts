@@ -1,7 +1,7 @@
 /** Answers of models that see, in any of their grammars. They are read and never evaluated. */
 import { RlError } from '../../errors.ts'
 import type { Seeing } from '../setting.ts'
-import { actionError, LIMITS, type ScreenAction, type ScreenSize } from './action.ts'
+import { actionError, LIMITS, type ScreenAction, type ScreenSize, withinReach } from './action.ts'
 import { parseComputer13 } from './grammars/computer-13.ts'
 import { parseComputerUse } from './grammars/computer-use.ts'
 import type { Grammar, ScreenGrammar } from './grammars/names.ts'
@@ -16,7 +16,7 @@ export function parseAnswer(
 ): readonly ScreenAction[] {
   const actions = actionsOf(grammar, answer, screen)
   if (actions.length === 0) throw actionError('the answer holds no action')
-  return actions
+  return withinReach(actions)
 }
 
 function actionsOf(grammar: ScreenGrammar, answer: string, screen: ScreenSize): readonly ScreenAction[] {

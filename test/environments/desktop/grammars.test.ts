@@ -7,7 +7,7 @@ import { parseCommand, targetsIn } from '../../../src/environments/desktop/gramm
 import { codeOf } from '../../../src/environments/desktop/osworld/client.ts'
 import { pyautoguiIn } from '../../../src/environments/desktop/osworld/pyautogui-command.ts'
 import type { ScreenAction } from '../../../src/environments/screen/action.ts'
-import { seeingBy } from '../../../src/environments/screen/answer.ts'
+import { parseAnswer, seeingBy } from '../../../src/environments/screen/answer.ts'
 import { parseComputer13 } from '../../../src/environments/screen/grammars/computer-13.ts'
 import { parseComputerUse } from '../../../src/environments/screen/grammars/computer-use.ts'
 import { parsePyautogui, parseScript } from '../../../src/environments/screen/grammars/pyautogui.ts'
@@ -54,6 +54,21 @@ const PYAUTOGUI: readonly (readonly [string, readonly object[]])[] = [
   ['DONE', [{ type: 'end', status: 'done' }]],
   ['FAIL', [{ type: 'end', status: 'fail' }]],
 ]
+
+test('an answer that would keep a desktop for hours is refused, and half a character is none', () => {
+  const keys = `pyautogui.press([${Array(64).fill("'a'")}], presses=64)\n`
+  for (const [code, why] of [
+    [keys.repeat(3), /12288 letters, keys and clicks, more than 10000/],
+    ['time.sleep(40)\ntime.sleep(40)', /80 seconds of waiting/],
+    ["pyautogui.write('a\\ud800')", /half of a character/],
+  ] as const)
+    for (const read of [parsePyautogui, (text: string) => parseAnswer('pyautogui', text, SCREEN)])
+      assert.throws(
+        () => read(code),
+        (error: RlError) => error.code === 'screen.action' && why.test(error.message),
+      )
+  assert.is(parsePyautogui(keys.repeat(2)).length, 2)
+})
 
 for (const [code, actions] of PYAUTOGUI)
   test(`pyautogui: ${JSON.stringify(code)}`, () => assert.equal(parsePyautogui(code), actions))
@@ -159,6 +174,24 @@ test('elements whose names begin alike have labels of their own', () => {
   assert.equal(
     targetsIn(root).map(({ label }) => label.slice(-4)),
     ['aaa"', 'a" 2'],
+  )
+})
+
+test('buttons by the name that newer systems have for them, and fields without a name, can be named', () => {
+  const node = (role: string, name: string): AccessibleNode => ({
+    ...{ role, name, description: '', states: ['showing'], text: null, value: null, children: [] },
+    box: { x: 0, y: 0, width: 2, height: 2 },
+  })
+  const root = {
+    ...node('frame', ''),
+    children: [
+      ...[node('button', 'Save'), node('push button', 'Open'), node('label', 'no')],
+      ...[node('password text', ''), node('spin button', 'size')],
+    ],
+  }
+  assert.equal(
+    targetsIn(root).map(({ label }) => label),
+    ['"Save"', '"Open"', '"password text"', '"size"'],
   )
 })
 

@@ -16,7 +16,7 @@ import type { AccessibleNode } from '../computer.ts'
 
 /** What can be clicked on, by its role. */
 const CLICKABLE =
-  /^(push button|toggle button|radio button|check box|menu|menu item|check menu item|radio menu item|page tab|icon|link|entry|text|combo box|list item|table cell|tree item|label button)$/
+  /^((push |toggle |radio |label )?button|switch|check box|menu|menu item|check menu item|radio menu item|page tab|icon|link|entry|text|password text|spin button|slider|combo box|list item|table cell|tree item)$/
 
 const LONGEST_LABEL = 80
 
@@ -53,7 +53,11 @@ export function targetsIn(tree: AccessibleNode): readonly Target[] {
 /** Icons often say their name as a text; fields without one are called by their role. */
 function labelOf({ role, name, text }: AccessibleNode): string {
   if (name.trim() !== '') return name.trim()
-  return role === 'icon' ? (text ?? '').trim() : /^(text|entry)$/.test(role) ? role : ''
+  return role === 'icon'
+    ? (text ?? '').trim()
+    : /^(text|entry|password text|spin button|slider)$/.test(role)
+      ? role
+      : ''
 }
 
 const CLICKS: Readonly<Record<string, { readonly button: 'left' | 'right'; readonly count: number }>> = {

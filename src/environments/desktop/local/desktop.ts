@@ -16,6 +16,8 @@ export const SCREEN: ScreenSize = { width: 1280, height: 800 }
 /** At rest: so long between two equal frames, and never longer than this in all. */
 const FRAME_MS = 20
 const MOST_REST_MS = 2000
+/** So long one answer's actions wait for rest in all: a program that never rests must not keep a desktop for hours. */
+const MOST_RESTS_MS = 60_000
 /** A program that starts stands still for a moment now and then. */
 const FRAMES_OF_A_START = 15
 const MOST_START_MS = 20_000
@@ -125,13 +127,14 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
     waitForWindow,
     fault,
     async act(actions) {
+      const end = Date.now() + MOST_RESTS_MS
       for (const action of actions) {
         sound()
         if (action.type === 'wait') await sleep(action.seconds * 1000)
         else
           for (const part of strokes(action)) {
             await parts.display.input(part)
-            await rest()
+            await rest(1, Math.min(MOST_REST_MS, end - Date.now()))
           }
       }
       sound()

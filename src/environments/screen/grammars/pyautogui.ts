@@ -12,6 +12,7 @@ import {
   shown,
   textOf,
   wholeIn,
+  withinReach,
 } from '../action.ts'
 import { type Call, parseStatements, type Value } from './python-calls.ts'
 
@@ -57,7 +58,7 @@ export function parseScript(source: string, machine: Machine | null = null): Scr
     else actions.push(...actionsOf(statement))
     if (actions.length > LIMITS.actions) throw actionError(`more than ${LIMITS.actions} actions`)
   }
-  return { actions, output }
+  return { actions: withinReach(actions), output }
 }
 
 function withoutShiftRule(source: string): string {
