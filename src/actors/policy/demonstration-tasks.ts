@@ -6,14 +6,18 @@ import type { OpenSetting } from '../../environments/setting.ts'
 /** Far from any seed that a person would choose. */
 const DEMONSTRATION_SEED = 1_000_000_007
 
-/** What a cold start imitates on: tasks of its own where tasks are generated, else those of the training split. */
-export async function demonstrationTasks(
+/**
+ * Does something with what a cold start imitates on: tasks of its own where tasks are generated, else those of the training split. What
+ * is opened for it is closed behind it: its browser or sandboxes would be there for the whole run.
+ */
+export async function withDemonstrationTasks<T>(
   config: Config,
   opened: OpenSetting,
   count: number,
-): Promise<OpenSetting & { readonly tasks: readonly Task[] }> {
+  use: (demonstrated: OpenSetting & { readonly tasks: readonly Task[] }) => Promise<T>,
+): Promise<T> {
   if (config.environment.source === 'data')
-    return { ...opened, tasks: repeated(await opened.environment.tasks('train'), count) }
+    return use({ ...opened, tasks: repeated(await opened.environment.tasks('train'), count) })
   const own = await openSetting({
     ...config,
     environment: {
@@ -23,7 +27,11 @@ export async function demonstrationTasks(
       tasks: count,
     },
   })
-  return { ...own, tasks: repeated(await own.environment.tasks('train'), count) }
+  try {
+    return await use({ ...own, tasks: repeated(await own.environment.tasks('train'), count) })
+  } finally {
+    await own.environment.close?.()
+  }
 }
 
 /** So many tasks, again from the first where there are fewer. */

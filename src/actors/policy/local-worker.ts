@@ -19,7 +19,7 @@ import type { OpenedWorker } from '../runtime/worker.ts'
 import { coldStartTexts, lessonsOf } from '../writing/cold-start.ts'
 import { policyBatch } from './batch.ts'
 import { coldStartAdapter, coldStartPolicy } from './cold-start.ts'
-import { demonstrationTasks } from './demonstration-tasks.ts'
+import { withDemonstrationTasks } from './demonstration-tasks.ts'
 import { actWith, openLocalActor, releasedCodec } from './local-acting.ts'
 import { samplingOf } from './sampling.ts'
 
@@ -73,38 +73,44 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
     const { demonstrations, expertNoise, updates, batch, learningRate } = policy.coldStart
     const { rank, alpha, targets } = policy.lora
     if (!isPreset(preset) && rank === null) return { folder: preset }
-    const demonstrated = await demonstrationTasks(config, opened, demonstrations)
-    const { tokenBudget } = policy.training
-    const { maxSteps } = config.environment
-    const settings = { updates, batch, learningRate, contextTokens, tokenBudget, seed }
-    const resources = {
-      cache: join(CACHE, 'cold-start'),
-      backend: config.backend,
-      report: (message: string) => void process.stdout.write(`${message}\n`),
-      tasks: demonstrated.tasks,
-    }
-    if (!isPreset(preset))
-      return coldStartAdapter(
-        {
-          ...{ ...settings, expertNoise, maxSteps, base: preset },
-          // Demonstrations show commands as they are chosen; a model that reads prompts begins as it was released.
-          updates: policy.acting === 'choices' ? updates : 0,
-          lora: { rank: rank!, alpha: alpha ?? 2 * rank!, targets },
-          cacheBytes: cacheMegabytes * 1e6,
-        },
-        { opened: demonstrated, ...resources },
-        releasedCodec,
-      )
-    if (acting.kind === 'texts')
-      return coldStartTexts(
-        preset,
-        { ...settings, noise: expertNoise },
-        { ...resources, opened, lessons: lessonsOf(opened.setting, acting) },
-      )
-    return coldStartPolicy(
-      // The order of the keys is a part of the digest under which models are kept.
-      { preset, contextTokens, expertNoise, maxSteps, updates, batch, learningRate, tokenBudget, seed },
-      { opened: demonstrated, ...resources },
+    return withDemonstrationTasks(
+      config,
+      opened,
+      demonstrations,
+      async (demonstrated): Promise<TaughtModel> => {
+        const { tokenBudget } = policy.training
+        const { maxSteps } = config.environment
+        const settings = { updates, batch, learningRate, contextTokens, tokenBudget, seed }
+        const resources = {
+          cache: join(CACHE, 'cold-start'),
+          backend: config.backend,
+          report: (message: string) => void process.stdout.write(`${message}\n`),
+          tasks: demonstrated.tasks,
+        }
+        if (!isPreset(preset))
+          return coldStartAdapter(
+            {
+              ...{ ...settings, expertNoise, maxSteps, base: preset },
+              // Demonstrations show commands as they are chosen; a model that reads prompts begins as it was released.
+              updates: policy.acting === 'choices' ? updates : 0,
+              lora: { rank: rank!, alpha: alpha ?? 2 * rank!, targets },
+              cacheBytes: cacheMegabytes * 1e6,
+            },
+            { opened: demonstrated, ...resources },
+            releasedCodec,
+          )
+        if (acting.kind === 'texts')
+          return coldStartTexts(
+            preset,
+            { ...settings, noise: expertNoise },
+            { ...resources, opened, lessons: lessonsOf(opened.setting, acting) },
+          )
+        return coldStartPolicy(
+          // The order of the keys is a part of the digest under which models are kept.
+          { preset, contextTokens, expertNoise, maxSteps, updates, batch, learningRate, tokenBudget, seed },
+          { opened: demonstrated, ...resources },
+        )
+      },
     )
   }
 

@@ -26,8 +26,32 @@ export async function labelledRollouts(
   log: LogClient,
   seed: Seed,
 ): Promise<LabelledEpisode[]> {
+  const { rollouts } = config.rewardModel.coldStart
+  if (config.environment.source === 'data') {
+    const all = rng(seed).shuffle(await opened.environment.tasks('train'))
+    const tasks = Array.from({ length: rollouts }, (_, index) => all[index % all.length])
+    return playTasks(config, opened, tasks, log, seed)
+  }
+  const source = await openSetting({
+    ...config,
+    environment: { ...config.environment, seed: config.environment.seed + ROLLOUT_SEED, tasks: rollouts },
+  })
+  try {
+    return await playTasks(config, source, await source.environment.tasks('train'), log, seed)
+  } finally {
+    // Its browser or sandboxes would be there for the whole run.
+    await source.environment.close?.()
+  }
+}
+
+async function playTasks(
+  config: Config,
+  source: OpenSetting,
+  tasks: readonly Task[],
+  log: LogClient,
+  seed: Seed,
+): Promise<LabelledEpisode[]> {
   const stepMs = config.run.deadlines.stepSeconds * 1000
-  const { source, tasks } = await tasksFor(config, opened, seed)
   const player = createPlayer({
     environment: source.environment,
     act: actOver(log, stepMs),
@@ -62,24 +86,4 @@ export async function labelledRollouts(
     episodes.push(...(await Promise.all(some)).filter((episode) => episode !== null))
   }
   return episodes
-}
-
-async function tasksFor(
-  config: Config,
-  opened: OpenSetting,
-  seed: Seed,
-): Promise<{ readonly source: OpenSetting; readonly tasks: readonly Task[] }> {
-  const { rollouts } = config.rewardModel.coldStart
-  if (config.environment.source === 'data') {
-    const all = rng(seed).shuffle(await opened.environment.tasks('train'))
-    return {
-      source: opened,
-      tasks: Array.from({ length: rollouts }, (_, index) => all[index % all.length]),
-    }
-  }
-  const source = await openSetting({
-    ...config,
-    environment: { ...config.environment, seed: config.environment.seed + ROLLOUT_SEED, tasks: rollouts },
-  })
-  return { source, tasks: await source.environment.tasks('train') }
 }

@@ -13,7 +13,7 @@ import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import { trainOutside } from '../learner/outside.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { firstVersion, updateModel } from '../learner/update.ts'
-import { demonstrationTasks } from '../policy/demonstration-tasks.ts'
+import { withDemonstrationTasks } from '../policy/demonstration-tasks.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { coldStartTests, lessonsOf } from './cold-start.ts'
@@ -57,6 +57,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
   async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const { rollouts, flippedLabels, ...settings } = rewardModel.coldStart
+    const tasks = await withDemonstrationTasks(config, opened, rollouts, async (own) => own.tasks)
     const start = await coldStartTests(
       await checkpointOf(log, 'policy', 0),
       {
@@ -69,7 +70,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       {
         opened,
         lessons,
-        tasks: (await demonstrationTasks(config, opened, rollouts)).tasks,
+        tasks,
         cache: join(CACHE, 'cold-start'),
         backend: config.backend,
         report: (message) => process.stdout.write(`${message}\n`),

@@ -6,20 +6,25 @@ import * as assert from 'uvu/assert'
 import { rateAt, shuffledPasses, supervise } from '../../../src/actors/learner/supervise.ts'
 import { choiceActing } from '../../../src/actors/policy/acting.ts'
 import { coldStartPolicy } from '../../../src/actors/policy/cold-start.ts'
+import { withDemonstrationTasks } from '../../../src/actors/policy/demonstration-tasks.ts'
 import { demonstrate } from '../../../src/actors/policy/demonstrations.ts'
 import { demonstrationSample } from '../../../src/actors/policy/samples.ts'
 import type { ActRequest } from '../../../src/actors/rollout/act.ts'
 import { codecOf } from '../../../src/actors/rollout/packing.ts'
+import { loadConfig } from '../../../src/config.ts'
 import { compactCommand } from '../../../src/environments/alfworld/compact-view.ts'
 import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
 import { setting } from '../../../src/environments/alfworld/setting.ts'
 import { alfworldWords } from '../../../src/environments/alfworld/words.ts'
+import { openSetting } from '../../../src/environments/open.ts'
+import type { WebEnvironment } from '../../../src/environments/web/environment.ts'
 import { readFloat32, readInt32 } from '../../../src/events/columns.ts'
 import { openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { seedOf } from '../../../src/random.ts'
+import { hasBrowser } from '../../environments/web/browser.ts'
 
 const environment = alfworldEnvironment({
   source: { kind: 'generated', seed: 5, counts: { train: 24, 'in-domain': 2, ood: 2 }, size: 'easy' },
@@ -170,5 +175,22 @@ test('a cold start is made once; acting records the log-probs that training reco
     rmSync(cache, { recursive: true, force: true })
   }
 })
+
+if (hasBrowser())
+  test('a browser that was opened for demonstrations ends with them', async () => {
+    const config = loadConfig({ set: ['environment={name: web}'] })
+    const opened = await openSetting(config)
+    try {
+      const pool = await withDemonstrationTasks(config, opened, 3, async ({ environment, tasks }) => {
+        const { pool } = environment as WebEnvironment
+        assert.is(tasks.length, 3)
+        assert.type(pool.pid(), 'number')
+        return pool
+      })
+      assert.is(pool.pid(), null)
+    } finally {
+      await opened.environment.close?.()
+    }
+  })
 
 test.run()
