@@ -88,6 +88,20 @@ if (canRun('local desktops', 'mousepad', 'xterm')) {
     }
   })
 
+  test('what a program is told and says may hold every end of a line that there is', async () => {
+    const desktop = await openDesktop()
+    try {
+      const text = 'a\u2028b\u2029c\r\nd\u0085e\0'
+      await desktop.writeFile('~/text', Buffer.from(text))
+      assert.is((await desktop.execute(['cat', 'text'])).output, text)
+      assert.is((await desktop.execute(['printf', '%s', 'a\u2028b'])).output, 'a\u2028b')
+      assert.is((await desktop.execute('kill -ABRT $$', { shell: true })).returncode, -6)
+      assert.is(desktop.fault(), null)
+    } finally {
+      await desktop.close()
+    }
+  })
+
   test('what is no file that can be read is none, whatever a program has put in its place', async () => {
     const desktop = await openDesktop()
     try {

@@ -90,6 +90,7 @@ test('task files', () => {
           fc.constant({}),
           fc.dictionary(fc.string(), fc.jsonValue()),
           fc.constant({ rules: [{ type: '__proto__' }] }),
+          fc.record({ rules: fc.array(fc.jsonValue(), { maxLength: 2 }) }),
         ),
       }),
     }),

@@ -10,8 +10,11 @@ export async function serve({ desktops: wanted, port: first, host }: Values): Pr
   const count = Math.min(wholeNumber('--desktops', wanted, 1), MOST_DESKTOPS)
   const port = wholeNumber('--port', first)
   const servers: DesktopServer[] = []
-  const desktops = await Promise.all(Array.from({ length: count }, () => openDesktop()))
+  const opened = await Promise.allSettled(Array.from({ length: count }, () => openDesktop()))
+  const desktops = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   try {
+    const failed = opened.find((one) => one.status === 'rejected')
+    if (failed) throw failed.reason
     for (const [i, desktop] of desktops.entries()) {
       servers.push(await startDesktopServer({ desktop, host, port: port === 0 ? 0 : port + i }))
       process.stdout.write(`${servers[i].url}\n`)

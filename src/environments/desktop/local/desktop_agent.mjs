@@ -3,8 +3,9 @@
  * standard input ask for, each answered by one line with its id. It ends with its standard input.
  */
 import { spawn } from 'node:child_process'
-import { constants, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, constants as modes, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 
@@ -15,7 +16,12 @@ const MOST_FILE = 64 * 2 ** 20
 const MOST_ENTRIES = 10_000
 const BUS = 'unix:path=/run/user/bus'
 
-const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
+/** Readers of lines take these two for ends of lines as well. */
+const ENDS = /[\u2028\u2029]/g
+const say = (message) =>
+  process.stdout.write(
+    `${JSON.stringify(message).replace(ENDS, (end) => `\\u${end.charCodeAt(0).toString(16)}`)}\n`,
+  )
 
 /** What must live as long as the desktop does. */
 function keep(program, words, options = {}) {
@@ -130,14 +136,12 @@ function execute({ command, shell, timeoutMs, input, cwd }) {
     child.on('close', (status, signal) => {
       clearTimeout(timer)
       if (late) reject(new Error(`the command took longer than ${timeoutMs / 1000} s`))
-      else resolve({ output: output(), error: error(), returncode: status ?? -signalNumber(signal) })
+      else resolve({ output: output(), error: error(), returncode: status ?? -constants.signals[signal] })
     })
     child.stdin.on('error', () => {})
     child.stdin.end(input ?? '')
   })
 }
-
-const signalNumber = (signal) => ({ SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 })[signal] ?? 1
 
 function collected(stream) {
   const chunks = []
@@ -171,7 +175,7 @@ async function read({ path }) {
   let file
   try {
     // A pipe would wait for who writes to it.
-    file = await open(pathOf(path), constants.O_RDONLY | constants.O_NONBLOCK)
+    file = await open(pathOf(path), modes.O_RDONLY | modes.O_NONBLOCK)
   } catch (cause) {
     if (NO_FILE.includes(cause.code)) return { missing: true }
     throw cause

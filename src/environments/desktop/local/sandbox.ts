@@ -180,7 +180,7 @@ export async function openSandbox({ width, height }: ScreenSize): Promise<Sandbo
               reject(error)
             },
           })
-          stdin.write(`${JSON.stringify({ id, operation, ...values, timeoutMs })}\n`)
+          stdin.write(lineOf({ id, operation, ...values, timeoutMs }))
         })
       },
       fault: () => fault,
@@ -212,6 +212,12 @@ function settled() {
   })
   promise.catch(() => {})
   return { promise, done: () => done(), fail: (error: RlError) => fail(error) }
+}
+
+/** Readers of lines take U+2028 and U+2029 for ends of lines as well. */
+function lineOf(value: object): string {
+  const ends = /[\u2028\u2029]/g
+  return `${JSON.stringify(value).replace(ends, (end) => `\\u${end.charCodeAt(0).toString(16)}`)}\n`
 }
 
 function parsed(line: string): Record<string, unknown> | null {

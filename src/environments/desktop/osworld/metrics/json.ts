@@ -50,16 +50,21 @@ export const checkJson: Metric = (result, expected) => {
   if (!Array.isArray(expect) || !Array.isArray(unexpect)) throw wrongRules('expect and unexpect are no lists')
   const given = parsed(result)
   if (given === undefined || given === null) return 0
-  const holds = (rule: unknown) => {
+  const found = (rule: unknown): { readonly rule: Fields; readonly value: unknown } => {
     if (!isObject(rule) || !Array.isArray(rule.key)) throw wrongRules('a rule has no list of keys')
     let value: unknown = given
     for (const key of rule.key) {
-      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return false
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key))
+        return { rule, value: undefined }
       value = (value as Fields)[key]
     }
-    return fitsRule(value, rule)
+    return { rule, value }
   }
-  return score(expect.every(holds) && !unexpect.some(holds))
+  // What must be has to be there; what must not be is nothing where it is not.
+  return score(
+    expect.map(found).every(({ rule, value }) => value !== undefined && fitsRule(value, rule)) &&
+      !unexpect.map(found).some(({ rule, value }) => fitsRule(value ?? null, rule)),
+  )
 }
 
 /** Names of methods of a task's rules that are not known here. */

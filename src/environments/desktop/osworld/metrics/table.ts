@@ -51,7 +51,8 @@ const RULES: Readonly<Record<string, (rule: Rule, books: Books) => boolean>> = {
 export function unknownTableRules(options: Readonly<Record<string, unknown>>): readonly string[] {
   const { rules } = options
   if (!Array.isArray(rules)) return ['compare_table without rules']
-  return rules.flatMap(({ type, props }: Rule) => {
+  return rules.flatMap((rule: Rule | null) => {
+    const { type, props } = rule ?? {}
     if (!Object.hasOwn(RULES, String(type))) return [`compare_table.${type}`]
     if (type !== 'check_cell') return []
     return Object.entries(props ?? {})
