@@ -90,6 +90,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     /^select \d+ "list" here$/,
     SUBMIT,
   ],
+  'key-codes': () => [/^type \d+ "field" (a\(b\) & 50%|it's 1\.5-2!|Q#\$ "x")$/, SUBMIT],
   'long-page': (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
   'multi-native': (goal) => [
     ...word(goal, /Select (.*) and/)
@@ -100,6 +101,7 @@ const WAYS: Readonly<Record<string, Way>> = {
   'nested-frame': () => [{ again: /^wait$/, until: /"Now"/ }, /^click \d+ "Now"/],
   'own-clock': () => [/^click \d+ "at 0"/],
   'own-names': (goal) => [typed(goal), SUBMIT],
+  routed: () => ['open', 'back', 'Done'].map((name) => new RegExp(`^click \\d+ "${name}"`)),
   smooth: () => [{ again: /^scroll .* down$/, until: /"Agree"/ }, /^click \d+ "Agree"/],
   'window-clicks': (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
   'many-fields': (goal) => [new RegExp(`^type \\d+ "field 0" ${word(goal, /"(\w+)"/)}$`), SUBMIT],

@@ -131,6 +131,20 @@
     },
   })
 
+  if (window.Temporal) {
+    const zoned = (zone = 'UTC') => Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone)
+    Object.assign(Temporal.Now, {
+      instant: () => zoned().toInstant(),
+      zonedDateTimeISO: zoned,
+      plainDateTimeISO: (zone) => zoned(zone).toPlainDateTime(),
+      plainDateISO: (zone) => zoned(zone).toPlainDate(),
+      plainTimeISO: (zone) => zoned(zone).toPlainTime(),
+    })
+  }
+  if (window.scheduler)
+    scheduler.postTask = (run, { delay: ms } = {}) =>
+      new Promise((resolve) => at(now + delay(ms), resolve)).then(run)
+
   /** mulberry32: 32 bits of state, uniform in [0, 1). */
   let state = 1
   const uniform = () => {
@@ -160,7 +174,9 @@
   history.go = (by = 0) => {
     const { currentEntry } = navigation
     const wanted = navigation.entries()[currentEntry.index + Math.trunc(by)]
-    if (wanted?.sameDocument && wanted !== currentEntry) go.call(history, by)
+    if (!wanted?.sameDocument || wanted === currentEntry) return
+    counted(new Promise((resolve) => add.call(window, 'popstate', resolve, { once: true })))
+    go.call(history, by)
   }
   history.back = () => history.go(-1)
   history.forward = () => history.go(1)

@@ -348,19 +348,22 @@
     if (type === 'pointerup') rl.releasePointer()
     return goes
   }
-  const key = (element, type, name, more = {}) =>
-    element.dispatchEvent(
+  function key(element, type, name, more = {}) {
+    const keyCode = type === 'keypress' ? name.codePointAt(0) : codeOf(name)
+    return element.dispatchEvent(
       new KeyboardEvent(type, {
         key: name,
         code: CODES[name]?.[0] ?? name,
-        keyCode: codeOf(name),
-        which: codeOf(name),
+        keyCode,
+        which: keyCode,
+        charCode: type === 'keypress' ? keyCode : 0,
         bubbles: true,
         cancelable: true,
         composed: true,
         ...more,
       }),
     )
+  }
   const CODES = {
     Enter: ['Enter', 13],
     Tab: ['Tab', 9],
@@ -375,7 +378,18 @@
     ArrowRight: ['ArrowRight', 39],
     ArrowDown: ['ArrowDown', 40],
   }
-  const codeOf = (name) => CODES[name]?.[1] ?? (name.length === 1 ? name.toUpperCase().charCodeAt(0) : 0)
+  /** Keys of marks on a keyboard of the United States: the number of `(` itself is the code of the arrow down. */
+  const MARKS = Object.entries({
+    ...{ 186: ';:', 187: '=+', 188: ',<', 189: '-_', 190: '.>', 191: '/?', 192: '`~' },
+    ...{ 219: '[{', 220: '\\|', 221: ']}', 222: `'"` },
+  })
+  const OVER_DIGITS = ')!@#$%^&*('
+  function codeOf(name) {
+    if (CODES[name]) return CODES[name][1]
+    if (/^[a-z0-9]$/i.test(name)) return name.toUpperCase().charCodeAt(0)
+    if (name.length === 1 && OVER_DIGITS.includes(name)) return 48 + OVER_DIGITS.indexOf(name)
+    return Number(MARKS.find(([, marks]) => marks.includes(name))?.[0] ?? 0)
+  }
   /** Of what happens in a shadow tree those outside hear `input`, and no `change`. */
   const tell = (element, type) =>
     element.dispatchEvent(new Event(type, { bubbles: true, composed: type === 'input' }))
