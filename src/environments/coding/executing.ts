@@ -1,4 +1,4 @@
-/** Programs run by the executors of a run: what asks them, and what they do. A piece of work is one program with all its tests. */
+/** Programs run by the executors of a run: what asks them, and what they do. A piece of work is one program with as many of its tests as one message takes. */
 import { z } from 'zod'
 import type { Config } from '../../config/schema.ts'
 import { RlError } from '../../errors.ts'
@@ -12,7 +12,7 @@ import {
   type Provider,
   runAll,
 } from './executor.ts'
-import { packJson, unpackJson } from './packed-json.ts'
+import { MOST_BYTES, packJson, unpackJson } from './packed-json.ts'
 import type { RunResult } from './run-result.ts'
 import { type CodingKeys, chooseOptions } from './sandbox-config.ts'
 
@@ -33,6 +33,13 @@ const jobSchema = z.strictObject({
   interactor: z.string().optional(),
 })
 
+/** Most bytes of a piece's JSON, and of what can come back. */
+const PIECE_BYTES = 64 << 20
+/** JSON writes most control characters with six bytes. */
+const ESCAPED_BYTES = 6
+/** Of a result besides its output. */
+const RESULT_BYTES = 32 << 10
+
 /** Programs under way at a time: they wait in the queue, not here. */
 const ASKED_AT_A_TIME = 256
 
@@ -49,14 +56,66 @@ export function executorElsewhere({ perform }: Elsewhere): Executor {
     interactive: true,
     concurrency: ASKED_AT_A_TIME,
     async run(job, report, signal) {
-      const results = unpackJson(await perform(packJson(job satisfies ProgramRun), signal)) as RunResult[]
-      if (!Array.isArray(results) || results.length !== job.stdins.length)
-        throw new RlError('an executor answered something else than results', { code: 'coding.sandbox' })
-      for (const [test, result] of results.entries()) report(test, result)
+      const asked = pieces(job).map(async ({ first, stdins }) => {
+        const work: ProgramRun = { ...job, stdins }
+        const results = readResults(await perform(packJson(work), signal), stdins.length)
+        for (const [test, result] of results.entries()) report(first + test, result)
+      })
+      const failed = (await Promise.allSettled(asked)).find(({ status }) => status === 'rejected')
+      if (failed?.status === 'rejected') throw failed.reason
     },
     close: async () => {},
   }
   return createExecutor({ provider, retries: 0 })
+}
+
+type Piece = { readonly first: number; readonly stdins: readonly string[] }
+
+/** A program that fills its output at each of many tests must not make an answer that nobody can read. */
+export function pieces({ program, stdins, limits }: ProgramRun): Piece[] {
+  const back = ESCAPED_BYTES * limits.outputBytes + RESULT_BYTES
+  const found: { first: number; stdins: string[] }[] = []
+  let room = 0
+  for (const [test, stdin] of stdins.entries()) {
+    const size = Math.max(back, Buffer.byteLength(JSON.stringify(stdin)))
+    if (size > room) {
+      found.push({ first: test, stdins: [] })
+      room = PIECE_BYTES - ESCAPED_BYTES * program.length
+    }
+    found.at(-1)?.stdins.push(stdin)
+    room -= size
+  }
+  return found
+}
+
+function readResults(answer: Uint8Array, tests: number): readonly RunResult[] {
+  let results: unknown = null
+  try {
+    results = unpackJson(answer)
+  } catch {} // told below
+  if (!Array.isArray(results) || results.length !== tests)
+    throw new RlError('an executor answered something else than results', { code: 'coding.sandbox' })
+  return results
+}
+
+/** Characters of the output of a program that failed: enough for people. */
+const SHOWN_CHARACTERS = 4096
+
+/** As it travels. Nobody compares the output of a program that did not end well, and one that cannot travel is too long. */
+function carried(result: RunResult): RunResult {
+  const { verdict, stdout } = result
+  if (verdict !== 'ok') return { ...result, stdout: stdout.slice(0, SHOWN_CHARACTERS) }
+  if (ESCAPED_BYTES * stdout.length <= PIECE_BYTES || jsonBytes(stdout) <= MOST_BYTES - RESULT_BYTES)
+    return result
+  return { ...result, verdict: 'output_limit', stdout: stdout.slice(0, SHOWN_CHARACTERS), truncated: true }
+}
+
+function jsonBytes(text: string): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(text))
+  } catch {
+    return Number.POSITIVE_INFINITY // longer than any string
+  }
 }
 
 /** What an executor does. A fault of its sandbox rejects, so that another host tries. */
@@ -74,7 +133,7 @@ export async function openExecuting(
       const [results] = await runAll(executor, [jobSchema.parse(unpackJson(work))], signal)
       const failed = results.find(({ verdict }) => verdict === 'sandbox_error')
       if (failed) throw new RlError(failed.stderrTail, { code: 'coding.sandbox' })
-      return packJson(results)
+      return packJson(results.map(carried))
     },
     counters: () => ({ ...executor.counts }),
     close: () => executor.close(),

@@ -122,12 +122,14 @@ const isDrawn = ({ share, seed }: Recheck, program: string) =>
 const differ = (a: RunResult, b: RunResult) =>
   a.verdict !== b.verdict || a.stdout !== b.stdout || a.interaction?.accepted !== b.interaction?.accepted
 
-/** A program that is known to work, and what it prints. */
-const CANARY: ProgramRun = {
-  program: 'print(sum(map(int, input().split())))',
-  stdins: ['19 23\n'],
-  limits: DEFAULT_LIMITS,
+/** Programs that are known to work, with a sandbox and what executes them each; and what they print. */
+const CANARIES: Readonly<Record<Language, string>> = {
+  python: 'print(sum(map(int, input().split())))',
+  javascript:
+    "console.log(require('fs').readFileSync(0, 'utf8').split(' ').map(Number).reduce((a, b) => a + b))",
+  cpp: '#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout << a + b << "\\n"; }\n',
 }
+const CANARY_INPUT = '19 23\n'
 const CANARY_OUTPUT = '42\n'
 /** A program that has ended its sandbox at so many tests is not run on the others. */
 const MOST_BLAMED = 2
@@ -187,11 +189,11 @@ export function createExecutor({
     return { left: tests.filter((test) => !done.has(test)), reason }
   }
 
-  /** Whether a program that is known to work does. */
-  async function canaryPasses(signal?: AbortSignal): Promise<boolean> {
+  /** Whether a program of this language that is known to work does. */
+  async function canaryPasses(language: Language = 'python', signal?: AbortSignal): Promise<boolean> {
     let passed = false
     await tryOnce(
-      CANARY,
+      { program: CANARIES[language], language, stdins: [CANARY_INPUT], limits: DEFAULT_LIMITS },
       [0],
       (_, { verdict, stdout }) => {
         passed = verdict === 'ok' && stdout === CANARY_OUTPUT
@@ -219,7 +221,7 @@ export function createExecutor({
       if (left.length === 0) return
       open = left
       const [culprit] = left
-      if (culprit === suspect && (await canaryPasses(signal))) {
+      if (culprit === suspect && (await canaryPasses(job.language, signal))) {
         const lost = ++blamed < MOST_BLAMED ? [culprit] : left
         counts.blamed += lost.length
         for (const test of lost)
@@ -323,7 +325,7 @@ export async function runAll(
 
 /** The result of a test that was not run. */
 export function unrun(
-  verdict: 'invalid' | 'sandbox_error' | 'compile_error' | 'runtime_error',
+  verdict: 'invalid' | 'sandbox_error' | 'compile_error' | 'runtime_error' | 'timeout',
   reason: string,
 ): RunResult {
   return {

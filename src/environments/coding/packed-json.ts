@@ -2,7 +2,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 
 /** Most bytes of the JSON. */
-const MOST_BYTES = 1 << 28
+export const MOST_BYTES = 1 << 28
 
 export const packJson = (data: unknown): Buffer => deflateRawSync(JSON.stringify(data), { level: 1 })
 

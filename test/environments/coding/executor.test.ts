@@ -111,6 +111,21 @@ test('a program at which the sandbox fails again while a known-good one passes h
   assert.ok(jobs.length < 12, `${jobs.length} runs`)
 })
 
+test('what executes a language is at fault where a known-good program in it fails as well', async () => {
+  const { provider } = echoProvider((stdin) => (stdin === '19 23\n' ? { ...OK, stdout: '42\n' } : null))
+  const lame: Provider = {
+    ...provider,
+    languages: ['python', 'cpp'],
+    async run(job, report) {
+      if (job.language === 'cpp') throw new RlError('there is no compiler', { code: 'coding.language' })
+      await provider.run(job, report)
+    },
+  }
+  const [[result]] = await runAll(createExecutor({ provider: lame }), [{ ...run('p', 'a'), language: 'cpp' }])
+  assert.is(result.verdict, 'sandbox_error')
+  assert.match(result.stderrTail, 'there is no compiler')
+})
+
 test('a share of the programs is run twice: what differs is told, counted and not kept, and the first result holds', async () => {
   const coin = (): ReturnType<typeof echoProvider> => {
     let runs = 0
