@@ -3,6 +3,7 @@ import { inflateSync } from 'node:zlib'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { TOKENS } from './compare.ts'
+import { evalPlusOracle, evalPlusTest, isGraded } from './evalplus.ts'
 import { parseExact, rounded, textOf } from './exact-json.ts'
 import { DEFAULT_LIMITS } from './executor.ts'
 import { HARNESS_PRELUDE } from './function-tests.ts'
@@ -315,26 +316,17 @@ const EVAL_PLUS = z.looseObject({
   atol: z.number().min(0).default(0),
 })
 
-/** Equal, or numbers that are close; the rule of EvalPlus for floats is numpy's allclose with rtol 1e-7. */
-const CLOSE = `
-def _close(a, b, atol):
-    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
-        return len(a) == len(b) and all(_close(x, y, atol) for x, y in zip(a, b))
-    if isinstance(b, float) and isinstance(a, (int, float)):
-        return a == b or (abs(b) != float('inf') and abs(a - b) <= (atol or 1e-6) + 1e-7 * abs(b))
-    return a == b
-`
-
 function parseEvalPlus(record: unknown, place: string): CodingProblem {
   const data = read(EVAL_PLUS, record, place)
   const inputs = [...data.base_input, ...(Array.isArray(data.plus_input) ? data.plus_input : [])]
   const isComplete = new RegExp(`^def\\s+${data.entry_point}\\b`, 'm').test(data.canonical_solution)
   const solution = isComplete ? data.canonical_solution : data.prompt + data.canonical_solution
   const prompt = isComplete ? '' : runnablePrompt(data.prompt)
-  const tests = inputs.map((args): TestCase => {
-    const listed = `_json.loads(${JSON.stringify(JSON.stringify(args))})`
-    return { input: `_close(candidate(*${listed}), _reference(*${listed}), ${data.atol})`, output: 'True' }
-  })
+  if (!isGraded(data.task_id, data.entry_point))
+    throw refusal(place, 'entry_point', 'EvalPlus takes every answer for right')
+  const tests = inputs.map(
+    (args): TestCase => ({ input: evalPlusTest(JSON.stringify(args), data.atol), output: 'True' }),
+  )
   return problem({
     id: data.task_id,
     question: `Complete this function.\n\n${data.prompt}`,
@@ -345,7 +337,7 @@ function parseEvalPlus(record: unknown, place: string): CodingProblem {
       name: data.entry_point,
       prelude: '',
       setup: prompt,
-      oracle: `import json as _json\n${solution}\n_reference = ${data.entry_point}\n${CLOSE}`,
+      oracle: `import json as _json\n${solution}\n_reference = ${data.entry_point}\n${evalPlusOracle(data.task_id, data.entry_point)}`,
     },
     solutions: [solution],
   })

@@ -97,6 +97,113 @@ const evalPlus = (solution: string, ...inputs: unknown[][]): CodingProblem =>
     'here',
   )
 
+const mbppPlus = (
+  number: number,
+  name: string,
+  code: string,
+  atol: number,
+  ...inputs: unknown[][]
+): CodingProblem =>
+  parseRecord(
+    {
+      ...{ task_id: `Mbpp/${number}`, prompt: '"""\nq\n"""\n', entry_point: name },
+      ...{ canonical_solution: code, base_input: inputs, plus_input: [], atol },
+    },
+    'here',
+  )
+
+test('EvalPlus: arguments are of the types that its tasks have, and some tasks have rules of their own', async () => {
+  const echo = (number: number, expression: string, ...inputs: unknown[][]): [CodingProblem, string] => {
+    const code = `def f(*args):\n    return ${expression}`
+    return [mbppPlus(number, 'f', code, 0, ...inputs), code]
+  }
+  const types = (number: number, expected: string, ...inputs: unknown[][]): [CodingProblem, string] => [
+    mbppPlus(number, 'f', `def f(*args):\n    return repr(${expected})`, 0, ...inputs),
+    'def f(*args):\n    return repr(args)',
+  ]
+  const right: readonly [CodingProblem, string][] = [
+    types(2, '((1, 2), (3,))', [[1, 2], [3]]),
+    types(63, '([(1, 2)],)', [[[1, 2]]]),
+    types(75, '([(1, 2)], 3)', [[[1, 2]], 3]),
+    types(106, '([1], (2,))', [[1], [2]]),
+    types(115, '([{1}, {}],)', [[[1], []]]),
+    types(124, '(1.0, 1j)', ['1', '1j']),
+    types(252, '(3j,)', ['3j']),
+    types(307, '((1,), 2, 3)', [[1], 2, 3]),
+    types(259, '(((1,), (2,)),)', [[[1], [2]]]),
+    types(278, '((1, (2,)),)', [[1, [2]]]),
+    types(722, "({'a': (1, 2)}, 3)", [{ a: [1, 2] }, 3]),
+    types(580, '((1, (2,)),)', [[1, [2]]]),
+    types(3, '([1],)', [[1]]),
+    echo(2, 'set(args[0] + args[1])', [[1], [2]]),
+  ]
+  const like = (code: string, ...values: string[]) => values.map((value) => code.replace('ANSWER', value))
+  const rules: [CodingProblem, string[], boolean[]][] = [
+    [
+      mbppPlus(2, 'similar_elements', 'def similar_elements(a, b):\n    return (2, 1)', 0, [[1], [2]]),
+      like('def similar_elements(a, b):\n    return ANSWER', '[1, 2, 2]', '{1, 2}', '(1,)'),
+      [true, true, false],
+    ],
+    [
+      mbppPlus(295, 'sum_div', 'def sum_div(n):\n    return 6', 0, [6]),
+      like('def sum_div(n):\n    return ANSWER', '6', '0', '5'),
+      [true, true, false],
+    ],
+    [
+      mbppPlus(558, 'digit_distance_nums', 'def digit_distance_nums(a, b):\n    return 7', 0, [1, 256]),
+      like('def digit_distance_nums(a, b):\n    return ANSWER', '7', '12', '11'),
+      [true, true, false],
+    ],
+    [
+      mbppPlus(581, 'surface_Area', 'def surface_Area(a, b):\n    return 33', 0, [4, 5]),
+      like('def surface_Area(a, b):\n    return ANSWER', '33', '59', '60'),
+      [true, true, false],
+    ],
+    [
+      mbppPlus(737, 'check_str', 'import re\ndef check_str(s):\n    return re.match("a", s)', 0, ['ab']),
+      like('def check_str(s):\n    return ANSWER', '"Valid"', 'True', 'None', 'False'),
+      [true, true, false, false],
+    ],
+    [
+      evalPlus('return (x, 0.5, 1)', [2]),
+      like('def f(x):\n    return ANSWER', '(2, 0.5, 1)', '(2, 0.5000000001, 1)', '[2, 0.5, 1]'),
+      [true, false, false],
+    ],
+    [
+      evalPlus('return [x / 3]', [2]),
+      like('def f(x):\n    return ANSWER', '[0.6666667]', '(0.6666666666666666,)', '[0.667]'),
+      [true, false, false],
+    ],
+  ]
+  const zeros: CodingProblem = parseRecord(
+    {
+      ...{ task_id: 'HumanEval/32', prompt: 'def find_zero(xs):\n    """ q """\n', entry_point: 'find_zero' },
+      ...{
+        canonical_solution: '    return 1.0\n',
+        base_input: [[[6, -11, 6, -1]]],
+        plus_input: [],
+        atol: 1e-4,
+      },
+    },
+    'here',
+  )
+  rules.push([
+    zeros,
+    like('def find_zero(xs):\n    return ANSWER', '1.0', '2.000001', '3', '1.5'),
+    [true, true, true, false],
+  ])
+  const graded = await passed(
+    ...right,
+    ...rules.flatMap(([problem, programs]) => programs.map((program) => [problem, program] as const)),
+  )
+  if (graded)
+    assert.equal(graded.flat(), [...right.map(() => true), ...rules.flatMap(([, , expected]) => expected)])
+  assert.throws(
+    () => mbppPlus(164, 'are_equivalent', 'def are_equivalent(a, b):\n    return True', 0, [1, 2]),
+    /every answer/,
+  )
+})
+
 test('only infinity is close to infinity', async () => {
   const problem = evalPlus('return x * 1e308 * 10', [1.5])
   const values = ['1.0', '1', '-float("inf")', 'float("nan")', 'float("inf")']
@@ -280,6 +387,16 @@ test('a program finds what the harness of its data set has imported, with standa
     [live(false), "'doc'\nfrom __future__ import annotations\nprint(input())"],
   )
   if (grades) assert.equal(grades.flat(), new Array(grades.length).fill(true))
+})
+
+test('a right program may print as much as is expected', async () => {
+  const lines = Array.from({ length: 250_000 }, (_, i) => i * 12_345)
+  const problem = parseRecord(
+    { id: 'long', question: 'q', test_input: ['1\n'], test_output: [`${lines.join('\n')}\n`] },
+    'here',
+  )
+  const grades = await passed([problem, 'for i in range(250000):\n    print(i * 12345, end=" \\r\\n")'])
+  if (grades) assert.equal(grades, [[true]])
 })
 
 test('a record of any depth gives a problem or a clear error', () => {

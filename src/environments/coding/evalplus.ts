@@ -1,0 +1,101 @@
+/**
+ * How EvalPlus grades (its evaluation code, and MBPP+ since its version 0.2): arguments that JSON cannot hold are made again by the task's
+ * number, the reference solution says what is right, and some tasks have a rule of their own.
+ */
+
+/** Python expressions for the arguments of MBPP+ tasks, from `args` as the file has them. */
+const ARGUMENTS: readonly (readonly [tasks: readonly number[], expression: string])[] = [
+  [
+    [
+      ...[2, 116, 132, 143, 222, 261, 273, 394, 399, 421, 424],
+      ...[429, 470, 560, 579, 596, 616, 630, 726, 740, 744, 809],
+    ],
+    '[tuple(one) for one in args]',
+  ],
+  [
+    [63, 64, 70, 94, 120, 237, 272, 299, 400, 409, 417, 438, 473, 614, 780],
+    '[[tuple(item) for item in one] for one in args]',
+  ],
+  [[75, 413, 444, 753], '[[tuple(item) for item in args[0]], args[1]]'],
+  [[106, 750], '[args[0], tuple(args[1])]'],
+  [[115], '[[set(item) if isinstance(item, list) and item else {} for item in args[0]]]'],
+  [[124], '[float(args[0]), complex(args[1])]'],
+  [[252], '[complex(args[0])]'],
+  [[250, 307, 405, 446, 617, 720, 763, 808], '[tuple(args[0]), *args[1:]]'],
+  [[259, 401, 445], '[tuple(tuple(item) for item in one) for one in args]'],
+  [[278], '[tuple(tuple(item) if isinstance(item, list) else item for item in args[0])]'],
+  [[722], '[{key: tuple(value) for key, value in args[0].items()}, *args[1:]]'],
+  [[580, 615, 791], '_tuples(args)'],
+]
+
+const AS_SETS = 'same = set(out) == set(expected)'
+const NOT_NONE =
+  'expected = expected is not None\n    same = out == expected if isinstance(out, bool) else expected == (out is not None)'
+
+/** Python statements that put another rule in place of `same`, by the function's name. */
+const MBPP_RULES: Readonly<Record<string, string>> = {
+  sum_div: 'same = same or out == 0',
+  surface_Area:
+    'same = same or abs(out - round(args[0] ** 2 + 2 * args[0] * ((args[0] / 2) ** 2 + args[1] ** 2) ** 0.5)) <= atol',
+  digit_distance_nums:
+    'width = max(len(str(one)) for one in args)\n    same = same or out == sum(abs(int(a) - int(b)) for a, b in zip(*(str(one).zfill(width) for one in args)))',
+  ...Object.fromEntries(
+    [
+      ...['similar_elements', 'find_char_long', 'common_in_nested_lists', 'extract_singly', 'larg_nnum'],
+      ...['intersection_array', 'find_dissimilar', 'Diff'],
+    ].map((name) => [name, AS_SETS]),
+  ),
+  ...Object.fromEntries(
+    ['check_str', 'text_match_three', 'text_starta_endb'].map((name) => [name, NOT_NONE]),
+  ),
+}
+const HUMAN_EVAL_RULES: Readonly<Record<string, string>> = {
+  find_zero: 'return abs(sum(part * out ** power for power, part in enumerate(args[0]))) <= atol',
+}
+
+/** Its rule for this one: every answer is right. */
+const ACCEPTS_ALL = 'are_equivalent'
+
+const isMbpp = (taskId: string) => taskId.startsWith('Mbpp/')
+
+/** Whether EvalPlus tells right answers to the task from wrong ones. */
+export const isGraded = (taskId: string, name: string) => !(isMbpp(taskId) && name === ACCEPTS_ALL)
+
+/** Python that the tests of a task need beside its reference solution: `_arguments` and `_right`. */
+export function evalPlusOracle(taskId: string, name: string): string {
+  const number = Number(taskId.split('/').at(-1))
+  const [, expression = 'args'] = ARGUMENTS.find(([tasks]) => isMbpp(taskId) && tasks.includes(number)) ?? []
+  const rules = isMbpp(taskId) ? MBPP_RULES : HUMAN_EVAL_RULES
+  const rule = Object.hasOwn(rules, name) ? rules[name] : 'pass'
+  return `
+def _tuples(value):
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+def _arguments(text):
+    args = _json.loads(text)
+    return ${expression}
+
+def _floats(value):
+    return isinstance(value, float) or isinstance(value, (list, tuple)) and bool(value) and all(isinstance(one, float) for one in value)
+
+def _close(a, b, atol):
+    if isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(_close(x, y, atol) for x, y in zip(a, b))
+    return a == b or abs(b) != float('inf') and abs(a - b) <= atol + 1e-7 * abs(b)
+
+def _right(args, out, expected, atol):
+    same = out == expected
+    ${rule}
+    if atol == 0 and _floats(expected):
+        atol = 1e-6
+    if same or atol == 0:
+        return bool(same)
+    return type(out) is type(expected) and _close(out, expected, atol)
+`
+}
+
+/** The code of a test: the answer to these arguments, which are JSON, beside that of the reference solution. */
+export function evalPlusTest(json: string, atol: number): string {
+  const args = `_arguments(${JSON.stringify(json)})`
+  return `_right(${args}, candidate(*${args}), _reference(*${args}), ${atol})`
+}
