@@ -16,6 +16,8 @@ export type Answer = {
   readonly toolCalls: readonly ToolCall[]
   /** As the endpoint words it, e.g. `stop`, `length` or `tool_calls`. */
   readonly finish: string
+  /** The stop text that ended it, where the endpoint tells. */
+  readonly stopText: string | null
   readonly generation: Generation
 }
 
@@ -28,7 +30,14 @@ const messageSchema = z.looseObject({
   tool_calls: z.array(toolCall).nullish(),
 })
 const outline = z.object({
-  choices: z.array(z.object({ message: messageSchema, finish_reason: z.string().nullish() })).min(1),
+  choices: z
+    .array(
+      z.object({
+        ...{ message: messageSchema, finish_reason: z.string().nullish() },
+        stop_reason: z.string().nullish().catch(null),
+      }),
+    )
+    .min(1),
 })
 
 /** @throws BadAnswer where it is not what the API promises */
@@ -39,12 +48,13 @@ export function readAnswer(json: unknown): Answer {
     const [issue] = parsed.error.issues
     throw new BadAnswer('bad-answer', `${issue.path.join('.')}: ${issue.message}`)
   }
-  const { message, finish_reason } = parsed.data.choices[0]
+  const { message, finish_reason, stop_reason } = parsed.data.choices[0]
   return {
     message,
     content: message.content ?? '',
     toolCalls: message.tool_calls ?? [],
     finish: finish_reason ?? '',
+    stopText: stop_reason ?? null,
     generation,
   }
 }

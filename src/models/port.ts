@@ -24,8 +24,9 @@ export type ChatMessage = {
     readonly name: string
     readonly arguments: Readonly<Record<string, unknown>>
   }[]
-  /** Of a tool: the call that it answers. */
+  /** Of a tool: the call that it answers, and its name. */
   readonly toolCallId?: string
+  readonly toolName?: string
 }
 
 /** A tool as a model is told of it. */

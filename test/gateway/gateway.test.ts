@@ -234,6 +234,35 @@ test('an endpoint without token ids gives a trajectory that is not trainable', a
   assert.equal(data.outcome, { kind: 'scored', value: 0.5, success: false })
 })
 
+test('messages tell the stop text that ended an answer, whole and in events', async () => {
+  const plain = completion({ content: 'one' }, { prompt: [1], tokens: [2] }) as { choices: object[] }
+  const choices = plain.choices.map((choice) => ({ ...choice, finish_reason: 'stop', stop_reason: '###' }))
+  answer = () => ({ ...plain, choices })
+  const taken = await take('stops')
+  const body = {
+    ...{ model: 'scripted', max_tokens: 5, stop_sequences: ['###'] },
+    messages: [{ role: 'user', content: 'count' }],
+  }
+  const whole = (await (await post(`${taken.url}/messages`, taken.key, body)).json()) as object
+  assert.equal(endpoint.asked.at(-1)?.body.stop, ['###'])
+  const { stop_reason, stop_sequence } = whole as { stop_reason: string; stop_sequence: string }
+  assert.equal([stop_reason, stop_sequence], ['stop_sequence', '###'])
+  const events = await (await post(`${taken.url}/messages`, taken.key, { ...body, stream: true })).text()
+  assert.match(events, '"delta":{"stop_reason":"stop_sequence","stop_sequence":"###"}')
+  assert.match(events, '"stop_reason":null,"stop_sequence":null')
+})
+
+test('what a response is to include and has not is refused by name', async () => {
+  answer = () => completion({ content: 'one' }, { prompt: [1], tokens: [2] })
+  const taken = await take('includes')
+  const ask = (include: string) =>
+    post(`${taken.url}/responses`, taken.key, { model: 'scripted', input: 'count', include: [include] })
+  const refused = await ask('message.output_text.logprobs')
+  assert.is(refused.status, 400)
+  assert.match(await refused.text(), 'include.0')
+  assert.is((await ask('reasoning.encrypted_content')).status, 200)
+})
+
 test('another model than the one that plays is refused by name, and the list tells which it is', async () => {
   answer = () => completion({ content: 'x' }, { prompt: [1], tokens: [2] })
   const taken = await take('named')

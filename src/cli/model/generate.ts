@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { parseCommandLine, printJson, wholeNumber } from '../../command-line.ts'
 import { RlError } from '../../errors.ts'
+import { readModelFolder } from '../../models/local/checkpoint.ts'
+import { greedyDefaults } from '../../models/local/generation-config.ts'
 import { openLocalModel } from '../../models/local/model.ts'
 import type { Command } from '../command.ts'
 import { backendFlag, required } from '../model-flags.ts'
@@ -14,7 +16,8 @@ export const command: Command = {
 rl model generate --model PATH --prompts FILE.jsonl [--tokens 32] [--backend NAME]
 
 PATH is a Hugging Face folder, an adapter on one, or a GGUF file. A line of the file is {"prompt": "...", "chat": true}: with chat the
-model's template renders the prompt as a user's message, without it the text stands as it is.
+model's template renders the prompt as a user's message, without it the text stands as it is. A repetition_penalty of the folder's
+generation_config.json acts, as it does in transformers; log-probs are of the logits before it.
 Writes a JSON line a prompt, in order: {prompt_ids, greedy_ids, greedy_text, logprobs}; the text shows special tokens.`,
   async run(argv) {
     const { values } = parseCommandLine(
@@ -32,13 +35,13 @@ Writes a JSON line a prompt, in order: {prompt_ids, greedy_ids, greedy_text, log
     const maxTokens = wholeNumber('--tokens', values.tokens, 1)
     const prompts = readPrompts(await readFile(file, 'utf8'), file)
     const folder = required('--model', values.model)
+    const defaults = greedyDefaults((await readModelFolder(folder)).generation, folder)
     const model = await openLocalModel({ folder, backend: await backendFlag(values.backend) })
     try {
       const generations = await model.sample(
         prompts.map(({ prompt, chat }) => ({
           prompt: chat ? { messages: [{ role: 'user' as const, content: prompt }] } : { text: prompt },
-          maxTokens,
-          temperature: 0,
+          ...{ maxTokens, temperature: 0, ...defaults },
           seed: [0, 0] as const,
         })),
       )

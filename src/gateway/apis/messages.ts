@@ -201,8 +201,8 @@ const wording: Wording = {
       ...{ id: `msg_${randomUUID().replaceAll('-', '')}`, type: 'message', role: 'assistant', model },
       ...{
         content: contentOf(answer),
-        stop_reason: REASONS[answer.finish] ?? 'end_turn',
-        stop_sequence: null,
+        stop_reason: answer.stopText === null ? (REASONS[answer.finish] ?? 'end_turn') : 'stop_sequence',
+        stop_sequence: answer.stopText,
       },
       usage: {
         ...{ input_tokens: promptTokens - cachedTokens, output_tokens: completionTokens },
@@ -214,6 +214,7 @@ const wording: Wording = {
     const message = wording.whole(answer, model) as {
       readonly content: readonly Content[]
       readonly stop_reason: string
+      readonly stop_sequence: string | null
       readonly usage: { readonly output_tokens: number }
     }
     const told: { event: string; data: object }[] = []
@@ -221,8 +222,7 @@ const wording: Wording = {
     const { output_tokens } = message.usage
     const opened = {
       ...message,
-      content: [],
-      stop_reason: null,
+      ...{ content: [], stop_reason: null, stop_sequence: null },
       usage: { ...message.usage, output_tokens: 0 },
     }
     tell('message_start', { message: opened })
@@ -232,8 +232,8 @@ const wording: Wording = {
       tell('content_block_delta', { index, delta })
       tell('content_block_stop', { index })
     }
-    const { stop_reason } = message
-    tell('message_delta', { delta: { stop_reason, stop_sequence: null }, usage: { output_tokens } })
+    const { stop_reason, stop_sequence } = message
+    tell('message_delta', { delta: { stop_reason, stop_sequence }, usage: { output_tokens } })
     tell('message_stop', {})
     return told
   },

@@ -76,7 +76,8 @@ const schema = z.strictObject({
   background: z.literal(false).nullish(),
   truncation: z.literal('disabled').nullish(),
   previous_response_id: z.null('no response is kept: send the whole input').optional(),
-  include: z.array(z.unknown()).nullish(),
+  /** No reasoning is encrypted here, and it is no part of an answer that is not. */
+  include: z.array(z.literal('reasoning.encrypted_content')).nullish(),
   metadata: z.unknown().optional(),
   user: z.string().nullish(),
   service_tier: z.unknown().optional(),

@@ -86,9 +86,12 @@ async function readHuggingFace(base: string) {
 
 async function readTokenizer(home: string): Promise<TokenizerFiles> {
   const chatTemplate = await readOptional(join(home, 'chat_template.jinja'), (text) => text)
+  const config = await readJson(join(home, 'tokenizer_config.json'))
+  // Folders of before tokenizer_config.json had all tokens name the special ones here.
+  const named = config.added_tokens_decoder ? undefined : join(home, 'special_tokens_map.json')
   return {
     tokenizer: await readJson(join(home, 'tokenizer.json')),
-    config: await readJson(join(home, 'tokenizer_config.json')),
+    config: named && existsSync(named) ? { ...config, ...(await readJson(named)) } : config,
     ...(chatTemplate === undefined ? {} : { chatTemplate }),
   }
 }
@@ -125,7 +128,9 @@ export async function* readWeights({ base, config }: ModelFolder): AsyncGenerato
           code: 'model.weights',
           hint: 'config.json and the weights must belong together',
         })
-      yield { name, shape, values: await source.read(name) }
+      const values = await source.read(name)
+      if (name === EMBEDDING && config.tiedHead) await refuseOtherHead(base, source, values)
+      yield { name, shape, values }
     }
   } finally {
     await source.close()
@@ -151,6 +156,20 @@ export async function readCheckpoint(
   }
 }
 
+const EMBEDDING = 'model.embed_tokens.weight'
+const HEAD = 'lm_head.weight'
+
+/** A file may hold a copy of a tied head; another one would be left out of every sum. */
+async function refuseOtherHead(base: string, source: TensorSource, embedding: Float32Array): Promise<void> {
+  if (!source.entries.has(HEAD)) return
+  const head = await source.read(HEAD)
+  if (head.length === embedding.length && head.every((value, i) => value === embedding[i])) return
+  throw new RlError(`${base}: ${HEAD} is not the embedding, though config.json says tie_word_embeddings`, {
+    code: 'model.weights',
+    hint: 'set tie_word_embeddings to false in config.json',
+  })
+}
+
 /** Tensors that others write beside the weights and that are computed from the config. */
 const COMPUTED = /\.rotary_emb\.inv_freq$/
 
@@ -158,7 +177,7 @@ const COMPUTED = /\.rotary_emb\.inv_freq$/
 function refuseStrangers(base: string, source: TensorSource, config: ModelConfig): void {
   const shapes = paramShapes(config)
   for (const name of source.entries.keys()) {
-    const copyOfEmbedding = config.tiedHead && name === 'lm_head.weight'
+    const copyOfEmbedding = config.tiedHead && name === HEAD
     if (shapes.has(name) || copyOfEmbedding || COMPUTED.test(name)) continue
     throw new RlError(
       `${base}: weight ${name} is not one of a ${config.family} model with this config.json`,

@@ -59,7 +59,7 @@ const schema = z.looseObject({
   num_attention_heads: width,
   num_key_value_heads: width.nullish(),
   head_dim: width.nullish(),
-  max_position_embeddings: count.default(32768),
+  max_position_embeddings: count.optional(),
   rope_theta: z.number().positive().nullish(),
   rope_parameters: z.record(z.string(), z.unknown()).nullish(),
   rope_scaling: z.record(z.string(), z.unknown()).nullish(),
@@ -82,6 +82,8 @@ function plainRope(value: Record<string, unknown> | null | undefined, refuse: Re
   if (!parsed.success) refuse(key, parsed.error.issues[0].message)
   return parsed.data?.rope_theta
 }
+
+const NO_ENDS = { bos_token_id: null, eos_token_id: null }
 
 type Refuse = (key: string, why: string) => never
 
@@ -119,6 +121,8 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
   const heads = raw.num_attention_heads
   const kvHeads = raw.num_key_value_heads ?? heads
   const headDim = raw.head_dim ?? (family === 'qwen3' ? 128 : raw.hidden_size / heads)
+  // Llama's own where the file has no such key; null stands for none.
+  const { bos_token_id: bos = 1, eos_token_id: eos = 2 } = family === 'llama' ? raw : { ...NO_ENDS, ...raw }
   if (heads % kvHeads !== 0) refuse('num_key_value_heads', `${kvHeads} does not divide ${heads} heads`)
   if (!Number.isInteger(headDim) || headDim % 2 !== 0) refuse('head_dim', `${headDim} is not an even integer`)
   return {
@@ -130,15 +134,15 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
     heads,
     kvHeads,
     headDim,
-    contextTokens: raw.max_position_embeddings,
+    contextTokens: raw.max_position_embeddings ?? (family === 'llama' ? 2048 : 32768),
     ropeTheta: theta ?? 10_000,
     normEps: raw.rms_norm_eps,
     tiedHead: raw.tie_word_embeddings,
     qkvBias: family === 'qwen2' || raw.attention_bias,
     outputBias: family !== 'qwen2' && raw.attention_bias,
     qkNorm: family === 'qwen3',
-    bosToken: raw.bos_token_id ?? null,
-    eosTokens: raw.eos_token_id == null ? [] : [raw.eos_token_id].flat(),
+    bosToken: bos ?? null,
+    eosTokens: [eos ?? []].flat(),
   }
 }
 

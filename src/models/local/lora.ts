@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 import type { ModelConfig } from './config.ts'
+import { isTarget, type Targets, targetKeys } from './lora-targets.ts'
 import { paramShapes } from './params.ts'
 import { type NamedTensor, openSafetensors, type WeightDtype, writeSafetensors } from './safetensors.ts'
 
@@ -85,17 +86,18 @@ export function initLora(config: ModelConfig, lora: LoraConfig, seed: Seed): Ada
 /** How A and B were begun changes nothing, but for the ways that change the base's weights too (PiSSA, OLoRA, CorDA, LoftQ). */
 const HARMLESS_STARTS: readonly (string | boolean)[] = [true, false, 'gaussian', 'orthogonal', 'eva']
 
-/** Keys that say which modules have an adapter (the file's own keys do too), how it was trained, or who wrote it. */
+/** Keys that say how it was trained, or who wrote it. */
 const WITHOUT_EFFECT = [
   ...[
-    'target_modules',
-    'exclude_modules',
-    'layers_to_transform',
-    'layers_pattern',
     'auto_mapping',
     'task_type',
+    'lora_dropout',
+    'inference_mode',
+    'revision',
+    'peft_version',
+    'megatron_core',
+    'eva_config',
   ],
-  ...['lora_dropout', 'inference_mode', 'revision', 'peft_version', 'megatron_core', 'eva_config'],
   ...['runtime_config', 'qalora_group_size', 'ensure_weight_tying', 'base_model_class', 'parent_library'],
 ]
 
@@ -112,15 +114,17 @@ const configSchema = z.looseObject({
     })
     .nullish(),
   use_rslora: z.boolean().default(false),
+  ...targetKeys,
 })
 
-/** What adapter_config.json says besides the modules, which the file of the weights tells. */
+/** What adapter_config.json says. */
 export type AdapterConfig = {
   readonly rank: number
   /** As plain LoRA has it: rank-stabilised adapters (arXiv 2312.03732) come with alpha sqrt(rank). */
   readonly alpha: number
   /** The base model as it is named there. */
   readonly base: string | null
+  readonly targets: Targets
 }
 
 /** @throws RlError `model.lora` for anything that is not plain LoRA: a key that is not understood is never ignored. */
@@ -148,7 +152,7 @@ export async function readAdapterConfig(folder: string): Promise<AdapterConfig> 
       throw refuse(`${key}: ${JSON.stringify(value)?.slice(0, 100)} is not implemented`)
   const { r: rank, lora_alpha, use_rslora, base_model_name_or_path } = parsed.data
   const alpha = use_rslora ? lora_alpha * Math.sqrt(rank) : lora_alpha
-  return { rank, alpha, base: base_model_name_or_path ?? null }
+  return { rank, alpha, base: base_model_name_or_path ?? null, targets: parsed.data }
 }
 
 /** null, false, "" and empty lists and maps. */
@@ -160,10 +164,11 @@ function asksNothing(value: unknown): boolean {
 /**
  * The adapter's shape: the modules are those that its weights name, which every way of choosing them (lists, patterns, layers,
  * exclusions) comes down to. Only headers are read.
- * @throws RlError `model.lora` for a tensor that belongs to no linear layer, lacks its partner or has another shape.
+ * @throws RlError `model.lora` for a tensor that belongs to no linear layer, or to none that adapter_config.json names (PEFT leaves it
+ * out), lacks its partner or has another shape.
  */
 export async function readLoraConfig(folder: string, config: ModelConfig): Promise<LoraConfig> {
-  const { rank, alpha } = await readAdapterConfig(folder)
+  const { rank, alpha, targets } = await readAdapterConfig(folder)
   const path = join(folder, WEIGHTS)
   const file = await openSafetensors(path)
   const modules = linearModules(config)
@@ -182,6 +187,8 @@ export async function readLoraConfig(folder: string, config: ModelConfig): Promi
       const expected = part === 'A' ? [rank, base[1]] : [base[0], rank]
       if (shape.join() !== expected.join())
         throw refuse(`is [${shape}], expected [${expected}]`, 'the adapter must belong to this base model')
+      if (!isTarget(module, targets))
+        throw refuse('is of a module that adapter_config.json does not name', TARGETS_HINT)
       found.set(module, (found.get(module) ?? 0) + 1)
     }
   } finally {
@@ -197,6 +204,8 @@ export async function readLoraConfig(folder: string, config: ModelConfig): Promi
     )
   return { rank, alpha, targets: targetsOf([...found.keys()], modules) }
 }
+
+const TARGETS_HINT = 'target_modules, exclude_modules and layers_to_transform must be those of the weights'
 
 /** Last parts of the names where they mean the same modules, else whole names. */
 function targetsOf(names: readonly string[], modules: ReadonlyMap<string, unknown>): string[] {

@@ -43,6 +43,8 @@ export type LocalGeneration = Generation & {
   readonly tokens: Int32Array
   readonly logprobs: Float32Array
   readonly promptTokens: Int32Array
+  /** The stop text that ended it. */
+  readonly stopText: string | null
   /** For each sampled token the likeliest tokens there, likeliest first; empty unless asked for. */
   readonly top: readonly (readonly Draw[])[]
 }

@@ -116,7 +116,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
             ...request,
             prompt: prompts[index],
             topP: request.topP ?? 1,
-            stopTokens: request.stopTokens ?? [],
+            stopTokens: [...(request.stopTokens ?? []), ...specialStops(tokenizer, request)],
             stopTexts: request.stopTexts ?? [],
             onToken: onToken && teller(index, prompts[index], onToken),
           },
@@ -162,8 +162,8 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
     },
     async load(path) {
       const next = await readModelFolder(path)
-      assertSameShape(path, next, config, adapter)
       const own = await adapterOf(next)
+      assertSameShape(path, next, config, { adapter, own })
       const moments = await readOptimizer(next.folder)
       if (moments) trainer.optimizer.importState(moments)
       else trainer.optimizer.reset()
@@ -198,6 +198,12 @@ function teller(index: number, prompt: Int32Array, onToken: (event: TokenEvent) 
   }
 }
 
+/** Texts leave special tokens out: one that is to end them is seen by its id. */
+function specialStops(tokenizer: Tokenizer, { stopTexts = [] }: LocalRequest): number[] {
+  const ids = stopTexts.map((text) => tokenizer.tokenId(text))
+  return ids.filter((id) => id !== undefined).filter((id) => tokenizer.isSpecial(id))
+}
+
 function generation(
   tokenizer: Tokenizer,
   { stopTexts = [] }: LocalRequest,
@@ -206,12 +212,15 @@ function generation(
 ): LocalGeneration {
   const whole = tokenizer.decode(tokens)
   const cut = stopText === null ? -1 : whole.indexOf(stopTexts[stopText])
+  const last = tokens.length > 0 ? tokenizer.tokenText(tokens[tokens.length - 1]) : ''
+  const stoppedBy = stopText ?? (finish === 'stop' ? stopTexts.indexOf(last) : -1)
   return {
     text: cut < 0 ? whole : whole.slice(0, cut),
     finish,
     tokens,
     logprobs,
     promptTokens: prompt,
+    stopText: stopTexts[stoppedBy] ?? null,
     top,
     usage: { promptTokens: prompt.length, cachedTokens, completionTokens: tokens.length },
   }
@@ -253,10 +262,15 @@ function assertSameShape(
   path: string,
   next: ModelFolder,
   config: ModelFolder['config'],
-  adapter: Adapter | null,
+  { adapter, own }: { readonly adapter: Adapter | null; readonly own: Adapter | null },
 ): void {
-  const shapes = (of: ModelFolder['config']) => JSON.stringify([...paramShapes(of)])
-  if (shapes(next.config) !== shapes(config) || next.isAdapter !== (adapter !== null))
+  /** All that the weights are used with; how long a text may be, and where it ends, stays as it was opened. */
+  const shapeOf = ({ contextTokens, bosToken, eosTokens, ...shape }: ModelConfig) =>
+    JSON.stringify(Object.entries(shape).sort())
+  /** Its modules, its rank and what it is multiplied by: the open model keeps those that it has. */
+  const acting = (one: Adapter | null) =>
+    one && JSON.stringify([loraScale(one.lora), ...one.tensors.map(({ name, shape }) => [name, shape])])
+  if (shapeOf(next.config) !== shapeOf(config) || acting(own) !== acting(adapter))
     throw new RlError(`${path} holds a model of another shape than the one that is open`, {
       code: 'model.load',
       hint: 'open it as a model of its own',

@@ -156,7 +156,12 @@ export function createSampler(
         slot.reject(slot.signal.reason)
         continue
       }
-      if (active.length >= maxSequences || !begin(slot)) later.push(slot)
+      try {
+        if (active.length >= maxSequences || !begin(slot)) later.push(slot)
+      } catch (error) {
+        // The others still wait.
+        fail(slot, error)
+      }
     }
     waiting.unshift(...later)
   }

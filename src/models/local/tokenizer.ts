@@ -1,9 +1,11 @@
 import { Template } from '@huggingface/jinja'
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers'
-import { z } from 'zod'
+import { ZodError } from 'zod'
 import { RlError } from '../../errors.ts'
 import { textOf } from '../content.ts'
 import type { ChatMessage, ToolSpec } from '../port.ts'
+import { parseTokenizerConfig, withConfig } from './tokenizer-config.ts'
+import { readableParts } from './tokenizer-parts.ts'
 
 /** What the files of a Hugging Face folder say about text: parsed tokenizer.json and tokenizer_config.json. */
 export type TokenizerFiles = {
@@ -48,31 +50,13 @@ export type Tokenizer = {
   readonly tokenBytes: (token: number) => Buffer
 }
 
-const special = z.union([z.string(), z.object({ content: z.string() }).transform((token) => token.content)])
-const configSchema = z.object({
-  bos_token: special.nullish(),
-  eos_token: special.nullish(),
-  unk_token: special.nullish(),
-  pad_token: special.nullish(),
-  chat_template: z
-    .union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))])
-    .nullish(),
-})
 /**
  * @param source The folder or name, for messages.
  * @throws RlError `model.tokenizer` where the files are not a tokenizer that is implemented.
  */
 export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'): Tokenizer {
-  const config = configSchema.safeParse(files.config)
-  if (!config.success)
-    throw unusable(source, `tokenizer_config.json: ${config.error.issues[0].path.join('.')}`, config.error)
-  const { bos_token, eos_token, unk_token, chat_template } = config.data
-  let inner: HuggingFaceTokenizer
-  try {
-    inner = new HuggingFaceTokenizer(files.tokenizer, { ...files.config, bos_token, eos_token, unk_token })
-  } catch (cause) {
-    throw unusable(source, cause instanceof Error ? cause.message : String(cause), cause)
-  }
+  const { inner, config } = readFiles(files, source)
+  const { bos_token, eos_token, unk_token, pad_token, chat_template } = config
   const vocabulary = inner.get_vocab(true)
   let highest = -1
   for (const id of vocabulary.values()) highest = Math.max(highest, id)
@@ -85,12 +69,17 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   /** Vocabularies of SentencePiece's make: a space is written with U+2581, a byte as `<0x0A>`. */
   const byteFallback = decoder.includes('"ByteFallback"')
   const named = (text: string | null | undefined) => (text == null ? undefined : vocabulary.get(text))
+  const templateNamed = (name: string) =>
+    Array.isArray(chat_template) ? chat_template.find((one) => one.name === name)?.template : undefined
   const templateText =
-    files.chatTemplate ??
-    (Array.isArray(chat_template)
-      ? chat_template.find(({ name }) => name === 'default')?.template
-      : chat_template)
-  let template: Template | undefined
+    files.chatTemplate ?? (typeof chat_template === 'string' ? chat_template : templateNamed('default'))
+  /** Where there is one for it, it stands for the other when tools are told. */
+  const toolTemplateText = (files.chatTemplate ? undefined : templateNamed('tool_use')) ?? templateText
+  const templates = new Map<string, Template>()
+  /** What templates know by name; of a token that there is not, nothing. */
+  const specialNames = Object.fromEntries(
+    Object.entries({ bos_token, eos_token, unk_token, pad_token }).filter(([, token]) => token != null),
+  )
 
   const decode: Tokenizer['decode'] = (tokens, options) => {
     const kept = Array.from(tokens).filter((token) => options?.special || !specials.has(token))
@@ -99,23 +88,25 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
       : inner.decode(kept, { skip_special_tokens: false, clean_up_tokenization_spaces: false })
   }
   const templateReads: Tokenizer['templateReads'] = (variable) =>
-    new RegExp(`\\b${variable}\\b`).test(templateText ?? '')
+    new RegExp(`\\b${variable}\\b`).test(`${templateText} ${toolTemplateText}`)
   const renderChat: Tokenizer['renderChat'] = (messages, options = {}) => {
     const { generationPrompt = true, variables, tools } = options
-    if (templateText == null)
-      throw unusable(source, 'has no chat template', undefined, 'prompt this model with text')
+    const told = tools?.map((tool) => ({ type: 'function', function: tool })) ?? variables?.tools ?? null
+    const text = told === null ? templateText : toolTemplateText
+    if (text == null) throw unusable(source, 'has no chat template', undefined, 'prompt this model with text')
     if (tools && !templateReads('tools'))
       throw unusable(source, 'the chat template tells no tools', undefined, 'choose a model that calls tools')
     const texts = messages.map(templateMessage)
     try {
-      template ??= new Template(templateText)
+      const template = templates.get(text) ?? new Template(text)
+      templates.set(text, template)
       return template.render({
+        documents: null,
+        ...specialNames,
         ...variables,
-        ...(tools ? { tools: tools.map((tool) => ({ type: 'function', function: tool })) } : {}),
+        tools: told,
         messages: texts,
         add_generation_prompt: generationPrompt,
-        bos_token: bos_token ?? '',
-        eos_token: eos_token ?? '',
       })
     } catch (cause) {
       throw unusable(
@@ -153,10 +144,21 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
 
 /** As templates read it: calls of tools in the shape of OpenAI's API, their arguments as values. */
 function templateMessage(message: ChatMessage): object {
-  const { role, toolCalls } = message
-  const content = textOf(message)
-  if (!toolCalls) return { role, content }
-  return { role, content, tool_calls: toolCalls.map((call) => ({ type: 'function', function: call })) }
+  const { role, toolCalls, toolCallId, toolName } = message
+  return {
+    ...{ role, content: textOf(message) },
+    ...(toolName === undefined ? {} : { name: toolName }),
+    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+    ...(toolCalls ? { tool_calls: toolCalls.map(templateCall) } : {}),
+  }
+}
+
+function templateCall({
+  id,
+  name,
+  arguments: values,
+}: NonNullable<ChatMessage['toolCalls']>[number]): object {
+  return { ...(id === undefined ? {} : { id }), type: 'function', function: { name, arguments: values } }
 }
 
 /** The characters that stand for the 256 bytes in byte-level vocabularies: printable ones for themselves, the others from U+0100 on. */
@@ -174,6 +176,27 @@ const BYTE_OF: ReadonlyMap<string, number> = new Map(
 
 function bytesOf(text: string): number[] {
   return [...text].flatMap((character) => BYTE_OF.get(character) ?? [...Buffer.from(character)])
+}
+
+/** @throws RlError `model.tokenizer` that names what is not read */
+function readFiles(files: TokenizerFiles, source: string) {
+  const refuse = (what: string) =>
+    unusable(source, `${what} is not implemented`, undefined, 'use a model whose tokenizer does without it')
+  try {
+    const config = parseTokenizerConfig(files.config)
+    const { bos_token, eos_token } = config
+    const parts = readableParts(withConfig(files.tokenizer, config, refuse), refuse)
+    // Of a vocabulary of words the library takes the unknown token from here.
+    const unk_token = config.unk_token ?? (parts.model as { unk_token?: string }).unk_token
+    const inner = new HuggingFaceTokenizer(parts, { ...files.config, bos_token, eos_token, unk_token })
+    return { inner, config }
+  } catch (cause) {
+    if (cause instanceof RlError) throw cause
+    if (!(cause instanceof ZodError))
+      throw unusable(source, cause instanceof Error ? cause.message : String(cause), cause)
+    const [{ path, message }] = cause.issues
+    throw unusable(source, `${path.join('.') || 'the tokenizer'}: ${message}`, cause)
+  }
 }
 
 function unusable(source: string, message: string, cause?: unknown, hint?: string): RlError {

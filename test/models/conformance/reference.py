@@ -2,7 +2,9 @@
 
 reference.py make DIR     writes model folders and adapters below DIR, and DIR/expected.json with what they give
 reference.py ask          answers a JSON object on stdin with one on stdout: {"logits": FOLDER, "ids": [...]},
-                          {"adapter": FOLDER, "base": FOLDER, "ids": [...]} or {"tokenize": FOLDER, "texts": [...]} by name
+                          {"adapter": FOLDER, "base": FOLDER, "ids": [...]}, {"tokenize": FOLDER, "texts": [...], "special": bool},
+                          {"decode": FOLDER, "ids": [[...]]}, {"render": FOLDER, "chats": [{"messages", "tools"}]} or
+                          {"greedy": FOLDER, "ids": [...], "count": N} by name
 """
 import json
 import os
@@ -202,7 +204,19 @@ def ask(requests):
     for name, request in requests.items():
         if "tokenize" in request:
             tokenizer = AutoTokenizer.from_pretrained(request["tokenize"])
-            answers[name] = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in request["texts"]]
+            special = request.get("special", False)
+            answers[name] = [tokenizer(text, add_special_tokens=special)["input_ids"] for text in request["texts"]]
+        elif "decode" in request:
+            tokenizer = AutoTokenizer.from_pretrained(request["decode"])
+            answers[name] = [tokenizer.decode(ids, skip_special_tokens=True) for ids in request["ids"]]
+        elif "render" in request:
+            tokenizer = AutoTokenizer.from_pretrained(request["render"])
+            answers[name] = [
+                tokenizer.apply_chat_template(chat["messages"], tools=chat.get("tools"), tokenize=False, add_generation_prompt=True)
+                for chat in request["chats"]
+            ]
+        elif "greedy" in request:
+            answers[name] = greedy(load(request["greedy"]), request["ids"], request["count"])
         elif "adapter" in request:
             from peft import PeftModel
 

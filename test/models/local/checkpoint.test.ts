@@ -15,6 +15,7 @@ import {
 import { type ModelConfig, modelConfigJson, parseModelConfig } from '../../../src/models/local/config.ts'
 import { exportAdapter, exportFolder } from '../../../src/models/local/export-folder.ts'
 import { describeFolder } from '../../../src/models/local/folder-info.ts'
+import { greedyDefaults } from '../../../src/models/local/generation-config.ts'
 import { initLora, loraScale, writeAdapter } from '../../../src/models/local/lora.ts'
 import { assertFits, assertTensorsFit, memoryNeed } from '../../../src/models/local/memory.ts'
 import {
@@ -25,6 +26,7 @@ import {
   variable,
 } from '../../../src/models/local/params.ts'
 import { writeSafetensors } from '../../../src/models/local/safetensors.ts'
+import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { logits, pack } from '../../../src/models/local/transformer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { rng } from '../../../src/random.ts'
@@ -220,6 +222,95 @@ test('weights that nothing reads are refused by name, computed ones and a copy o
     await messageOf(readModelFolder(folder).then(readCheckpoint)),
     /weight .*o_proj.bias is not one of/,
   )
+})
+
+test('a head that differs from the embedding that it is tied to is refused, not left out', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen3', { tie_word_embeddings: true })
+  const { folder, weights } = await saved('other-head', config)
+  const embedding = weights.find(({ name }) => name === 'model.embed_tokens.weight')!
+  const values = Float32Array.from(embedding.values, (value, i) => (i === 7 ? value + 1 : value))
+  const head = { ...embedding, name: 'lm_head.weight', values }
+  await writeSafetensors(join(folder, 'model.safetensors'), [...weights, head])
+  assert.match(
+    await messageOf(readModelFolder(folder).then(readCheckpoint)),
+    /lm_head\.weight is not the embedding.*tie_word_embeddings/,
+  )
+})
+
+test('weights of modules that an adapter does not name are refused, not applied', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen2')
+  await saved('named-base', config)
+  const folder = join(root, 'named')
+  await mkdir(folder)
+  await writeAdapter(folder, initLora(config, { rank: 2, alpha: 4, targets: ['q_proj', 'o_proj'] }, [1, 1]), {
+    base: '../named-base',
+  })
+  const path = join(folder, 'adapter_config.json')
+  const told = JSON.parse(await readFile(path, 'utf8'))
+  const opened = async (over: object) => {
+    await writeFile(path, JSON.stringify({ ...told, ...over }))
+    return await messageOf(readModelFolder(folder).then(readCheckpoint))
+  }
+  const named = String.raw`.*\.(q|o)_proj`
+  for (const over of [
+    {},
+    { target_modules: named },
+    { target_modules: 'all-linear', exclude_modules: ['v_proj'] },
+    { layers_to_transform: [0, 1] },
+    { layers_to_transform: [0, 1], layers_pattern: 'layers' },
+  ])
+    assert.not.match(await opened(over), /RlError/, JSON.stringify(over))
+  for (const [over, module] of [
+    [{ target_modules: ['q_proj'] }, 'o_proj'],
+    [{ target_modules: String.raw`.*\.0\..*_proj` }, 'layers.1.'],
+    [{ exclude_modules: ['q_proj'] }, 'q_proj'],
+    [{ layers_to_transform: 0 }, 'layers.1.'],
+    [{ layers_to_transform: [0, 1], layers_pattern: 'blocks' }, 'layers.0.'],
+  ] as const) {
+    const message = await opened(over)
+    assert.ok(message.includes('does not name') && message.includes(module), `${JSON.stringify(over)}: ${message}`)
+  }
+  assert.match(await opened({ target_modules: '(?P<name>x)' }), /target_modules: the expression/)
+})
+
+test('names of special tokens may stand in special_tokens_map.json', async () => {
+  await tryBackend('wasm')
+  const { folder } = await saved('mapped', smallConfig('qwen2'))
+  const { eos_token, ...config } = tokenizer.config
+  await writeFile(join(folder, 'tokenizer_config.json'), JSON.stringify(config))
+  await writeFile(join(folder, 'special_tokens_map.json'), JSON.stringify({ eos_token: { content: eos_token } }))
+  const read = await readModelFolder(folder)
+  assert.is(createTokenizer(read.tokenizer).endToken, createTokenizer(tokenizer).endToken)
+})
+
+test('what a Llama config leaves out has the values that its makers gave it', () => {
+  const { bos_token_id, eos_token_id, max_position_embeddings, ...rest } = modelConfigJson(smallConfig('llama'))
+  const { bosToken, eosTokens, contextTokens } = parseModelConfig(rest)
+  assert.equal([bosToken, eosTokens, contextTokens], [1, [2], 2048])
+  assert.equal(parseModelConfig({ ...rest, eos_token_id: null }).eosTokens, [])
+  assert.equal(parseModelConfig({ ...rest, model_type: 'qwen2' }).eosTokens, [])
+})
+
+test('greedy defaults are read from generation_config.json, and what would change a text is refused by name', () => {
+  const read = (generation: Record<string, unknown>) => greedyDefaults(generation, 'some/folder')
+  const sampling = { do_sample: true, temperature: 0.7, top_p: 0.8, num_beams: 1, no_repeat_ngram_size: 0 }
+  assert.equal(read({ ...sampling, bad_words_ids: null, suppress_tokens: [] }), { repetitionPenalty: 1 })
+  assert.equal(read({ repetition_penalty: 1.1 }), { repetitionPenalty: 1.1 })
+  for (const over of [
+    { no_repeat_ngram_size: 3 },
+    { num_beams: 4 },
+    { suppress_tokens: [1] },
+    { min_new_tokens: 2 },
+    { forced_eos_token_id: 0 },
+    { repetition_penalty: -1 },
+  ])
+    assert.throws(
+      () => read(over),
+      (error: Error) => error instanceof RlError && error.message.includes(Object.keys(over)[0]),
+      JSON.stringify(over),
+    )
 })
 
 test('a config is read whole: what asks for something unknown is refused, the default of rotary positions is not', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -181,6 +181,56 @@ test('an adapter is trained alone, saved as one, and opens on its base', async (
   assert.equal(await again.generate([ask(6)]), [changed])
   await again.close()
   assert.is(await model.save(base), sha256)
+})
+
+test('a model that uses equal weights otherwise is not loaded over an open one', async () => {
+  const path = join(folder, 'otherwise')
+  await model.save(path)
+  const file = join(path, 'config.json')
+  const told = JSON.parse(readFileSync(file, 'utf8'))
+  for (const [over, code] of [
+    [{ rope_theta: 12_345 }, 'model.load'],
+    [{ rms_norm_eps: 1e-3 }, 'model.load'],
+    [{ max_position_embeddings: 77, eos_token_id: 5 }, 'none'],
+  ] as const) {
+    writeFileSync(file, JSON.stringify({ ...told, ...over }))
+    assert.is(await codeOf(model.load(path)), code, JSON.stringify(over))
+  }
+})
+
+test('an adapter that acts otherwise is not loaded over an open one', async () => {
+  const base = join(folder, 'adapted-base')
+  await model.save(base)
+  const open = (lora: object) =>
+    openLocalModel({
+      ...{ folder: base, backend: 'wasm' },
+      lora: { rank: 2, alpha: 4, targets: ['q_proj'], seed: 1, ...lora },
+    })
+  const own = await open({})
+  for (const [name, lora, code] of [
+    ['same', { seed: 2 }, 'none'],
+    ['scaled', { alpha: 8 }, 'model.load'],
+    ['wider', { rank: 4, alpha: 8 }, 'model.load'],
+    ['elsewhere', { targets: ['q_proj', 'o_proj'] }, 'model.load'],
+  ] as const) {
+    const other = await open(lora)
+    const path = join(folder, `adapted-${name}`)
+    await other.save(path)
+    await other.close()
+    assert.is(await codeOf(own.load(path)), code, name)
+  }
+  await own.close()
+})
+
+test('a stop text that is a special token ends the text, though texts leave such tokens out', async () => {
+  const start = tokenizer.tokenId('<|im_start|>')!
+  const free = await model.sample(Array.from({ length: 64 }, (_, seed) => ask(seed, { maxTokens: 40 })))
+  const seed = free.findIndex(({ tokens }) => tokens.includes(start))
+  assert.ok(seed >= 0, 'some text has the token')
+  const cut = free[seed].tokens.indexOf(start)
+  const [ended] = await model.sample([ask(seed, { maxTokens: 40, stopTexts: ['never', '<|im_start|>'] })])
+  assert.equal([...ended.tokens], [...free[seed].tokens.subarray(0, cut + 1)])
+  assert.equal([ended.finish, ended.stopText], ['stop', '<|im_start|>'])
 })
 
 test('a chat record trains what the assistant says and its end', async () => {

@@ -304,4 +304,23 @@ onWasm('10,000 sampled tokens leave no tensor and no memory behind', async (mode
   assert.ok(grown < 128, `${grown.toFixed(0)} MB more after ${tokens} tokens`)
 })
 
+test('a sequence that cannot be taken up fails alone, and those that wait with it are served', async () => {
+  if (!(await tryBackend('wasm'))) return
+  const { model } = await smallModel(smallConfig('qwen3'), [1, 2])
+  const decoder = createDecoder(model, { cacheTokens: 10_000 })
+  let opened = 0
+  const failing: Decoder = {
+    ...decoder,
+    open() {
+      if (++opened === 2) throw new RlError('no memory', { code: 'model.test' })
+      return decoder.open()
+    },
+  }
+  const sampler = createSampler(model.config, failing, { decode })
+  const asked = [1, 2, 3].map((seed) => sampler.submit(request({ prompt: promptOf(9, seed) })))
+  assert.equal(await Promise.all(asked.map(codeOf)), ['none', 'model.test', 'none'])
+  await sampler.idle()
+  decoder.dispose()
+})
+
 test.run()

@@ -171,6 +171,13 @@ test('tools are told by the template and called, whole and in a stream', async (
     messages: [...chat.messages, choice.message, { role: 'tool', tool_call_id: call.id, content: '2' }],
   })
   assert.ok((next.usage?.prompt_tokens ?? 0) > (whole.usage?.prompt_tokens ?? 0))
+  const { content: _, ...calling } = choice.message
+  const silent = await client.chat.completions.create({
+    ...chat,
+    ...{ tools, max_tokens: 4 },
+    messages: [...chat.messages, calling, { role: 'tool', tool_call_id: call.id, content: '2' }],
+  })
+  assert.is(silent.usage?.prompt_tokens, next.usage?.prompt_tokens, 'content may be left out beside calls')
   const none = await client.chat.completions.create({ ...body, tool_choice: 'none' })
   assert.is(none.choices[0].message.content, CALL)
 })

@@ -173,6 +173,29 @@ test('a stop text ends the answer and stands neither in it nor in its stream', a
   for await (const chunk of await client.completions.create({ ...options, stream: true }))
     streamed += chunk.choices[0].text
   assert.is(streamed, stopped.choices[0].text)
+  assert.is((stopped.choices[0] as { stop_reason?: unknown }).stop_reason, stop)
+})
+
+test('every prompt of a list counts, equal ones too, and once for all of its choices', async () => {
+  const count = async (prompt: string | string[], n: number) => {
+    const { usage } = await client.completions.create({ model: 'tiny', prompt, n, max_tokens: 2, seed: 1 })
+    return usage?.prompt_tokens ?? 0
+  }
+  const one = await count('open fridge', 1)
+  assert.is(await count('open fridge', 3), one)
+  assert.is(await count(['open fridge', 'open fridge'], 1), 2 * one)
+  assert.is(await count(['open fridge', 'open fridge', 'open fridge'], 2), 3 * one)
+})
+
+test('completions tell the log-prob of the sampled token beside the likeliest', async () => {
+  const { choices } = await client.completions.create({
+    ...{ model: 'tiny', prompt: 'look', max_tokens: 20, seed: 4, temperature: 1.5, logprobs: 1 },
+  })
+  const { tokens = [], token_logprobs = [], top_logprobs = [] } = choices[0].logprobs ?? {}
+  assert.ok(top_logprobs.some((top) => Object.keys(top).length === 2))
+  tokens.forEach((token, i) => {
+    assert.is(top_logprobs[i][token], token_logprobs[i])
+  })
 })
 
 test('choices can be given as texts or token sequences', async () => {
@@ -278,6 +301,14 @@ test('errors have the status and the shape that clients know', async () => {
       null,
     ],
     [() => create({ choice_token_ids: [[99999]] }), 400, 'invalid_value', null],
+    [() => create({ top_logprobs: 2 }), 400, 'invalid_value', 'top_logprobs'],
+    [
+      () => create({ chat_template_kwargs: { add_generation_prompt: false } }),
+      400,
+      'unsupported_parameter',
+      'chat_template_kwargs.add_generation_prompt',
+    ],
+    [() => create({ messages: [{ role: 'user' }] }), 400, 'invalid_value', 'messages.0.content'],
     [() => create({ max_tokens: 129 }), 400, 'context_length_exceeded', 'max_tokens'],
     ...Object.entries(NOT_DONE).map(
       ([field, value]) =>

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { RlError } from '../../../src/errors.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { CHAT_END, splitWords, trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 
@@ -82,6 +83,96 @@ test('a byte-level BPE of Hugging Face is read, with its templates by name', () 
   assert.is(bpe.endToken, 9)
   assert.is(bpe.size, 10)
   assert.is(bpe.renderChat([{ role: 'user', content: 'low' }]), 'low<end>')
+})
+
+/** A byte-level tokenizer of single letters with other parts. */
+function letters(parts: object, config: object = {}) {
+  const vocab = Object.fromEntries([...'abc.,12Ġ'].map((letter, id) => [letter, id]))
+  return createTokenizer(
+    {
+      tokenizer: {
+        ...{ added_tokens: [{ id: 20, content: '<end>', special: true }], normalizer: null },
+        ...{ pre_tokenizer: null, post_processor: null, decoder: { type: 'ByteLevel' } },
+        model: { type: 'BPE', vocab: { ...vocab, '12': 8, '.,': 9, '<s>': 10 }, merges: ['1 2', '. ,'] },
+        ...parts,
+      },
+      config: { eos_token: '<end>', bos_token: '<s>', ...config },
+    },
+    'some/folder',
+  )
+}
+
+test('digits and punctuation are cut as asked, not as is usual', () => {
+  const ids = (pre_tokenizer: object) => [...letters({ pre_tokenizer }).encode('12.,')]
+  assert.equal(ids({ type: 'Digits', individual_digits: true }), [5, 6, 9])
+  assert.equal(ids({ type: 'Digits', individual_digits: false }), [8, 9])
+  assert.equal(ids({ type: 'Punctuation' }), [8, 3, 4])
+  assert.equal(ids({ type: 'Punctuation', behavior: 'Contiguous' }), [8, 9])
+  assert.equal(ids({ type: 'Punctuation', behavior: 'Removed' }), [8])
+  const at = { String: '2' }
+  assert.equal(ids({ type: 'Split', pattern: at, behavior: 'MergedWithPrevious', invert: false }), [8, 9])
+  assert.equal(ids({ type: 'Split', pattern: at, behavior: 'MergedWithNext', invert: false }), [5, 6, 9])
+  assert.equal(ids({ type: 'Split', pattern: at, behavior: 'Removed', invert: false }), [5, 9])
+})
+
+test('parts that are read only in part are refused by name', () => {
+  const bpe = { type: 'BPE', vocab: { a: 0 }, merges: [] }
+  const cases: readonly (readonly [object, object, RegExp])[] = [
+    [{ model: { ...bpe, dropout: 0.1 } }, {}, /model\.dropout/],
+    [{ model: { ...bpe, continuing_subword_prefix: '##' } }, {}, /continuing_subword_prefix/],
+    [{ model: { type: 'Unigram', vocab: [['a', 0]], unk_id: 0, byte_fallback: true } }, {}, /byte_fallback/],
+    [{ model: { ...bpe, type: 'Other' } }, {}, /model\.type/],
+    [{ normalizer: { type: 'Precompiled', precompiled_charsmap: '' } }, {}, /Precompiled/],
+    [{ pre_tokenizer: { type: 'UnicodeScripts' } }, {}, /UnicodeScripts/],
+    [{ pre_tokenizer: { type: 'FixedLength', length: 2 } }, {}, /FixedLength/],
+    [{ pre_tokenizer: { type: 'Split', pattern: { String: 'a' }, behavior: 'Odd' } }, {}, /behavior "Odd"/],
+    [
+      { pre_tokenizer: { type: 'Split', pattern: { String: 'a' }, behavior: 'Contiguous', invert: true } },
+      {},
+      /Contiguous with invert/,
+    ],
+    [{ added_tokens: [{ id: 1, content: '<x>', special: true, single_word: true }] }, {}, /<x>.*single_word/],
+    [{}, { added_tokens_decoder: { 77: { content: '<y>', special: true } } }, /added_tokens_decoder\.77.*<y>/],
+  ]
+  for (const [parts, config, named] of cases)
+    assert.throws(
+      () => letters(parts, config),
+      (error: Error) =>
+        error instanceof RlError && named.test(error.message) && error.message.startsWith('some/folder'),
+      String(named),
+    )
+})
+
+test('tokenizer_config.json says what is put around a text, and what stands whole in it', () => {
+  const around = (config: object) => [...letters({}, config).encode('a', { begin: true })]
+  assert.equal(around({}), [0])
+  assert.equal(around({ add_bos_token: true }), [10, 0])
+  assert.equal(around({ add_bos_token: true, add_eos_token: true }), [10, 0, 20])
+  assert.equal(around({ add_bos_token: false }), [0])
+  const whole = letters({}, { added_tokens_decoder: { 9: { content: '.,', special: true } } })
+  assert.equal([...whole.encode('a.,')], [0, 9])
+  assert.is(whole.decode([0, 9, 0]), 'aa')
+})
+
+test('a template knows tools, calls and their answers as transformers tells them', () => {
+  const one =
+    '{% if tools is not none %}{{ tools[0].function.name }} {% endif %}{% if pad_token is defined %}pad {% endif %}{% for m in messages %}{{ m.content }}{{ m.name }}{{ m.tool_call_id }}{% for c in m.tool_calls or [] %}{{ c.id }}{% endfor %}{% endfor %}'
+  const chat = [
+    { role: 'assistant' as const, content: 'x', toolCalls: [{ id: 'c1', name: 'f', arguments: {} }] },
+    { role: 'tool' as const, content: 'y', toolCallId: 'c1', toolName: 'f' },
+  ]
+  const tools = [{ name: 'f', description: '', parameters: {} }]
+  const plain = letters({}, { chat_template: one })
+  assert.is(plain.renderChat(chat), 'xc1yfc1')
+  assert.is(plain.renderChat(chat, { tools }), 'f xc1yfc1')
+  const named = letters({}, {
+    chat_template: [
+      { name: 'default', template: 'no {{ messages[0].content }}' },
+      { name: 'tool_use', template: `tools ${one}` },
+    ],
+  })
+  assert.is(named.renderChat(chat), 'no x')
+  assert.is(named.renderChat(chat, { tools }), 'tools f xc1yfc1')
 })
 
 test('files that are no tokenizer are refused with their name', () => {

@@ -48,8 +48,8 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
   const pattern = split.pattern && {
     ...{ type: 'Split', pattern: { Regex: split.pattern }, behavior: 'Isolated', invert: false },
   }
-  const bos = named('bos')
-  const begins = get('add_bos_token') === true && bos !== null
+  const [bos, eos] = [named('bos'), named('eos')]
+  const put = (token: string | null, key: string) => (get(key) === true && token !== null ? [token] : [])
   const template = metadata.get('tokenizer.chat_template')
   return {
     tokenizer: {
@@ -70,7 +70,7 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
       pre_tokenizer: pattern
         ? { type: 'Sequence', pretokenizers: [pattern, { ...byteLevel, use_regex: false }] }
         : { ...byteLevel, use_regex: true },
-      post_processor: begins ? startingWith(bos, tokens.indexOf(bos)) : null,
+      post_processor: around(put(bos, 'add_bos_token'), put(eos, 'add_eos_token'), tokens),
       decoder: { ...byteLevel, use_regex: true },
       model: {
         ...{ type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: null },
@@ -87,7 +87,7 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
     config: {
       tokenizer_class: 'PreTrainedTokenizerFast',
       bos_token: bos,
-      eos_token: named('eos'),
+      eos_token: eos,
       unk_token: named('unknown'),
       pad_token: named('padding'),
       clean_up_tokenization_spaces: false,
@@ -96,13 +96,18 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
   }
 }
 
-/** A post-processor that puts the begin token before a text. */
-function startingWith(token: string, id: number) {
+/** A post-processor that puts tokens before and after a text; null where there are none. */
+function around(before: readonly string[], after: readonly string[], tokens: readonly string[]) {
+  const all = [...before, ...after]
+  if (all.length === 0) return null
+  const special = (id: string) => ({ SpecialToken: { id, type_id: 0 } })
+  const single = [...before.map(special), { Sequence: { id: 'A', type_id: 0 } }, ...after.map(special)]
   return {
-    type: 'TemplateProcessing',
-    single: [{ SpecialToken: { id: token, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }],
-    pair: [{ Sequence: { id: 'A', type_id: 0 } }, { Sequence: { id: 'B', type_id: 1 } }],
-    special_tokens: { [token]: { id: token, ids: [id], tokens: [token] } },
+    ...{ type: 'TemplateProcessing', single },
+    pair: [...single, { Sequence: { id: 'B', type_id: 1 } }],
+    special_tokens: Object.fromEntries(
+      all.map((id) => [id, { id, ids: [tokens.indexOf(id)], tokens: [id] }]),
+    ),
   }
 }
 

@@ -18,6 +18,8 @@ export type Piece = {
   /** Length of the choice's text before this piece. */
   readonly offset: number
   readonly finish: FinishReason | null
+  /** The stop text that ended the choice. */
+  readonly stopText: string | null
   /** With the first piece of a choice. */
   readonly promptTokens?: Int32Array
   /** With the last piece of a choice. */
@@ -78,6 +80,7 @@ export function createAnswers(
             : { text: generation.text, ...promptIds(generation.promptTokens) }),
           logprobs: logprobs({ told: toldBy(generation), offset: 0 }),
           finish_reason: calls.length > 0 ? 'tool_calls' : generation.finish,
+          stop_reason: generation.stopText,
           ...ids(generation.tokens),
         }
       })
@@ -85,12 +88,12 @@ export function createAnswers(
         ...head,
         object,
         choices,
-        usage: usage(generations),
+        usage: usage(generations, plan.choices),
         ...(chat ? promptIds(generations[0]?.promptTokens) : {}),
       }
     },
     said,
-    chunks({ index, text, told, offset, finish, promptTokens, calls = [] }) {
+    chunks({ index, text, told, offset, finish, stopText, promptTokens, calls = [] }) {
       const chunk = (choice: object, more = {}) => ({
         ...head,
         object: chat ? `${object}.chunk` : object,
@@ -106,6 +109,7 @@ export function createAnswers(
         ...(chat ? { delta } : { text, ...promptIds(promptTokens) }),
         logprobs: told.length > 0 ? logprobs({ told, offset }) : null,
         finish_reason: calls.length > 0 ? 'tool_calls' : finish,
+        ...(finish === null ? {} : { stop_reason: stopText }),
         ...ids(told.map(({ draw }) => draw.token)),
       })
       return chat && promptTokens ? [chunk(opening, promptIds(promptTokens)), piece] : [piece]
@@ -114,7 +118,7 @@ export function createAnswers(
       ...head,
       object: chat ? `${object}.chunk` : object,
       choices: [],
-      usage: usage(generations),
+      usage: usage(generations, plan.choices),
     }),
   }
 }
@@ -143,11 +147,10 @@ function completionLogprobs(tokenizer: Tokenizer, told: readonly Told[], offset:
   return {
     tokens: told.map(({ draw }) => text(draw)),
     token_logprobs: told.map(({ draw }) => draw.logprob),
-    // Tokens of one text share a key: the sampled one has it, else the likeliest.
+    // Tokens of one text share a key: the sampled one has it, which is always told, else the likeliest.
     top_logprobs: told.map(({ draw, top }) => {
       const named = new Map<string, number>()
-      const sampled = top.filter(({ token }) => token === draw.token)
-      for (const one of [...sampled, ...top]) if (!named.has(text(one))) named.set(text(one), one.logprob)
+      for (const one of [draw, ...top]) if (!named.has(text(one))) named.set(text(one), one.logprob)
       return Object.fromEntries(named)
     }),
     text_offset: offsets,
@@ -161,18 +164,16 @@ function tokenName(bytes: Buffer): string {
   return `bytes:${[...bytes].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')}`
 }
 
-/** A prompt counts once, however many choices it has. */
-function usage(generations: readonly LocalGeneration[]) {
+/** A prompt counts once, however many choices it has: they stand side by side. */
+function usage(generations: readonly LocalGeneration[], choices: number) {
   const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0)
-  const prompts = new Map(generations.map(({ promptTokens, usage }) => [promptTokens.join(), usage]))
-  const prompt = sum([...prompts.values()].map(({ promptTokens }) => promptTokens))
+  const prompts = generations.filter((_, i) => i % choices === 0).map(({ usage }) => usage)
+  const prompt = sum(prompts.map(({ promptTokens }) => promptTokens))
   const completion = sum(generations.map(({ usage }) => usage.completionTokens))
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: {
-      cached_tokens: sum([...prompts.values()].map(({ cachedTokens }) => cachedTokens)),
-    },
+    prompt_tokens_details: { cached_tokens: sum(prompts.map(({ cachedTokens }) => cachedTokens)) },
   }
 }

@@ -172,29 +172,30 @@ function choiceStream(
   answers: Answers,
   tell: (chunk: unknown) => void,
 ) {
-  const text = createTextStream((tokens) => model.decode(tokens), stopTexts)
+  const known = createTextStream((tokens) => model.decode(tokens), stopTexts)
   let waiting: Told[] = []
   let offset = 0
   let prompt: Int32Array | undefined
   let opened = false
-  const take = (piece: string, finish: LocalGeneration['finish'] | null) => {
+  const take = (text: string, ended: LocalGeneration | null) => {
     const promptTokens = opened ? undefined : prompt
-    for (const chunk of answers.chunks({ index, text: piece, told: waiting, offset, finish, promptTokens }))
-      tell(chunk)
+    const { finish = null, stopText = null } = ended ?? {}
+    const piece = { index, text, told: waiting, offset, finish, stopText, promptTokens }
+    for (const chunk of answers.chunks(piece)) tell(chunk)
     opened = true
     waiting = []
-    offset += piece.length
+    offset += text.length
   }
   return {
     push({ draw, top, promptTokens }: TokenEvent) {
       prompt ??= promptTokens
       waiting.push({ draw, top })
-      const piece = text.push(draw.token)
+      const piece = known.push(draw.token)
       if (piece !== '') take(piece, null)
     },
     end(generation: LocalGeneration) {
       prompt ??= generation.promptTokens
-      take(text.end(generation.text), generation.finish)
+      take(known.end(generation.text), generation)
     },
   }
 }
@@ -212,9 +213,9 @@ function callingStream(
     push({ draw, top }: TokenEvent) {
       told.push({ draw, top })
     },
-    end({ text, finish, promptTokens }: LocalGeneration) {
+    end({ text, finish, stopText, promptTokens }: LocalGeneration) {
       const { content, calls } = answers.said(text)
-      const piece = { index, text: content, told, offset: 0, finish, promptTokens, calls }
+      const piece = { index, text: content, told, offset: 0, finish, stopText, promptTokens, calls }
       for (const chunk of answers.chunks(piece)) tell(chunk)
     },
   }

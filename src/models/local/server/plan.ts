@@ -13,8 +13,10 @@ export type Plan = {
   readonly usageInStream: boolean
   readonly logprobs: boolean
   readonly tokenIds: boolean
-  /** Choices of each prompt that are given, the likeliest first; null for all. */
-  readonly best: { readonly of: number; readonly n: number } | null
+  /** Choices of each prompt in the answer. */
+  readonly choices: number
+  /** So many are sampled of each prompt, and the likeliest of them given; null where all are. */
+  readonly bestOf: number | null
   /** What may be called; null where no tools were told. */
   readonly tools: { readonly names: ReadonlySet<string>; readonly onlyOne: boolean } | null
 }
@@ -31,7 +33,18 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
       code: 'unsupported_parameter',
     })
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? model.ready.config.contextTokens
-  const topLogprobs = body.logprobs ? (body.top_logprobs ?? 0) : 0
+  const topLogprobs = body.top_logprobs ?? 0
+  if (topLogprobs > 0 && !body.logprobs)
+    throw apiError(400, "'top_logprobs' needs 'logprobs': true", {
+      param: 'top_logprobs',
+      code: 'invalid_value',
+    })
+  const taken = Object.keys(body.chat_template_kwargs ?? {}).find((name) => OF_THE_REQUEST.includes(name))
+  if (taken !== undefined)
+    throw apiError(400, `'chat_template_kwargs.${taken}' is what the request itself tells`, {
+      param: `chat_template_kwargs.${taken}`,
+      code: 'unsupported_parameter',
+    })
   const offered = body.tool_choice === 'none' ? [] : (body.tools ?? [])
   if (offered.length > 0 && !model.tokenizer.templateReads('tools'))
     throw apiError(400, "'tools' is not supported: this model's chat template tells none", {
@@ -59,21 +72,28 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
   })
 }
 
+/** Variables of the template that have a field, or a meaning, of their own. */
+const OF_THE_REQUEST = ['messages', 'tools', 'add_generation_prompt']
+
 function promptMessage(
-  { role, content, tool_calls }: ChatBody['messages'][number],
+  { role, content = '', name, tool_calls, tool_call_id }: ChatBody['messages'][number],
   index: number,
 ): ChatMessage {
-  const toolCalls = tool_calls?.map(({ function: { name, arguments: text } }, i) => {
+  const toolCalls = tool_calls?.map(({ id, function: { name, arguments: text } }, i) => {
     const values = objectOf(text || '{}')
     if (values === null)
       throw apiError(400, `messages.${index}.tool_calls.${i}.function.arguments is no JSON object`, {
         param: `messages.${index}.tool_calls`,
         code: 'invalid_value',
       })
-    return { name, arguments: values }
+    return { ...(id == null ? {} : { id }), name, arguments: values }
   })
-  const said = role === 'developer' ? ('system' as const) : role
-  return { role: said, content, ...(toolCalls && toolCalls.length > 0 ? { toolCalls } : {}) }
+  return {
+    ...{ role: role === 'developer' ? ('system' as const) : role, content },
+    ...(toolCalls && toolCalls.length > 0 ? { toolCalls } : {}),
+    ...(tool_call_id == null ? {} : { toolCallId: tool_call_id }),
+    ...(name == null ? {} : { toolName: name }),
+  }
 }
 
 function objectOf(text: string): Record<string, unknown> | null {
@@ -176,21 +196,25 @@ function plan(
     usageInStream: body.stream_options?.include_usage ?? false,
     logprobs,
     tokenIds: body.return_token_ids ?? false,
-    best: n > given ? { of: n, n: given } : null,
+    choices: given,
+    bestOf: n > given ? n : null,
     tools,
   }
 }
 
-/** The generations that are given: of each prompt's the `n` with the highest mean log-prob. */
-export function bestOf(generations: readonly LocalGeneration[], { best }: Plan): readonly LocalGeneration[] {
-  if (best === null) return generations
+/** The generations that are given: of each prompt's those with the highest mean log-prob. */
+export function bestOf(
+  generations: readonly LocalGeneration[],
+  { bestOf: of, choices }: Plan,
+): readonly LocalGeneration[] {
+  if (of === null) return generations
   const given: LocalGeneration[] = []
-  for (let at = 0; at < generations.length; at += best.of) {
+  for (let at = 0; at < generations.length; at += of) {
     const ranked = generations
-      .slice(at, at + best.of)
+      .slice(at, at + of)
       .map((generation) => ({ generation, score: meanLogprob(generation) }))
       .sort((a, b) => b.score - a.score)
-    given.push(...ranked.slice(0, best.n).map(({ generation }) => generation))
+    given.push(...ranked.slice(0, choices).map(({ generation }) => generation))
   }
   return given
 }

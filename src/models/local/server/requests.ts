@@ -16,7 +16,8 @@ const parts = z.array(z.looseObject({ type: text, text: text.optional() })).tran
 const message = z
   .strictObject({
     role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
-    content: z.union([text, parts, z.null().transform(() => '')]),
+    /** Some clients leave it out where there is nothing but calls. */
+    content: z.union([text, parts, z.null().transform(() => '')]).optional(),
     name: z.string().nullish(),
     refusal: z.null().optional(),
     audio: z.null().optional(),
@@ -34,7 +35,9 @@ const message = z
       .nullish(),
     tool_call_id: text.nullish(),
   })
-  .superRefine(({ role, name }, context) => {
+  .superRefine(({ role, name, content, tool_calls }, context) => {
+    if (content === undefined && !(role === 'assistant' && tool_calls?.length))
+      context.addIssue({ code: 'custom', path: ['content'], message: 'it is missing' })
     if (name != null && role !== 'tool')
       context.addIssue({
         code: 'custom',

@@ -1,0 +1,38 @@
+/** generation_config.json: the defaults that a model's makers decode with. */
+import { RlError } from '../../errors.ts'
+
+/** Keys that change a greedy continuation, with the values at which they ask for nothing. */
+const CHANGING: Readonly<Record<string, readonly unknown[]>> = {
+  ...{ num_beams: [1], penalty_alpha: [0], dola_layers: [], guidance_scale: [1], token_healing: [] },
+  ...{ no_repeat_ngram_size: [0], encoder_no_repeat_ngram_size: [0], encoder_repetition_penalty: [1] },
+  ...{ min_length: [0], min_new_tokens: [0], bad_words_ids: [], sequence_bias: [] },
+  ...{ forced_bos_token_id: [], forced_eos_token_id: [], suppress_tokens: [], begin_suppress_tokens: [] },
+  ...{ exponential_decay_length_penalty: [], watermarking_config: [], stop_strings: [] },
+}
+
+/**
+ * What greedy decoding takes from it, as transformers does: a penalty of repetitions also acts where nothing is drawn.
+ * @throws RlError `model.config` that names a key which would change the continuation and is not implemented
+ */
+export function greedyDefaults(
+  generation: Readonly<Record<string, unknown>>,
+  source: string,
+): { readonly repetitionPenalty: number } {
+  const refuse = (key: string) =>
+    new RlError(
+      `${source}: generation_config.json: ${key}: ${JSON.stringify(generation[key])} is not implemented`,
+      { code: 'model.config', hint: 'take the key out of the file' },
+    )
+  for (const [key, without] of Object.entries(CHANGING))
+    if (!asksNothing(generation[key]) && !without.includes(generation[key])) throw refuse(key)
+  const { repetition_penalty: penalty = 1 } = generation
+  if (penalty === null) return { repetitionPenalty: 1 }
+  if (typeof penalty !== 'number' || !(penalty > 0)) throw refuse('repetition_penalty')
+  return { repetitionPenalty: penalty }
+}
+
+/** Absent, null, false, and lists and maps of nothing. */
+function asksNothing(value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return true
+  return typeof value === 'object' && Object.keys(value).length === 0
+}

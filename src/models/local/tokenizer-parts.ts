@@ -1,0 +1,168 @@
+/**
+ * A tokenizer.json in the words of the library that runs it. The library knows every part by name but reads some only in part (how a split
+ * treats what it matched, what counts as a digit); those are said here in forms that it reads whole, and what no form says
+ * is refused: ids that are nearly right would be wrong without a word.
+ */
+import { z } from 'zod'
+
+type Part = Readonly<Record<string, unknown>>
+
+/** Errors: what is not read, by its name in the file. */
+export type RefusePart = (what: string) => Error
+
+const part = z.record(z.string(), z.unknown())
+const parts = z.array(part)
+
+/** How GPT-2 cuts text: what `ByteLevel` means by `use_regex`. */
+const GPT2 = "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+const PUNCTUATION = '[\\p{P}!-/:-@\\[-`{-~]'
+
+/** The parts that are run; the file's own stay as they are for exports. Errors: of `refuse`. */
+export function readableParts(tokenizer: Part, refuse: RefusePart): Part {
+  checkModel(tokenizer.model, refuse)
+  return {
+    ...tokenizer,
+    normalizer: normalizer(tokenizer.normalizer, refuse),
+    pre_tokenizer: preTokenizer(tokenizer.pre_tokenizer, refuse),
+    decoder: decoder(tokenizer.decoder),
+  }
+}
+
+const modelSchema = z.looseObject({
+  type: z.enum(['BPE', 'WordPiece', 'WordLevel', 'Unigram']).optional(),
+  dropout: z.number().nullish(),
+  continuing_subword_prefix: z.string().nullish(),
+  byte_fallback: z.boolean().nullish(),
+})
+
+function checkModel(given: unknown, refuse: RefusePart): void {
+  const parsed = modelSchema.safeParse(given)
+  if (!parsed.success) {
+    const [{ path, message }] = parsed.error.issues
+    throw refuse(`${['model', ...path].join('.')}: ${message}`)
+  }
+  const { type, dropout, continuing_subword_prefix, byte_fallback } = parsed.data
+  if (dropout) throw refuse(`model.dropout: ${dropout}`)
+  if (type === 'BPE' && continuing_subword_prefix)
+    throw refuse(`model.continuing_subword_prefix: '${continuing_subword_prefix}'`)
+  if (type === 'Unigram' && byte_fallback) throw refuse('model.byte_fallback of Unigram')
+}
+
+function normalizer(given: unknown, refuse: RefusePart): unknown {
+  const { data: one } = part.safeParse(given)
+  if (!one) return given
+  if (one.type === 'Precompiled') throw refuse('normalizer Precompiled')
+  if (one.type === 'Replace') return literalContent(one)
+  const inner = parts.safeParse(one.normalizers).data
+  return inner ? { ...one, normalizers: inner.map((each) => normalizer(each, refuse)) } : one
+}
+
+function decoder(given: unknown): unknown {
+  const { data: one } = part.safeParse(given)
+  if (!one) return given
+  if (one.type === 'Replace') return literalContent(one)
+  const inner = parts.safeParse(one.decoders).data
+  return inner ? { ...one, decoders: inner.map(decoder) } : one
+}
+
+/** `$&` and the like mean nothing in these files. */
+function literalContent(one: Part): Part {
+  return typeof one.content === 'string' ? { ...one, content: one.content.replaceAll('$', '$$$$') } : one
+}
+
+function preTokenizer(given: unknown, refuse: RefusePart): unknown {
+  const { data: one } = part.safeParse(given)
+  if (!one) return given
+  switch (one.type) {
+    case 'Sequence':
+      return {
+        ...one,
+        pretokenizers: (parts.safeParse(one.pretokenizers).data ?? []).map((each) =>
+          preTokenizer(each, refuse),
+        ),
+      }
+    case 'ByteLevel':
+      if (one.use_regex === false || one.add_prefix_space === true) return one
+      return sequence(split(GPT2, 'Isolated'), { ...one, use_regex: false })
+    case 'Digits':
+      return split('\\p{N}', one.individual_digits === true ? 'Isolated' : 'Contiguous')
+    case 'Punctuation':
+      return split(PUNCTUATION, behaviorOf(one, refuse, 'Isolated'))
+    case 'Whitespace':
+      return { ...split('\\w+|[^\\w\\s]+', 'Removed'), invert: true }
+    case 'WhitespaceSplit':
+      return split('\\s+', 'Removed')
+    case 'Metaspace':
+      return metaspace(one, refuse)
+    case 'Split':
+      return ownSplit(one, refuse)
+    case 'FixedLength':
+      throw refuse('pre_tokenizer FixedLength')
+    default:
+      return one
+  }
+}
+
+/** Spaces become U+2581, and each begins a piece unless `split` is false. */
+function metaspace(one: Part, refuse: RefusePart): Part {
+  const { replacement = '\u2581', prepend_scheme = 'always', split: cuts = true, add_prefix_space } = one
+  if (add_prefix_space === false && prepend_scheme !== 'never')
+    throw refuse('pre_tokenizer Metaspace with add_prefix_space: false')
+  const replaced = { type: 'Metaspace', replacement, prepend_scheme }
+  return cuts === false ? replaced : sequence(replaced, split(literal(String(replacement)), 'MergedWithNext'))
+}
+
+const patternSchema = z.union([
+  z.strictObject({ Regex: z.string() }).transform(({ Regex }) => Regex),
+  z.strictObject({ String: z.string() }).transform(({ String: text }) => literal(text)),
+])
+
+/** The library would keep what a group captures. */
+const CAPTURES = /(?<!\\)\((?!\?)/
+
+function ownSplit(one: Part, refuse: RefusePart): Part {
+  const { data: pattern } = patternSchema.safeParse(one.pattern)
+  if (pattern === undefined) throw refuse('pre_tokenizer Split: its pattern')
+  const behavior = behaviorOf(one, refuse)
+  if (one.invert !== true || behavior === 'Isolated') {
+    if (behavior === 'Removed' && CAPTURES.test(pattern))
+      throw refuse('pre_tokenizer Split: Removed with groups')
+    return split(pattern, behavior)
+  }
+  if (behavior !== 'Removed') throw refuse(`pre_tokenizer Split: ${behavior} with invert`)
+  return { ...split(pattern, behavior), invert: true }
+}
+
+const BEHAVIORS = ['Removed', 'Isolated', 'MergedWithPrevious', 'MergedWithNext', 'Contiguous'] as const
+type Behavior = (typeof BEHAVIORS)[number]
+
+function behaviorOf({ type, behavior }: Part, refuse: RefusePart, standard?: Behavior): Behavior {
+  const told = behavior ?? standard
+  const known = BEHAVIORS.find((one) => one.toLowerCase() === String(told).toLowerCase())
+  if (!known) throw refuse(`pre_tokenizer ${String(type)}: behavior ${JSON.stringify(told)}`)
+  return known
+}
+
+/** One cut by matches alone: the library gives the matches of a pattern and what stands between them, each as a piece. */
+function split(pattern: string, behavior: Behavior): Part {
+  const between = `(?:(?!${pattern})[\\s\\S])`
+  const matches: Readonly<Record<Behavior, string>> = {
+    Removed: pattern,
+    Isolated: pattern,
+    MergedWithPrevious: `${between}*(?:${pattern})|${between}+`,
+    MergedWithNext: `(?:${pattern})${between}*|${between}+`,
+    Contiguous: `(?:${pattern})+|${between}+`,
+  }
+  return {
+    ...{ type: 'Split', pattern: { Regex: matches[behavior] } },
+    ...{ behavior: behavior === 'Removed' ? 'Removed' : 'Isolated', invert: false },
+  }
+}
+
+function sequence(...pretokenizers: Part[]): Part {
+  return { type: 'Sequence', pretokenizers }
+}
+
+function literal(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
