@@ -3,20 +3,22 @@ import { z } from 'zod'
 import type { RefusePart } from './tokenizer-parts.ts'
 
 const special = z.union([z.string(), z.object({ content: z.string() }).transform(({ content }) => content)])
+const specials = z
+  .union([z.array(special), z.record(z.string(), special).transform((named) => Object.values(named))])
+  .nullish()
 const flags = {
   ...{ lstrip: z.boolean().default(false), rstrip: z.boolean().default(false) },
   ...{ single_word: z.boolean().default(false), special: z.boolean().default(false) },
   normalized: z.boolean().optional(),
 }
-const configSchema = z.object({
+const configSchema = z.looseObject({
   ...{ bos_token: special.nullish(), eos_token: special.nullish() },
   ...{ unk_token: special.nullish(), pad_token: special.nullish() },
   chat_template: z
     .union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))])
     .nullish(),
-  /** Where one of them is told, they stand for tokenizer.json's post-processor. */
-  ...{ add_bos_token: z.boolean().nullish(), add_eos_token: z.boolean().nullish() },
   added_tokens_decoder: z.record(z.string(), z.object({ content: z.string(), ...flags })).optional(),
+  ...{ additional_special_tokens: specials, extra_special_tokens: specials },
   clean_up_tokenization_spaces: z.boolean().nullish(),
 })
 export type TokenizerConfig = z.infer<typeof configSchema>
@@ -28,14 +30,14 @@ export function parseTokenizerConfig(json: unknown): TokenizerConfig {
 
 const tokenizerSchema = z.looseObject({
   added_tokens: z.array(z.object({ id: z.int().nonnegative(), content: z.string(), ...flags })),
-  model: z.looseObject({ type: z.string().optional(), unk_token: z.string().nullish() }),
+  model: z.looseObject({ type: z.string().optional() }),
 })
 
 type Parsed = z.infer<typeof tokenizerSchema>
 
 /**
- * tokenizer.json with what tokenizer_config.json says of it: tokens that stand whole in a text, and what is put around one.
- * Errors: of `refuse`, and ZodError.
+ * tokenizer.json with the tokens that tokenizer_config.json adds to those that stand whole in a text: AutoTokenizer does so too, and
+ * leaves what is put around a text to tokenizer.json (`add_bos_token` changes nothing). Errors: of `refuse`, and ZodError.
  */
 export function withConfig(
   json: Readonly<Record<string, unknown>>,
@@ -48,36 +50,38 @@ export function withConfig(
   const added_tokens = addedTokens(tokenizer, config, refuse)
   const alone = added_tokens.find(({ single_word }) => single_word)
   if (alone) throw refuse(`added token '${alone.content}': single_word`)
-  return { ...json, added_tokens, post_processor: postProcessor(tokenizer, config) }
+  return { ...json, added_tokens }
 }
 
-function addedTokens(
-  { added_tokens, model }: Parsed,
-  { added_tokens_decoder = {} }: TokenizerConfig,
-  refuse: RefusePart,
-): Parsed['added_tokens'] {
+function addedTokens({ added_tokens, model }: Parsed, config: TokenizerConfig, refuse: RefusePart) {
   const tokens = new Map(added_tokens.map((token) => [token.content, token]))
-  const vocabulary = model.vocab as Readonly<Record<string, unknown>> | undefined
-  for (const [key, token] of Object.entries(added_tokens_decoder)) {
+  const vocabulary = (model.vocab ?? {}) as Readonly<Record<string, number>>
+  const idOf = (content: string) => (Object.hasOwn(vocabulary, content) ? vocabulary[content] : undefined)
+  for (const [key, token] of Object.entries(config.added_tokens_decoder ?? {})) {
     const { content } = token
     if (tokens.has(content)) continue
-    const id = vocabulary && Object.hasOwn(vocabulary, content) ? vocabulary[content] : undefined
-    if (id !== Number(key))
+    if (idOf(content) !== Number(key))
       throw refuse(`added_tokens_decoder.${key}: '${content}', which tokenizer.json has not at that place`)
     tokens.set(content, { ...token, id: Number(key) })
+  }
+  for (const content of specialTokens(config)) {
+    const id = idOf(content)
+    if (tokens.has(content) || id === undefined) continue
+    tokens.set(content, { ...flagsSchema.parse({}), id, content, special: true, normalized: false })
   }
   return [...tokens.values()]
 }
 
-function postProcessor({ post_processor }: Parsed, config: TokenizerConfig): unknown {
-  const { add_bos_token, add_eos_token, bos_token, eos_token } = config
-  if (add_bos_token === undefined && add_eos_token === undefined) return post_processor
-  const put = (token: string | null | undefined, wanted: boolean | null | undefined) =>
-    wanted && token != null ? [{ SpecialToken: { id: token, type_id: 0 } }] : []
-  const single = [
-    ...put(bos_token, add_bos_token),
-    { Sequence: { id: 'A', type_id: 0 } },
-    ...put(eos_token, add_eos_token),
-  ]
-  return { type: 'TemplateProcessing', single, pair: single, special_tokens: {} }
+const flagsSchema = z.object(flags)
+
+/** Those that a key names (`eos_token`, also `image_token` and the like) and those of the lists. */
+function specialTokens({
+  additional_special_tokens,
+  extra_special_tokens,
+  ...config
+}: TokenizerConfig): string[] {
+  const named = Object.entries(config).flatMap(([key, value]) =>
+    key.endsWith('_token') ? (special.safeParse(value).data ?? []) : [],
+  )
+  return [...named, ...(additional_special_tokens ?? []), ...(extra_special_tokens ?? [])]
 }

@@ -168,7 +168,7 @@ test('an adapter in PEFT layout is read, applied in the forward pass, and merged
   }
   for (const over of [
     { target_modules: '.*q_proj|.*down_proj' },
-    { target_modules: ['x'], exclude_modules: ['y'], layers_to_transform: [0, 1] },
+    { target_modules: ['q_proj', 'mlp.down_proj'], exclude_modules: ['y'], layers_to_transform: [0, 1] },
     { init_lora_weights: 'gaussian', loftq_config: {}, eva_config: null, modules_to_save: null },
   ]) {
     await writeFile(join(folder, 'adapter_config.json'), JSON.stringify({ ...config_, ...over }))
@@ -270,7 +270,10 @@ test('weights of modules that an adapter does not name are refused, not applied'
     [{ layers_to_transform: [0, 1], layers_pattern: 'blocks' }, 'layers.0.'],
   ] as const) {
     const message = await opened(over)
-    assert.ok(message.includes('does not name') && message.includes(module), `${JSON.stringify(over)}: ${message}`)
+    assert.ok(
+      message.includes('does not name') && message.includes(module),
+      `${JSON.stringify(over)}: ${message}`,
+    )
   }
   assert.match(await opened({ target_modules: '(?P<name>x)' }), /target_modules: the expression/)
 })
@@ -280,13 +283,18 @@ test('names of special tokens may stand in special_tokens_map.json', async () =>
   const { folder } = await saved('mapped', smallConfig('qwen2'))
   const { eos_token, ...config } = tokenizer.config
   await writeFile(join(folder, 'tokenizer_config.json'), JSON.stringify(config))
-  await writeFile(join(folder, 'special_tokens_map.json'), JSON.stringify({ eos_token: { content: eos_token } }))
+  await writeFile(
+    join(folder, 'special_tokens_map.json'),
+    JSON.stringify({ eos_token: { content: eos_token } }),
+  )
   const read = await readModelFolder(folder)
   assert.is(createTokenizer(read.tokenizer).endToken, createTokenizer(tokenizer).endToken)
 })
 
 test('what a Llama config leaves out has the values that its makers gave it', () => {
-  const { bos_token_id, eos_token_id, max_position_embeddings, ...rest } = modelConfigJson(smallConfig('llama'))
+  const { bos_token_id, eos_token_id, max_position_embeddings, ...rest } = modelConfigJson(
+    smallConfig('llama'),
+  )
   const { bosToken, eosTokens, contextTokens } = parseModelConfig(rest)
   assert.equal([bosToken, eosTokens, contextTokens], [1, [2], 2048])
   assert.equal(parseModelConfig({ ...rest, eos_token_id: null }).eosTokens, [])

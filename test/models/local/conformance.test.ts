@@ -262,7 +262,23 @@ function tokenizerFolder(name: string, files: TokenizerFiles): string {
 const letters = byteTokenizer()
 const byteModel = letters.tokenizer.model as { vocab: Record<string, number> }
 /** Merges across every place at which text may be cut. */
-const PAIRS = ['1 2', '2 3', '. .', ', .', 'a .', 'Ġ 1', 'Ġ .', 'Ġ a', 'a b', 'Ġ Ġ', 'Ġa b', "' s", 'Ċ Ċ', 'b Ġ', 'Ù £']
+const PAIRS = [
+  '1 2',
+  '2 3',
+  '. .',
+  ', .',
+  'a .',
+  'Ġ 1',
+  'Ġ .',
+  'Ġ a',
+  'a b',
+  'Ġ Ġ',
+  'Ġa b',
+  "' s",
+  'Ċ Ċ',
+  'b Ġ',
+  'Ù £',
+]
 const byteVocab = { ...byteModel.vocab }
 for (const [i, pair] of PAIRS.entries()) byteVocab[pair.replace(' ', '')] = 258 + i
 const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false }
@@ -273,7 +289,10 @@ const cut = (behavior: string, pattern: object, invert = false) => ({
 const PRE_TOKENIZERS: Readonly<Record<string, readonly object[]>> = {
   'gpt-2': [{ ...byteLevel, use_regex: true }],
   'gpt-2 prefixed': [{ ...byteLevel, add_prefix_space: true, use_regex: true }],
-  'each digit': [{ type: 'Digits', individual_digits: true }, { ...byteLevel, use_regex: true }],
+  'each digit': [
+    { type: 'Digits', individual_digits: true },
+    { ...byteLevel, use_regex: true },
+  ],
   digits: [{ type: 'Digits', individual_digits: false }, byteLevel],
   punctuation: [{ type: 'Punctuation', behavior: 'Isolated' }, byteLevel],
   'punctuation together': [{ type: 'Punctuation', behavior: 'Contiguous' }, byteLevel],
@@ -289,7 +308,15 @@ const PRE_TOKENIZERS: Readonly<Record<string, readonly object[]>> = {
   'split Isolated inverted': [cut('Isolated', { Regex: '\\w+' }, true), byteLevel],
   'split Removed inverted': [cut('Removed', { Regex: '\\w+' }, true), byteLevel],
 }
-const PIECES = ['ab 12 3,. a..b  a', "a's ½ ٣12 a!?", ' \uFEFFa\u0085 b\u00a0.', 'a\n\n a b .b,a', '', '  ', '¿ab? …a']
+const PIECES = [
+  'ab 12 3,. a..b  a',
+  "a's ½ ٣12 a!?",
+  ' \uFEFFa\u0085 b\u00a0.',
+  'a\n\n a b .b,a',
+  '',
+  '  ',
+  '¿ab? …a',
+]
 
 function byteFiles(pretokenizers: readonly object[]): TokenizerFiles {
   return {
@@ -335,13 +362,30 @@ test('every way of cutting a text gives the ids of AutoTokenizer', () => {
 function pieceFiles(more: object, config: object = {}): TokenizerFiles {
   const bytes = Array.from({ length: 256 }, (_, i) => `<0x${i.toString(16).toUpperCase().padStart(2, '0')}>`)
   const pieces = ['▁', 'a', 'b', 'c', '.', '▁a', '▁▁', 'ab', '▁ab', 'b▁']
-  const vocab = Object.fromEntries(['<unk>', '<s>', '</s>', ...bytes, ...pieces].map((text, id) => [text, id]))
-  const merges = [['▁', '▁'], ['▁', 'a'], ['a', 'b'], ['▁a', 'b'], ['▁', 'ab'], ['b', '▁']]
+  const vocab = Object.fromEntries(
+    ['<unk>', '<s>', '</s>', ...bytes, ...pieces].map((text, id) => [text, id]),
+  )
+  const merges = [
+    ['▁', '▁'],
+    ['▁', 'a'],
+    ['a', 'b'],
+    ['▁a', 'b'],
+    ['▁', 'ab'],
+    ['b', '▁'],
+  ]
   return {
     tokenizer: {
       ...{ version: '1.0', truncation: null, padding: null, normalizer: null, pre_tokenizer: null },
       added_tokens: ['<unk>', '<s>', '</s>'].map((content, id) => ({
-        ...{ id, content, special: true, single_word: false, lstrip: false, rstrip: false, normalized: false },
+        ...{
+          id,
+          content,
+          special: true,
+          single_word: false,
+          lstrip: false,
+          rstrip: false,
+          normalized: false,
+        },
       })),
       post_processor: {
         type: 'TemplateProcessing',
@@ -359,12 +403,24 @@ function pieceFiles(more: object, config: object = {}): TokenizerFiles {
       },
       model: {
         ...{ type: 'BPE', dropout: null, unk_token: '<unk>', continuing_subword_prefix: null },
-        ...{ end_of_word_suffix: null, fuse_unk: true, byte_fallback: true, ignore_merges: false, vocab, merges },
+        ...{
+          end_of_word_suffix: null,
+          fuse_unk: true,
+          byte_fallback: true,
+          ignore_merges: false,
+          vocab,
+          merges,
+        },
       },
       ...more,
     },
     config: {
-      ...{ tokenizer_class: 'PreTrainedTokenizerFast', bos_token: '<s>', eos_token: '</s>', unk_token: '<unk>' },
+      ...{
+        tokenizer_class: 'PreTrainedTokenizerFast',
+        bos_token: '<s>',
+        eos_token: '</s>',
+        unk_token: '<unk>',
+      },
       ...config,
     },
   }
@@ -383,6 +439,10 @@ const PIECE_FILES: Readonly<Record<string, TokenizerFiles>> = {
   'no begin': pieceFiles({ pre_tokenizer: metaspace }, { add_bos_token: false }),
   'begin and end': pieceFiles({ pre_tokenizer: metaspace }, { add_bos_token: true, add_eos_token: true }),
   'end alone': pieceFiles({ pre_tokenizer: metaspace, post_processor: null }, { add_eos_token: true }),
+  'special by name': pieceFiles(
+    { pre_tokenizer: metaspace },
+    { additional_special_tokens: ['ab'], image_token: '▁a', add_eos_token: true },
+  ),
   'a token of the config': pieceFiles(
     { pre_tokenizer: metaspace },
     {
@@ -404,7 +464,11 @@ test('tokenizers of SentencePiece give the ids of AutoTokenizer, with what is pu
     return
   }
   const requests: Record<string, object> = {}
-  const ids = [[4, 198, 172, 260], [261, 264, 2, 259, 260], [259, 259, 261]]
+  const ids = [
+    [4, 198, 172, 260],
+    [261, 264, 2, 259, 260],
+    [259, 259, 261],
+  ]
   for (const [name, files] of Object.entries(PIECE_FILES)) {
     const folder = tokenizerFolder(name, files)
     requests[name] = { tokenize: folder, texts: SPACED, special: true }

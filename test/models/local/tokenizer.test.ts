@@ -132,7 +132,11 @@ test('parts that are read only in part are refused by name', () => {
       /Contiguous with invert/,
     ],
     [{ added_tokens: [{ id: 1, content: '<x>', special: true, single_word: true }] }, {}, /<x>.*single_word/],
-    [{}, { added_tokens_decoder: { 77: { content: '<y>', special: true } } }, /added_tokens_decoder\.77.*<y>/],
+    [
+      {},
+      { added_tokens_decoder: { 77: { content: '<y>', special: true } } },
+      /added_tokens_decoder\.77.*<y>/,
+    ],
   ]
   for (const [parts, config, named] of cases)
     assert.throws(
@@ -143,15 +147,20 @@ test('parts that are read only in part are refused by name', () => {
     )
 })
 
-test('tokenizer_config.json says what is put around a text, and what stands whole in it', () => {
-  const around = (config: object) => [...letters({}, config).encode('a', { begin: true })]
-  assert.equal(around({}), [0])
-  assert.equal(around({ add_bos_token: true }), [10, 0])
-  assert.equal(around({ add_bos_token: true, add_eos_token: true }), [10, 0, 20])
-  assert.equal(around({ add_bos_token: false }), [0])
-  const whole = letters({}, { added_tokens_decoder: { 9: { content: '.,', special: true } } })
-  assert.equal([...whole.encode('a.,')], [0, 9])
-  assert.is(whole.decode([0, 9, 0]), 'aa')
+test('tokens that tokenizer_config.json names stand whole in a text, and are special', () => {
+  const ids = (config: object) => [...letters({}, config).encode('a.,')]
+  assert.equal([...letters({}).encode('a<s>')], [0, 10])
+  const added = { added_tokens_decoder: { 1: { content: 'b', special: true } } }
+  assert.is(letters({}, added).decode([0, 1, 0]), 'aa')
+  for (const config of [
+    { additional_special_tokens: ['.'] },
+    { extra_special_tokens: { image: '.' } },
+    { image_token: { content: '.' } },
+  ]) {
+    assert.equal(ids(config), [0, 3, 4], JSON.stringify(config))
+    assert.is(letters({}, config).decode([0, 3, 0]), 'aa')
+  }
+  assert.equal(ids({ pad_token: 'nowhere', image_token: null }), [0, 9])
 })
 
 test('a template knows tools, calls and their answers as transformers tells them', () => {
@@ -165,12 +174,15 @@ test('a template knows tools, calls and their answers as transformers tells them
   const plain = letters({}, { chat_template: one })
   assert.is(plain.renderChat(chat), 'xc1yfc1')
   assert.is(plain.renderChat(chat, { tools }), 'f xc1yfc1')
-  const named = letters({}, {
-    chat_template: [
-      { name: 'default', template: 'no {{ messages[0].content }}' },
-      { name: 'tool_use', template: `tools ${one}` },
-    ],
-  })
+  const named = letters(
+    {},
+    {
+      chat_template: [
+        { name: 'default', template: 'no {{ messages[0].content }}' },
+        { name: 'tool_use', template: `tools ${one}` },
+      ],
+    },
+  )
   assert.is(named.renderChat(chat), 'no x')
   assert.is(named.renderChat(chat, { tools }), 'tools f xc1yfc1')
 })
