@@ -106,9 +106,9 @@ if (canRun('local desktops', 'mousepad', 'xterm')) {
     const desktop = await openDesktop()
     try {
       const made =
-        'mkdir a; mkfifo b; ln -s /dev/zero c; echo x > d; chmod 0 d; ln -s e e; echo x > f; ln -s f g'
+        'mkdir a; mkfifo b; ln -s /dev/zero c; echo x > d; chmod 0 d; ln -s e e; echo x > f; ln -s f g; truncate -s 100M h'
       await desktop.execute(made, { shell: true })
-      for (const path of ['~/a', '~/b', '~/c', '~/d', '~/e'])
+      for (const path of ['~/a', '~/b', '~/c', '~/d', '~/e', '~/h'])
         assert.is(await desktop.readFile(path), null, path)
       assert.is(String(await desktop.readFile('~/g')), 'x\n')
     } finally {

@@ -106,6 +106,25 @@ if (canRun('getters', 'mousepad'))
     }
   })
 
+if (canRun('what agents leave'))
+  test('what an agent left so that nothing can be read of it is nothing, and no fault', async () => {
+    const desktop = await openDesktop()
+    // A judge's program has two minutes else.
+    const computer: Computer = {
+      ...desktop,
+      execute: (command, options) => desktop.execute(command, { ...options, timeoutMs: 500 }),
+    }
+    const context: SetupContext = { computer, task: TASK, folder: null, cache: new Map() }
+    try {
+      await desktop.execute('mkfifo ~/total.txt', { shell: true })
+      assert.is(await get(context, { type: 'vm_command_line', command: 'cat total.txt' }), null)
+      assert.is(await get(context, { type: 'list_directory', path: `${HOME}/gone` }), null)
+      assert.is(desktop.fault(), null)
+    } finally {
+      await desktop.close()
+    }
+  })
+
 /** Bytes as text, whatever kind of array holds them. */
 const plain = (found: Found) => (found instanceof Uint8Array ? Buffer.from(found).toString('base64') : found)
 

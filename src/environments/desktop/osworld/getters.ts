@@ -29,10 +29,10 @@ export const GETTERS: Readonly<Record<string, Getter>> = {
   cloud_file: (context, source) =>
     fetched(context, source, async (path) => readHere(context.folder, context.task, path)),
   cache_file: async ({ cache }, { path }) => cache.get(word('path', path)) ?? null,
-  vm_command_line: async (context, source) => (await answer(context, source)).output,
-  vm_command_error: async (context, source) => (await answer(context, source)).error,
-  list_directory: async ({ computer }, { path }) =>
-    (await computer.listDirectory(word('path', path))) as Found,
+  vm_command_line: async (context, source) => (await answer(context, source))?.output ?? null,
+  vm_command_error: async (context, source) => (await answer(context, source))?.error ?? null,
+  list_directory: ({ computer }, { path }) =>
+    orNothing(() => computer.listDirectory(word('path', path)) as Promise<Found>),
   vm_screen_size: ({ computer }) => computer.size(),
   accessibility_tree: async ({ computer }) => {
     const tree = await computer.accessibility()
@@ -105,8 +105,23 @@ export function nameOf(source: Source, at = givenBy(source)): string {
 
 function answer({ computer }: SetupContext, { command, shell }: Source) {
   const words = Array.isArray(command) ? command.map((one) => word('command', one)) : word('command', command)
-  return computer.execute(words, { shell: shell === true })
+  return orNothing(() => computer.execute(words, { shell: shell === true }))
 }
+
+/**
+ * Null where the desktop says no, as OSWorld's getters: a folder that an agent has deleted, or a pipe in a file's place for which a
+ * program waits in vain, is what it has left and no fault.
+ */
+async function orNothing<Answer>(ask: () => Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof RlError && REFUSALS.includes(error.code)) return null
+    throw error
+  }
+}
+
+const REFUSALS = ['desktop.refused', 'desktop.missing-file']
 
 function word(name: string, value: unknown): string {
   if (typeof value !== 'string' || value === '')
