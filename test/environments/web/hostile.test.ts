@@ -52,6 +52,7 @@ const PAGES: Readonly<Record<string, { readonly click?: string; readonly load?: 
   messages: { click: "onmessage = () => postMessage(1, '*'); postMessage(1, '*'); won = true" },
   promise: { click: 'Promise.prototype.then = () => {}' },
   flood: { click: "for (let i = 0; i < 400; i++) fetch('/heavy?' + i).catch(() => {}); won = true" },
+  unserved: {},
   large: {
     load: "document.body.insertAdjacentHTML('beforeend', '<button>x</button>'.repeat(5000))",
     click: 'won = true',
@@ -71,6 +72,7 @@ const site: Site = {
       served += HEAVY.length
       return { body: HEAVY, mediaType: 'text/plain' }
     }
+    if (path === '/unserved') return new Promise(() => {})
     const page = PAGES[path.slice(1)]
     if (!page) return null
     const { click = '', load = '' } = page
@@ -135,6 +137,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   messages: ['goal'],
   promise: ['web.page'],
   flood: ['goal'],
+  unserved: ['web.late'],
   large: ['goal'],
 }
 

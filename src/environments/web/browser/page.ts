@@ -182,6 +182,8 @@ export async function openPage(
           deadlineMs,
         )
       })
+      // It may come before anybody waits for it, while the browser has not even begun.
+      late.catch(() => {})
       const whole = new Promise<void>((resolve) => {
         loaded = resolve
       })
