@@ -155,6 +155,20 @@ int main() { puts("ESCAPED"); puts(stolen); }
     '#include "/dev/zero"\n#include "/dev/urandom"\n#include "/dev/stdin"\nint main() {}\n',
   ],
   [
+    'page-tables',
+    'has the kernel keep tables of a memory that it never writes to',
+    main(
+      'size_t size = 1ul << 36; for (int i = 0; i < 4; i++) { char *memory = (char *)mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0); if (memory == MAP_FAILED) return 1; madvise(memory, size, MADV_NOHUGEPAGE); for (size_t at = 0; at < size; at += 1ul << 21) (void)*(volatile char *)(memory + at); } ESCAPED();',
+    ),
+  ],
+  [
+    'endless-recursion',
+    'recurs until its stack has taken what there is',
+    main(
+      'struct Deep { static int fill(volatile char *above) { volatile char room[4096]; room[0] = *above; return fill(room) + room[0]; } }; char first = 1; return Deep::fill(&first);',
+    ),
+  ],
+  [
     'compile-templates',
     'has the compiler expand templates without end, wide and deep',
     'template <int A, int B> struct T { static constexpr long value = T<A - 1, B * 2>::value + T<A - 1, B * 2 + 1>::value; };\ntemplate <int B> struct T<0, B> { static constexpr long value = B; };\nint main() { return T<24, 1>::value & 1; }\n',

@@ -39,7 +39,7 @@ export const PYTHON_ATTACKS: readonly Attack[] = [
     name: 'note-in-devices',
     what: 'leaves a note in the times of devices, which are files of the host',
     program: attempt(
-      "import os, sys\nassert sys.platform != 'emscripten'\nfor name in ('null', 'zero', 'full', 'random', 'urandom'):\n    open('/dev/' + name, 'rb' if 'rand' in name else 'wb').close()\n    try:\n        os.utime('/dev/' + name)\n        break\n    except OSError:\n        pass\nelse:\n    raise OSError('all refused')",
+      "import os, sys\nassert sys.platform != 'emscripten'\nfor name in ('null', 'full', 'random', 'urandom'):\n    open('/dev/' + name, 'rb' if 'rand' in name else 'wb').close()\n    try:\n        os.utime('/dev/' + name)\n        break\n    except OSError:\n        pass\nelse:\n    raise OSError('all refused')",
     ),
   },
   {
@@ -291,6 +291,12 @@ export const PYTHON_ATTACKS: readonly Attack[] = [
     what: 'fills shared memory and lets go of its pages',
     program:
       "import mmap\nheld = []\nfor _ in range(20):\n    block = mmap.mmap(-1, 16 << 20)\n    for at in range(0, 16 << 20, 4096):\n        block[at] = 1\n    block.madvise(mmap.MADV_DONTNEED)\n    held.append(block)\nprint('ESCAPED')\n",
+  },
+  {
+    name: 'shared-zero-device',
+    what: 'fills shared memory behind a device and lets go of its pages',
+    program:
+      "import mmap, os\nfd = os.open('/dev/zero', os.O_RDWR)\nheld = []\nfor _ in range(20):\n    block = mmap.mmap(fd, 16 << 20, flags=mmap.MAP_SHARED)\n    for at in range(0, 16 << 20, 4096):\n        block[at] = 1\n    block.madvise(mmap.MADV_DONTNEED)\n    held.append(block)\nprint('ESCAPED')\n",
   },
   {
     name: 'socket-buffers',

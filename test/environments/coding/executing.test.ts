@@ -35,8 +35,8 @@ test('a program that fills its output at many tests fails them, and neither exec
     },
   })
   try {
-    const stdins = Array.from({ length: 44 }, (_, i) => `${i}\n`)
-    // JSON writes a null character with six bytes: in one piece an answer of 277 MB.
+    const stdins = Array.from({ length: 22 }, (_, i) => `${i}\n`)
+    // JSON writes a null character with six bytes: 6.3 MB a test.
     const full = "print(input(), '\\0' * 1048000)"
     const over = "print(input())\nwhile True:\n    print('\\0' * 100000)"
     const [fine, hostile, endless] = await runAll(executor, [
@@ -57,7 +57,7 @@ test('a program that fills its output at many tests fails them, and neither exec
       assert.is(verdict, 'output_limit')
       assert.is(stdout.length, 4096)
     }
-    assert.ok(asked > 6, `${asked} pieces`)
+    assert.ok(asked > 4, `${asked} pieces`)
     assert.ok(largest < 64 << 20, `${largest} bytes`)
   } finally {
     await executor.close()

@@ -211,6 +211,24 @@ print(' '.join(found) or 'nothing', flush=True)
   assert.is(passed, true, JSON.stringify(result))
 })
 
+here('what an interactor says to a program that is gone is no fault of either', async (on) => {
+  const interactor = `import json, sys, time
+json.loads(sys.stdin.readline())
+answer = sys.stdin.readline()
+while sys.stdin.readline():
+    pass
+time.sleep(0.2)
+print('thank you', flush=True)
+print('good bye')
+sys.exit(0 if answer == '42\\n' else 1)
+`
+  const tests = [{ input: 'x', output: '' }]
+  const [right] = await gradesOf(on, 'print(42)', { interactor, tests })
+  assert.is(right.passed, true, JSON.stringify(right))
+  const [wrong] = await gradesOf(on, 'print(43)', { interactor, tests })
+  assert.is(wrong.passed, false)
+})
+
 here('how long the test of the interactor is cannot be told', async (on) => {
   const interactor = `import sys, time
 time.sleep(0.3)

@@ -73,6 +73,17 @@ inLanguage('C++ is compiled once for all tests of a program', 'cpp', async (on) 
   )
 })
 
+inLanguage('C++ recurs as deep as its memory allows', 'cpp', async (on) => {
+  // Each frame is looked into by the next one, so that no optimizer makes a loop of it.
+  const program = `#include <cstdio>
+int sum(int n, volatile int* above) { volatile int room[16]; room[0] = n; return n == 0 ? above[0] - 1 : room[0] % 2 + sum(n - 1, room); }
+int main() { volatile int first = 0; printf("%d\\n", sum(1000000, &first)); }
+`
+  const [deep] = await run(on, 'cpp', program, '\n')
+  assert.is(deep.stdout, '500000\n', JSON.stringify(deep))
+  assert.ok(deep.peakKB > 16 << 10, `${deep.peakKB} kB`)
+})
+
 const ENDS: readonly (readonly [Language, string, string])[] = [
   ['javascript', 'console.log(', 'compile_error'],
   ['javascript', 'throw new Error("no")', 'runtime_error'],

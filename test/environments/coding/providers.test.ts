@@ -221,6 +221,18 @@ test('200 mutants get the same verdict in bwrap and in plain CPython, 50 of them
       }
 })
 
+test('the input of a test is no memory of its program', async () => {
+  const provider = await openProvider('bwrap')
+  if (!provider) return
+  const executor = createExecutor({ provider })
+  const program = 'import sys, time\ntime.sleep(0.1)\nprint(sum(len(line) for line in sys.stdin))'
+  const stdins = [`${'x'.repeat(999)}\n`.repeat(40_000)]
+  const limits = { ...LIMITS, memoryMB: 64, wallMs: 60_000 }
+  const [[{ verdict, stdout }]] = await runAll(executor, [{ program, stdins, limits }])
+  await executor.close()
+  assert.equal([verdict, stdout], ['ok', '40000000\n'])
+})
+
 /** The public problems where they are at hand, else generated ones. */
 async function mutantProblems() {
   const file = '../shared/data/coding/mbpp_stdio_train.jsonl'

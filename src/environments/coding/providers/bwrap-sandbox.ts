@@ -126,7 +126,8 @@ export function openSandbox({ bwrap, arguments: words, users, start, group }: Sa
       if (failure === null)
         try {
           group?.enter(child.pid as number, {
-            memoryMB: RUNNER_MB + memoryOf(limits) + (partner ? memoryOf(partner) : 0),
+            memoryMB:
+              RUNNER_MB + memoryOf(limits) + (partner ? memoryOf(partner) : 0) + givenMB(program, stdins),
             processes: limits.processes + (partner?.processes ?? 0) + 8,
           })
           oomKills = group?.oomKills() ?? 0
@@ -148,6 +149,9 @@ export function openSandbox({ bwrap, arguments: words, users, start, group }: Sa
           onEnd: (reason) => reject(sandboxError(reason)),
           onReport(seen) {
             if (seen.index !== next) return fail('a result came for another test')
+            // No text of a program has been looked at yet.
+            if (seen.started === '-' && seen.ended === '-' && seen.exitCode >= 0)
+              return fail(`a test could not be started: ${seen.stderrTail.toString().trim()}`)
             const kills = hasFailed(seen) ? (group?.oomKills() ?? 0) : oomKills
             const result = resultOf(seen, first && partner ? partner : limits, kills > oomKills)
             oomKills = kills
@@ -189,6 +193,9 @@ export function openSandbox({ bwrap, arguments: words, users, start, group }: Sa
     },
   }
 }
+/** Memory of the files that a test is given. */
+const givenMB = (program: string | Uint8Array, stdins: readonly string[]) =>
+  Math.ceil((program.length + Math.max(0, ...stdins.map((stdin) => Buffer.byteLength(stdin)))) / 2 ** 20)
 const memoryOf = ({ memoryMB, fileMB }: Limits) => memoryMB + fileMB
 
 /** bwrap and the runner. */
@@ -216,7 +223,8 @@ export function sandboxArguments(
   const seen = wanted.filter(
     ([, as], i) => !wanted.some(([, other], j) => (other === as ? j < i : isInside(as, other))),
   )
-  const devices = ['null', 'zero', 'full', 'random', 'urandom'].map((name) => `/dev/${name}`)
+  // Not zero: a shared mapping of it is memory that no process shows as its own.
+  const devices = ['null', 'full', 'random', 'urandom'].map((name) => `/dev/${name}`)
   return [
     ...(users ? ['--userns', '3'] : ['--unshare-user', '--uid', '1', '--gid', '1']),
     ...['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],

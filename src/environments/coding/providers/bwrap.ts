@@ -11,15 +11,23 @@ import { findProgram } from './find-program.ts'
 import { findPython } from './interpreter.ts'
 import { encodeStart } from './runner-protocol.ts'
 import { systemCallFilter } from './seccomp.ts'
-import { type OtherLanguage, openToolchain, otherLanguages, type Shown, type Toolchain } from './toolchain.ts'
+import {
+  type OtherLanguage,
+  openToolchain,
+  otherLanguages,
+  otherVersions,
+  type Shown,
+  type Toolchain,
+} from './toolchain.ts'
 import { openUserNamespace } from './user-namespace.ts'
 
 /** Changes with every change of the runner that can change a result. */
-const SEMANTICS = 'runner-5'
+const SEMANTICS = 'runner-6'
 /** Without control groups a process's hidden memory (buffers of sockets) can only be bounded by their number. */
 const UNGROUPED_PROCESSES = 16
-/** Compiled programs that are kept for their next tests. */
-const BINARIES = 64
+/** Of compiled programs that are kept for their next tests: all together, and of one besides its own. */
+const MOST_BINARY_BYTES = 256 << 20
+const BINARY_BYTES = 64 << 10
 
 export type BwrapOptions = {
   readonly concurrency?: number
@@ -43,6 +51,7 @@ export async function createBwrapProvider({
     })
   const filter = systemCallFilter()
   const interpreter = await findPython(python)
+  const versions = [interpreter.version, ...(await otherVersions())].join(', ')
   const users = await openUserNamespace(interpreter.path, concurrency)
   const groups = Array.from({ length: concurrency }, (_, slot) => createControlGroup('coding', slot))
   const grouped = groups.every((group) => group !== null)
@@ -52,10 +61,14 @@ export async function createBwrapProvider({
   const toolchains = new Map<OtherLanguage, Promise<Toolchain>>()
   const binaries = new Map<string, Buffer | RunResult>()
 
+  /** One that could not be opened, on a busy machine, is tried again at the next need. */
   function toolchainOf(language: OtherLanguage): Promise<Toolchain> {
-    const found = toolchains.get(language) ?? openToolchain(language)
-    toolchains.set(language, found)
-    return found
+    const known = toolchains.get(language)
+    if (known) return known
+    const opened = openToolchain(language)
+    toolchains.set(language, opened)
+    opened.catch(() => toolchains.delete(language))
+    return opened
   }
 
   async function sandboxFor(slot: number, kind: string, shown: readonly Shown[] = []): Promise<Sandbox> {
@@ -93,14 +106,24 @@ export async function createBwrapProvider({
     }
     await sandbox.run({ program, stdins: [''], limits, execution }, keep, signal)
     const { verdict, stdout, stderrTail } = result
+    // Perhaps the machine was slow: this is nothing to be kept.
+    if (verdict === 'timeout') return unrun('timeout', 'the compiler: timeout')
     const made =
       verdict === 'ok'
         ? Buffer.from(stdout, 'base64')
         : unrun('compile_error', verdict === 'runtime_error' ? stderrTail : `the compiler: ${verdict}`)
-    binaries.set(key, made)
-    const [oldest] = binaries.keys()
-    if (binaries.size > BINARIES) binaries.delete(oldest)
+    keepBinary(key, made)
     return made
+  }
+
+  function keepBinary(key: string, made: Buffer | RunResult): void {
+    binaries.set(key, made)
+    let bytes = 0
+    // The newest are kept.
+    for (const [other, one] of [...binaries].reverse()) {
+      bytes += BINARY_BYTES + ('verdict' in one ? 0 : one.length)
+      if (bytes > MOST_BINARY_BYTES && other !== key) binaries.delete(other)
+    }
   }
 
   async function run(
@@ -138,7 +161,7 @@ export async function createBwrapProvider({
       users ? 'a user of its own for programs' : 'one user for runner and programs',
       grouped ? 'control groups' : 'no control groups: limits by the runner',
     ].join(', '),
-    semantics: `${SEMANTICS} ${interpreter.version} ${grouped ? 'groups' : 'no groups'} ${packages.join(':')}`,
+    semantics: `${SEMANTICS} ${versions} ${grouped ? 'groups' : 'no groups'} ${packages.join(':')}`,
     languages: ['python', ...otherLanguages()],
     interactive: true,
     concurrency,

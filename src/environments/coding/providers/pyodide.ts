@@ -1,5 +1,6 @@
 /** Programs in CPython compiled to WebAssembly: the portable sandbox, where there is no bwrap. No threads, no processes. */
 import { type ChildProcess, fork } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { RlError } from '../../../errors.ts'
@@ -17,7 +18,8 @@ const HOST = fileURLToPath(new URL('../runner/pyodide_host.mjs', import.meta.url
 /** Told to the host, which may read nothing on the way to it: the folder of modules can be a link. */
 const PYODIDE = new URL('.', import.meta.resolve('pyodide'))
 const RUNNER_FOLDER = fileURLToPath(new URL('../runner/', import.meta.url))
-const SEMANTICS = 'pyodide-2'
+const { version } = JSON.parse(readFileSync(new URL('package.json', PYODIDE), 'utf8')) as { version: string }
+const SEMANTICS = `pyodide-2 ${version} Node ${process.version}`
 /** WebAssembly is slower than the machine (2.8 times, measured): the CPU limit is stretched, so that verdicts agree with bwrap's. */
 const CPU_STRETCH = 3
 const START_MS = 180_000

@@ -13,7 +13,15 @@ export function encodeStart(filter: Buffer, programUser: number, modulePaths: re
 }
 
 /** How a program that is no Python is started: the file that it is put in, and what is executed. */
-export type Execution = { readonly file: string; readonly argv: readonly string[] }
+export type Execution = {
+  readonly file: string
+  readonly argv: readonly string[]
+  /** The program itself, and not what interprets or compiles it: its address space has a limit, its stack has none of its own. */
+  readonly native?: true
+}
+
+/** Address space beside a program's memory, in MiB. */
+const SPARE_ADDRESS_MB = 1024
 
 /** A program and its limits: what the tests after it are for; or its partner in conversations. */
 export function encodeProgram(
@@ -30,6 +38,7 @@ export function encodeProgram(
     limits.outputBytes,
     limits.processes,
     limits.fileMB,
+    execution === undefined || execution.native ? limits.memoryMB + SPARE_ADDRESS_MB : 0,
   ]
   const words = execution ? [execution.file, ...execution.argv] : []
   return Buffer.concat([

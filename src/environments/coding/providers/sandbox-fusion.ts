@@ -133,7 +133,7 @@ export function createSandboxFusionProvider({
   return {
     name: 'sandbox-fusion',
     detail: endpoint,
-    semantics: 'sandbox-fusion-1',
+    semantics: `sandbox-fusion-1 ${endpoint}`,
     languages: ['python', 'javascript', 'cpp'],
     concurrency,
     run,

@@ -44,6 +44,14 @@ const PROBE = '#include <cmath>\n#include <iostream>\nint main() { std::cout << 
 export const otherLanguages = (): readonly OtherLanguage[] =>
   findProgram('g++') ? ['javascript', 'cpp'] : ['javascript']
 
+/** What executes and compiles them: another one may give other results. */
+export async function otherVersions(): Promise<readonly string[]> {
+  const compiler = findProgram('g++')
+  const asked = compiler ? run(compiler, ['-dumpfullversion'], { timeout: PROBE_MS }) : null
+  const version = await asked?.then(({ stdout }) => stdout.trim()).catch(() => 'unknown')
+  return [`Node ${process.version}`, ...(version === undefined ? [] : [`g++ ${version}`])]
+}
+
 /** Looks at what a language needs. @throws RlError `coding.language` */
 export const openToolchain = (language: OtherLanguage): Promise<Toolchain> =>
   language === 'javascript' ? ownNode() : installedCpp()
@@ -67,7 +75,7 @@ async function installedCpp(): Promise<Toolchain> {
     await run(compiler, ['-o', probe, `${probe}.cpp`], { timeout: PROBE_MS })
     return {
       shown: (await filesOfBinary(probe)).map(same),
-      execution: { file: '/tmp/main', argv: ['/tmp/main'] },
+      execution: { file: '/tmp/main', argv: ['/tmp/main'], native: true },
       compiler: {
         shown: await filesOfCompiler(compiler),
         execution: {

@@ -9,9 +9,9 @@ ended all the others.
 
 Input (descriptor 0), big endian. Once: u32 size, filter (BPF); u32 program's user; u32 further paths, a u16 size and text each.
 Then frames:
-  P  u32 x 7 (CPU ms, wall ms, memory MB, output bytes, processes, file MB, argument count), arguments as u16 size and
-     text each, u32 size, program. Without arguments the program is Python, run in the fork itself; else the first is the
-     path of the file that it is put in, and the others are what is executed.
+  P  u32 x 8 (CPU ms, wall ms, memory MB, output bytes, processes, file MB, address space MB or 0, argument count),
+     arguments as u16 size and text each, u32 size, program. Without arguments the program is Python, run in the fork
+     itself; else the first is the path of the file that it is put in, and the others are what is executed.
   Q  the same of the program's partner in conversations.
   T  u32 index, u32 size, standard input.
   C  u32 index, u32 size, text: a conversation. What each writes is what the other reads; the partner reads the text first.
@@ -164,14 +164,14 @@ class Program:
 class Party:
     """A program that is being watched, and what is known of it so far."""
     __slots__ = ('limits', 'pid', 'pidfd', 'stdout', 'stderr', 'started', 'errors', 'size', 'err_size', 'err_total', 'why',
-                 'ended', 'peak_kb', 'seen_us', 'wall_us', 'status')
+                 'ended', 'given_kb', 'peak_kb', 'seen_us', 'wall_us', 'status')
 
 
 def become_program(program, stdin, stdout, stderr, started, apart):
     """In the child: descriptors 0, 1, 2 are the test's, 3 tells how far we are, 4 is the program, no other is open."""
     global arguments
     arguments = program.arguments
-    cpu_ms, _, memory_mb, _, process_limit, file_mb = program.limits
+    cpu_ms, _, _, _, process_limit, file_mb, address_mb = program.limits
     preference = os.open('self/oom_score_adj', os.O_WRONLY, dir_fd=proc_fd)
     os.write(preference, b'1000')
     if apart:
@@ -190,15 +190,18 @@ def become_program(program, stdin, stdout, stderr, started, apart):
     os.setresuid(program_user, program_user, program_user)
     check(libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0), 'clearing ambient capabilities')
     check(libc.capset(CAP_HEADER, CAP_NONE), 'dropping capabilities')
-    # Threads of a program count as processes; the address space of an interpreter that is executed is its own affair. A limit
-    # of 1 keeps the host's program for core dumps from being started; 0 would not.
+    # Threads of a program count as processes. A limit of 1 keeps the host's program for core dumps from being started; 0
+    # would not.
     for name, limit in ((resource.RLIMIT_CPU, cpu_ms // 1000 + 2), (resource.RLIMIT_CORE, 1),
                         (resource.RLIMIT_NPROC, process_limit), (resource.RLIMIT_FSIZE, file_mb << 20),
                         (resource.RLIMIT_NOFILE, 64), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_MSGQUEUE, 0)):
         resource.setrlimit(name, (limit, limit))
-    if not arguments:
-        memory = (memory_mb + 1024) << 20
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    if address_mb:
+        resource.setrlimit(resource.RLIMIT_AS, (address_mb << 20, address_mb << 20))
+        if arguments:
+            # As deep as its memory allows: judges bound the memory of compiled programs, and not their stack.
+            _, hard = resource.getrlimit(resource.RLIMIT_STACK)
+            resource.setrlimit(resource.RLIMIT_STACK, (hard, hard))
     check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 'no new privileges')
     check(libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(filter_program), 0, 0), 'the system call filter')
 
@@ -216,6 +219,8 @@ def start(program, stdin, stdout, place, captured=None, apart=False):
     """Forks a program into a process namespace of its own; None in the child. `captured`: where its output can be read."""
     err_r, err_w = os.pipe()
     started_r, started_w = os.pipe()
+    # Its input and its own text are no memory of the program's.
+    given_kb = files_kb() + (program.size // 1024 if program.arguments else 0)
     check(libc.unshare(CLONE_NEWPID), 'a process namespace')
     pid = os.fork()
     if pid == 0:
@@ -228,7 +233,7 @@ def start(program, stdin, stdout, place, captured=None, apart=False):
     party.limits, party.pid, party.pidfd = program.limits, pid, os.pidfd_open(pid)
     party.stdout, party.stderr, party.started, party.errors = captured, err_r, started_r, errors[place]
     party.size = party.err_size = party.err_total = party.peak_kb = party.seen_us = 0
-    party.why, party.ended = b'-', False
+    party.why, party.ended, party.given_kb = b'-', False, given_kb
     return party
 
 
@@ -319,7 +324,8 @@ def watch(parties):
             for party in running:
                 if not party.ended and party.why == b'-':
                     pids = processes() if len(parties) == 1 else members(party)
-                    look(party, pids, files_kb() if party is parties[0] else 0, elapsed)
+                    files = max(0, files_kb() - party.given_kb) if party is parties[0] else 0
+                    look(party, pids, files, elapsed)
         for party in tuple(running):
             if party.ended or party.why != b'-':
                 running.remove(party)
@@ -355,7 +361,7 @@ def take_program(before):
     if before is not None:
         os.close(before.fd)
     program = Program()
-    *numbers, count = (read_number() for _ in range(7))
+    *numbers, count = (read_number() for _ in range(8))
     program.limits = tuple(numbers)
     program.arguments = tuple(read_text(2) for _ in range(count))
     program.size = read_number()
@@ -430,11 +436,14 @@ def converse(program, partner, index, size):
         fcntl.fcntl(program_out, F_SETPIPE_SZ, 1 << 20)
     copy_to_file(program_out, size)
     # Children hold no end of a pipe but their own: become_program closes the others.
+    # The runner keeps an end of one: what the partner has to say to a program that is gone is no error of the partner's.
+    kept = os.dup(program_in)
     second = start(partner, partner_in, partner_out, 1, apart=True)
     first = second and start(program, program_in, program_out, 0)
     if first is None:
         return False
     watch((first, second))
+    os.close(kept)
     report(index, first)
     report(index, second)
     return True
@@ -482,7 +491,7 @@ with open('/proc/sys/user/max_user_namespaces', 'w') as file:
     file.write('0')
 check(libc.umount2(b'/proc', MNT_DETACH), 'unmounting /proc')
 # The devices are the host's own files: read only, nobody sets their times. Writing to them needs no right to write to their files.
-for device in (b'/dev/null', b'/dev/zero', b'/dev/full', b'/dev/random', b'/dev/urandom'):
+for device in (b'/dev/null', b'/dev/full', b'/dev/random', b'/dev/urandom'):
     kept = os.statvfs(device).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
     check(libc.mount(None, device, None, MS_REMOUNT | MS_BIND | MS_RDONLY | kept, None), 'a device')
 instructions = read_text(4)
