@@ -123,6 +123,36 @@ test('a head that finds the bucket wiped waits for one that may live', async () 
   await host.close()
 })
 
+test('a broker that stays silent is told of with each third renewal, so that one that was started again has time to answer', async () => {
+  const host = await startTestHead()
+  let lost = 0
+  let isAway = false
+  const bus: Bus = {
+    ...host.bus,
+    request(...args) {
+      if (!isAway) return host.bus.request(...args)
+      lost++
+      return Promise.reject(new RlError('away', { code: 'bus.fault' }))
+    },
+  }
+  const told: number[] = []
+  const fence = await takeFence({
+    bus,
+    run: 'silent',
+    after: 0,
+    alone: true,
+    renewMs: 50,
+    onSilence: (since) => void told.push(since),
+  })
+  isAway = true
+  await until('ten renewals are lost', () => lost >= 10)
+  assert.ok(told.length >= 3 && told.length <= lost / 3, `${told.length} of ${lost}`)
+  assert.is(new Set(told).size, 1)
+  isAway = false
+  await fence.release()
+  await host.close()
+})
+
 test('a head that does not know whether the run is its own answers no reads', async () => {
   const host = await startTestHead({ run: 'host' })
   const nats = host.address

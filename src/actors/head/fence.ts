@@ -31,7 +31,7 @@ export type FenceOptions = {
   /** How long a head that says nothing keeps the run. */
   readonly leaseMs?: number
   readonly renewMs?: number
-  /** Hears that the broker has not answered since then (ms since 1970), with each renewal while that lasts. */
+  /** Hears that the broker has not answered since then (ms since 1970), again after as many renewals as it took the first time. */
   readonly onSilence?: (since: number) => void
   readonly platform?: Platform
 }
@@ -142,7 +142,8 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     const entry = await rewrite(record).catch(() => null)
     if (!entry?.record) {
       // The broker is away: the lease ends by itself.
-      if (unanswered.push(clock.now()) >= SILENT_RENEWALS) onSilence(unanswered[0])
+      // One that is started again for it needs a moment until it answers: who is told of each renewal would end it again and again.
+      if (unanswered.push(clock.now()) % SILENT_RENEWALS === 0) onSilence(unanswered[0])
       return
     }
     unanswered = []
