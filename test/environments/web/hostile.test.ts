@@ -96,7 +96,7 @@ const taskOf = (page: string): Task => ({
   recipe: { page },
 })
 const OPTIONS = { seed: [1, 1], maxSteps: 3 } as const
-const DEADLINE_MS = 10_000
+const DEADLINE_MS = 15_000
 
 async function outcomeOf(
   environment: ReturnType<typeof webEnvironment>,
