@@ -2,6 +2,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { BACKENDS, describeBackend, openBackend } from '../../../src/models/local/backend/backend.ts'
 import { selfTest } from '../../../src/models/local/backend/self-test.ts'
+import { betterCore, processorFlags } from '../../../src/platform/blas.ts'
 import { rng } from '../../../src/random.ts'
 import * as tf from '../../../src/tensorflow/tensorflow.ts'
 import { relativeError, tryBackend } from './fixtures.ts'
@@ -26,6 +27,15 @@ test('a named backend that is missing is an error, not another backend', async (
       assert.match(String(error), `backend ${name} cannot be used`)
     }
   }
+})
+
+test('OpenBLAS takes kernels for what the processor can do, also where it does not know the processor', async () => {
+  if (!(await tryBackend('wasm-blas'))) return
+  const { detail } = await openBackend('wasm-blas')
+  if (processorFlags().has('avx2') && processorFlags().has('fma')) assert.not.match(detail, 'Prescott')
+  assert.is(betterCore('Prescott', new Set(['avx2', 'fma', 'sse3'])), 'Haswell')
+  assert.is(betterCore('Prescott', new Set(['sse3'])), undefined)
+  assert.is(betterCore('Zen', new Set(['avx2', 'fma'])), undefined, 'what it knows it knows better')
 })
 
 test('the self-test finds a kernel that computes wrongly', async () => {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RlError } from '../../../errors.ts'
 import { CACHE } from '../../../package.ts'
-import { systemBlas } from '../../../platform/blas.ts'
+import { betterCore, processorFlags, systemBlas } from '../../../platform/blas.ts'
 import { installHint } from '../../../platform/programs.ts'
 import type { Gemm, Heap } from '../kernels/heap.ts'
 
@@ -22,10 +22,10 @@ export async function openBlas(heap: Heap, threads: number): Promise<Blas> {
   const { default: koffi } = await import('koffi')
   const tried: string[] = []
   for (const path of [...cachedLibraries(CACHE), ...systemBlas()]) {
-    let library: ReturnType<typeof koffi.load>
+    let library: Library
     try {
       for (const runtime of runtimesBeside(path)) koffi.load(runtime, { global: true })
-      library = koffi.load(path)
+      library = withBestKernels(koffi, path)
     } catch (error) {
       tried.push(`${path} (${error instanceof Error ? error.message : error})`)
       continue
@@ -56,6 +56,25 @@ export async function openBlas(heap: Heap, threads: number): Promise<Blas> {
     code: 'backend.missing',
     hint: installHint('openblas'),
   })
+}
+
+type Koffi = typeof import('koffi').default
+type Library = ReturnType<Koffi['load']>
+
+/** OpenBLAS chooses its kernels while it is loaded: where it did not know the processor it is told, and loaded again. */
+function withBestKernels(koffi: Koffi, path: string): Library {
+  const library = koffi.load(path)
+  if (path.includes('Accelerate') || process.env.OPENBLAS_CORETYPE !== undefined) return library
+  const core = betterCore(library.func('const char *openblas_get_corename()')(), processorFlags())
+  if (core === undefined) return library
+  // process.env of a worker thread is a copy that no library sees.
+  koffi.load(null).func('int setenv(const char *name, const char *value, int overwrite)')(
+    'OPENBLAS_CORETYPE',
+    core,
+    0,
+  )
+  library.unload()
+  return koffi.load(path)
 }
 
 /** The Fortran runtime that set-up keeps beside a library of the cache: what it needs, in this order. */
