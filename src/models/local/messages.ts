@@ -37,7 +37,11 @@ export type Ready = {
 }
 
 /** A generation request with what only a local model can tell. */
-export type LocalRequest = GenerateRequest & { readonly topLogprobs?: number }
+export type LocalRequest = GenerateRequest & {
+  readonly topLogprobs?: number
+  /** So many tokens have to fit behind the prompt, else the request is refused; 0 where absent: what does not fit is cut. */
+  readonly roomFor?: number
+}
 
 export type LocalGeneration = Generation & {
   readonly tokens: Int32Array

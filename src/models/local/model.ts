@@ -239,12 +239,13 @@ function compactRequest(request: LocalRequest): LocalRequest {
     choices,
     cacheKey,
     topLogprobs,
+    roomFor,
   } = request
   const given = 'tokens' in prompt ? { tokens: compact(Int32Array.from(prompt.tokens)) } : prompt
   return {
     ...{ prompt: given, maxTokens, temperature, topP, topK, minP, repetitionPenalty },
     ...{ logprobs, stopTokens, stopTexts },
-    ...{ seed, choices, cacheKey, topLogprobs },
+    ...{ seed, choices, cacheKey, topLogprobs, roomFor },
   }
 }
 

@@ -8,6 +8,7 @@ import type { FinishReason } from '../port.ts'
 import { type ChoiceNode, choiceTrie } from './choices.ts'
 import type { ModelConfig } from './config.ts'
 import type { Decoder, StepEntry } from './decoder/decoder.ts'
+import { growingText } from './growing-text.ts'
 import { type CachedTokens, createPrefixCache, LEAST_SHARED } from './prefix-cache.ts'
 import { type Draw, sampleToken, topTokens } from './sampling.ts'
 import { checkTokens } from './transformer.ts'
@@ -29,6 +30,8 @@ export type SampleRequest = {
   readonly cacheKey?: string
   /** So many of the likeliest tokens are told for each position. */
   readonly topLogprobs?: number
+  /** So many tokens have to fit behind the prompt; what does not fit of `maxTokens` is cut. */
+  readonly roomFor?: number
   /** Called for every new token, forced ones too. */
   readonly onToken?: (draw: Draw, top: readonly Draw[]) => void
 }
@@ -71,6 +74,8 @@ type Slot = {
   readonly resolve: (result: SampleResult) => void
   readonly reject: (error: unknown) => void
   readonly signal: AbortSignal | undefined
+  /** Index of the stop text that a new token completes, -1 for none. */
+  readonly stopText: (token: number) => number
   readonly tokens: number[]
   readonly logprobs: number[]
   readonly top: (readonly Draw[])[]
@@ -126,7 +131,7 @@ export function createSampler(
         return false
       }
     }
-    const stopText = foundStopText(tokens, request.stopTexts, decode)
+    const stopText = slot.stopText(draw.token)
     if (stopText >= 0) {
       finish(slot, 'stop', stopText)
       return false
@@ -271,6 +276,7 @@ export function createSampler(
       return await new Promise<SampleResult>((resolve, reject) => {
         const slot: Slot = {
           ...{ request, endTokens, resolve, reject, signal },
+          stopText: stopTextSearch(request.stopTexts, decode),
           ...{ tokens: [], logprobs: [], top: [] },
           random: rng(request.seed),
           node: request.choices && choiceTrie(request.choices, config.eosTokens.at(0)),
@@ -305,22 +311,23 @@ function pending({ request: { prompt }, tokens, cache }: Slot): number[] {
   return done < prompt.length ? [...prompt.subarray(done), ...tokens] : tokens.slice(done - prompt.length)
 }
 
-function check(
-  config: ModelConfig,
-  { prompt, maxTokens, temperature, topP, choices, topK = 0, minP = 0, repetitionPenalty = 1 }: SampleRequest,
-): void {
+function check(config: ModelConfig, request: SampleRequest): void {
+  const { prompt, maxTokens, temperature, topP, choices } = request
+  const { topK = 0, minP = 0, repetitionPenalty = 1, roomFor = 0 } = request
   const refuse = (message: string, hint: string) => {
     throw new RlError(message, { code: 'model.input', hint })
   }
   if (prompt.length === 0) refuse('the prompt has no tokens', 'give at least one')
-  if (prompt.length > config.contextTokens)
+  if (prompt.length + roomFor > config.contextTokens) {
+    const behind = roomFor > 0 ? ` and ${roomFor} are to come behind it` : ''
     throw new RlError(
-      `the prompt has ${prompt.length} tokens; the model takes at most ${config.contextTokens}`,
+      `the prompt has ${prompt.length} tokens${behind}; the model's context length is ${config.contextTokens}`,
       {
         code: 'model.context',
         hint: 'shorten it; where the cache bounds the context, raise policy.cacheMegabytes',
       },
     )
+  }
   if (!Number.isInteger(maxTokens) || maxTokens < 0)
     refuse(`maxTokens is ${maxTokens}`, 'give a whole number')
   if (!(temperature >= 0 && temperature < Number.POSITIVE_INFINITY))
@@ -333,16 +340,20 @@ function check(
   for (const choice of choices ?? []) checkTokens(config, choice)
 }
 
-/** Which stop text the generation has just completed, -1 for none. A token may be less than a character. */
-function foundStopText(
-  tokens: readonly number[],
+/** Tells of each new token which stop text it completes. A token may be less than a character. */
+function stopTextSearch(
   stopTexts: readonly string[],
   decode: (tokens: readonly number[]) => string,
-): number {
-  if (stopTexts.length === 0) return -1
-  const longest = Math.max(...stopTexts.map((text) => text.length))
-  const tail = decode(tokens.slice(-(4 * longest + 8)))
-  return stopTexts.findIndex((text) => text !== '' && tail.includes(text))
+): (token: number) => number {
+  const longest = Math.max(0, ...stopTexts.map((text) => text.length))
+  if (longest === 0) return () => -1
+  const grown = growingText(decode)
+  let tail = ''
+  return function completed(token) {
+    const text = tail + grown(token)
+    tail = text.slice(Math.max(0, text.length - longest + 1))
+    return stopTexts.findIndex((stop) => stop !== '' && text.includes(stop))
+  }
 }
 
 function sharedPrefix(a: Int32Array, b: Int32Array): number {

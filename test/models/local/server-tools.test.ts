@@ -100,6 +100,90 @@ test('a schema without an end of values is refused by the place of it', async ()
   ])
 })
 
+test('a strict schema that leaves something open is refused by the place of it', async () => {
+  const closed = { type: 'object', required: ['a'], additionalProperties: false }
+  const schemas: [object, RegExp][] = [
+    [
+      { type: 'object', properties: { a: { const: 1 } }, required: ['a'] },
+      /the schema: 'additionalProperties'/,
+    ],
+    [{ ...closed, properties: { a: { const: 1 }, b: { const: 2 } } }, /'b' is missing/],
+    [
+      { ...closed, properties: { a: { type: 'array', items: { type: 'object' }, maxItems: 1 } } },
+      /\/a\/items: /,
+    ],
+    [{ ...closed, properties: { a: { anyOf: [{ type: 'null' }, { properties: {} }] } } }, /\/a\/1: /],
+    [{ ...closed, properties: { a: { const: 1, default: 1 } } }, /'default' is not permitted/],
+    [{ ...closed, properties: { a: { type: 'string', pattern: 'x' } } }, /'pattern' is not permitted/],
+    [{ enum: [1] }, /type 'object'/],
+  ]
+  for (const [schema, why] of schemas) {
+    const strict = {
+      response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } },
+    }
+    assert.equal(await refusal(strict), [400, 'invalid_json_schema', 'response_format'])
+    const parameters = { type: 'function', function: { name: 'f', strict: true, parameters: schema } }
+    const asked = client.chat.completions.create({ ...chat, tools: [parameters] } as never)
+    await asked.then(
+      () => assert.unreachable(),
+      (error) => assert.match(error.message, why),
+    )
+  }
+  const schema = { ...closed, properties: { a: { const: 1 } } }
+  const kept = await client.chat.completions.create({
+    ...chat,
+    response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } },
+  })
+  assert.is(kept.choices[0].message.content, '{"a":1}')
+})
+
+test('a strict tool is called with what its schema allows, and nothing else', async () => {
+  const tree = { type: 'object', required: ['next'], additionalProperties: false }
+  const parameters = {
+    ...{ type: 'object', required: ['a', 'tree'], additionalProperties: false },
+    properties: { a: { type: 'integer' }, tree: { $ref: '#/$defs/tree' } },
+    $defs: {
+      tree: { ...tree, properties: { next: { anyOf: [{ $ref: '#/$defs/tree' }, { type: 'null' }] } } },
+    },
+  }
+  const ask = async (values: object, strict: boolean) => {
+    const call = `<tool_call>${JSON.stringify({ name: 'add', arguments: values })}</tool_call>`
+    const tool = { type: 'function', function: { name: 'add', strict, parameters } }
+    const body = { ...chat, tools: [tool], guided_choice: [call] }
+    const { choices } = await client.chat.completions.create(body as typeof chat)
+    return choices[0].finish_reason
+  }
+  const tree2 = { next: { next: null } }
+  assert.is(await ask({ a: 1, tree: tree2 }, true), 'tool_calls')
+  for (const values of [
+    { a: 1 },
+    { a: 1.5, tree: tree2 },
+    { a: 1, tree: { next: {} } },
+    { a: 1, tree: tree2, b: 1 },
+  ]) {
+    assert.is(await ask(values, true), 'stop')
+    assert.is(await ask(values, false), 'tool_calls')
+  }
+  const none = { type: 'function', function: { name: 'add', strict: true } }
+  const asked = { ...chat, tools: [none], guided_choice: ['<tool_call>{"name": "add"}</tool_call>'] }
+  const { choices } = await client.chat.completions.create(asked as never)
+  assert.is(choices[0].finish_reason, 'tool_calls')
+})
+
+test('of a schema nothing is left out: what is not read beside the rest is refused', () => {
+  const refused = (schema: object, why: RegExp) => assert.throws(() => jsonTexts(schema, 'x'), why)
+  refused({ enum: [1, 2, 3], minimum: 2 }, /'minimum' beside 'enum'/)
+  refused({ const: 1, enum: [2] }, /'enum' beside 'const'/)
+  refused({ type: 'object', properties: {}, anyOf: [{ const: 1 }] }, /beside 'anyOf'/)
+  refused(
+    { type: 'integer', minimum: 1, maximum: 3, exclusiveMinimum: true },
+    /'exclusiveMinimum' is no number/,
+  )
+  assert.equal(jsonTexts({ type: ['integer', 'null'], enum: [1, 'a', null, 1.5] }, 'x'), ['1', 'null'])
+  assert.equal(jsonTexts({ oneOf: [{ enum: [1, 2] }, { enum: [2, 3] }] }, 'x'), ['1', '3'])
+  assert.equal(jsonTexts({ anyOf: [{ enum: [1, 2] }, { enum: [2, 3] }] }, 'x'), ['1', '2', '3'])
+})
+
 test('every text of a schema is one of its values, once', () => {
   const leaf = fc.oneof(
     fc.constant({ type: 'boolean' }),
@@ -126,8 +210,7 @@ test('every text of a schema is one of its values, once', () => {
 })
 
 test('calls are read from what the model says; what is no call stays text', () => {
-  const names = new Set(['add'])
-  const read = (text: string, onlyOne = false) => readToolCalls(text, names, onlyOne)
+  const read = (text: string, onlyOne = false) => readToolCalls(text, new Map([['add', () => true]]), onlyOne)
   const [call] = read(`so: ${CALL}`).calls
   assert.equal([call.function.name, call.function.arguments], ['add', '{"a":1}'])
   assert.is(read(`so: ${CALL}`).content, 'so:')

@@ -281,6 +281,36 @@ test('top_k, min_p and repetition_penalty act', async () => {
   assert.is(new Set(penalised).size, penalised.length, 'no token comes twice')
 })
 
+test('what is asked for has to fit behind the prompt; what nobody named is cut to the context', async () => {
+  const prompt = Array.from({ length: 120 }, () => 10)
+  const ask = (more: object) =>
+    client.completions.create({
+      model: 'tiny',
+      prompt,
+      seed: 1,
+      ...more,
+    } as never) as Promise<OpenAI.Completion>
+  const refused = async (more: object) => {
+    const { status, code, message } = await failure(ask(more))
+    assert.match(message, /context length is 128/)
+    return [status, code]
+  }
+  const tooLong = [400, 'context_length_exceeded']
+  assert.equal(await refused({ max_tokens: 9 }), tooLong)
+  assert.equal(await refused({ max_tokens: 9, stream: true }), tooLong)
+  assert.equal(await refused({ prompt: [...prompt, ...prompt.slice(0, 8)] }), tooLong)
+  const cut = await ask({})
+  assert.equal([cut.choices[0].finish_reason, cut.usage?.completion_tokens], ['length', 8])
+  assert.is((await ask({ max_tokens: 8 })).usage?.completion_tokens, 8)
+
+  const open = await client.chat.completions.create({ ...chat, max_tokens: undefined, temperature: 0 })
+  const behind = 128 - (open.usage?.prompt_tokens ?? 0)
+  const chats = (max_tokens: number) => client.chat.completions.create({ ...chat, max_tokens })
+  assert.is((await chats(behind)).choices.length, 1)
+  const { status, code } = await failure(chats(behind + 1))
+  assert.equal([status, code], tooLong)
+})
+
 test('errors have the status and the shape that clients know', async () => {
   const create = (over: object) => client.chat.completions.create({ ...chat, ...over })
   const cases: [() => PromiseLike<unknown>, number, string, string | null][] = [
@@ -398,13 +428,13 @@ test('requests beyond the limit are told to come again, and a client that goes a
 })
 
 test('a text stream takes nothing back', () => {
-  const pieces = ['ab', 'c', '\uFFFD', 'd']
+  const bytes = ['ab', 'c', Buffer.from([0xc3]), Buffer.from([0xa9]), 'd'].map((piece) => Buffer.from(piece))
   const decode = (tokens: readonly number[]) =>
-    tokens.at(-1) === 2 ? 'abc\uFFFD' : tokens.map((token) => (token === 2 ? 'é' : pieces[token])).join('')
+    Buffer.concat(tokens.map((token) => bytes[token])).toString('utf8')
   const plain = createTextStream(decode, [])
   assert.equal(
-    [0, 1, 2, 3].map((token) => plain.push(token)),
-    ['ab', 'c', '', 'éd'],
+    [0, 1, 2, 3, 4].map((token) => plain.push(token)),
+    ['ab', 'c', '', 'é', 'd'],
   )
   assert.is(plain.end('abcéd!'), '!')
   const stopping = createTextStream((tokens) => tokens.map((token) => 'stXop'[token]).join(''), ['stop'])

@@ -60,7 +60,7 @@ export function createAnswers(
 
   const said = (text: string) =>
     plan.tools
-      ? readToolCalls(text, plan.tools.names, plan.tools.onlyOne)
+      ? readToolCalls(text, plan.tools.callable, plan.tools.onlyOne)
       : { content: text, calls: [] as const }
   const message = (content: string, calls: readonly ToolCall[]) => ({
     role: 'assistant',

@@ -7,7 +7,7 @@ const MOST_TEXTS = 4_096
 const MOST_CHARACTERS = 1_000_000
 
 /** Keywords that say nothing about which texts are allowed. */
-const NOTES = new Set([
+export const NOTES: ReadonlySet<string> = new Set([
   'title',
   'description',
   'default',
@@ -25,6 +25,10 @@ const READ = {
   object: ['properties', 'required', 'additionalProperties'],
   array: ['items', 'minItems', 'maxItems'],
 }
+
+/** Each says the values by itself: what stands beside it would limit them further. */
+const FORMS = ['const', 'enum', 'anyOf', 'oneOf']
+const LIMITS = [...READ.integer, ...READ.object, ...READ.array]
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -55,14 +59,23 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     const read = [...READ.any, ...READ.integer, ...READ.object, ...READ.array]
     for (const key of Object.keys(one))
       if (!NOTES.has(key) && !read.includes(key)) return refuse(path, `'${key.slice(0, 40)}' is not read`)
-    if ('const' in one) return [JSON.stringify(one.const)]
-    if (Array.isArray(one.enum)) return one.enum.map((value) => JSON.stringify(value))
-    const either = one.anyOf ?? one.oneOf
-    if (Array.isArray(either))
-      return bounded(
-        either.flatMap((part, i) => textsOf(part, `${path}/${i}`, depth + 1)),
+    const [form, ...others] = Object.keys(one).filter((key) => FORMS.includes(key))
+    if (form !== undefined) {
+      const beside = others[0] ?? Object.keys(one).find((key) => LIMITS.includes(key))
+      if (beside !== undefined) return refuse(path, `'${beside}' beside '${form}' is not read`)
+      const listed = one.type === undefined ? () => true : (value: unknown) => types.some(isOf(value))
+      if (form === 'const') return [one.const].filter(listed).map((value) => JSON.stringify(value))
+      if (!Array.isArray(one[form])) return refuse(path, `'${form}' is no list`)
+      const parts: readonly unknown[] = one[form]
+      if (form === 'enum') return parts.filter(listed).map((value) => JSON.stringify(value))
+      if (one.type !== undefined) return refuse(path, `'type' beside '${form}' is not read`)
+      const all = bounded(
+        parts.flatMap((part, i) => textsOf(part, `${path}/${i}`, depth + 1)),
         path,
       )
+      // What two of them allow is no value of `oneOf`.
+      return form === 'anyOf' ? all : all.filter((text) => all.indexOf(text) === all.lastIndexOf(text))
+    }
     if (types.length === 0) return refuse(path, 'it has no type')
     return bounded(
       types.flatMap((type) => textsOfType(String(type), one, path, depth)),
@@ -88,8 +101,11 @@ export function jsonTexts(schema: unknown, param: string): string[] {
   }
 
   function integers(one: Schema, path: string): string[] {
-    const bound = (key: string, step: number) =>
-      typeof one[key] === 'number' ? Math[step > 0 ? 'ceil' : 'floor'](one[key]) : null
+    const bound = (key: string, step: number) => {
+      const value = one[key] ?? null
+      if (value !== null && typeof value !== 'number') return refuse(path, `'${key}' is no number`)
+      return value === null ? null : Math[step > 0 ? 'ceil' : 'floor'](value)
+    }
     const above = bound('exclusiveMinimum', -1)
     const below = bound('exclusiveMaximum', 1)
     const least = Math.max(bound('minimum', 1) ?? -Infinity, above === null ? -Infinity : above + 1)
@@ -154,4 +170,14 @@ export function jsonTexts(schema: unknown, param: string): string[] {
 
   const texts = [...new Set(textsOf(schema, '', 0))]
   return texts.length === 0 ? refuse('', 'it allows nothing') : texts
+}
+
+/** Whether a value is of a type, as JSON schemas name them. */
+function isOf(value: unknown): (type: unknown) => boolean {
+  return function is(type) {
+    if (type === 'null') return value === null
+    if (type === 'array') return Array.isArray(value)
+    if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value)
+    return type === 'integer' ? Number.isInteger(value) : typeof value === type
+  }
 }

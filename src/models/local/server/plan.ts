@@ -5,6 +5,8 @@ import type { LocalGeneration, LocalModelFace, LocalRequest } from '../model.ts'
 import { apiError } from './errors.ts'
 import { jsonTexts } from './json-texts.ts'
 import type { ChatBody, CompletionBody } from './requests.ts'
+import { assertStrict, strictValues } from './strict-schema.ts'
+import type { Callable } from './tools.ts'
 
 /** What a body asks the model for: one request for each choice of the answer, in its order. */
 export type Plan = {
@@ -18,7 +20,7 @@ export type Plan = {
   /** So many are sampled of each prompt, and the likeliest of them given; null where all are. */
   readonly bestOf: number | null
   /** What may be called; null where no tools were told. */
-  readonly tools: { readonly names: ReadonlySet<string>; readonly onlyOne: boolean } | null
+  readonly tools: { readonly callable: Callable; readonly onlyOne: boolean } | null
 }
 
 const DEFAULT_COMPLETION_TOKENS = 16
@@ -32,7 +34,7 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
       param: `messages.${calling}.tool_calls`,
       code: 'unsupported_parameter',
     })
-  const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? model.ready.config.contextTokens
+  const maxTokens = body.max_completion_tokens ?? body.max_tokens
   const topLogprobs = body.top_logprobs ?? 0
   if (topLogprobs > 0 && !body.logprobs)
     throw apiError(400, "'top_logprobs' needs 'logprobs': true", {
@@ -57,8 +59,10 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
       : undefined
   const format = body.response_format
   const schema = format?.type === 'json_schema' ? format.json_schema.schema : null
+  if (format?.type === 'json_schema' && format.json_schema.strict) assertStrict(schema, 'response_format')
   return plan(body, model, [{ messages, template }], {
     maxTokens,
+    standardTokens: model.ready.config.contextTokens,
     topLogprobs,
     logprobs: body.logprobs ?? false,
     texts: schema && jsonTexts(schema, 'response_format'),
@@ -66,11 +70,22 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
       offered.length === 0
         ? null
         : {
-            names: new Set(offered.map(({ function: { name } }) => name)),
+            callable: new Map(offered.map(callableTool)),
             onlyOne: body.parallel_tool_calls === false,
           },
   })
 }
+
+/** A strict tool takes what its schema allows; any other whatever the model says. */
+function callableTool(
+  { function: { name, parameters, strict } }: NonNullable<ChatBody['tools']>[number],
+  index: number,
+): [string, (values: unknown) => boolean] {
+  const param = `tools.${index}.function.parameters`
+  return [name, strict ? strictValues(parameters ?? NO_PARAMETERS, param) : () => true]
+}
+
+const NO_PARAMETERS = { type: 'object', properties: {}, required: [], additionalProperties: false }
 
 /** Variables of the template that have a field, or a meaning, of their own. */
 const OF_THE_REQUEST = ['messages', 'tools', 'add_generation_prompt']
@@ -110,10 +125,9 @@ function objectOf(text: string): Record<string, unknown> | null {
 export function planCompletion(body: CompletionBody, model: LocalModelFace): Plan {
   if (body.chat_template_kwargs)
     throw apiError(400, "'chat_template_kwargs' belongs to chats", { param: 'chat_template_kwargs' })
-  const maxTokens = body.max_tokens ?? DEFAULT_COMPLETION_TOKENS
-  const logprobs = body.logprobs != null
   return plan(body, model, promptsOf(body.prompt), {
-    ...{ maxTokens, topLogprobs: body.logprobs ?? 0, logprobs, texts: null, tools: null },
+    ...{ maxTokens: body.max_tokens, standardTokens: DEFAULT_COMPLETION_TOKENS },
+    ...{ topLogprobs: body.logprobs ?? 0, logprobs: body.logprobs != null, texts: null, tools: null },
   })
 }
 
@@ -132,12 +146,15 @@ function plan(
   prompts: readonly Prompt[],
   {
     maxTokens,
+    standardTokens,
     topLogprobs,
     logprobs,
     texts,
     tools,
   }: Pick<Plan, 'logprobs' | 'tools'> & {
-    readonly maxTokens: number
+    /** As asked for, which has to fit behind the prompt; else so many of `standardTokens` as do. */
+    readonly maxTokens: number | null | undefined
+    readonly standardTokens: number
     readonly topLogprobs: number
     /** All that may be said. */
     readonly texts: readonly string[] | null
@@ -161,8 +178,8 @@ function plan(
       param: 'n',
     })
   const { contextTokens } = ready.config
-  if (maxTokens > contextTokens)
-    throw apiError(400, `${maxTokens} tokens are asked for; the model's context has ${contextTokens}`, {
+  if (maxTokens != null && maxTokens > contextTokens)
+    throw apiError(400, `${maxTokens} tokens are asked for; the model's context length is ${contextTokens}`, {
       param: 'max_tokens',
       code: 'context_length_exceeded',
     })
@@ -170,7 +187,8 @@ function plan(
   const said = texts ?? (body.guided_json ? jsonTexts(body.guided_json, 'guided_json') : body.guided_choice)
   const guided = said?.map((text) => [...tokenizer.encode(text), ...end])
   const request: Omit<LocalRequest, 'prompt' | 'seed' | 'cacheKey'> = {
-    maxTokens,
+    maxTokens: maxTokens ?? standardTokens,
+    roomFor: maxTokens ?? 1,
     temperature: body.temperature ?? 1,
     topP: body.top_p ?? 1,
     topK: Math.max(0, body.top_k ?? 0),

@@ -1,3 +1,5 @@
+import { growingText } from '../growing-text.ts'
+
 /** Text of a growing token sequence, told piece by piece so that no piece is ever taken back. */
 export type TextStream = {
   /** The text that has become certain through this token. */
@@ -7,22 +9,22 @@ export type TextStream = {
 }
 
 /**
- * Held back are an unfinished character (tokens of byte-level vocabularies hold parts of UTF-8), whatever may be the beginning of a
- * stop text, and all from a whole one on: a token may hold more than it.
+ * Held back are an unfinished character, whatever may be the beginning of a stop text, and all from a whole one on: a token may hold
+ * more than it.
  */
 export function createTextStream(
   decode: (tokens: readonly number[]) => string,
   stopTexts: readonly string[],
 ): TextStream {
-  const tokens: number[] = []
+  const grown = growingText(decode)
+  let held = ''
   let told = 0
   return {
     push(token) {
-      tokens.push(token)
-      const text = decode(tokens)
-      const certain = Math.max(told, text.length - heldBack(text, stopTexts))
-      const piece = text.slice(told, certain)
-      told = certain
+      held += grown(token)
+      const piece = held.slice(0, held.length - heldBack(held, stopTexts))
+      held = held.slice(piece.length)
+      told += piece.length
       return piece
     },
     end: (text) => text.slice(told),
@@ -30,7 +32,7 @@ export function createTextStream(
 }
 
 function heldBack(text: string, stopTexts: readonly string[]): number {
-  let held = /\uFFFD+$/.exec(text)?.[0].length ?? 0
+  let held = 0
   for (const stop of stopTexts) {
     const at = text.indexOf(stop)
     if (at >= 0) held = Math.max(held, text.length - at)

@@ -11,21 +11,25 @@ export type ToolCall = {
 
 const called = z.object({ name: z.string().min(1), arguments: z.record(z.string(), z.unknown()).default({}) })
 
+/** What may be called, by name, each with whether it takes these arguments. */
+export type Callable = ReadonlyMap<string, (values: Readonly<Record<string, unknown>>) => boolean>
+
 /**
- * What a model said and the calls that it made. A call that cannot be read, or of a tool that there is not, stays text: who asked
- * sees what was said.
+ * What a model said and the calls that it made. A call that cannot be read, of a tool that there is not, or whose arguments the tool
+ * does not take, stays text: who asked sees what was said.
  * @param onlyOne whether further calls are left out
  */
 export function readToolCalls(
   text: string,
-  names: ReadonlySet<string>,
+  tools: Callable,
   onlyOne: boolean,
 ): { readonly content: string; readonly calls: readonly ToolCall[] } {
   const calls: ToolCall[] = []
   const { between, bodies } = cutAtTags(text, 'tool_call')
   const told = bodies.map((body) => {
     const parsed = called.safeParse(jsonOf(body))
-    if (!parsed.success || !names.has(parsed.data.name)) return `<tool_call>${body}</tool_call>`
+    if (!parsed.success || !tools.get(parsed.data.name)?.(parsed.data.arguments))
+      return `<tool_call>${body}</tool_call>`
     const { name, arguments: values } = parsed.data
     if (calls.length === 0 || !onlyOne)
       calls.push({
