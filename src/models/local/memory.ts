@@ -38,6 +38,12 @@ export function activationBytesPerToken(
   return 4 * (recompute ? layer + 2 * layers * hiddenSize : layers * layer)
 }
 
+/** Tokens of a micro-batch whose layers can all be kept in so many bytes; a quarter of them stays free for what lies between. */
+export function keptTokens(config: ModelConfig, bytes: number): number {
+  const room = 0.75 * bytes - headBytes(config.vocabSize)
+  return Math.max(0, Math.floor(room / activationBytesPerToken(config, false)))
+}
+
 /**
  * @param trainable Number of trained weights: all, those of an adapter, or 0.
  * @param cacheBytes Bound of the sampler's cache.

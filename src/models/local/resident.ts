@@ -14,7 +14,14 @@ import {
 import type { ModelConfig } from './config.ts'
 import { createDecoder } from './decoder/decoder.ts'
 import { type Adapter, initLora, loraScale } from './lora.ts'
-import { assertFits, assertTensorsFit, cacheBytesPerToken, memoryLimit, memoryNeed } from './memory.ts'
+import {
+  assertFits,
+  assertTensorsFit,
+  cacheBytesPerToken,
+  keptTokens,
+  memoryLimit,
+  memoryNeed,
+} from './memory.ts'
 import type { Calls, LocalGeneration, LocalRequest, Ready, TokenEvent, WorkerOptions } from './messages.ts'
 import { initParams, type LocalModel, type Params, parameterCount, paramShapes, variable } from './params.ts'
 import type { NamedTensor } from './safetensors.ts'
@@ -137,10 +144,10 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
     async update({ samples, options }) {
       const tokens = samples.reduce((sum, sample) => sum + sample.tokens.length, 0)
       const batch = Math.min(tokens, options.tokenBudget)
-      const recompute = needed({ tokens: batch, recompute: false }).total > limit.bytes
-      assertFits(name, needed({ tokens: batch, recompute }), limit)
+      const kept = keptTokens(config, limit.bytes - needed({ tokens: 0, recompute: false }).total)
+      assertFits(name, needed({ tokens: batch, recompute: batch > kept }), limit)
       try {
-        return await trainer.update(samples, options, { recompute })
+        return await trainer.update(samples, options, { keptTokens: kept })
       } finally {
         sampler.refresh()
       }

@@ -14,7 +14,12 @@ import {
 } from './gradients.ts'
 import { createOptimizer, type Optimizer, squaredNorm } from './optimizer.ts'
 import { type LocalModel, trainedNames } from './params.ts'
-import type { ForwardOptions } from './transformer.ts'
+
+/** What there is room for while gradients are computed. */
+export type BatchMemory = {
+  /** Most tokens of a micro-batch whose layers can all be kept; in longer ones they are computed again. */
+  readonly keptTokens: number
+}
 
 export type Trainer = {
   readonly optimizer: Optimizer
@@ -26,7 +31,7 @@ export type Trainer = {
   update(
     samples: readonly TrainingSample[],
     options: UpdateOptions,
-    forward?: ForwardOptions,
+    memory?: BatchMemory,
   ): Promise<UpdateMetrics>
   /** Log-probs of the masked tokens under the present weights: arrays of length T, 0 where mask is 0. */
   score(
@@ -38,6 +43,8 @@ export type Trainer = {
 
 const ADAM_EPSILON = 1e-8
 const SCORE_TOKENS = 8192
+/** Micro-batches are made so small that nothing is computed again, but no smaller: each reads all weights. */
+const LEAST_KEPT = 256
 
 /** Adapter weights are trained alone where there are any, else all weights. */
 export function createTrainer(model: LocalModel): Trainer {
@@ -56,9 +63,9 @@ export function createTrainer(model: LocalModel): Trainer {
 
   return {
     optimizer,
-    async update(samples, options, { recompute } = {}) {
+    async update(samples, options, { keptTokens } = { keptTokens: Number.POSITIVE_INFINITY }) {
       checkOptions(options)
-      const forward = { recompute, temperature: options.temperature }
+      const budget = keptTokens < LEAST_KEPT ? options.tokenBudget : Math.min(options.tokenBudget, keptTokens)
       for (const sample of samples) checkSample(model, sample, options.tokenBudget)
       if (options.resetOptimizer) optimizer.reset()
       const trained = samples.filter((sample) => countTrained(sample) > 0)
@@ -84,7 +91,9 @@ export function createTrainer(model: LocalModel): Trainer {
         const weighted = part.map((sample, i) => ({ sample, weight: weights[i] }))
         const sum = { loss: 0, kl: 0, clipped: 0, entropy: 0 }
         let gradients: Map<string, tf.Tensor> | undefined
-        for (const batch of microBatches(weighted, options.tokenBudget)) {
+        for (const batch of microBatches(weighted, budget)) {
+          const recompute = tokensOf(batch) > keptTokens
+          const forward = { recompute, temperature: options.temperature }
           const result = await lossGradients(model, names, batch, options.loss, forward)
           const bad = [result.loss, result.norm].find((value) => !Number.isFinite(value))
           gradients = gradients ? addInto(gradients, result.gradients) : result.gradients
@@ -176,6 +185,10 @@ export function microBatches<T extends { readonly sample: Pick<TrainingSample, '
     room -= length
   }
   return batches
+}
+
+function tokensOf(items: readonly { readonly sample: Pick<TrainingSample, 'tokens'> }[]): number {
+  return items.reduce((sum, { sample }) => sum + sample.tokens.length, 0)
 }
 
 /** At most `count` parts whose sizes differ by one at most; none is empty. */

@@ -64,6 +64,22 @@ for (const backend of ['wasm-blas', 'cpu'] as const)
     })
   })
 
+test('whatever room there is for layers that are kept, the same weights come out', async () => {
+  await tryBackend('cpu')
+  const results = []
+  // All kept; three micro-batches that are; too little room for any.
+  for (const keptTokens of [Number.POSITIVE_INFINITY, 300, 10]) {
+    const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+    const trainer = createTrainer(model)
+    const samples = samplesOf(model, 60)
+    await trainer.update(samples, { ...OPTIONS, updates: 1, tokenBudget: 900 }, { keptTokens })
+    results.push(await weightsOf(model))
+    trainer.dispose()
+  }
+  for (const [name, values] of results[0])
+    for (const other of results.slice(1)) assert.ok(relativeError(other.get(name)!, values) < 1e-5, name)
+})
+
 for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const)
   for (const [family, aggregate] of [
     ['qwen2', 'sample'],
