@@ -26,8 +26,10 @@ test('Ctrl-C pauses a run in good order, and it goes on where its log ends', asy
   first.process.kill('SIGINT')
   assert.is(await first.status, 130, first.output())
   assert.match(first.output(), /go on: +npm start -- --role head --run paused/)
-  const second = startHead(root, 'paused')
+  // The same command goes on, whether it repeats its settings or not.
+  const second = startHead(root, 'paused', SETTINGS)
   assert.is(await second.status, 0, second.output())
+  assert.match(second.output(), /^goes on: the head was started again/m)
   checkInvariants(root, 'paused')
 })
 

@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { relative } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
 import { type Config, configDigest, loggedConfig, openConfig, redact } from '../../config.ts'
 import { explain, RlError } from '../../errors.ts'
@@ -45,7 +46,7 @@ type End =
 export async function startHead(options: StartOptions): Promise<number> {
   const resumed = options.run !== null && hasBegun(runFolder(options.run).log)
   const { first, config } = resumed
-    ? resumedConfigs(runFolder(options.run ?? ''), options)
+    ? await resumedConfigs(runFolder(options.run ?? ''), options)
     : await newConfig(options)
   knowKeys(config)
   await loadUserParts(first)
@@ -168,13 +169,19 @@ async function newConfig({ config: file, set }: StartOptions): Promise<Configs> 
   return { first: config, config }
 }
 
-/** A run goes on with the config that it began with. */
-function resumedConfigs(folder: RunFolder, { set, run }: StartOptions): Configs {
-  if (set.length > 0)
+/** A run goes on with the config that it began with; the command that began it goes on with it as well. */
+async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise<Configs> {
+  const configs = configsOf(folder)
+  const { run, set } = options
+  if (set.length > 0 && !isDeepStrictEqual(redact((await newConfig(options)).config), redact(configs.config)))
     throw new RlError(`the run '${run}' exists, and a run's config never changes`, {
       code: 'run.config-fixed',
       hint: `leave --set away to go on with it, or branch off: npm run -s rl -- fork ${run} --at POSITION --set ${set[0]}`,
     })
+  return configs
+}
+
+function configsOf(folder: RunFolder): Configs {
   const log = openLogReader(folder.log)
   try {
     const { first, last } = startsOf(log)

@@ -126,6 +126,8 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
     }
     case 'RunPaused':
       return [`paused: ${event.data.reason}`]
+    case 'RunResumed':
+      return [`goes on: ${event.data.reason}`]
     case 'RunFailed':
       return [`failed: ${event.data.reason}`]
     default:
