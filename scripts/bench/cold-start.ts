@@ -207,7 +207,7 @@ try {
         opened: { setting, environment: demonstrated },
         tasks: await demonstrated.tasks('train'),
         cache,
-        backend: 'auto',
+        compute: {},
       },
     ),
   )

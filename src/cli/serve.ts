@@ -13,7 +13,7 @@ export const command: Command = {
   summary: 'serve a local model over HTTP, compatible with OpenAI clients',
   help: `
 rl serve --model DIR [--name NAME] [--host 127.0.0.1] [--port 8000] [--token TOKEN] [--backend NAME] [--max-requests N]
-         [--allow-loading]
+         [--threads 1] [--allow-loading]
 
 Serves POST /v1/chat/completions and /v1/completions (streaming, n, seed, stop, logprobs), GET /v1/models and /health.
 Every request under /v1 needs the header "Authorization: Bearer TOKEN". The token is RL_SERVE_TOKEN or --token; without
@@ -39,6 +39,7 @@ Beyond OpenAI's fields:
           port: { type: 'string', default: '8000' },
           token: { type: 'string' },
           backend: { type: 'string', default: 'auto' },
+          threads: { type: 'string', default: '1' },
           'max-requests': { type: 'string', default: '256' },
           'allow-loading': { type: 'boolean', default: false },
         },
@@ -52,8 +53,11 @@ Beyond OpenAI's fields:
         code: 'cli.usage',
         hint: 'leave it out for a random one',
       })
-    const backend = await backendFlag(values.backend)
-    const model = await openLocalModel({ folder, backend })
+    const compute = {
+      backend: await backendFlag(values.backend),
+      threads: wholeNumber('--threads', values.threads, 1),
+    }
+    const model = await openLocalModel({ folder, ...compute })
     try {
       const name = values.name ?? basename(resolve(folder))
       const server = await startModelServer(model, {
@@ -63,7 +67,7 @@ Beyond OpenAI's fields:
         maxRequests: wholeNumber('--max-requests', values['max-requests'], 1),
         token: given,
         loading: values['allow-loading']
-          ? { open: (path) => openLocalModel({ folder: path, backend }), most: MOST_LOADED }
+          ? { open: (path) => openLocalModel({ folder: path, ...compute }), most: MOST_LOADED }
           : undefined,
       })
       process.stdout.write(`${name} on ${model.describe().backend}\n${server.url}\n`)

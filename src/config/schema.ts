@@ -612,6 +612,11 @@ export const configSchema = z.strictObject({
     .enum(['auto', 'tensorflow-gpu', 'tensorflow', 'webgpu', 'wasm-blas', 'wasm', 'cpu'])
     .default('auto')
     .describe('Tensor backend: `auto`, or one that must be used, e.g. `wasm`.'),
+  threads: positive
+    .default(1)
+    .describe(
+      'Threads of the native BLAS of each local model. More are worth it from some 100 million parameters on; sums differ in their last digits.',
+    ),
   log,
   projections,
   simulation,

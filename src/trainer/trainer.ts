@@ -18,7 +18,7 @@ import { RlError } from '../errors.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogClient } from '../events/log-client.ts'
 import { subscribe } from '../events/subscription.ts'
-import { openLocalModel } from '../models/local/model.ts'
+import { computeOf, openLocalModel } from '../models/local/model.ts'
 import type { TrainableModel } from '../models/port.ts'
 
 export type TrainerOptions = {
@@ -64,7 +64,7 @@ export async function startTrainer({
     const folder = folderOf(data)
     // As the run's own worker opens it: the cache bounds the context.
     const cacheBytes = config.policy.cacheMegabytes * 1e6
-    if (model === null) model = await openLocalModel({ folder, backend: config.backend, cacheBytes })
+    if (model === null) model = await openLocalModel({ folder, ...computeOf(config), cacheBytes })
     else if (holds !== data.parent?.sha256) await model.load(folder)
     holds = null
     const { training } = role === 'policy' ? config.policy : config.rewardModel

@@ -1,6 +1,5 @@
 import type { LogClient } from '../../events/log-client.ts'
-import type { BackendChoice } from '../../models/local/backend/backend.ts'
-import { openLocalModel } from '../../models/local/model.ts'
+import { type Compute, openLocalModel } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { checkpointOf, type ModelRole } from './checkpoints.ts'
 
@@ -14,19 +13,19 @@ export async function withReference(
   {
     log,
     role,
-    backend,
+    compute,
     temperature,
   }: {
     readonly log: LogClient
     readonly role: ModelRole
-    readonly backend: BackendChoice
+    readonly compute: Compute
     /** As of the behaviour log-probs; 1 where absent. */
     readonly temperature?: number
   },
 ): Promise<readonly TrainingSample[]> {
   if (kind === 'iteration') return samples
   const { folder } = await checkpointOf(log, role, 0)
-  const base = await openLocalModel({ folder, backend })
+  const base = await openLocalModel({ folder, ...compute })
   try {
     const logprobs = await base.score(samples, { temperature })
     return samples.map((sample, i) => ({ ...sample, referenceLogprobs: logprobs[i] }))

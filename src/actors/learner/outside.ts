@@ -2,9 +2,11 @@
  * Training by somebody else: the worker tells the batch of an update, then waits until the log holds the new version. Where nobody
  * answers in time the run goes on with the version that it has.
  */
+
 import type { Config } from '../../config.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { computeOf } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { providerOf } from '../../models/registry.ts'
 import type { Train } from '../decider/jobs.ts'
@@ -46,7 +48,7 @@ export async function trainOutside(
   // The weights of an endpoint are not here: the trainer has them.
   const samples = providerOf(section, config).trains
     ? await withReference(own, section.training.klReference, {
-        ...{ log, role, backend: config.backend, temperature },
+        ...{ log, role, compute: computeOf(config), temperature },
       })
     : own
   const file = await log.putBlob(

@@ -2,6 +2,7 @@
 import type { Config } from '../../config.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import type { Compute } from '../../models/local/model.ts'
 import type { TrainableModel, TrainingSample } from '../../models/port.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
@@ -38,7 +39,7 @@ export type UpdateResources = {
   readonly log: LogClient
   readonly resident: ResidentModel<{ readonly model: TrainableModel }>
   readonly training: Config['policy']['training'] | Config['rewardModel']['training']
-  readonly backend: Config['backend']
+  readonly compute: Compute
   /** Of the behaviour log-probs; 1 where absent. */
   readonly temperature?: number
   /** Why nothing is learned where there is no sample. */
@@ -49,7 +50,7 @@ export type UpdateResources = {
 export async function updateModel(
   { iteration, version, parentVersion, seed }: Train,
   { samples: own, trainedOn, health }: Batch,
-  { role, log, resident, training, backend, temperature, none }: UpdateResources,
+  { role, log, resident, training, compute, temperature, none }: UpdateResources,
   startedMs: number,
 ): Promise<NewEvent[]> {
   const data: EventData<'PolicyUpdated'> = {
@@ -58,7 +59,7 @@ export async function updateModel(
   }
   if (own.length === 0) return updatedEvents(role, data)
   const samples = await withReference(own, training.klReference, {
-    ...{ log, role, backend, temperature },
+    ...{ log, role, compute, temperature },
   })
   const preparedMs = performance.now()
   const { told, counted, checkpoint, updatedMs } = await resident.change(

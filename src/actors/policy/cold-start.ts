@@ -5,10 +5,9 @@
 import { resolve } from 'node:path'
 import type { Task } from '../../environments/port.ts'
 import { identityOf, type OpenSetting } from '../../environments/setting.ts'
-import type { BackendChoice } from '../../models/local/backend/backend.ts'
 import { readModelFolder, weightsDigest } from '../../models/local/checkpoint.ts'
 import type { LoraConfig } from '../../models/local/lora.ts'
-import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
+import { type Compute, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { type PresetName, presetConfig } from '../../models/local/presets.ts'
 import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
@@ -39,9 +38,7 @@ export type ColdStartResources = {
   readonly tasks: readonly Task[]
   /** Folder in which finished models are kept, e.g. `.cache/cold-start`. */
   readonly cache: string
-  readonly backend: BackendChoice
-  /** Threads of the native BLAS while nothing else runs. */
-  readonly blasThreads?: number
+  readonly compute: Compute
   readonly report?: (message: string) => void
 }
 
@@ -61,7 +58,7 @@ const VERSION = 2
 /** Makes the model, or finds it in the cache. */
 export async function coldStartPolicy(
   options: PolicyColdStart,
-  { opened, tasks, cache, backend, blasThreads, report = () => {} }: ColdStartResources,
+  { opened, tasks, cache, compute, report = () => {} }: ColdStartResources,
 ): Promise<PolicyStart> {
   const vocabulary = await vocabularyOf(opened, tasks, options)
   const { preset, contextTokens, seed } = options
@@ -77,8 +74,7 @@ export async function coldStartPolicy(
         tokenizer,
         seed: seed[0],
         name: `cold start (${preset})`,
-        backend,
-        blasThreads,
+        ...compute,
       })
     },
     teach: (model) => teach(model, codecOf(model.encode, viewOf(opened)), options, { opened, tasks, report }),
@@ -96,7 +92,7 @@ export async function coldStartAdapter(
     readonly lora: LoraConfig
     readonly cacheBytes: number
   },
-  { opened, tasks, cache, backend, report = () => {} }: ColdStartResources,
+  { opened, tasks, cache, compute, report = () => {} }: ColdStartResources,
   codecFor: (model: LocalModelFace) => Codec,
 ): Promise<PolicyStart> {
   const base = resolve(options.base)
@@ -109,7 +105,7 @@ export async function coldStartAdapter(
     identity: { ...recipe, ...identityOf(opened) },
     open: () =>
       openLocalModel({
-        ...{ folder: base, backend, cacheBytes, trains: true },
+        ...{ ...compute, folder: base, cacheBytes, trains: true },
         lora: { ...lora, seed: seed[0] },
       }),
     teach: (model) => teach(model, codecFor(model), options, { opened, tasks, report }),

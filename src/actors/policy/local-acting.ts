@@ -2,7 +2,7 @@
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
-import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
+import { computeOf, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { type Codec, chatCodec, codecOf, viewOf } from '../rollout/packing.ts'
@@ -19,10 +19,14 @@ const SYSTEM = 'You act by short commands, one a turn, until the task is done. A
 /** @param folder a Hugging Face folder, e.g. a checkpoint of a run */
 export async function openLocalActor(
   folder: string,
-  { backend, policy }: Pick<Config, 'backend' | 'policy'>,
+  config: Pick<Config, 'backend' | 'threads' | 'policy'>,
   opened: OpenSetting,
 ): Promise<LocalActor> {
-  const model = await openLocalModel({ folder, backend, cacheBytes: policy.cacheMegabytes * 1e6 })
+  const { policy } = config
+  const model = await openLocalModel({
+    ...{ folder, ...computeOf(config) },
+    cacheBytes: policy.cacheMegabytes * 1e6,
+  })
   try {
     return { model, acting: actingOf(model, policy, opened) }
   } catch (error) {

@@ -4,6 +4,7 @@ import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { computeOf } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { CACHE } from '../../package.ts'
 import type { Seed } from '../../random.ts'
@@ -83,7 +84,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
         const settings = { updates, batch, learningRate, contextTokens, tokenBudget, seed }
         const resources = {
           cache: join(CACHE, 'cold-start'),
-          backend: config.backend,
+          compute: computeOf(config),
           report: (message: string) => void process.stdout.write(`${message}\n`),
           tasks: demonstrated.tasks,
         }
@@ -123,7 +124,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
       job,
       { samples, trainedOn: rollouts, health },
       {
-        ...{ role: 'policy', log, resident, training: policy.training, backend: config.backend },
+        ...{ role: 'policy', log, resident, training: policy.training, compute: computeOf(config) },
         temperature: logprobTemperature(policy),
         none: 'no step has an advantage',
       },

@@ -7,7 +7,7 @@ import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { stableMean } from '../../learning/moments.ts'
-import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
+import { computeOf, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { CACHE } from '../../package.ts'
 import type { Seed } from '../../random.ts'
@@ -44,7 +44,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   const isReleased = !isPreset(config.policy.model)
 
   async function open(folder: string) {
-    const model = await openLocalModel({ folder, backend: config.backend, cacheBytes })
+    const model = await openLocalModel({ folder, ...computeOf(config), cacheBytes })
     return { model, judge: judgeOf(model) }
   }
 
@@ -65,8 +65,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
         ...{ VERSION, policy: policy.sha256, settings, ...identityOf(opened) },
         ...(isReleased ? { judging: 'chat' } : {}),
       },
-      open: () =>
-        openLocalModel({ folder: policy.folder, backend: config.backend, cacheBytes, trains: true }),
+      open: () => openLocalModel({ folder: policy.folder, ...computeOf(config), cacheBytes, trains: true }),
       teach: (model) => teach(model, settings),
     })
     return firstVersion('reward-model', log.run, folder, async () => ({
@@ -175,7 +174,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       job,
       { ...batch, trainedOn: rollouts },
       {
-        ...{ role: 'reward-model', log, resident, backend: config.backend },
+        ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
         ...{ training: rewardModel.training, none: NOTHING_TO_LEARN },
       },
       startedMs,

@@ -13,8 +13,7 @@ import {
   type TestLessons,
 } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
-import type { BackendChoice } from '../../models/local/backend/backend.ts'
-import { type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
+import { type Compute, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { type PresetName, presetConfig } from '../../models/local/presets.ts'
 import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
@@ -43,7 +42,7 @@ export type WrittenResources<L = Lessons | TestLessons> = {
   readonly tasks: readonly Task[]
   /** Folder in which finished models are kept. */
   readonly cache: string
-  readonly backend: BackendChoice
+  readonly compute: Compute
   readonly report?: (message: string) => void
 }
 
@@ -82,7 +81,7 @@ export async function coldStartTexts(
         tokenizer,
         seed: options.seed[0],
         name: `cold start (${preset})`,
-        backend: resources.backend,
+        ...resources.compute,
       })
     },
   })
@@ -96,7 +95,7 @@ export async function coldStartTests(
 ): Promise<WrittenStart> {
   const { opened, lessons, tasks } = resources
   return cachedModel('test', { policy: policy.sha256, ...options }, resources, {
-    open: () => openLocalModel({ folder: policy.folder, backend: resources.backend }),
+    open: () => openLocalModel({ folder: policy.folder, ...resources.compute }),
     async prepare(model, codec) {
       const different = [...new Set(tasks)]
       const tests = await Promise.all(different.map((task) => lessons.tests(opened.environment, task)))

@@ -5,7 +5,7 @@ import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { openLocalModel } from '../../models/local/model.ts'
+import { computeOf, openLocalModel } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { CACHE } from '../../package.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
@@ -34,7 +34,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
   const resident = residentModel({
     folderOf: (version) => weightsFolder(log, 'reward-model', version),
     async open(folder) {
-      const model = await openLocalModel({ folder, backend: config.backend })
+      const model = await openLocalModel({ folder, ...computeOf(config) })
       return { model, codec: textCodec(model) }
     },
   })
@@ -72,7 +72,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
         lessons,
         tasks,
         cache: join(CACHE, 'cold-start'),
-        backend: config.backend,
+        compute: computeOf(config),
         report: (message) => process.stdout.write(`${message}\n`),
       },
     )
@@ -101,7 +101,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       job,
       batch,
       {
-        ...{ role: 'reward-model', log, resident, backend: config.backend },
+        ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
         ...{ training: rewardModel.training, none: NOTHING_TO_LEARN },
       },
       startedMs,

@@ -17,7 +17,7 @@ export type WorkerOptions = {
         readonly seed: number
       }
   readonly backend: BackendChoice
-  readonly blasThreads: number
+  readonly threads: number
   readonly lora: (LoraConfig & { readonly seed: number }) | null
   readonly cacheBytes: number
   /** Null: as many as the model and the cache take. */

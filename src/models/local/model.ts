@@ -21,6 +21,18 @@ import { createTokenizer, type Tokenizer, type TokenizerFiles } from './tokenize
 
 export type { LocalGeneration, LocalRequest, TokenEvent } from './messages.ts'
 
+/** What a local model is computed with. */
+export type Compute = {
+  readonly backend?: BackendChoice
+  /** Threads of the native BLAS; 1 leaves the other cores to rollouts and actors. */
+  readonly threads?: number
+}
+
+/** That part of a run's config. */
+export function computeOf({ backend, threads }: Compute): Compute {
+  return { backend, threads }
+}
+
 export type LocalModelOptions = (
   | {
       /** A Hugging Face folder, or one with a PEFT adapter whose base model is a folder here. */
@@ -35,21 +47,19 @@ export type LocalModelOptions = (
       /** What `describe` calls it. */
       readonly name?: string
     }
-) & {
-  readonly backend?: BackendChoice
-  /** Threads of the native BLAS; 1 leaves the other cores to rollouts and actors. */
-  readonly blasThreads?: number
-  /** A fresh low-rank adapter, which alone is trained and saved; folders only. */
-  readonly lora?: LoraConfig & { readonly seed: number }
-  /** Bound of the key-value cache, all sequences together; a sequence is no longer than what fits into it. */
-  readonly cacheBytes?: number
-  /** Longest sequence, where it is to be shorter than the model's context. */
-  readonly contextTokens?: number
-  /** It is going to be trained: memory for that is asked for when it is opened, not at the first update. */
-  readonly trains?: boolean
-  /** Most sequences that are sampled together; more wait. */
-  readonly maxSequences?: number
-}
+) &
+  Compute & {
+    /** A fresh low-rank adapter, which alone is trained and saved; folders only. */
+    readonly lora?: LoraConfig & { readonly seed: number }
+    /** Bound of the key-value cache, all sequences together; a sequence is no longer than what fits into it. */
+    readonly cacheBytes?: number
+    /** Longest sequence, where it is to be shorter than the model's context. */
+    readonly contextTokens?: number
+    /** It is going to be trained: memory for that is asked for when it is opened, not at the first update. */
+    readonly trains?: boolean
+    /** Most sequences that are sampled together; more wait. */
+    readonly maxSequences?: number
+  }
 
 /** A local model as the server and the command line use it: what the port cannot tell is added. */
 export type LocalModelFace = TrainableModel & {
@@ -87,7 +97,7 @@ export async function openLocalModel(options: LocalModelOptions): Promise<LocalM
       ? { kind: 'folder', folder: options.folder }
       : { kind: 'fresh', config: options.config, tokenizer: options.tokenizer, seed: options.seed },
     backend: options.backend ?? 'auto',
-    blasThreads: options.blasThreads ?? 1,
+    threads: options.threads ?? 1,
     lora: options.lora ?? null,
     cacheBytes: options.cacheBytes ?? CACHE_BYTES,
     contextTokens: options.contextTokens ?? null,

@@ -66,7 +66,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       hint: 'the tokenizer and the model must belong together',
     })
 
-  const backend = await openBackend(options.backend, { blasThreads: options.blasThreads })
+  const backend = await openBackend(options.backend, options)
   const perToken = cacheBytesPerToken(whole)
   const wanted = Math.min(whole.contextTokens, options.contextTokens ?? Number.POSITIVE_INFINITY)
   const cacheTokens = Math.max(Math.floor(options.cacheBytes / perToken), LEAST_CACHE_TOKENS)

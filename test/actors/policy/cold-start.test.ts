@@ -120,7 +120,7 @@ test('a cold start is made once; acting records the log-probs that training reco
       tokenBudget: 2048,
       seed: seedOf(4),
     }
-    const resources = { opened: { setting, environment }, tasks, cache, backend: 'auto' as const }
+    const resources = { opened: { setting, environment }, tasks, cache, compute: {} }
     const first = await coldStartPolicy(options, resources)
     assert.is(first.cached, false)
     assert.ok(first.loss! > 0)

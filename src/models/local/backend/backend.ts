@@ -23,7 +23,7 @@ export type OpenedBackend = {
 
 export type BackendOptions = {
   /** Threads of the native BLAS; 1 leaves the other cores to rollouts and actors. */
-  readonly blasThreads?: number
+  readonly threads?: number
 }
 
 /**
@@ -33,12 +33,12 @@ export type BackendOptions = {
  */
 export async function openBackend(
   choice: BackendChoice = 'auto',
-  { blasThreads = 1 }: BackendOptions = {},
+  { threads = 1 }: BackendOptions = {},
 ): Promise<OpenedBackend> {
   const passedOver: { name: BackendName; reason: string }[] = []
   for (const name of choice === 'auto' ? BACKENDS : [choice]) {
     try {
-      const prepared = await prepare(name, choice === name, blasThreads)
+      const prepared = await prepare(name, choice === name, threads)
       await tf.ready()
       const wrong = await selfTest()
       if (!wrong) return { name, ...prepared, passedOver }
@@ -73,15 +73,15 @@ export function describeBackend({ name, detail, passedOver }: OpenedBackend): st
 async function prepare(
   name: BackendName,
   forced: boolean,
-  blasThreads: number,
+  threads: number,
 ): Promise<Pick<OpenedBackend, 'detail' | 'mostTensorBytes'>> {
-  if (name !== 'webgpu') return { detail: await prepareOther(name, blasThreads), mostTensorBytes: null }
+  if (name !== 'webgpu') return { detail: await prepareOther(name, threads), mostTensorBytes: null }
   const adapter = await prepareWebgpu(forced)
   await activate('webgpu')
   return { detail: adapter.name, mostTensorBytes: adapter.mostTensorBytes }
 }
 
-async function prepareOther(name: Exclude<BackendName, 'webgpu'>, blasThreads: number): Promise<string> {
+async function prepareOther(name: Exclude<BackendName, 'webgpu'>, threads: number): Promise<string> {
   switch (name) {
     case 'tensorflow-gpu': {
       const detail = await prepareTensorflow('@tensorflow/tfjs-node-gpu')
@@ -96,7 +96,7 @@ async function prepareOther(name: Exclude<BackendName, 'webgpu'>, blasThreads: n
       return await prepareTensorflow('@tensorflow/tfjs-node')
     case 'wasm-blas': {
       const heap = await prepareWasm()
-      const blas = await openBlas(heap, blasThreads)
+      const blas = await openBlas(heap, threads)
       heap.gemm = blas.gemm
       return blas.detail
     }
