@@ -27,6 +27,9 @@ export function findGpu(machine: Machine = THIS_MACHINE, list: typeof namesIn = 
   return { nvidia: exists('/dev/nvidia0'), webgpu: device && drivers.length > 0 }
 }
 
+/** An optional peer of package.json: without --save-peer npm 11 installs nothing of it. */
+const install = (name: string) => `npm install --no-save --save-peer ${name}`
+
 /**
  * What would make local models faster, or null. `webgpu` comes first: it is one package without further libraries;
  * tfjs-node-gpu needs CUDA and cuDNN, and exists for x64 on Linux and Windows alone.
@@ -34,11 +37,11 @@ export function findGpu(machine: Machine = THIS_MACHINE, list: typeof namesIn = 
  */
 export function gpuAdvice(gpu: Gpu, inUse: string, machine: Machine = THIS_MACHINE): string | null {
   if (inUse === 'webgpu' || inUse === 'tensorflow-gpu') return null
-  if (gpu.webgpu) return 'a graphics processor is here; to train on it: npm install --no-save webgpu@0.6.2'
+  if (gpu.webgpu) return `a graphics processor is here; to train on it: ${install('webgpu@0.6.2')}`
   if (!gpu.nvidia) return null
-  return machine.arch === 'x64'
-    ? 'an NVIDIA GPU is here without a Vulkan driver; with one: npm install --no-save webgpu@0.6.2; with CUDA 11 and cuDNN 8: npm install --no-save @tensorflow/tfjs-node-gpu@4.22.0'
-    : 'an NVIDIA GPU is here without a Vulkan driver; with one: npm install --no-save webgpu@0.6.2'
+  const driverless = `an NVIDIA GPU is here without a Vulkan driver; with one: ${install('webgpu@0.6.2')}`
+  if (machine.arch !== 'x64') return driverless
+  return `${driverless}; with CUDA 11 and cuDNN 8: ${install('@tensorflow/tfjs-node-gpu@4.22.0')}`
 }
 
 function namesIn(folder: string): readonly string[] {
