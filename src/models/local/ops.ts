@@ -60,6 +60,36 @@ export function linear(x: tf.Tensor2D, w: tf.Tensor, bias?: tf.Tensor): tf.Tenso
   ) as tf.Tensor2D
 }
 
+/**
+ * y + scale (x A^T) B^T: what an adapter adds to its module's y [rows, out], with x [rows, in], A [rank, in], B [out, rank]
+ * (LoRA, arXiv 2106.09685, section 4.1). The narrow product alone is kept for the gradient.
+ */
+export function addLowRank(
+  y: tf.Tensor2D,
+  x: tf.Tensor2D,
+  a: tf.Tensor,
+  b: tf.Tensor,
+  scale: number,
+): tf.Tensor2D {
+  return custom(
+    [y, x, a, b],
+    (save) => {
+      const narrow = linear(x, a).mul(scale) as tf.Tensor2D
+      save([x, a, b, narrow])
+      return tf.add(y, linear(narrow, b))
+    },
+    (dy, [x, a, b, narrow]) => {
+      const dnarrow = tf.matMul(dy, b as tf.Tensor2D).mul(scale) as tf.Tensor2D
+      return [
+        dy,
+        tf.matMul(dnarrow, a as tf.Tensor2D),
+        tf.matMul(dnarrow, x as tf.Tensor2D, true, false),
+        tf.matMul(dy, narrow as tf.Tensor2D, true, false),
+      ]
+    },
+  ) as tf.Tensor2D
+}
+
 /** x / sqrt(mean(x^2) + eps) w over groups of w's length along the last axis (RMSNorm, arXiv 1910.07467, equation 4). */
 export function rmsNorm(x: tf.Tensor2D, w: tf.Tensor, eps: number): tf.Tensor2D {
   if (!has('RmsNorm')) {

@@ -6,7 +6,7 @@
 import { RlError } from '../../errors.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { ModelConfig } from './config.ts'
-import { attention, embedding, linear, rmsNorm, rotary, swiglu } from './ops.ts'
+import { addLowRank, attention, embedding, linear, rmsNorm, rotary, swiglu } from './ops.ts'
 import { type LocalModel, trainedNames, weight } from './params.ts'
 
 /** Sequences end to end: sequence s is tokens[offsets[s] .. offsets[s + 1]]; none is empty. */
@@ -138,13 +138,12 @@ export function headName({ tiedHead }: ModelConfig): string {
   return tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight'
 }
 
-/** x W^T + bias, plus loraScale (x A^T) B^T where the module has an adapter (LoRA, arXiv 2106.09685, section 4.1). */
+/** x W^T + bias, and what the module's adapter adds where it has one. */
 export function project({ params, loraScale }: LocalModel, x: tf.Tensor2D, module: string): tf.Tensor2D {
   const base = linear(x, weight(params, `${module}.weight`), params.get(`${module}.bias`))
   const down = params.get(`${module}.lora_A.weight`)
   if (!down) return base
-  const up = weight(params, `${module}.lora_B.weight`)
-  return tf.add(base, linear(linear(x, down), up).mul(loraScale))
+  return addLowRank(base, x, down, weight(params, `${module}.lora_B.weight`), loraScale)
 }
 
 const tables = new Map<string, { cos: Float32Array; sin: Float32Array; positions: number }>()
