@@ -87,7 +87,10 @@ test('what would use it is named with the versions of package.json, webgpu first
   assert.is(gpuAdvice({ nvidia: false, webgpu: false }, 'wasm'), null)
   assert.is(gpuAdvice(both, 'webgpu'), null)
   assert.is(gpuAdvice(both, 'tensorflow-gpu'), null)
-  assert.match(gpuAdvice(both, 'wasm-blas', DEBIAN) ?? '', `--no-save --save-peer webgpu@${peerDependencies.webgpu}`)
+  assert.match(
+    gpuAdvice(both, 'wasm-blas', DEBIAN) ?? '',
+    `--no-save --save-peer webgpu@${peerDependencies.webgpu}`,
+  )
   const driverless = { nvidia: true, webgpu: false }
   const packed = `@tensorflow/tfjs-node-gpu@${peerDependencies['@tensorflow/tfjs-node-gpu']}`
   assert.match(gpuAdvice(driverless, 'wasm', DEBIAN) ?? '', packed)

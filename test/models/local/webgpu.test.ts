@@ -44,7 +44,12 @@ async function measured(model: LocalModel) {
   const weights: Float32Array[] = []
   for (const value of model.params.values()) weights.push(Float32Array.from(await value.data()))
   trainer.dispose()
-  return { arrays: [forward, ...decoded, again, ...scores, ...gradients], gradients, weights, loss: metrics.loss }
+  return {
+    arrays: [forward, ...decoded, again, ...scores, ...gradients],
+    gradients,
+    weights,
+    loss: metrics.loss,
+  }
 }
 
 /** Adam's first step moves a weight by its gradient's sign alone, and that of one near 0 is rounding's. */
