@@ -1,15 +1,19 @@
 /** What an install brings: nothing to compile, licences that are allowed, nothing extraneous or unknown. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { licencesOf } from '../../scripts/licences.ts'
 import { buildBom } from '../../scripts/sbom.ts'
+import { gpuAdvice } from '../../src/platform/gpu.ts'
+import { temporaryFolder } from '../support/run.ts'
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
 const lock = read('package-lock.json')
-const npm = (...words: readonly string[]) =>
-  spawnSync('npm', words, { encoding: 'utf8', shell: process.platform === 'win32', timeout: 240_000 })
+const npm = (words: readonly string[], cwd = '.') =>
+  spawnSync('npm', words, { cwd, encoding: 'utf8', shell: process.platform === 'win32', timeout: 240_000 })
+const OFFLINE = /audit endpoint|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/
 
 test('npm compiles nothing: prebuilt modules are here for every platform', () => {
   // npm forgets what the package itself says (gypfile: false) when it installs from a lockfile without these words, and then
@@ -39,7 +43,7 @@ test('everything that an install brings is imported', () => {
 })
 
 test('npm ls finds nothing missing or invalid', () => {
-  const { problems = [] } = JSON.parse(npm('ls', '--all', '--json').stdout) as {
+  const { problems = [] } = JSON.parse(npm(['ls', '--all', '--json']).stdout) as {
     problems?: readonly string[]
   }
   // What somebody added with --no-save (webgpu, a compiler for the kernels) is no fault of an install.
@@ -50,12 +54,25 @@ test('npm ls finds nothing missing or invalid', () => {
 })
 
 test('npm audit knows of no weakness', () => {
-  const { status, stdout, stderr } = npm('audit', '--omit=dev')
-  if (status === null || /audit endpoint|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/.test(stderr)) {
+  const { status, stdout, stderr } = npm(['audit', '--omit=dev'])
+  if (status === null || OFFLINE.test(stderr)) {
     process.stdout.write('SKIP npm audit: the registry in use does not answer it\n')
     return
   }
   assert.is(status, 0, stdout)
+})
+
+test('the command that is advised for a graphics processor installs its package, an optional peer', () => {
+  const folder = temporaryFolder()
+  for (const name of ['package.json', 'package-lock.json', '.npmrc']) copyFileSync(name, join(folder, name))
+  const advice = gpuAdvice({ nvidia: false, webgpu: true }, 'wasm') ?? ''
+  const words = advice.slice(advice.indexOf('npm install ')).split(' ').slice(1)
+  const { status, stdout, stderr } = npm([...words, '--dry-run'], folder)
+  if (status === null || OFFLINE.test(stderr)) {
+    process.stdout.write('SKIP npm install: the registry in use does not answer it\n')
+    return
+  }
+  assert.match(stdout, `add webgpu ${read('package.json').peerDependencies.webgpu}`, stderr)
 })
 
 test('every package has a licence that is allowed, and another is found', () => {
