@@ -78,6 +78,13 @@ const FUNCTION_KEYS: Readonly<Record<string, number>> = Object.fromEntries([
   ...Array.from({ length: 10 }, (_, i) => [`num${i}`, 0xffb0 + i]),
 ])
 
+/** What a key writes while shift is held, on a keyboard of the United States. */
+export function withShift(key: string): string {
+  if (/^[a-z]$/.test(key)) return key.toUpperCase()
+  const at = key.length === 1 ? "`1234567890-=[]\\;',./".indexOf(key) : -1
+  return at < 0 ? key : '~!@#$%^&*()_+{}|:"<>?'[at]
+}
+
 /** pyautogui's name of a key, in small letters; a single character as it is. */
 export function keyName(written: string): string {
   const name = written.length === 1 ? written : written.toLowerCase()

@@ -3,6 +3,8 @@
  * give it any reward.
  */
 import type { ScreenAction } from '../screen/action.ts'
+import { withShift } from '../screen/keys.ts'
+import type { Command } from './command.ts'
 import type { Step } from './steps.ts'
 
 /** The beginning of a tag, also as a character reference, a handler of events, an address that is a script. */
@@ -10,27 +12,37 @@ const MARKUP = /<|&lt|&#|\bon\w+\s*=|javascript:/i
 
 /** Whether a step completes markup that the task does not have. */
 export function bringsMarkup(before: readonly Step[], step: Step, goal: string): boolean {
-  const last = writtenBy(step)
-  if (last === '' || MARKUP.test(goal)) return false
-  return MARKUP.test(before.map(writtenBy).join('') + last)
+  if (writtenBy([step]) === '' || MARKUP.test(goal)) return false
+  return MARKUP.test(writtenBy([...before, step]))
 }
 
-/** What it writes into fields, where each letter may be an action of its own. */
-function writtenBy(step: Step): string {
-  if (step.kind === 'screen') return step.actions.flatMap(lettersOf).join('')
-  const [verb, , argument = ''] = step.command
+/** What they write into fields, where each letter may be an action of its own. */
+function writtenBy(steps: readonly Step[]): string {
+  let shift = false
+  return steps
+    .flatMap((step) => {
+      if (step.kind === 'command') return writtenByCommand(step.command)
+      return step.actions.flatMap((action) => {
+        if (action.type === 'key-down' || action.type === 'key-up')
+          shift = SHIFT.test(action.key) ? action.type === 'key-down' : shift
+        return lettersOf(action, shift)
+      })
+    })
+    .join('')
+}
+
+const SHIFT = /^shift/
+
+function writtenByCommand([verb, , argument = '']: Command): string {
   if (verb === 'type') return argument
-  const key = argument.replace(/^(?:ctrl|shift)\+(?=.)/, '')
-  return verb === 'press' && key.length === 1 ? key : ''
+  const [, shift, key] = /^(?:ctrl\+|(shift)\+)?(.)$/su.exec(verb === 'press' ? argument : '') ?? []
+  return shift ? withShift(key) : (key ?? '')
 }
 
-function lettersOf(action: ScreenAction): readonly string[] {
-  if (action.type === 'type') return [action.text]
-  const keys =
-    action.type === 'press' || action.type === 'hotkey'
-      ? action.keys
-      : action.type === 'key-down'
-        ? [action.key]
-        : []
-  return keys.filter((key) => key.length === 1)
+function lettersOf(action: ScreenAction, shift: boolean): readonly string[] {
+  if (action.type === 'type') return [...action.text].map((letter) => (shift ? withShift(letter) : letter))
+  if (action.type === 'key-down') return lettersOf({ type: 'press', keys: [action.key] }, shift)
+  if (action.type !== 'press' && action.type !== 'hotkey') return []
+  const isShifted = shift || (action.type === 'hotkey' && action.keys.some((key) => SHIFT.test(key)))
+  return action.keys.filter((key) => key.length === 1).map((key) => (isShifted ? withShift(key) : key))
 }

@@ -104,6 +104,21 @@ const WAYS: Readonly<Record<string, Way>> = {
   routed: () => ['open', 'back', 'Done'].map((name) => new RegExp(`^click \\d+ "${name}"`)),
   smooth: () => [{ again: /^scroll .* down$/, until: /"Agree"/ }, /^click \d+ "Agree"/],
   'window-clicks': (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
+  'read-table-2': (goal) => [new RegExp(`^click \\d+ "${word(goal, /Press (\w+)/)}"`)],
+  'unnamed-charset': (goal) => [new RegExp(`^click \\d+ "${word(goal, /Click (.*)/)}"`)],
+  drawn: (goal) => [new RegExp(`^click \\d+ "color ${word(goal, /the (\w+) box/)}"`)],
+  sorted: (goal) => {
+    const [from, to] = [word(goal, /Drag (\w+)/), word(goal, /of (\w+)/)]
+    return [new RegExp(`^drag \\d+ "${from}" \\d+ "${to}"`)]
+  },
+  worked: () => [/^click \d+ "Work"/, /^click \d+ "done true"/],
+  sums: (goal) => {
+    const answer = word(goal, /gives (\w+)/).replace(
+      /./g,
+      (letter) => '0123456789-'['abcdefghijk'.indexOf(letter)],
+    )
+    return [new RegExp(`^type .* ${answer}$`), SUBMIT]
+  },
   'many-fields': (goal) => [new RegExp(`^type \\d+ "field 0" ${word(goal, /"(\w+)"/)}$`), SUBMIT],
 }
 
@@ -244,6 +259,45 @@ if (hasBrowser()) {
       for (const name of ['elm', 'oak'])
         episode = await episode.step(episode.turn.admissible.find((one) => one.endsWith(` ${name}`)) ?? '')
       assert.match(episode.turn.observation, /"trees" = elm, oak/)
+    } finally {
+      await environment.close()
+    }
+  })
+
+  test('what is drawn and what was chosen is told', async () => {
+    const environment = open()
+    const recipe = { page: 'drawn', seed: 1 }
+    const task: Task = { id: 'drawn', environment: 'web', kind: 'drawn', goal: '', recipe }
+    try {
+      const start = await environment.reset(task, { seed: [1, 1], maxSteps: 20 })
+      const lines = start.turn.observation.split('\n')
+      for (const line of ['red circle 5 20 20', 'blue polygon 20 60 15', 'aqua Q 20 90 30', 'vegan'])
+        assert.ok(lines.includes(line), `${line} is not among\n${lines.join('\n')}`)
+      const liked = await start.step(start.turn.admissible.find((one) => /"like"/.test(one)) ?? '')
+      assert.match(liked.turn.observation, /button "like" \(selected/)
+    } finally {
+      await environment.close()
+    }
+  })
+
+  test('a key writes what it writes for people, where there is room', async () => {
+    const environment = open()
+    const recipe = { page: 'kept-fields', seed: 1 }
+    const task: Task = { id: 'kept', environment: 'web', kind: 'kept-fields', goal: '', recipe }
+    try {
+      let episode: Episode = await environment.reset(task, { seed: [1, 1], maxSteps: 20 })
+      const ref = (name: string) =>
+        Number(new RegExp(`\\[(\\d+)\\] \\S+ "${name}"`).exec(episode.turn.observation)?.[1])
+      const value = (name: string) =>
+        new RegExp(`\\[\\d+\\] \\S+ "${name}"(?: = (\\S*))?`).exec(episode.turn.observation)?.[1]
+      for (const key of ['a', 'shift+b', 'shift+1', 'c'])
+        episode = await episode.step(`press ${ref('short')} ${key}`)
+      assert.is(value('short'), 'aB!')
+      assert.is(value('full'), 'abcde')
+      for (const key of ['x', 'Backspace', 'x']) episode = await episode.step(`press ${ref('full')} ${key}`)
+      assert.is(value('full'), 'abcd')
+      episode = await episode.step(`press ${ref('digits')} x`)
+      assert.is(value('digits'), undefined)
     } finally {
       await environment.close()
     }

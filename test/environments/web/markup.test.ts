@@ -29,6 +29,7 @@ test('markup is seen in one text, letter by letter and as character references, 
     'type 1 &#60;b',
     'press 1 <',
     'press 1 shift+<',
+    'press 1 shift+,',
   ])
     assert.ok(brings([text]), text)
   assert.ok(brings(['press 1 o', 'press 1 n', 'press 1 x', 'press 1 Backspace', 'type 2 =1']))

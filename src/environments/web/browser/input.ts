@@ -1,5 +1,6 @@
 /** Mouse and keyboard by the protocol: events that a page cannot tell from a person's. */
 import type { Button, Point, ScreenAction } from '../../screen/action.ts'
+import { withShift } from '../../screen/keys.ts'
 import { type PageKey, pageKeyOf } from './keys.ts'
 
 export type Send = (
@@ -16,11 +17,9 @@ export type Input = {
 }
 
 const BUTTON_BITS: Readonly<Record<Button, number>> = { left: 1, right: 2, middle: 4 }
-/** A letter is a capital while shift is held. */
+/** What it is while shift is held. */
 const shifted = (key: PageKey, shift: boolean): PageKey =>
-  shift && /^[a-z]$/.test(key.text)
-    ? { ...key, key: key.key.toUpperCase(), text: key.text.toUpperCase() }
-    : key
+  shift && key.text === key.key ? { ...key, key: withShift(key.key), text: withShift(key.text) } : key
 
 const OFF: Point = { x: -1, y: -1 }
 /** Moves of a drag; lists that are sorted by dragging want the middle to be passed. */

@@ -16,6 +16,8 @@ export const ORIGIN = 'http://page.test'
 const OPEN_MS = 20_000
 /** Bytes of files that a page gets from one load to the next: of a flood of requests each answer would wait here. */
 const MOST_SERVED = 32 * 1024 * 1024
+/** Characters of a page's own error. */
+const MOST_TOLD = 500
 const VIEWPORT: ScreenSize = { width: 500, height: 500 }
 
 export type Page = {
@@ -131,7 +133,11 @@ export async function openPage(
     }
     if (exceptionDetails)
       throw pageError(
-        (exceptionDetails.exception?.description ?? exceptionDetails.text).split('\n').slice(0, 3).join(' '),
+        (exceptionDetails.exception?.description ?? exceptionDetails.text)
+          .slice(0, MOST_TOLD)
+          .split('\n')
+          .slice(0, 3)
+          .join(' '),
       )
     if (left !== null) throw pageError(left)
     if (typeof result?.value !== 'string') throw pageError('it gave no answer')

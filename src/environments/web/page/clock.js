@@ -56,6 +56,16 @@
     if (this.readyState === XMLHttpRequest.DONE) return
     counted(new Promise((resolve) => add.call(this, 'loadend', resolve)))
   }
+  /** A worker runs beside the page: its answer to what it is told comes before the next action. */
+  const { postMessage } = Worker.prototype
+  Worker.prototype.postMessage = function (...args) {
+    postMessage.apply(this, args)
+    counted(
+      new Promise((resolve) => {
+        for (const type of ['message', 'error']) add.call(this, type, resolve, { once: true })
+      }),
+    )
+  }
   const isLoading = () =>
     open > 0 || [...document.images].some(({ complete, loading }) => !complete && loading !== 'lazy')
 

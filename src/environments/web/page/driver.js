@@ -10,7 +10,8 @@
   if (rl.play) return
 
   /** As they are before the page's scripts: pages give their own things such names. */
-  const { DataTransfer, DragEvent, Event, KeyboardEvent, MouseEvent, PointerEvent } = window
+  const { DataTransfer, DOMMatrix, DOMPoint, DragEvent, Element, Event } = window
+  const { KeyboardEvent, MouseEvent, PointerEvent } = window
   const [Table, WeakTable, Unique] = [Map, WeakMap, Set]
 
   /** Virtual time before the first episode of a page: what libraries put off until it is loaded is done then. */
@@ -20,6 +21,7 @@
   const MOST_NAME = 60
   const MOST_TEXT = 400
   const MOST_VALUE = 4000
+  const MOST_GOAL = 5000
   const MOST_LINES = 400
   /** Of more elements than fit in these lines so many are the last ones: what ends a task stands there. */
   const LAST_LINES = 50
@@ -30,9 +32,13 @@
   const KEYBOARD = ['keydown', 'keyup', 'keypress']
   const MOUSE = ['click', 'mousedown', 'mouseup', 'dblclick', 'pointerdown']
   const HOVER = ['mouseover', 'mouseenter', 'mousemove']
+  const SVG = 'http://www.w3.org/2000/svg'
+  const DRAWN = 'circle,ellipse,image,line,path,polygon,polyline,rect,text'
   const FOCUSABLE =
     'button,input,select,textarea,a[href],[tabindex],[contenteditable]:not([contenteditable=false])'
   const CONTROL = `${FOCUSABLE},label,summary,option,[role=button]`
+  /** As pages name what was chosen among things that have words of their own. */
+  const SELECTED = '.ui-selected,.selected,.active,.clicked,[aria-selected=true]'
 
   let refs = new WeakTable()
   let elements = new Table()
@@ -109,8 +115,10 @@
         found.push({ element, hovers: inHover || listens(element, HOVER) })
       }
       if (/^(SELECT|BUTTON|TEXTAREA|SCRIPT|STYLE|INPUT)$/.test(element.tagName)) return
-      const named = interactive && leaf
       const below = inListener || (own && !isBody)
+      const picture = full && shown && !interactive && !below ? pictured(element) : ''
+      if (picture !== '') found.push({ text: picture })
+      const named = (interactive && leaf) || picture !== ''
       const inside =
         rlOf(element).shadowOf(element) ?? (element.tagName === 'IFRAME' ? bodyOf(element) : null)
       for (const child of [...(inside?.childNodes ?? []), ...element.childNodes]) {
@@ -164,6 +172,7 @@
     }
     if (element.tagName === 'INPUT' && /^(button|submit|reset)$/.test(element.type)) return element.value
     if (element.placeholder) return element.placeholder
+    if (isDrawn(element) && element.getAttribute('fill')) return drawingOf(element)
     if (!isField(element) && element.tagName !== 'SELECT') {
       const text = squeezed(element.textContent)
       if (text) return text
@@ -172,16 +181,36 @@
   }
 
   function shapeOf(element) {
-    if (element.namespaceURI !== 'http://www.w3.org/2000/svg') {
-      const kind = typeof element.className === 'string' ? squeezed(element.className) : ''
-      return squeezed(`${kind} ${element.id || (kind ? '' : element.name || element.tagName.toLowerCase())}`)
-    }
+    if (isDrawn(element)) return drawingOf(element)
+    const kind = typeof element.className === 'string' ? squeezed(element.className) : ''
+    const colour = full ? (element.style?.backgroundColor ?? '') : ''
+    const plain = element.id || (kind ? '' : element.name || element.tagName.toLowerCase())
+    return squeezed(`${kind} ${colour} ${plain}`)
+  }
+
+  const isDrawn = (element) => element.namespaceURI === SVG && element.matches(DRAWN)
+
+  /** Text, colour, kind, size and place: all that tells drawings apart. */
+  function drawingOf(element) {
     const at = (name) => element.getAttribute(name)
-    const size = at('width') ?? at('r') ?? ''
+    const number = (text) => Math.round(Number.parseFloat(text) * 10) / 10
+    const box = element.getBBox()
+    const size = number(at('width') ?? at('r') ?? at('font-size') ?? box.width)
+    const [x, y] = [
+      ['x', 'cx', box.x],
+      ['y', 'cy', box.y],
+    ].map(([name, centre, other]) => number(at(name) ?? at(centre) ?? other))
+    // Where it was moved to since, as dragging does.
+    const moved = new DOMPoint(x, y).matrixTransform(element.getCTM() ?? new DOMMatrix())
+    const kind = element.tagName === 'text' ? squeezed(element.textContent) : element.tagName
     return squeezed(
-      `${at('fill') ?? ''} ${element.tagName} ${size} ${at('x') ?? at('cx') ?? ''} ${at('y') ?? at('cy') ?? ''}`,
+      `${at('fill') ?? ''} ${kind} ${Number.isNaN(size) ? '' : size} ${number(moved.x)} ${number(moved.y)}`,
     )
   }
+
+  /** What people see of that which has no words and does nothing. */
+  const pictured = (element) =>
+    isDrawn(element) ? drawingOf(element) : element.tagName === 'IMG' ? squeezed(element.alt) : ''
 
   function textOf(element) {
     if (element.tagName === 'SELECT')
@@ -197,8 +226,7 @@
   function statesOf(element) {
     const states = []
     if (element.checked || element.getAttribute('aria-checked') === 'true') states.push('checked')
-    if (element.getAttribute('aria-selected') === 'true' || element.classList.contains('ui-selected'))
-      states.push('selected')
+    if (element.matches(full ? SELECTED : '.ui-selected,[aria-selected=true]')) states.push('selected')
     if (element.getAttribute('aria-expanded') === 'true') states.push('expanded')
     if (full && element === document.activeElement && element !== document.body) states.push('focused')
     return states
@@ -241,8 +269,18 @@
   const spelled = (verb, element, argument, labels) =>
     `${verb} ${refs.get(element)} "${labels.get(element)}"${argument === undefined ? '' : ` ${argument}`}`
 
+  /** The oracle's next action. It may have been made for another form of the page, and fail on this one: then it knows none. */
+  function nextByOracle() {
+    try {
+      const next = current.oracle?.() ?? null
+      return next?.[0] === 'wait' || next?.[1] instanceof Element ? next : null
+    } catch {
+      return null
+    }
+  }
+
   function advice(labels) {
-    const next = current.oracle?.()
+    const next = nextByOracle()
     if (!next) return null
     const [verb, element, argument] = next
     if (verb === 'wait') return 'wait'
@@ -257,7 +295,9 @@
   function commandsFor(found, labels) {
     let commands = []
     const fields = found.some(({ element }) => element && isField(element))
-    const words = current.texts?.() ?? (fields ? [...new Unique([...texts, ...rl.textsShown()])] : [])
+    const words =
+      current.texts?.() ??
+      (fields ? [...new Unique([...texts, ...rl.textsFound(goal), ...rl.textsShown()])] : [])
     for (const { element, hovers } of found) {
       if (!element || !labels.has(element)) continue
       const say = (verb, argument) => commands.push(spelled(verb, element, argument, labels))
@@ -298,9 +338,9 @@
   function extraCommands(element, hovers, say, labels) {
     if (isSlider(element))
       for (const key of ['ArrowLeft', 'ArrowRight', 'PageDown', 'PageUp']) say('press', key)
-    const places = isCard(element) ? trays(labels) : []
+    const places = isCard(element) ? trays(labels) : besides(element, labels)
     for (const tray of places) say('drag', `${refs.get(tray)} "${labels.get(tray)}"`)
-    if (places.length === 0 && isDraggable(element))
+    if (isDraggable(element) && (places.length === 0 || element.matches('.ui-draggable')))
       for (const way of ['left', 'right', 'up', 'down']) say('drag', way)
     if (hovers) say('hover')
     if (/highlight/i.test(goal) && !isField(element)) say('highlight')
@@ -309,12 +349,21 @@
   const isSlider = (element) => element.matches('.ui-slider-handle,[role=slider],[role=menuitem],[role=menu]')
   const isDraggable = (element) =>
     isCard(element) ||
-    element.matches('.ui-draggable,.ui-sortable-handle') ||
+    element.matches('.ui-draggable,.ui-sortable-handle,.ui-resizable-handle') ||
     listens(element, ['mousedown', 'pointerdown'])
   /** Links and pictures can be dragged as well; that is not what they are for. */
   const isCard = (element) => element.getAttribute('draggable') === 'true'
   /** What takes a thing that is dragged natively. */
   const trays = (labels) => [...labels.keys()].filter((element) => listens(element, ['drop', 'dragover']))
+  /** Where one is dragged to that is sorted or moved among others: to the places of those. */
+  function besides(element, labels) {
+    const others = (fits) => [...labels.keys()].filter((other) => other !== element && fits(other))
+    const list = element.parentElement?.closest('.ui-sortable')
+    if (list && hasText(element)) return others((other) => list.contains(other) && hasText(other))
+    return element.matches('.ui-draggable')
+      ? others((other) => other.matches('.ui-draggable,.ui-droppable'))
+      : []
+  }
   /** The body, where the page listens to keys that the task names. */
   const hearing = () =>
     keys.length > 0 && [window, document, document.body].some((node) => listens(node, KEYBOARD))
@@ -390,6 +439,11 @@
     if (name.length === 1 && OVER_DIGITS.includes(name)) return 48 + OVER_DIGITS.indexOf(name)
     return Number(MARKS.find(([, marks]) => marks.includes(name))?.[0] ?? 0)
   }
+  function withShift(name) {
+    if (/^[a-z]$/.test(name)) return name.toUpperCase()
+    if (/^[0-9]$/.test(name)) return OVER_DIGITS[name]
+    return MARKS.find(([, marks]) => marks[0] === name)?.[1][1] ?? name
+  }
   /** Of what happens in a shadow tree those outside hear `input`, and no `change`. */
   const tell = (element, type) =>
     element.dispatchEvent(new Event(type, { bubbles: true, composed: type === 'input' }))
@@ -420,6 +474,15 @@
 
   const written = (element) => (element.isContentEditable ? element.textContent : element.value)
 
+  /** Writes behind what is there, and no more than there is room for; what the page itself has written beyond that stays. */
+  function add(element, text) {
+    const { maxLength = -1 } = element
+    const room = maxLength < 0 ? text.length : Math.max(0, maxLength - written(element).length)
+    if (room === 0) return false
+    write(element, written(element) + text.slice(0, room))
+    return true
+  }
+
   const actions = {
     click(element) {
       element.scrollIntoView?.({ block: 'nearest' })
@@ -442,10 +505,7 @@
         for (const letter of text) {
           // A page that keeps a key from its field keeps it from people as well.
           const goes = key(element, 'keydown', letter) && key(element, 'keypress', letter)
-          if (goes && (element.maxLength ?? -1) !== written(element).length) {
-            write(element, written(element) + letter)
-            tell(element, 'input')
-          }
+          if (goes && add(element, letter)) tell(element, 'input')
           key(element, 'keyup', letter)
         }
       if (native || text === '') tell(element, 'input')
@@ -469,10 +529,12 @@
       focus(element)
       const { activeElement } = element.getRootNode()
       const target = activeElement && activeElement !== element.ownerDocument.body ? activeElement : element
-      const [, modifier, plain] = /^(?:(ctrl|shift)\+)?(.+)$/.exec(name)
+      const [, modifier, unshifted] = /^(?:(ctrl|shift)\+)?(.+)$/.exec(name)
+      const plain = modifier === 'shift' ? withShift(unshifted) : unshifted
       const more = { ctrlKey: modifier === 'ctrl', shiftKey: modifier === 'shift' }
-      const goes = key(target, 'keydown', plain, more)
-      if (goes && plain.length === 1) key(target, 'keypress', plain, more)
+      const writes = plain.length === 1 && modifier !== 'ctrl'
+      let goes = key(target, 'keydown', plain, more)
+      if (goes && writes) goes = key(target, 'keypress', plain, more)
       if (goes) byDefault(target, plain, modifier)
       key(target, 'keyup', plain, more)
     },
@@ -547,13 +609,14 @@
       if (name === 'a' && isField(target)) target.select?.()
       if (name === 'c') clipboard = String(getSelection()) || selectedIn(target)
       if (name === 'v' && isEditable(target)) {
-        write(target, clipboard)
+        write(target, '')
+        add(target, clipboard)
         tell(target, 'input')
         tell(target, 'change')
       }
     } else if (name === 'Enter') {
       if (target.tagName === 'TEXTAREA') {
-        if (isEditable(target)) write(target, `${target.value}\n`)
+        if (isEditable(target) && add(target, '\n')) tell(target, 'input')
       } else if (target.form && isField(target)) {
         const button = target.form.querySelector('button:not([type=button]), input[type=submit]')
         if (button) mouse(button, 'click')
@@ -568,6 +631,8 @@
       )
       tell(target, 'change')
       all[(all.indexOf(target) + 1) % all.length]?.focus()
+    } else if (name.length === 1 && isEditable(target)) {
+      if (add(target, name)) tell(target, 'input')
     }
   }
   const selectedIn = (target) =>
@@ -636,7 +701,7 @@
     full = current.full === true
     if (isFirst) await pass(LOADED_MS)
     rl.restart(seed)
-    goal = await current.start(seed, request)
+    goal = cut(String(await current.start(seed, request)), MOST_GOAL)
     if (full) await rl.settle(0)
     texts = current.full ? rl.textsIn(goal) : []
     keys = current.full ? [...new Unique(goal.match(NAMED_KEYS) ?? [])] : []
@@ -679,7 +744,7 @@
     for (let count = 0; ; count++) {
       const { done, reward } = current.state()
       if (done) return reward >= 1 - 1e-6 ? count : null
-      const next = count < most ? current.oracle?.() : null
+      const next = count < most ? nextByOracle() : null
       if (!next) return null
       const [verb, element, argument] = next
       if (verb === 'wait') await act(['wait'])

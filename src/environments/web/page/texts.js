@@ -7,11 +7,15 @@
   const MOST_SHOWN = 40
   const MOST_LENGTH = 1000
   const MOST_RANGE = 20
-  const NAMES = /\b(?:for|by|from|to|named|called|year|is)\s+([A-Za-z0-9/@.:-]+(?:\s+[A-Z][\w.-]*)*)/g
+  const NAMES = /\b(?:for|by|from|to|named|called|year|is):?\s+([A-Za-z0-9/@.:-]+(?:\s+[A-Z][\w.-]*)*)/g
   const NUMBERS = /(?:(?<=^|\s)-)?\d+(?:[/:.-]\d+)*/g
+  const PROPER = /(?<=\S\s)\p{Lu}[\p{L}-]+/gu
+  const COUNTED = /\b(?:math|solve|total|how many)\b/i
 
   const some = (texts, most) =>
-    [...new Unique(texts.filter((text) => text !== '' && text.length <= MOST_LENGTH))].slice(0, most)
+    [
+      ...new Unique(texts.filter((text) => text !== '' && text.length <= MOST_LENGTH && text.isWellFormed())),
+    ].slice(0, most)
   const two = (number) => String(number).padStart(2, '0')
 
   /** Dates as fields for dates want them, times as of 24 hours, the numbers of a short range. */
@@ -35,7 +39,21 @@
       ...(/lower/i.test(goal) ? quoted.map((text) => text.toLowerCase()) : []),
     ]
     const named = [...goal.matchAll(NAMES)].map((match) => match[1].replace(/[.,:]$/, ''))
-    return some([...turned, ...quoted, ...forms(goal), ...named, ...(goal.match(NUMBERS) ?? [])], MOST_GOAL)
+    const told = [...turned, ...quoted, ...forms(goal), ...named, ...(goal.match(NUMBERS) ?? [])]
+    return some([...told, ...(goal.match(PROPER) ?? [])], MOST_GOAL)
+  }
+
+  /** What has to be found out: what two numbers of a sum make, small numbers where things are counted, and what a terminal is told. */
+  rl.textsFound = (goal) => {
+    const area = document.querySelector('#area') ?? document.body
+    if (/\bterminal\b/i.test(goal)) {
+      const shown = [...area.querySelectorAll('.output')].flatMap((one) => one.textContent.split(/\s+/))
+      return some(['ls', ...shown.map((name) => `rm ${name}`)], MOST_SHOWN)
+    }
+    if (!COUNTED.test(goal)) return []
+    const [a, b, ...more] = (area.textContent.match(NUMBERS) ?? []).map(Number)
+    if (b === undefined || more.length > 0) return Array.from({ length: MOST_RANGE + 1 }, (_, i) => String(i))
+    return some([a + b, a - b, b - a, a * b].map(String), MOST_SHOWN)
   }
 
   const plain = (word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
