@@ -119,6 +119,10 @@ const WAYS: Readonly<Record<string, Way>> = {
     )
     return [new RegExp(`^type .* ${answer}$`), SUBMIT]
   },
+  spelled: (goal) => {
+    const word = [...(/backwards (\w+)/.exec(goal)?.[1] ?? '')].reverse().join('')
+    return [new RegExp(`^type .* ${word}$`), SUBMIT]
+  },
   'many-fields': (goal) => [new RegExp(`^type \\d+ "field 0" ${word(goal, /"(\w+)"/)}$`), SUBMIT],
 }
 
@@ -273,6 +277,7 @@ if (hasBrowser()) {
       const lines = start.turn.observation.split('\n')
       for (const line of ['red circle 5 20 20', 'blue polygon 20 60 15', 'aqua Q 20 90 30', 'vegan'])
         assert.ok(lines.includes(line), `${line} is not among\n${lines.join('\n')}`)
+      assert.match(start.turn.observation, /item "card"\n/)
       const liked = await start.step(start.turn.admissible.find((one) => /"like"/.test(one)) ?? '')
       assert.match(liked.turn.observation, /button "like" \(selected/)
     } finally {

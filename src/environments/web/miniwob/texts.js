@@ -58,8 +58,9 @@
   })
   solve(/^read-table(-2)?$/, ({ goal }) => {
     const values = new Map($$('#tab tr').map((row) => [text(row.children[0]), text(row.children[1])]))
-    const keys = /value(?:s)? of (.*) into/.exec(goal)[1].split(/ and /)
     const fields = $$('#form input[type=text]')
+    const named = /values? of (.*) into/.exec(goal)?.[1].split(/ and /)
+    const keys = named ?? fields.map((one) => text(one.previousElementSibling).replace(/:$/, ''))
     return fill(...keys.map((key, i) => [fields[i], values.get(key)]))
   })
   solve(/^simple-algebra$/, () => {

@@ -50,6 +50,8 @@
   let goal = ''
 
   const squeezed = (text) => text.replace(/\s+/g, ' ').trim()
+  /** The text of an element; of pages that are not ours what of it is shown: a card may bear a number that nobody sees yet. */
+  const textIn = (element) => squeezed((full ? element.innerText : undefined) ?? element.textContent)
   const isShown = (element) =>
     element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: false })
   /** Each frame has a clock and listeners of its own. */
@@ -124,7 +126,7 @@
       for (const child of [...(inside?.childNodes ?? []), ...element.childNodes]) {
         if (child.nodeType === 1) visit(child, below, inHover || (hovers && !isBody))
         else if (child.nodeType === 3 && shown && !named && !labels && child.data.trim() !== '')
-          if (!(interactive && nameOf(element) === squeezed(element.textContent)))
+          if (!(interactive && nameOf(element) === textIn(element)))
             found.push({ text: squeezed(child.data) })
       }
     }
@@ -167,14 +169,14 @@
     const label = element.getAttribute('aria-label')
     if (label) return label
     if (element.labels?.length) {
-      const text = squeezed(element.labels[0].textContent)
+      const text = textIn(element.labels[0])
       if (text) return text
     }
     if (element.tagName === 'INPUT' && /^(button|submit|reset)$/.test(element.type)) return element.value
     if (element.placeholder) return element.placeholder
     if (isDrawn(element) && element.getAttribute('fill')) return drawingOf(element)
     if (!isField(element) && element.tagName !== 'SELECT') {
-      const text = squeezed(element.textContent)
+      const text = textIn(element)
       if (text) return text
     }
     return element.title || element.alt || shapeOf(element)

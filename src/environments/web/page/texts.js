@@ -70,6 +70,9 @@
     const words = all('p').flatMap((one) =>
       one.children.length === 0 ? one.textContent.slice(0, MOST_LENGTH).split(/\s+/, MOST_SHOWN) : [],
     )
-    return some([...written, ...cells, ...words.map(plain)], MOST_SHOWN)
+    // Words whose letters stand in boxes of their own.
+    const letters = all('span').filter(({ textContent }) => textContent.trim().length === 1)
+    const spelled = letters.map(({ parentElement }) => parentElement.textContent.replace(/\s+/g, ''))
+    return some([...written, ...cells, ...spelled, ...words.map(plain)], MOST_SHOWN)
   }
 })()
