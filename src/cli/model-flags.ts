@@ -13,6 +13,13 @@ export async function backendFlag(value: string): Promise<BackendChoice> {
   return found
 }
 
+/** How much of keys and values a model may keep: no sequence is longer than what fits. */
+export const cacheFlag = { 'cache-megabytes': { type: 'string', default: '256' } } as const
+
+export function cacheBytes(values: { readonly 'cache-megabytes': string }): number {
+  return numberFlag('--cache-megabytes', values['cache-megabytes'], 1) * 1e6
+}
+
 /** The value, or an error that names the flag. */
 export function required(flag: string, value: string | undefined): string {
   if (value === undefined || value === '')

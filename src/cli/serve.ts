@@ -4,7 +4,7 @@ import { RlError } from '../errors.ts'
 import { openLocalModel } from '../models/local/model.ts'
 import { startModelServer } from '../models/local/server.ts'
 import type { Command } from './command.ts'
-import { backendFlag, required } from './model-flags.ts'
+import { backendFlag, cacheBytes, cacheFlag, required } from './model-flags.ts'
 
 /** Models beside its own that a server may be told to load. */
 const MOST_LOADED = 8
@@ -13,11 +13,14 @@ export const command: Command = {
   summary: 'serve a local model over HTTP, compatible with OpenAI clients',
   help: `
 rl serve --model DIR [--name NAME] [--host 127.0.0.1] [--port 8000] [--token TOKEN] [--backend NAME] [--max-requests N]
-         [--threads 1] [--allow-loading]
+         [--threads 1] [--cache-megabytes N] [--allow-loading]
 
 Serves POST /v1/chat/completions and /v1/completions (streaming, n, seed, stop, logprobs), GET /v1/models and /health.
 Every request under /v1 needs the header "Authorization: Bearer TOKEN". The token is RL_SERVE_TOKEN or --token; without
 either a random one is printed once. --port 0 takes a free port.
+
+--cache-megabytes bounds keys and values of all requests together (256), and with them the longest prompt with its answer, which
+/v1/models tells as max_model_len; rl model info tells bytes a token.
 
 --allow-loading adds POST /v1/load_lora_adapter {"lora_name", "lora_path"} and /v1/unload_lora_adapter {"lora_name"} as vLLM has
 them, for adapters and whole model folders: whoever has the token may then have any folder of this machine read as a model.
@@ -42,6 +45,7 @@ Beyond OpenAI's fields:
           threads: { type: 'string', default: '1' },
           'max-requests': { type: 'string', default: '256' },
           'allow-loading': { type: 'boolean', default: false },
+          ...cacheFlag,
         },
       },
       argv,
@@ -56,6 +60,7 @@ Beyond OpenAI's fields:
     const compute = {
       backend: await backendFlag(values.backend),
       threads: wholeNumber('--threads', values.threads, 1),
+      cacheBytes: cacheBytes(values),
     }
     const model = await openLocalModel({ folder, ...compute })
     try {

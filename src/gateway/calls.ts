@@ -34,6 +34,11 @@ const WANTED = {
   '/completions': { return_token_ids: true, logprobs: 0 },
 } as const
 
+/** Clients write down what they do not ask for as well. 0 log-probs beside the sampled one are some. */
+function asksFor(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false
+}
+
 export function agentCalls({ upstream, targetOf, clean, permit, onFault }: CallsOptions): Calls {
   /** Fields that an endpoint refused, by endpoint and kind of call: a server may take ids in whole answers and not in streams. */
   const refusals = new Map<string, Set<string>>()
@@ -48,7 +53,7 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault }: Calls
   function encode({ body, path }: Asked, model: string, refused: ReadonlySet<string>): Buffer {
     const sent: Record<string, unknown> = { ...body, model }
     for (const [field, value] of Object.entries(WANTED[path]))
-      if (!refused.has(field) && (sent[field] === undefined || sent[field] === null)) sent[field] = value
+      if (!refused.has(field) && !asksFor(sent[field])) sent[field] = value
     return Buffer.from(JSON.stringify(sent))
   }
 
@@ -67,7 +72,7 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault }: Calls
       const said = await readAll(answer, 1_000_000, tooLong)
       const named = Object.keys(WANTED[asked.path]).find(
         (field) =>
-          !refused.has(field) && !(field in asked.body) && new RegExp(`\\b${field}\\b`).test(`${said}`),
+          !refused.has(field) && !asksFor(asked.body[field]) && new RegExp(`\\b${field}\\b`).test(`${said}`),
       )
       if (named === undefined) throw passedOn(answer, said)
       refused.add(named)

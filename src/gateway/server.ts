@@ -127,7 +127,7 @@ export async function startGatewayServer({
             },
           )
         const card = cardOf(id, authorization)
-        const asked = decodeURIComponent(rest.slice('/v1/models/'.length))
+        const asked = decoded(rest.slice('/v1/models/'.length))
         if (asked !== card.id)
           throw apiError(
             404,
@@ -255,6 +255,15 @@ function worded(error: unknown, { refusal }: Api): unknown {
 function authorizationOf({ headers }: IncomingMessage): string | undefined {
   const key = headers['x-api-key']
   return headers.authorization ?? (typeof key === 'string' ? `Bearer ${key}` : undefined)
+}
+
+/** A part of a path; as it stands where it is not encoded rightly. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 function assertMethod({ method, url }: IncomingMessage, expected: string): void {

@@ -213,6 +213,22 @@ test('images of an agent reach the model as they are, and become blobs that the 
   assert.equal(Buffer.from(blobs.get({ sha256, bytes: file.length })), file)
 })
 
+test('an agent that writes down that it wants no log-probs is trainable all the same', async () => {
+  answer = () => completion({ content: 'one' }, { prompt: [1], tokens: [2] })
+  const taken = await take('wants-none')
+  const body = { model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }
+  await post(`${taken.url}/chat/completions`, taken.key, {
+    ...body,
+    logprobs: false,
+    return_token_ids: false,
+  })
+  const { logprobs, return_token_ids } = endpoint.asked.at(-1)?.body ?? {}
+  assert.equal([logprobs, return_token_ids], [true, true])
+  await post(taken.outcome_url, taken.key, { success: true })
+  const [{ data }] = eventsOf(taken.rollout, 'TrajectoryCompleted')
+  assert.ok(data.trainable)
+})
+
 test('an endpoint without token ids gives a trajectory that is not trainable', async () => {
   answer = (asked, response) => {
     if ('return_token_ids' in asked.body) {
@@ -263,6 +279,37 @@ test('what a response is to include and has not is refused by name', async () =>
   assert.is((await ask('reasoning.encrypted_content')).status, 200)
 })
 
+test('what no chat has is refused by the name and the place of it; nulls ask for nothing', async () => {
+  answer = () => completion({ content: 'one' }, { prompt: [1], tokens: [2] })
+  const taken = await take('places')
+  const refused = async (path: string, body: object) => {
+    const said = await post(`${taken.url}/${path}`, taken.key, { model: 'scripted', ...body })
+    assert.is(said.status, 400)
+    return await said.text()
+  }
+  const user = (content: unknown) => ({ max_tokens: 5, messages: [{ role: 'user', content }] })
+  assert.match(await refused('messages', user([{ type: 'document', source: {} }])), "0.type: 'document'")
+  const shown = { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'search_result' }] }
+  assert.match(
+    await refused('messages', user([shown])),
+    "messages.0.content.0.content.0.type: 'search_result'",
+  )
+  assert.match(
+    await refused('responses', { input: [{ type: 'item_reference', id: 'a' }] }),
+    "'item_reference'",
+  )
+  const file = { role: 'user', content: [{ type: 'input_file', file_id: 'a' }] }
+  assert.match(await refused('responses', { input: [file] }), "input.0.content.0.type: 'input_file'")
+  const asked = { model: 'scripted', conversation: null, input: [{ role: 'user', content: [PICTURE] }] }
+  assert.is((await post(`${taken.url}/responses`, taken.key, asked)).status, 200)
+  const { image_url, detail } = PICTURE
+  assert.equal(endpoint.asked.at(-1)?.body.messages, [
+    { role: 'user', content: [{ type: 'image_url', image_url: { url: image_url, detail } }] },
+  ])
+})
+
+const PICTURE = { type: 'input_image', image_url: 'https://example.org/a.png', detail: 'low' }
+
 test('another model than the one that plays is refused by name, and the list tells which it is', async () => {
   answer = () => completion({ content: 'x' }, { prompt: [1], tokens: [2] })
   const taken = await take('named')
@@ -274,10 +321,12 @@ test('another model than the one that plays is refused by name, and the list tel
   assert.match(await other.text(), /'gpt-9' does not exist.*'scripted'/)
   assert.is(endpoint.asked.length, asked)
   assert.is((await client.models.retrieve('scripted')).id, 'scripted')
-  const missing = await fetch(`${taken.url}/models/gpt-9`, {
-    headers: { authorization: `Bearer ${taken.key}` },
-  })
-  assert.is(missing.status, 404)
+  for (const name of ['gpt-9', '%'])
+    assert.is(
+      (await fetch(`${taken.url}/models/${name}`, { headers: { authorization: `Bearer ${taken.key}` } }))
+        .status,
+      404,
+    )
   await post(taken.outcome_url, taken.key, { success: true })
 })
 

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { fromWire } from '../../src/models/openai/wire.ts'
 import { openEndpoint } from '../../src/models/openai.ts'
 import type { GenerateRequest } from '../../src/models/port.ts'
 import type { ModelOptions } from '../../src/models/provider.ts'
@@ -74,6 +75,13 @@ test('an answer whose counts, ids or log-probs make no sense is an answer all th
       assert.is(endpoint.use().untrainable, 4)
     },
   )
+})
+
+test('an answer that the server broke off is a fault, not the end of a text', () => {
+  const answer = (finish_reason: string) => ({ choices: [{ text: 'half an', finish_reason }] })
+  for (const reason of ['abort', 'error'])
+    assert.throws(() => fromWire(answer(reason), {}), new RegExp(`broke the answer off: ${reason}`))
+  assert.is(fromWire(answer('stop'), {}).finish, 'stop')
 })
 
 test('JSON under any content type is read; text, a torn body and an endless one are faults by name', async () => {

@@ -6,14 +6,14 @@ import { readModelFolder } from '../../models/local/checkpoint.ts'
 import { greedyDefaults } from '../../models/local/generation-config.ts'
 import { openLocalModel } from '../../models/local/model.ts'
 import type { Command } from '../command.ts'
-import { backendFlag, required } from '../model-flags.ts'
+import { backendFlag, cacheBytes, cacheFlag, required } from '../model-flags.ts'
 
 const promptSchema = z.object({ prompt: z.string().min(1), chat: z.boolean().default(false) })
 
 export const command: Command = {
   summary: 'greedy continuations of many prompts, with token ids and log-probs',
   help: `
-rl model generate --model PATH --prompts FILE.jsonl [--tokens 32] [--backend NAME]
+rl model generate --model PATH --prompts FILE.jsonl [--tokens 32] [--backend NAME] [--cache-megabytes 256]
 
 PATH is a Hugging Face folder, an adapter on one, or a GGUF file. A line of the file is {"prompt": "...", "chat": true}: with chat the
 model's template renders the prompt as a user's message, without it the text stands as it is. A repetition_penalty of the folder's
@@ -27,6 +27,7 @@ Writes a JSON line a prompt, in order: {prompt_ids, greedy_ids, greedy_text, log
           prompts: { type: 'string' },
           tokens: { type: 'string', default: '32' },
           backend: { type: 'string', default: 'auto' },
+          ...cacheFlag,
         },
       },
       argv,
@@ -36,7 +37,8 @@ Writes a JSON line a prompt, in order: {prompt_ids, greedy_ids, greedy_text, log
     const prompts = readPrompts(await readFile(file, 'utf8'), file)
     const folder = required('--model', values.model)
     const defaults = greedyDefaults((await readModelFolder(folder)).generation, folder)
-    const model = await openLocalModel({ folder, backend: await backendFlag(values.backend) })
+    const backend = await backendFlag(values.backend)
+    const model = await openLocalModel({ folder, backend, cacheBytes: cacheBytes(values) })
     try {
       const generations = await model.sample(
         prompts.map(({ prompt, chat }) => ({

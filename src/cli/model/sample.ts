@@ -4,7 +4,7 @@ import { openLocalModel } from '../../models/local/model.ts'
 import { createTextStream } from '../../models/local/server/text-stream.ts'
 import { seedOf } from '../../random.ts'
 import type { Command } from '../command.ts'
-import { backendFlag, numberFlag, required } from '../model-flags.ts'
+import { backendFlag, cacheBytes, cacheFlag, numberFlag, required } from '../model-flags.ts'
 
 export const command: Command = {
   summary: 'text from a local model',
@@ -20,6 +20,7 @@ rl model sample --model DIR --prompt TEXT | --chat TEXT [options]
   --seed N           0
   --n N              1: so many texts
   --backend NAME     auto
+  --cache-megabytes N  256: keys and values; no prompt with its text is longer than what fits
   --json             one JSON object for each text, with token ids and log-probs`,
   async run(argv) {
     const { values } = parseCommandLine(
@@ -35,6 +36,7 @@ rl model sample --model DIR --prompt TEXT | --chat TEXT [options]
           seed: { type: 'string', default: '0' },
           n: { type: 'string', default: '1' },
           backend: { type: 'string', default: 'auto' },
+          ...cacheFlag,
           json: { type: 'boolean', default: false },
         },
       },
@@ -59,7 +61,8 @@ rl model sample --model DIR --prompt TEXT | --chat TEXT [options]
       ...options,
       seed: i === 0 ? seedOf(seed) : seedOf(seed, 'choice', i),
     }))
-    const model = await openLocalModel({ folder, backend: await backendFlag(values.backend) })
+    const backend = await backendFlag(values.backend)
+    const model = await openLocalModel({ folder, backend, cacheBytes: cacheBytes(values) })
     try {
       if (requests.length === 1 && !values.json) {
         const text = createTextStream((tokens) => model.decode(tokens), values.stop)

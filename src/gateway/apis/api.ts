@@ -1,6 +1,7 @@
 /** What an agent speaks: each API is read into one call of the model, and its answer is worded as that API has it. */
 import { z } from 'zod'
 import { apiError } from '../../models/local/server/errors.ts'
+import { withoutNulls } from '../../models/local/server/requests.ts'
 import type { Answer } from '../answer.ts'
 
 export type Asked = {
@@ -38,17 +39,39 @@ export type Api = {
 export function checked<Schema extends z.ZodType>(schema: Schema, json: unknown): z.output<Schema> {
   const parsed = schema.safeParse(json)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
+  const [outer] = parsed.error.issues
+  const issue = innermost(outer)
   const path = issue.path.map(String)
-  if (issue.code === 'unrecognized_keys') {
-    const field = [...path, issue.keys[0]].join('.')
-    throw apiError(400, `'${field.slice(0, 200)}' is not passed on by the gateway`, {
+  const notPassedOn = (field: string, what: string) =>
+    apiError(400, `${what.slice(0, 200)} is not passed on by the gateway`, {
       param: field,
       code: 'unsupported_parameter',
     })
+  if (issue.code === 'unrecognized_keys') {
+    // Null asks for nothing, whatever the field means.
+    const rest = withoutNulls(json, issue.path, issue.keys)
+    if (rest !== null) return checked(schema, rest)
+    const field = [...path, issue.keys[0]].join('.')
+    throw notPassedOn(field, `'${field}'`)
   }
   const param = path.join('.')
+  const kind = issue.path.reduce((value, key) => (value as Record<PropertyKey, unknown> | null)?.[key], json)
+  if (issue !== outer && typeof kind === 'string') throw notPassedOn(param, `${param}: '${kind}'`)
   throw apiError(400, `${param || 'body'}: ${issue.message}`, { param: param || null, code: 'invalid_value' })
+}
+
+type Issue = z.core.$ZodIssue
+
+/** Where no form of a value fits, what is wrong with the one that was followed furthest. */
+function innermost(issue: Issue): Issue {
+  if (issue.code !== 'invalid_union') return issue
+  const inner = issue.errors.flatMap(([first]) => (first ? [innermost(first)] : []))
+  const deepest = inner.reduce(
+    (a: Issue | undefined, b) => (a && a.path.length >= b.path.length ? a : b),
+    undefined,
+  )
+  if (!deepest || deepest.path.length === 0) return issue
+  return { ...deepest, path: [...issue.path, ...deepest.path] }
 }
 
 /** The fields that hold something. */

@@ -20,8 +20,8 @@ const imageBlock = z.strictObject({
   ]),
   ...cache,
 })
-const texts = z.union([z.string(), z.array(z.union([textBlock, imageBlock]))])
-const block = z.union([
+const texts = z.union([z.string(), z.array(z.discriminatedUnion('type', [textBlock, imageBlock]))])
+const block = z.discriminatedUnion('type', [
   textBlock,
   imageBlock,
   z.strictObject({

@@ -6,7 +6,7 @@ import { type Api, type Asked, checked, given, type Wording } from './api.ts'
 
 const part = z.union([
   z.looseObject({ type: z.enum(['input_text', 'output_text', 'text']), text: z.string() }),
-  z.looseObject({ type: z.literal('input_image'), image_url: z.string() }),
+  z.strictObject({ type: z.literal('input_image'), image_url: z.string(), detail: z.string().nullish() }),
   z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
 ])
 const content = z.union([z.string(), z.array(part)])
@@ -148,7 +148,8 @@ function chatMessages(items: readonly z.output<typeof item>[]): object[] {
 function partsOf(parts: z.output<typeof content>): string | object[] {
   if (typeof parts === 'string') return parts
   const told = parts.map((one) => {
-    if ('image_url' in one) return { type: 'image_url', image_url: { url: one.image_url } }
+    if ('image_url' in one)
+      return { type: 'image_url', image_url: given({ url: one.image_url, detail: one.detail }) }
     return { type: 'text', text: 'text' in one ? one.text : one.refusal }
   })
   if (told.every((one) => one.type === 'text'))

@@ -1,7 +1,7 @@
 /**
  * Model folders as Hugging Face writes them: config.json, generation_config.json, model.safetensors (or shards with an
  * index), tokenizer.json, tokenizer_config.json, chat_template.jinja; beside them optimizer.safetensors with AdamW's moments.
- * A folder with adapter_config.json and no config.json is a LoRA adapter on the base model that it names; a GGUF file, or a
+ * A folder with adapter_config.json is a LoRA adapter on the base model that it names; a GGUF file, or a
  * folder that holds nothing else, is read as well.
  */
 import { createHash } from 'node:crypto'
@@ -58,8 +58,7 @@ const generationSchema = z.looseObject({
 /** @throws RlError `model.folder` where a file is missing or not JSON; `model.config` for another architecture. */
 export async function readModelFolder(path: string): Promise<ModelFolder> {
   const folder = resolve(path)
-  const isAdapter =
-    !existsSync(join(folder, 'config.json')) && existsSync(join(folder, 'adapter_config.json'))
+  const isAdapter = holdsAdapter(folder)
   const base = isAdapter ? await baseOf(folder) : ((await ggufFileOf(folder)) ?? folder)
   const model = isGguf(base)
     ? { ...(await readGgufModel(base)), generation: {} }
@@ -68,6 +67,18 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
   const tokenizer =
     isAdapter && existsSync(join(folder, 'tokenizer.json')) ? await readTokenizer(folder) : model.tokenizer
   return { ...model, folder, base, isAdapter, tokenizer }
+}
+
+/** Some trainers leave the base's config.json beside an adapter: what is there to be read is told by the weights. */
+function holdsAdapter(folder: string): boolean {
+  const has = (name: string) => existsSync(join(folder, name))
+  if (!has('adapter_config.json')) return false
+  const whole = [WEIGHTS, `${WEIGHTS}.index.json`].find(has)
+  if (whole === undefined) return true
+  throw new RlError(`${folder} holds both an adapter and the weights of a whole model (${whole})`, {
+    code: 'model.folder',
+    hint: 'put one of them into a folder of its own: it is not told which is meant',
+  })
 }
 
 async function readHuggingFace(base: string) {

@@ -150,6 +150,10 @@ export async function openShards(indexPath: string): Promise<TensorSource> {
       shards.set(file, shard)
       entries.set(name, find(shard.entries, name, file))
     }
+    for (const [file, shard] of shards)
+      for (const name of shard.entries.keys())
+        if (index.weight_map[name] !== file)
+          throw damaged(indexPath, `tensor ${name} of ${file} is not placed there by it`)
     const read = (name: string) => {
       find(entries, name, indexPath)
       return shards.get(index.weight_map[name])!.read(name)

@@ -324,7 +324,7 @@ function check(config: ModelConfig, request: SampleRequest): void {
       `the prompt has ${prompt.length} tokens${behind}; the model's context length is ${config.contextTokens}`,
       {
         code: 'model.context',
-        hint: 'shorten it; where the cache bounds the context, raise policy.cacheMegabytes',
+        hint: 'shorten it; where the cache bounds the context, raise policy.cacheMegabytes or --cache-megabytes',
       },
     )
   }

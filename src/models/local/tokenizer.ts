@@ -45,7 +45,7 @@ export type Tokenizer = {
     },
   ) => string
   /** Whether the chat template reads a variable: what it does not read would be dropped in silence. */
-  readonly templateReads: (variable: 'tools' | 'tool_calls') => boolean
+  readonly templateReads: (variable: string) => boolean
   /** The bytes that a token stands for: of byte-level vocabularies maybe a part of a character. */
   readonly tokenBytes: (token: number) => Buffer
 }
@@ -88,7 +88,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
       : inner.decode(kept, { skip_special_tokens: false, clean_up_tokenization_spaces: false })
   }
   const templateReads: Tokenizer['templateReads'] = (variable) =>
-    new RegExp(`\\b${variable}\\b`).test(`${templateText} ${toolTemplateText}`)
+    /^\w+$/.test(variable) && new RegExp(`\\b${variable}\\b`).test(`${templateText} ${toolTemplateText}`)
   const renderChat: Tokenizer['renderChat'] = (messages, options = {}) => {
     const { generationPrompt = true, variables, tools } = options
     const told = tools?.map((tool) => ({ type: 'function', function: tool })) ?? variables?.tools ?? null

@@ -151,6 +151,8 @@ export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'ch
   if (!choice) throw new BadAnswer('empty-choices', 'the answer has no choices')
   if (!choice.message && choice.text === undefined)
     throw new BadAnswer('bad-answer', 'the choice has neither a message nor a text')
+  if (BROKEN_OFF.has(choice.finish_reason ?? ''))
+    throw new BadAnswer('bad-answer', `the server broke the answer off: ${choice.finish_reason}`)
   const tokens = choice.token_ids ? Int32Array.from(choice.token_ids) : null
   if (choices && !choices.some((one) => same(one, tokens ?? [])))
     throw new BadAnswer('bad-answer', 'the server did not keep to the choices')
@@ -194,6 +196,9 @@ function reasoningTokens({ logprobs }: z.infer<typeof choiceSchema>, all: number
 }
 
 const END_OF_THINKING = '</think>'
+
+/** How vLLM and SGLang call an end that the model did not come to. */
+const BROKEN_OFF: ReadonlySet<string> = new Set(['abort', 'error'])
 
 function same(a: readonly number[], b: ArrayLike<number>): boolean {
   return a.length === b.length && a.every((token, i) => token === b[i])

@@ -457,6 +457,22 @@ test('what a writer that was killed left is swept at the next write, and nothing
   assert.equal((await readdir(folder)).sort(), [living, elsewhere, '.other', '00002', '00007'].sort())
 })
 
+test("an adapter beside its base's config.json is an adapter; beside whole weights it is not told which is meant", async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen2')
+  const base = await saved('of-adapter', config)
+  const folder = join(root, 'adapter-with-config')
+  await mkdir(folder)
+  const lora = initLora(config, { rank: 2, alpha: 4, targets: ['q_proj'] }, [1, 1])
+  await writeAdapter(folder, lora, { base: '../of-adapter' })
+  await writeFile(join(folder, 'config.json'), JSON.stringify(modelConfigJson(config)))
+  const read = await readModelFolder(folder)
+  assert.equal([read.isAdapter, read.base], [true, base.folder])
+  assert.is((await readCheckpoint(read)).adapter?.lora.rank, 2)
+  await writeSafetensors(join(folder, 'model.safetensors'), base.weights)
+  assert.match(await messageOf(readModelFolder(folder)), /both an adapter and the weights of a whole model/)
+})
+
 test('folders that lack something, or whose files do not belong together, are refused', async () => {
   await tryBackend('wasm')
   const { folder } = await saved('incomplete', smallConfig('qwen2'))
@@ -494,6 +510,11 @@ test('holes in shards, other dtypes, sizes beyond reason and scaled positions ar
     /model-2\.safetensors: cannot be opened/,
   )
   assert.match(await index({ ...map, [first.name]: '../model-1.safetensors' }), /outside of the folder/)
+  const [, second] = weights
+  const { [second.name]: __, ...fewer } = map
+  assert.match(await index(fewer), `there is no tensor ${first.name}`)
+  const { [first.name]: ___, ...without } = fewer
+  assert.match(await index(without), `tensor ${second.name} of model-1.safetensors is not placed there`)
 
   const whole = await saved('integers', config)
   const path = join(whole.folder, 'model.safetensors')

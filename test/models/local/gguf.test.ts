@@ -177,6 +177,15 @@ test('a Llama file gives the weights, the shape and the tokenizer of the folder 
   }
 })
 
+test('the ends of a turn and of a message end a text too', async () => {
+  const { tensors } = await llamaTensors()
+  const path = join(root, 'ends.gguf')
+  const ends = { 'tokenizer.ggml.eot_token_id': 1, 'tokenizer.ggml.eom_token_id': 0 }
+  await writeFile(path, ggufFile({ ...metadata, ...ends }, tensors))
+  assert.equal((await readModelFolder(path)).config.eosTokens, [2, 1, 0])
+  rmSync(path)
+})
+
 test('what a file asks for and is not implemented is refused by name', async () => {
   const { tensors } = await llamaTensors()
   const path = join(root, 'refused.gguf')
@@ -193,6 +202,8 @@ test('what a file asks for and is not implemented is refused by name', async () 
   assert.match(await said({ 'general.architecture': 'gemma3' }), /model_type/)
   assert.match(await said({ 'llama.expert_count': 8 }), /llama\.expert_count: 8/)
   assert.match(await said({ 'llama.rope.scaling.type': 'yarn' }), /llama\.rope\.scaling\.type/)
+  assert.match(await said({ 'tokenizer.ggml.token_type': [3, 3, 3] }), /tokenizer\.ggml\.token_type/)
+  assert.match(await said({ 'tokenizer.ggml.token_type': 'none' }), /tokenizer\.ggml\.token_type/)
   assert.match(await said({ 'tokenizer.ggml.pre': 'tekken' }), /tokenizer\.ggml\.pre is tekken/)
   assert.match(await said({ 'tokenizer.ggml.model': 'llama' }), /tokenizer\.ggml\.model is llama/)
   assert.match(

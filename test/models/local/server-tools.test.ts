@@ -265,6 +265,30 @@ test('tools are told by the template and called, whole and in a stream', async (
   assert.is(none.choices[0].message.content, CALL)
 })
 
+test('variables that the chat template does not read are refused, not dropped', async () => {
+  assert.equal(await refusal({ chat_template_kwargs: { enable_thinking: false } }), [
+    400,
+    'unsupported_parameter',
+    'chat_template_kwargs.enable_thinking',
+  ])
+  assert.is((await refusal({ chat_template_kwargs: { 'a.*': 1 } }))[2], 'chat_template_kwargs.a.*')
+})
+
+test('offsets of tokens are those of the text, whole and in a stream, where a character has several tokens', async () => {
+  const text = 'aé😀b'
+  const choice_token_ids = [[...model.encode(text), model.tokenizer.endToken!]]
+  const body = { model: 'tiny', prompt: 'x', max_tokens: 20, logprobs: 0, choice_token_ids }
+  const whole = await client.completions.create(body as never as OpenAI.CompletionCreateParamsNonStreaming)
+  const offsets = [0, 1, 1, 2, 2, 2, 2, 4, 5]
+  assert.is(whole.choices[0].text, text)
+  assert.equal(whole.choices[0].logprobs?.text_offset, offsets)
+  const told: number[] = []
+  const streamed = { ...body, stream: true } as never as OpenAI.CompletionCreateParamsStreaming
+  for await (const { choices } of await client.completions.create(streamed))
+    told.push(...(choices[0].logprobs?.text_offset ?? []))
+  assert.equal(told, offsets)
+})
+
 test('best_of gives those whose tokens were likeliest', async () => {
   const ask = (more: object) =>
     client.chat.completions.create({ ...chat, max_tokens: 8, logprobs: true, ...more })

@@ -464,14 +464,20 @@ test('a model folder is loaded at run time under a name that is never used again
     assert.equal(await load('v1'), [200, "Success: LoRA adapter 'v1' added successfully."])
     assert.match((await load('v1'))[1], /already been loaded/)
     assert.match((await load('v2'))[1], /unload one/)
+    await post('unload_lora_adapter', { lora_name: 'v1' })
+    const both = await Promise.all([load('w1'), load('w2')])
+    assert.equal(both.map(([status]) => status).sort(), [200, 400], 'models that are being opened count')
+    await post('unload_lora_adapter', { lora_name: both[0][0] === 200 ? 'w1' : 'w2' })
+    assert.is((await load('v1'))[0], 400, 'the name was used')
+    assert.is((await load('v2'))[0], 200)
     const ask = (name: string) =>
       new OpenAI({ baseURL: own.url, apiKey: own.token, maxRetries: 0 }).chat.completions.create({
         ...chat,
         model: name,
       })
-    const [first, second] = [await ask('tiny'), await ask('v1')]
+    const [first, second] = [await ask('tiny'), await ask('v2')]
     assert.is(second.choices[0].message.content, first.choices[0].message.content)
-    assert.is(second.model, 'v1')
+    assert.is(second.model, 'v2')
     const listed = JSON.parse(
       await (await fetch(`${own.url}/models`, { headers: { authorization: `Bearer ${own.token}` } })).text(),
     )
@@ -479,12 +485,12 @@ test('a model folder is loaded at run time under a name that is never used again
       listed.data.map(({ id, root }: { id: string; root: string }) => [id, root]),
       [
         ['tiny', 'tiny'],
-        ['v1', folder],
+        ['v2', folder],
       ],
     )
-    assert.is((await post('unload_lora_adapter', { lora_name: 'v1' }))[0], 200)
-    assert.is((await failure(ask('v1'))).status, 404)
-    assert.is((await post('unload_lora_adapter', { lora_name: 'v1' }))[0], 404)
+    assert.is((await post('unload_lora_adapter', { lora_name: 'v2' }))[0], 200)
+    assert.is((await failure(ask('v2'))).status, 404)
+    assert.is((await post('unload_lora_adapter', { lora_name: 'v2' }))[0], 404)
     assert.is((await post('unload_lora_adapter', { lora_name: 'tiny' }))[0], 404)
     assert.is((await load('v1'))[0], 400)
     assert.is((await load('v3', join(folder, 'nothing')))[0], 404)

@@ -60,7 +60,9 @@ function configOf({ metadata, tensors }: GgufFile, path: string): ModelConfig {
     attention_bias: architecture !== 'qwen2' && tensors.has('blk.0.attn_q.bias'),
     vocab_size: tensors.get('token_embd.weight')?.shape[0],
     bos_token_id: metadata.get('tokenizer.ggml.bos_token_id') ?? null,
-    eos_token_id: ['eos', 'eot'].flatMap((name) => metadata.get(`tokenizer.ggml.${name}_token_id`) ?? []),
+    eos_token_id: ['eos', 'eot', 'eom'].flatMap(
+      (name) => metadata.get(`tokenizer.ggml.${name}_token_id`) ?? [],
+    ),
   }
   const checked = new Map<string, unknown>()
   for (const [key, value] of metadata) {

@@ -39,7 +39,9 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
   const merges = texts(get('merges'))
   const types = get('token_type')
   if (!tokens || !merges) throw refuse('tokenizer.ggml.tokens and merges are not lists of texts')
-  const typeOf = (id: number) => (Array.isArray(types) ? Number(types[id]) : 1)
+  if (!Array.isArray(types) || types.length !== tokens.length)
+    throw refuse('tokenizer.ggml.token_type tells no type for each token: special ones would be text')
+  const typeOf = (id: number) => Number(types[id])
   const named = (name: string) => {
     const id = get(`${name}_token_id`)
     return typeof id === 'number' ? (tokens[id] ?? null) : null

@@ -1,22 +1,21 @@
 /** Answers as the OpenAI API shapes them; token ids where vLLM puts them. */
 import { randomUUID } from 'node:crypto'
 import type { FinishReason } from '../../port.ts'
+import { growingText } from '../growing-text.ts'
 import type { LocalGeneration } from '../messages.ts'
 import type { Draw } from '../sampling.ts'
 import type { Tokenizer } from '../tokenizer.ts'
 import type { Plan } from './plan.ts'
 import { readToolCalls, type ToolCall } from './tools.ts'
 
-/** A token with its log-prob and the likeliest ones at its place. */
-export type Told = { readonly draw: Draw; readonly top: readonly Draw[] }
+/** A token with its log-prob, the likeliest ones at its place, and the length of the choice's text before it. */
+export type Told = { readonly draw: Draw; readonly top: readonly Draw[]; readonly offset: number }
 
 /** A part of a choice, or the whole. */
 export type Piece = {
   readonly index: number
   readonly text: string
   readonly told: readonly Told[]
-  /** Length of the choice's text before this piece. */
-  readonly offset: number
   readonly finish: FinishReason | null
   /** The stop text that ended the choice. */
   readonly stopText: string | null
@@ -48,12 +47,8 @@ export function createAnswers(
     created: Math.floor(Date.now() / 1000),
     model,
   }
-  const logprobs = ({ told, offset }: Pick<Piece, 'told' | 'offset'>) =>
-    plan.logprobs
-      ? chat
-        ? chatLogprobs(tokenizer, told)
-        : completionLogprobs(tokenizer, told, offset)
-      : null
+  const logprobs = (told: readonly Told[]) =>
+    chat ? chatLogprobs(tokenizer, told) : completionLogprobs(tokenizer, told)
   const ids = (tokens: ArrayLike<number>) => (plan.tokenIds ? { token_ids: Array.from(tokens) } : {})
   const promptIds = (tokens: Int32Array | undefined) =>
     plan.tokenIds && tokens ? { prompt_token_ids: Array.from(tokens) } : {}
@@ -78,7 +73,7 @@ export function createAnswers(
           ...(chat
             ? { message: message(content, calls) }
             : { text: generation.text, ...promptIds(generation.promptTokens) }),
-          logprobs: logprobs({ told: toldBy(generation), offset: 0 }),
+          logprobs: plan.logprobs ? logprobs(toldBy(generation, tokenizer)) : null,
           finish_reason: calls.length > 0 ? 'tool_calls' : generation.finish,
           stop_reason: generation.stopText,
           ...ids(generation.tokens),
@@ -93,7 +88,7 @@ export function createAnswers(
       }
     },
     said,
-    chunks({ index, text, told, offset, finish, stopText, promptTokens, calls = [] }) {
+    chunks({ index, text, told, finish, stopText, promptTokens, calls = [] }) {
       const chunk = (choice: object, more = {}) => ({
         ...head,
         object: chat ? `${object}.chunk` : object,
@@ -107,7 +102,7 @@ export function createAnswers(
       }
       const piece = chunk({
         ...(chat ? { delta } : { text, ...promptIds(promptTokens) }),
-        logprobs: told.length > 0 ? logprobs({ told, offset }) : null,
+        logprobs: plan.logprobs && told.length > 0 ? logprobs(told) : null,
         finish_reason: calls.length > 0 ? 'tool_calls' : finish,
         ...(finish === null ? {} : { stop_reason: stopText }),
         ...ids(told.map(({ draw }) => draw.token)),
@@ -123,8 +118,14 @@ export function createAnswers(
   }
 }
 
-function toldBy({ tokens, logprobs, top }: LocalGeneration): Told[] {
-  return Array.from(tokens, (token, i) => ({ draw: { token, logprob: logprobs[i] }, top: top[i] ?? [] }))
+function toldBy({ tokens, logprobs, top }: LocalGeneration, tokenizer: Tokenizer): Told[] {
+  const grown = growingText((ids) => tokenizer.decode(ids))
+  let length = 0
+  return Array.from(tokens, (token, i) => {
+    const offset = length
+    length += grown(token).length
+    return { draw: { token, logprob: logprobs[i] }, top: top[i] ?? [], offset }
+  })
 }
 
 function chatLogprobs(tokenizer: Tokenizer, told: readonly Told[]) {
@@ -136,14 +137,8 @@ function chatLogprobs(tokenizer: Tokenizer, told: readonly Told[]) {
   return { content, refusal: null }
 }
 
-function completionLogprobs(tokenizer: Tokenizer, told: readonly Told[], offset: number) {
+function completionLogprobs(tokenizer: Tokenizer, told: readonly Told[]) {
   const text = ({ token }: Draw) => tokenName(tokenizer.tokenBytes(token))
-  let at = offset
-  const offsets = told.map(({ draw }) => {
-    const start = at
-    at += tokenizer.tokenBytes(draw.token).toString('utf8').length
-    return start
-  })
   return {
     tokens: told.map(({ draw }) => text(draw)),
     token_logprobs: told.map(({ draw }) => draw.logprob),
@@ -153,7 +148,7 @@ function completionLogprobs(tokenizer: Tokenizer, told: readonly Told[], offset:
       for (const one of [draw, ...top]) if (!named.has(text(one))) named.set(text(one), one.logprob)
       return Object.fromEntries(named)
     }),
-    text_offset: offsets,
+    text_offset: told.map(({ offset }) => offset),
   }
 }
 

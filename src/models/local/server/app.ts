@@ -174,22 +174,20 @@ function choiceStream(
 ) {
   const known = createTextStream((tokens) => model.decode(tokens), stopTexts)
   let waiting: Told[] = []
-  let offset = 0
   let prompt: Int32Array | undefined
   let opened = false
   const take = (text: string, ended: LocalGeneration | null) => {
     const promptTokens = opened ? undefined : prompt
     const { finish = null, stopText = null } = ended ?? {}
-    const piece = { index, text, told: waiting, offset, finish, stopText, promptTokens }
+    const piece = { index, text, told: waiting, finish, stopText, promptTokens }
     for (const chunk of answers.chunks(piece)) tell(chunk)
     opened = true
     waiting = []
-    offset += text.length
   }
   return {
     push({ draw, top, promptTokens }: TokenEvent) {
       prompt ??= promptTokens
-      waiting.push({ draw, top })
+      waiting.push({ draw, top, offset: known.length() })
       const piece = known.push(draw.token)
       if (piece !== '') take(piece, null)
     },
@@ -211,11 +209,12 @@ function callingStream(
   const told: Told[] = []
   return {
     push({ draw, top }: TokenEvent) {
-      told.push({ draw, top })
+      // Chats tell no offsets.
+      told.push({ draw, top, offset: 0 })
     },
     end({ text, finish, stopText, promptTokens }: LocalGeneration) {
       const { content, calls } = answers.said(text)
-      const piece = { index, text: content, told, offset: 0, finish, stopText, promptTokens, calls }
+      const piece = { index, text: content, told, finish, stopText, promptTokens, calls }
       for (const chunk of answers.chunks(piece)) tell(chunk)
     },
   }

@@ -41,12 +41,18 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
       param: 'top_logprobs',
       code: 'invalid_value',
     })
-  const taken = Object.keys(body.chat_template_kwargs ?? {}).find((name) => OF_THE_REQUEST.includes(name))
-  if (taken !== undefined)
-    throw apiError(400, `'chat_template_kwargs.${taken}' is what the request itself tells`, {
-      param: `chat_template_kwargs.${taken}`,
-      code: 'unsupported_parameter',
-    })
+  for (const name of Object.keys(body.chat_template_kwargs ?? {})) {
+    const taken = OF_THE_REQUEST.includes(name)
+    if (!taken && model.tokenizer.templateReads(name)) continue
+    const param = `chat_template_kwargs.${name.slice(0, 100)}`
+    throw apiError(
+      400,
+      taken
+        ? `'${param}' is what the request itself tells`
+        : `'${param}': this model's chat template does not read it`,
+      { param, code: 'unsupported_parameter' },
+    )
+  }
   const offered = body.tool_choice === 'none' ? [] : (body.tools ?? [])
   if (offered.length > 0 && !model.tokenizer.templateReads('tools'))
     throw apiError(400, "'tools' is not supported: this model's chat template tells none", {

@@ -202,7 +202,7 @@ function parse<T>(schema: z.ZodType<T>, json: unknown): T {
 }
 
 /** The body without those unknown fields, where all of them are null; else null. */
-function withoutNulls(json: unknown, path: readonly PropertyKey[], keys: readonly string[]): unknown {
+export function withoutNulls(json: unknown, path: readonly PropertyKey[], keys: readonly string[]): unknown {
   if (typeof json !== 'object' || json === null) return null
   const [first, ...further] = path
   if (first === undefined) {

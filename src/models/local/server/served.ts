@@ -42,6 +42,7 @@ export function servedModels(
   const models = new Map<string, ServedModel>([[name, { name, model: own, root: null, created: now() }]])
   /** Also of models that are gone: a name never means other weights than before. */
   const names = new Set<string>([name])
+  let opening = 0
   const inWork = new Map<ServedModel, number>()
   const leaving = new Set<ServedModel>()
 
@@ -76,21 +77,23 @@ export function servedModels(
         })
       if (names.has(asked))
         throw apiError(400, `The lora adapter '${asked}' has already been loaded.`, { param: 'lora_name' })
-      if (models.size > loading.most)
+      if (models.size + opening > loading.most)
         throw apiError(400, `${loading.most} models are loaded already: unload one`, {
           code: 'too_many_models',
         })
       if (!existsSync(folder))
         throw apiError(404, `No adapter found for ${folder}`, { param: 'lora_path', code: 'not_found' })
       names.add(asked)
-      let model: LocalModelFace
+      opening++
       try {
-        model = await loading.open(folder)
+        const model = await loading.open(folder)
+        models.set(asked, { name: asked, model, root: folder, created: now() })
       } catch (error) {
         names.delete(asked)
         throw apiError(400, `${folder} cannot be loaded: ${explain(error)}`, { param: 'lora_path' })
+      } finally {
+        opening--
       }
-      models.set(asked, { name: asked, model, root: folder, created: now() })
     },
     unload(asked) {
       const served = models.get(asked)

@@ -4,6 +4,8 @@ import { growingText } from '../growing-text.ts'
 export type TextStream = {
   /** The text that has become certain through this token. */
   push(token: number): string
+  /** Characters that are certain, told or held back for a stop text. */
+  length(): number
   /** What remains, given the text of the finished generation. */
   end(text: string): string
 }
@@ -27,6 +29,7 @@ export function createTextStream(
       told += piece.length
       return piece
     },
+    length: () => told + held.length,
     end: (text) => text.slice(told),
   }
 }

@@ -1,0 +1,36 @@
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openLocalModel } from '../../src/models/local/model.ts'
+import { presetConfig } from '../../src/models/local/presets.ts'
+import { createTokenizer } from '../../src/models/local/tokenizer.ts'
+import { byteTokenizer } from '../support/byte-tokenizer.ts'
+import { startProcess } from '../support/processes.ts'
+import { temporaryFolder, until } from '../support/run.ts'
+
+const root = temporaryFolder()
+const secret = 'a-secret-of-the-test'
+
+test('the cache that rl serve is given bounds its context, which its list of models tells', async () => {
+  const folder = join(root, 'model')
+  const files = byteTokenizer()
+  const { size: vocabSize, endToken } = createTokenizer(files)
+  const config = presetConfig('nano', { vocabSize, contextTokens: 20_000, endToken })
+  const model = await openLocalModel({ config, tokenizer: files, seed: 1, backend: 'wasm' })
+  await model.save(folder)
+  await model.close()
+  const words = ['serve', '--model', folder, '--port', '0', '--cache-megabytes', '4', '--backend', 'wasm']
+  const server = startProcess(['src/rl.ts', ...words], { RL_SERVE_TOKEN: secret })
+  await until('served', () => /http:\S+\s/.test(server.output()), 240_000)
+  const [url] = /http:\S+/.exec(server.output()) ?? []
+  const answer = await fetch(`${url}/models`, { headers: { authorization: `Bearer ${secret}` } })
+  const { data } = (await answer.json()) as { data: { max_model_len: number }[] }
+  assert.is(
+    data[0].max_model_len,
+    Math.floor(4e6 / (2 * 4 * config.layers * config.kvHeads * config.headDim)),
+  )
+  server.process.kill('SIGTERM')
+  await server.status
+})
+
+test.run()
