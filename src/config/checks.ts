@@ -37,6 +37,33 @@ export function checkConfig(config: Config, setting: Setting | undefined, origin
 export function checkNew(config: Config, origin: OriginOf): void {
   checkLearns(config, origin(['rewardModel', 'mode']))
   checkTimes(config, origin)
+  checkModelKeys(config, origin)
+}
+
+/** What a section's model would never be told. */
+function checkModelKeys(config: Config, origin: OriginOf): void {
+  const refuse = (path: readonly string[], message: string, hint: string) => {
+    throw new RlError(`${origin(path)}: ${path.join('.')}: ${message}`, { code: 'config.invalid', hint })
+  }
+  const local = (provider: string) => MODEL_PROVIDERS.find(provider, config.models.module)?.trains === true
+  for (const name of ['policy', 'rewardModel', 'adaptation'] as const) {
+    const section = config[name]
+    if (!local(section.provider)) continue
+    const { windowTokens, extraBody, template, reasoningEffort } = section
+    for (const [key, value] of Object.entries({ windowTokens, extraBody, template, reasoningEffort }))
+      if (value !== null && (typeof value !== 'object' || Object.keys(value).length > 0))
+        refuse(
+          [name, key],
+          'is told to endpoints alone, and the model is local',
+          key === 'template' ? 'policy.thinking is the switch of a local policy' : 'leave it out',
+        )
+  }
+  if (config.policy.thinking !== null && !local(config.policy.provider))
+    refuse(
+      ['policy', 'thinking'],
+      'is told to local models alone',
+      'use policy.template: { enable_thinking: ... }',
+    )
 }
 
 /** Timers of Node take 2^31 ms and end at once where they are given more; some of ours wait for twice of what is said here. */

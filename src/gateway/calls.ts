@@ -187,8 +187,11 @@ async function passStream(
   const stream = answerStream()
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
   let kept = false
+  let bytes = 0
   try {
     for await (const part of answer) {
+      bytes += (part as Buffer).byteLength
+      if (bytes > MOST_ANSWER_BYTES) throw tooLong()
       if (!kept) stream.push(part as Buffer)
       if (!kept && stream.over()) {
         keep(stream.end())

@@ -200,6 +200,13 @@ test('what a new run would not do is refused, and read in the log of an older on
   for (const [set, words] of [
     [endpoint, /rewardModel\.mode: 'co-trained'.*nobody trains/],
     [['rewardModel.mode=off', 'learning.reward=progress'], /rewardModel\.mode: 'off' measures no progress/],
+    [['policy.template={enable_thinking: false}'], /policy\.template: is told to endpoints alone/],
+    [['rewardModel.reasoningEffort=low'], /rewardModel\.reasoningEffort: is told to endpoints alone/],
+    [['policy.windowTokens=8192'], /policy\.windowTokens: is told to endpoints alone/],
+    [
+      ['policy.provider=openai', 'policy.model=x', 'policy.thinking=false'],
+      /policy\.thinking: is told to local/,
+    ],
   ] as const) {
     assert.throws(() => loadConfig({ set }), words)
     assert.throws(() => loadConfig({ set }), /--set|config/)

@@ -359,6 +359,29 @@ test('what a stream refuses is still asked of whole answers', async () => {
   await post(taken.outcome_url, taken.key, { success: true })
 })
 
+test('a stream without end is broken off, and is no step', async () => {
+  const noise = Buffer.from(`: ${'x'.repeat(1_000_000)}\n\n`)
+  answer = async (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (let i = 0; i < 70 && !response.destroyed; i++)
+      await new Promise((resolve) => response.write(noise, resolve))
+    for (const event of completionEvents(completion({ content: 'x' }, { prompt: [1], tokens: [2] })))
+      response.write(event)
+    response.end()
+    return undefined
+  }
+  const taken = await take('endless')
+  const body = { model: 'scripted', messages: [{ role: 'user', content: 'hello' }], stream: true }
+  const said = await post(`${taken.url}/chat/completions`, taken.key, body)
+  const read = said.text().then(
+    () => 'whole',
+    () => 'broken off',
+  )
+  assert.is(await read, 'broken off')
+  const ended = await (await post(taken.outcome_url, taken.key, { success: true })).json()
+  assert.is((ended as { steps: number }).steps, 0)
+})
+
 test('faults reach the agent as they are, are counted, and are never steps', async () => {
   const whole = JSON.stringify(completion({ content: 'x' }, { prompt: [1], tokens: [2] }))
   const faults: readonly (readonly [string, number, (response: ServerResponse) => void])[] = [

@@ -49,6 +49,11 @@ function actingOf(model: LocalModelFace, policy: Config['policy'], opened: OpenS
       code: 'model.unsupported',
       hint: `environment ${opened.setting.name} is played by calls of tools: choose a model that was trained on them`,
     })
+  if (policy.thinking !== null && !model.tokenizer.templateReads('enable_thinking'))
+    throw new RlError(`policy.thinking: the chat template of ${policy.model} has no such switch`, {
+      code: 'model.unsupported',
+      hint: 'leave it out',
+    })
   return promptsThatFit(actingByPrompt(opened, policy), model, policy.thinking)
 }
 

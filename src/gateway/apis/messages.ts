@@ -1,6 +1,7 @@
 /** Anthropic's messages, as a chat: blocks of text, images, tools and their results. */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { apiError } from '../../models/local/server/errors.ts'
 import type { Answer } from '../answer.ts'
 import { type Api, checked, given, type Wording } from './api.ts'
 
@@ -86,6 +87,11 @@ export const messages: Api = {
   read(json) {
     const body = checked(schema, json)
     const { system, tools, tool_choice: choice } = body
+    if (body.messages.at(-1)?.role === 'assistant')
+      throw apiError(400, "the last message is the assistant's, and an answer is not continued here", {
+        param: 'messages',
+        code: 'unsupported_parameter',
+      })
     const chat = [
       ...(system === undefined ? [] : [{ role: 'system', content: textOf(system) }]),
       ...body.messages.flatMap(({ role, content }) => chatMessages(role, content)),

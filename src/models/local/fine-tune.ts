@@ -5,7 +5,10 @@ import { rng, type Seed, seedOf } from '../../random.ts'
 import type { TrainableModel, TrainingSample, UpdateMetrics } from '../port.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
-const message = z.object({ role: z.enum(['system', 'user', 'assistant', 'tool']), content: z.string() })
+const message = z.strictObject({
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.string(),
+})
 const recordSchema = z.union([
   z.strictObject({ prompt: z.string().min(1), completion: z.string() }),
   z.strictObject({ messages: z.array(message).min(2) }),
@@ -19,8 +22,8 @@ export type FineTuneRecord = z.infer<typeof recordSchema>
 export function parseRecords(jsonl: string, source: string): FineTuneRecord[] {
   return jsonl.split('\n').flatMap((line, i) => {
     if (line.trim() === '') return []
-    const refuse = (cause?: unknown) =>
-      new RlError(`${source}:${i + 1} is not a record`, {
+    const refuse = (cause?: unknown, why = '') =>
+      new RlError(`${source}:${i + 1} is not a record${why}`, {
         code: 'data.record',
         hint: 'a line is {"prompt", "completion"}, {"messages": [{"role", "content"}]} or {"text"}',
         cause,
@@ -32,8 +35,10 @@ export function parseRecords(jsonl: string, source: string): FineTuneRecord[] {
       throw refuse(cause)
     }
     const parsed = recordSchema.safeParse(json)
-    if (!parsed.success) throw refuse(parsed.error)
-    return [parsed.data]
+    if (parsed.success) return [parsed.data]
+    const [issue] = parsed.error.issues
+    const unread = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]].join('.') : null
+    throw refuse(parsed.error, unread === null ? '' : `: '${unread}' is not read`)
   })
 }
 

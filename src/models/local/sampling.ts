@@ -43,16 +43,16 @@ export function sampleToken(
     )
     return { token, logprob: logprobOf(logits, token, told, allowed) }
   }
-  const likeliest = argMax(logits, allowed)
-  const shares = cumulativeShares(logits, logits[likeliest], told, allowed)
-  const normalizer = normalizerOf(shares, logits[likeliest] / told)
+  const first = argMax(logits, allowed)
+  const max = logits[first]
+  const shares = cumulativeShares(logits, max, told, allowed)
+  const normalizer = normalizerOf(shares, max / told)
   const chosen = () => {
-    if (temperature === 0) return likeliest
-    if (topK > 0 || minP > 0)
-      return drawCut(logits, logits[likeliest], { temperature, topP, topK, minP, allowed }, rng)
-    if (topP < 1) return drawNucleus(logits, logits[likeliest], temperature, topP, allowed, rng)
+    if (temperature === 0) return first
+    if (topK > 0 || minP > 0) return drawCut(logits, max, { temperature, topP, topK, minP, allowed }, rng)
+    if (topP < 1) return drawNucleus(logits, max, temperature, topP, allowed, rng)
     if (temperature === told) return draw(shares, allowed, rng)
-    return draw(cumulativeShares(logits, logits[likeliest], temperature, allowed), allowed, rng)
+    return draw(cumulativeShares(logits, max, temperature, allowed), allowed, rng)
   }
   const token = chosen()
   return { token, logprob: Math.fround(logits[token] / told - normalizer) }
@@ -93,8 +93,10 @@ function drawCut(
   { uniform }: Rng,
 ): number {
   const weights = new Map<number, number>()
-  for (let i = 0, n = allowed?.length ?? logits.length; i < n; i++) {
-    const token = allowed ? allowed[i] : i
+  // Of a real vocabulary a sort of all takes longer than the rest of a step.
+  const among = topK > 0 && topK <= MOST_SELECTED ? likeliest(logits, topK, allowed) : allowed
+  for (let i = 0, n = among?.length ?? logits.length; i < n; i++) {
+    const token = among ? among[i] : i
     const weight = Math.exp((logits[token] - max) / temperature)
     if (weight >= minP) weights.set(token, weight)
   }
@@ -116,6 +118,16 @@ export function topTokens(logits: Float32Array, count: number, allowed?: Int32Ar
   if (count === 0) return []
   const max = logits[argMax(logits, allowed)]
   const normalizer = normalizerOf(cumulativeShares(logits, max, 1, allowed), max)
+  return likeliest(logits, count, allowed).map((token) => ({
+    token,
+    logprob: Math.fround(logits[token] - normalizer),
+  }))
+}
+
+const MOST_SELECTED = 256
+
+/** The `count` likeliest allowed tokens in order; ties go to the lowest id. */
+function likeliest(logits: Float32Array, count: number, allowed: Int32Array | undefined): number[] {
   const best: number[] = []
   const before = (a: number, b: number) => logits[a] > logits[b] || (logits[a] === logits[b] && a < b)
   const consider = (token: number) => {
@@ -126,7 +138,7 @@ export function topTokens(logits: Float32Array, count: number, allowed?: Int32Ar
     best.length = Math.min(best.length, count)
   }
   for (let i = 0, n = allowed?.length ?? logits.length; i < n; i++) consider(allowed?.[i] ?? i)
-  return best.map((token) => ({ token, logprob: Math.fround(logits[token] - normalizer) }))
+  return best
 }
 
 /** Running sums of exp((logit - max) / temperature) over the allowed tokens in their order. */

@@ -118,6 +118,9 @@ test('tools are told by the chat template, and a model whose template tells none
   const { code, message } = await errorOf(openLocalActor(silent, configOf(silent), opened))
   assert.is(code, 'model.unsupported')
   assert.match(message, /silent: its chat template tells no tools/)
+  const thinking = { ...config, policy: { ...config.policy, thinking: true } }
+  const switched = await errorOf(openLocalActor(telling, thinking, opened))
+  assert.match(switched.message, /policy\.thinking: the chat template of .* has no such switch/)
 })
 
 test.run()

@@ -247,6 +247,16 @@ test('a chat record trains what the assistant says and its end', async () => {
   assert.is(tokenizer.decode(trained, { special: true }), 'go to <|im_end|> the fridge <|im_end|>')
   for (const line of ['{', '{"prompt": ""}', '{"text": 1}', '[]'])
     assert.throws(() => parseRecords(`\n${line}`, 'data.jsonl'), /data\.jsonl:2/)
+  const calling = {
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ function: { name: 'f', arguments: '{}' } }],
+  }
+  const chat = JSON.stringify({ messages: [{ role: 'user', content: 'x' }, calling] })
+  assert.throws(
+    () => parseRecords(chat, 'data.jsonl'),
+    /data\.jsonl:1 .*'messages\.1\.tool_calls' is not read/,
+  )
 })
 
 test('where a template writes earlier turns anew, each answer is a sample of its own', async () => {

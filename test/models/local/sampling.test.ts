@@ -65,6 +65,41 @@ test('a nucleus of any mass holds it, and no smaller one does', () => {
   )
 })
 
+test('what is drawn of the likeliest is the same whether they are selected or sorted', () => {
+  const value = fc.integer({ min: -20, max: 20 }).map((n) => n / 4)
+  const given = fc.record({
+    values: fc.array(value, { minLength: 300, maxLength: 400 }),
+    ...{
+      topK: fc.integer({ min: 1, max: 300 }),
+      topP: fc.constantFrom(1, 0.7),
+      minP: fc.constantFrom(0, 0.1),
+    },
+    seed: fc.nat(),
+  })
+  fc.assert(
+    fc.property(given, ({ values, topK, topP, minP, seed }) => {
+      const all = Float32Array.from(values)
+      const most = Math.max(...all)
+      const sorted = values
+        .map((_, token) => ({ token, weight: Math.exp((all[token] - most) / 0.7) }))
+        .filter(({ weight }) => weight >= minP)
+        .sort((a, b) => b.weight - a.weight || a.token - b.token)
+        .slice(0, topK)
+      const sum = sorted.reduce((total, { weight }) => total + weight, 0)
+      let [mass, count] = [0, 0]
+      while (count < sorted.length && (count === 0 || mass < topP * sum)) mass += sorted[count++].weight
+      const at = rng([seed, 0]).uniform() * mass
+      const ends = sorted
+        .slice(0, count)
+        .map((_, i) => sorted.slice(0, i + 1).reduce((s, { weight }) => s + weight, 0))
+      const place = ends.findIndex((end) => at < end)
+      const expected = sorted[place < 0 ? count - 1 : place]
+      const { token } = sampleToken(all, { temperature: 0.7, topP, topK, minP }, rng([seed, 0]))
+      assert.is(token, expected.token)
+    }),
+  )
+})
+
 test('log-probs are renormalised over the allowed tokens', () => {
   const allowed = Int32Array.of(0, 3)
   for (const topP of [1, 0.99]) {

@@ -211,6 +211,23 @@ test('choices can be given as texts or token sequences', async () => {
   )
 })
 
+test('a text that the tokenizer would write otherwise is refused, not said otherwise', async () => {
+  const schema = { const: { answer: 'yes' } }
+  for (const [param, asked] of Object.entries({
+    guided_choice: { guided_choice: ['look', 'look  around'] },
+    guided_json: { guided_json: schema },
+    response_format: { response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } },
+  })) {
+    const error = await failure(client.chat.completions.create({ ...chat, ...(asked as object) }))
+    assert.equal([error.status, error.code, error.param], [400, 'unsupported_value', param])
+  }
+  const special = { guided_choice: ['open<|im_end|>'] }
+  assert.is(
+    (await failure(client.chat.completions.create({ ...chat, ...special }))).code,
+    'unsupported_value',
+  )
+})
+
 test('a growing prompt under one cache key is paid once', async () => {
   const ask = (prompt: number[]) =>
     client.completions.create({ model: 'tiny', prompt, max_tokens: 1, ...{ prompt_cache_key: 'episode' } })

@@ -191,7 +191,16 @@ function plan(
     })
   const end = tokenizer.endToken === undefined ? [] : [tokenizer.endToken]
   const said = texts ?? (body.guided_json ? jsonTexts(body.guided_json, 'guided_json') : body.guided_choice)
-  const guided = said?.map((text) => [...tokenizer.encode(text), ...end])
+  const guided = said?.map((text) => {
+    const tokens = tokenizer.encode(text)
+    // Normal forms, special tokens, words outside of the vocabulary: something else would be said.
+    if (tokenizer.decode(tokens) !== text)
+      throw apiError(400, `this model's tokenizer does not write ${JSON.stringify(text.slice(0, 100))}`, {
+        param: texts ? 'response_format' : body.guided_json ? 'guided_json' : 'guided_choice',
+        code: 'unsupported_value',
+      })
+    return [...tokens, ...end]
+  })
   const request: Omit<LocalRequest, 'prompt' | 'seed' | 'cacheKey'> = {
     maxTokens: maxTokens ?? standardTokens,
     roomFor: maxTokens ?? 1,
