@@ -117,7 +117,7 @@ test('a time that no timer can wait for is refused, and read in the log of an ol
     assert.match(message, new RegExp(`--set ${key}: ${key}: 2000000 is more than 1000000 seconds`))
     loadConfig({ set: [`${key}=1e6`] })
   }
-  loadConfig({ set: ['policy.extraBody.keepSeconds=2e6'] })
+  loadConfig({ set: ['policy.provider=openai', 'policy.extraBody.keepSeconds=2e6'] })
   assert.is(parseConfig({ run: { deadlines: { trainingSeconds: 2e6 } } }).run.deadlines.trainingSeconds, 2e6)
 })
 
@@ -135,7 +135,7 @@ test('an alias of nothing, of itself, or of very much is refused with the file',
     assert.match(message, /run\.yaml: /)
   }
   assert.is(refusal({ set: ['policy.extraBody=&me {x: *me}'] }).code, 'config.yaml')
-  const shared = 'policy:\n  extraBody: {a: &a {x: 1}, b: *a}\n'
+  const shared = 'policy:\n  provider: openai\n  extraBody: {a: &a {x: 1}, b: *a}\n'
   assert.equal(loadConfig({ file: fileWith(shared) }).policy.extraBody, { a: { x: 1 }, b: { x: 1 } })
 })
 

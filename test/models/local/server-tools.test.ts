@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert'
 import { type LocalModelFace, openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
 import { jsonTexts } from '../../../src/models/local/server/json-texts.ts'
+import { strictValues } from '../../../src/models/local/server/strict-schema.ts'
 import { readToolCalls } from '../../../src/models/local/server/tools.ts'
 import { type ModelServer, startModelServer } from '../../../src/models/local/server.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
@@ -116,6 +117,8 @@ test('a strict schema that leaves something open is refused by the place of it',
     [{ ...closed, properties: { a: { const: 1, default: 1 } } }, /'default' is not permitted/],
     [{ ...closed, properties: { a: { type: 'string', pattern: 'x' } } }, /'pattern' is not permitted/],
     [{ enum: [1] }, /type 'object'/],
+    [{ ...closed, properties: { a: { $ref: '#/$defs/none' } } }, /'#\/\$defs\/none' is not read/],
+    [{ ...closed, properties: { a: { type: 'integer', minimum: '1' } } }, /value of another kind/],
   ]
   for (const [schema, why] of schemas) {
     const strict = {
@@ -170,6 +173,44 @@ test('a strict tool is called with what its schema allows, and nothing else', as
   assert.is(choices[0].finish_reason, 'tool_calls')
 })
 
+test('arguments of strict tools are checked by every keyword that is read, in bounded time', () => {
+  const object = (inner: object, $defs = {}) => ({
+    ...{ type: 'object', properties: { a: inner }, required: ['a'], additionalProperties: false, $defs },
+  })
+  const cases: [object, readonly unknown[], readonly unknown[]][] = [
+    [{ type: 'integer', minimum: 1, exclusiveMaximum: 3 }, [1, 2], [0, 3, 1.5, '1']],
+    [{ type: 'number', multipleOf: 0.5, exclusiveMinimum: 0, maximum: 2 }, [0.5, 2], [0, 0.7, 2.5]],
+    [{ type: ['string', 'null'], minLength: 1, maxLength: 2 }, ['a', '😀b', null], ['', 'abc', 1]],
+    [
+      { type: 'array', items: { type: 'boolean' }, minItems: 1, maxItems: 2 },
+      [[true]],
+      [[], [1], [true, true, true]],
+    ],
+    [{ enum: [1, { b: [2] }] }, [1, { b: [2] }], [2, { b: [3] }]],
+    [{ const: null }, [null], [0, false]],
+    [
+      { anyOf: [{ type: 'string' }, object({ type: 'null' })] },
+      ['x', { a: null }],
+      [1, { a: 1 }, { a: null, b: 1 }],
+    ],
+  ]
+  for (const [schema, good, bad] of cases) {
+    const keeps = strictValues(object(schema), 'x')
+    for (const a of good) assert.ok(keeps({ a }), JSON.stringify(a))
+    for (const a of bad) assert.not.ok(keeps({ a }), JSON.stringify(a))
+    assert.not.ok(keeps({}))
+  }
+  const names = Array.from({ length: 30 }, (_, i) => `d${i}`)
+  const doubled = (next: string) => ({ anyOf: [{ $ref: next }, { $ref: next }] })
+  const laughs = names.map((name, i) => [name, i === 29 ? { enum: [] } : doubled(`#/$defs/d${i + 1}`)])
+  assert.not.ok(strictValues(object(doubled('#/$defs/d0'), Object.fromEntries(laughs)), 'x')({ a: 1 }))
+  assert.throws(
+    () => jsonTexts(object(doubled('#/$defs/d20'), Object.fromEntries(laughs)), 'x'),
+    /allows nothing/,
+  )
+  assert.not.ok(strictValues(object({ $ref: '#/$defs/b' }, { b: { $ref: '#/$defs/b' } }), 'x')({ a: 1 }))
+})
+
 test('of a schema nothing is left out: what is not read beside the rest is refused', () => {
   const refused = (schema: object, why: RegExp) => assert.throws(() => jsonTexts(schema, 'x'), why)
   refused({ enum: [1, 2, 3], minimum: 2 }, /'minimum' beside 'enum'/)
@@ -179,6 +220,14 @@ test('of a schema nothing is left out: what is not read beside the rest is refus
     { type: 'integer', minimum: 1, maximum: 3, exclusiveMinimum: true },
     /'exclusiveMinimum' is no number/,
   )
+  const colour = { enum: ['red', 'blue'], title: 'Colour', type: 'string' }
+  const shirt = { type: 'object', properties: { colour: { $ref: '#/$defs/Colour' } }, required: ['colour'] }
+  assert.equal(jsonTexts({ ...shirt, $defs: { Colour: colour } }, 'x'), [
+    '{"colour":"red"}',
+    '{"colour":"blue"}',
+  ])
+  refused({ ...shirt, $defs: { Colour: { $ref: '#/$defs/Colour' } } }, /nested too deeply/)
+  refused(shirt, /'#\/\$defs\/Colour' is not read/)
   assert.equal(jsonTexts({ type: ['integer', 'null'], enum: [1, 'a', null, 1.5] }, 'x'), ['1', 'null'])
   assert.equal(jsonTexts({ oneOf: [{ enum: [1, 2] }, { enum: [2, 3] }] }, 'x'), ['1', '3'])
   assert.equal(jsonTexts({ anyOf: [{ enum: [1, 2] }, { enum: [2, 3] }] }, 'x'), ['1', '2', '3'])

@@ -20,14 +20,14 @@ export const NOTES: ReadonlySet<string> = new Set([
 
 /** Keywords that are read, by the type that they belong to. */
 const READ = {
-  any: ['type', 'enum', 'const', 'anyOf', 'oneOf'],
+  any: ['type', 'enum', 'const', 'anyOf', 'oneOf', '$ref', '$defs'],
   integer: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
   object: ['properties', 'required', 'additionalProperties'],
   array: ['items', 'minItems', 'maxItems'],
 }
 
 /** Each says the values by itself: what stands beside it would limit them further. */
-const FORMS = ['const', 'enum', 'anyOf', 'oneOf']
+const FORMS = ['$ref', 'const', 'enum', 'anyOf', 'oneOf']
 const LIMITS = [...READ.integer, ...READ.object, ...READ.array]
 
 type Schema = Readonly<Record<string, unknown>>
@@ -49,6 +49,8 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     )
   }
 
+  const texts = new Map<string, string[]>()
+
   /** `depth` bounds what a hostile schema may cost. */
   function textsOf(given: unknown, path: string, depth: number): string[] {
     if (depth > 32) return refuse(path, 'it is nested too deeply')
@@ -63,6 +65,7 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     if (form !== undefined) {
       const beside = others[0] ?? Object.keys(one).find((key) => LIMITS.includes(key))
       if (beside !== undefined) return refuse(path, `'${beside}' beside '${form}' is not read`)
+      if (form === '$ref') return textsNamed(String(one.$ref), path, depth)
       const listed = one.type === undefined ? () => true : (value: unknown) => types.some(isOf(value))
       if (form === 'const') return [one.const].filter(listed).map((value) => JSON.stringify(value))
       if (!Array.isArray(one[form])) return refuse(path, `'${form}' is no list`)
@@ -81,6 +84,17 @@ export function jsonTexts(schema: unknown, param: string): string[] {
       types.flatMap((type) => textsOfType(String(type), one, path, depth)),
       path,
     )
+  }
+
+  /** Each definition once: they may name one another over and over. One that names itself ends at the bound of depth. */
+  function textsNamed(ref: string, path: string, depth: number): string[] {
+    const known = texts.get(ref)
+    if (known) return known
+    const named = definition(schema, ref)
+    if (named === undefined) return refuse(path, `'${ref.slice(0, 100)}' is not read`)
+    const found = textsOf(named, path, depth + 1)
+    texts.set(ref, found)
+    return found
   }
 
   function textsOfType(type: string, one: Schema, path: string, depth: number): string[] {
@@ -168,12 +182,20 @@ export function jsonTexts(schema: unknown, param: string): string[] {
       : texts
   }
 
-  const texts = [...new Set(textsOf(schema, '', 0))]
-  return texts.length === 0 ? refuse('', 'it allows nothing') : texts
+  const all = [...new Set(textsOf(schema, '', 0))]
+  return all.length === 0 ? refuse('', 'it allows nothing') : all
+}
+
+/** What `#/$defs/NAME`, or `#`, stands for in a schema; undefined where there is no such definition. */
+export function definition(schema: unknown, ref: unknown): unknown {
+  if (ref === '#') return schema
+  const [, name] = /^#\/\$defs\/([\w.-]+)$/.exec(String(ref)) ?? []
+  const all = (schema as { readonly $defs?: Readonly<Record<string, unknown>> }).$defs ?? {}
+  return name !== undefined && Object.hasOwn(all, name) ? all[name] : undefined
 }
 
 /** Whether a value is of a type, as JSON schemas name them. */
-function isOf(value: unknown): (type: unknown) => boolean {
+export function isOf(value: unknown): (type: unknown) => boolean {
   return function is(type) {
     if (type === 'null') return value === null
     if (type === 'array') return Array.isArray(value)
