@@ -5,12 +5,14 @@
 import { resolve } from 'node:path'
 import type { Task } from '../../environments/port.ts'
 import { identityOf, type OpenSetting } from '../../environments/setting.ts'
+import { RlError } from '../../errors.ts'
 import { readModelFolder, weightsDigest } from '../../models/local/checkpoint.ts'
 import type { LoraConfig } from '../../models/local/lora.ts'
 import { type Compute, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { type PresetName, presetConfig } from '../../models/local/presets.ts'
 import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
+import type { TrainingSample } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import { type Figures, keptModel } from '../learner/kept-model.ts'
 import { supervise } from '../learner/supervise.ts'
@@ -133,7 +135,12 @@ async function teach(
     { updates, batch, learningRate, tokenBudget, seed: seedOf(seed, 'supervise') },
     (done, { loss }) => report(`cold start: update ${done} of ${updates}, loss ${loss.toFixed(3)}`),
   )
-  return { loss, expertSuccess: demonstrations.success() }
+  const { shown, tooLong, success } = demonstrations.counted()
+  if (tooLong > 0)
+    report(
+      `cold start: ${tooLong} of ${shown} demonstrations were left out: they begin with more than ${options.contextTokens} tokens (policy.contextTokens)`,
+    )
+  return { loss, expertSuccess: success }
 }
 
 /** Null without an expert: then the model begins as it is drawn. Samples are made as they are needed: demonstrating goes on in this thread while the model learns in its own. */
@@ -145,23 +152,31 @@ function demonstrationStream(
 ) {
   const { setting, environment } = opened
   if (!setting.expert) return null
-  const samples: ReturnType<typeof demonstrationSample>[] = []
+  const samples: TrainingSample[] = []
   let successes = 0
+  let shown = 0
   return {
-    success: () => successes / Math.max(1, samples.length),
+    counted: () => ({ shown, tooLong: shown - samples.length, success: successes / Math.max(1, shown) }),
     /** The first `share` of all samples. */
     async upTo(share: number) {
       const wanted = Math.min(tasks.length, Math.max(1, Math.ceil(share * tasks.length)))
       const made: (Demonstration & { readonly outcome: number })[] = await demonstrate(
         environment,
-        tasks.slice(samples.length, wanted),
+        tasks.slice(shown, wanted),
         (first) => setting.expert!(environment, first),
-        { noise: expertNoise, maxSteps, seed, from: samples.length },
+        { noise: expertNoise, maxSteps, seed, from: shown },
       )
+      shown += made.length
       for (const demonstration of made) {
         if (demonstration.outcome === 1) successes++
-        samples.push(demonstrationSample(codec, demonstration, contextTokens))
+        const sample = demonstrationSample(codec, demonstration, contextTokens)
+        if (sample) samples.push(sample)
       }
+      if (samples.length === 0)
+        throw new RlError(`each of ${shown} demonstrations begins with more than ${contextTokens} tokens`, {
+          code: 'model.context',
+          hint: 'raise policy.contextTokens',
+        })
       return samples
     },
   }

@@ -59,13 +59,17 @@ export type Demonstration = EpisodeText & {
   readonly admissible: readonly (readonly string[])[]
 }
 
-/** A supervised sample that imitates every action of an episode, under the trie of what was allowed. Cut to the context. */
+/**
+ * A supervised sample that imitates every action of an episode, under the trie of what was allowed. Cut to the context; null where
+ * the first observation alone is longer.
+ */
 export function demonstrationSample(
   codec: Codec,
   { id, goal, observations, actions, admissible }: Demonstration,
   contextTokens: number,
-): TrainingSample {
+): TrainingSample | null {
   const tokens = [...introTokens(codec, goal, observations[0]), codec.turn]
+  if (tokens.length > contextTokens) return null
   const mask: number[] = tokens.map(() => 0)
   const allowed: (readonly number[])[] = tokens.map(() => [])
   for (const [step, action] of actions.entries()) {

@@ -10,7 +10,7 @@ import { withDemonstrationTasks } from '../../../src/actors/policy/demonstration
 import { demonstrate } from '../../../src/actors/policy/demonstrations.ts'
 import { demonstrationSample } from '../../../src/actors/policy/samples.ts'
 import type { ActRequest } from '../../../src/actors/rollout/act.ts'
-import { codecOf } from '../../../src/actors/rollout/packing.ts'
+import { codecOf, introTokens } from '../../../src/actors/rollout/packing.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { compactCommand } from '../../../src/environments/alfworld/compact-view.ts'
 import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
@@ -55,7 +55,7 @@ test('texts of generated games are words of the vocabulary, and compact commands
     seed: seedOf(2),
   })
   for (const episode of episodes) {
-    const { tokens, mask, allowed } = demonstrationSample(codec, episode, 512)
+    const { tokens, mask, allowed } = demonstrationSample(codec, episode, 512)!
     for (const token of tokens) assert.not.ok(tokenizer.tokenText(token).startsWith('##'), episode.goal)
     for (const commands of episode.admissible)
       assert.is(new Set(commands.map(compactCommand)).size, commands.length)
@@ -64,6 +64,39 @@ test('texts of generated games are words of the vocabulary, and compact commands
       assert.is(options.length > 1, mask[t] === 1)
       if (mask[t] === 1) assert.ok(options.includes(token))
     }
+  }
+})
+
+test('demonstrations whose beginning is longer than the context are left out and told, unless all are', async () => {
+  const tasks = await environment.tasks('train')
+  const starts = []
+  for (const task of tasks) {
+    const { turn } = await environment.reset(task, { seed: seedOf(1), maxSteps: 5 })
+    starts.push(introTokens(codec, task.goal, turn.observation).length + 1)
+  }
+  const contextTokens = Math.round((Math.min(...starts) + Math.max(...starts)) / 2)
+  const longer = starts.filter((length) => length > contextTokens).length
+  assert.ok(longer > 0 && longer < tasks.length)
+  const cache = mkdtempSync(join(tmpdir(), 'rl-cold-start-'))
+  const said: string[] = []
+  const start = (contextTokens: number) =>
+    coldStartPolicy(
+      {
+        ...{ preset: 'nano', contextTokens, expertNoise: 0, maxSteps: 5, updates: 2, batch: 4 },
+        ...{ learningRate: 1e-3, tokenBudget: 2048, seed: seedOf(1) },
+      },
+      {
+        opened: { setting, environment },
+        ...{ tasks, cache, compute: {}, report: (line: string) => void said.push(line) },
+      },
+    )
+  try {
+    await start(contextTokens)
+    assert.match(said.at(-1)!, `${longer} of ${tasks.length} demonstrations were left out`)
+    const code = await start(Math.min(...starts) - 1).catch((error) => error.code)
+    assert.is(code, 'model.context')
+  } finally {
+    rmSync(cache, { recursive: true, force: true })
   }
 })
 

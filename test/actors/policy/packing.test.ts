@@ -174,18 +174,25 @@ test('a demonstration packs to what acting would see, cut to the context', () =>
       ['open fridge 1', 'look'],
     ],
   }
-  const sample = demonstrationSample(codec, demonstration, 200)
+  const sample = demonstrationSample(codec, demonstration, 200)!
   assert.equal([...sample.tokens], promptTokens(codec, EPISODE))
   assert.is(
     sample.mask.reduce((a, b) => a + b, 0),
     2,
   )
-  const cut = demonstrationSample(codec, demonstration, sample.tokens.length - 1)
+  const cut = demonstrationSample(codec, demonstration, sample.tokens.length - 1)!
   assert.equal([...cut.tokens], [...sample.tokens].slice(0, cut.tokens.length))
   assert.is(
     cut.mask.reduce((a, b) => a + b, 0),
     1,
   )
+  const start = promptTokens(codec, {
+    ...EPISODE,
+    observations: EPISODE.observations.slice(0, 1),
+    actions: [],
+  })
+  assert.equal([...demonstrationSample(codec, demonstration, start.length)!.tokens], start)
+  assert.is(demonstrationSample(codec, demonstration, start.length - 1), null)
 })
 
 test('an episode as a chat has the tokens that the template gives the whole of it', () => {
