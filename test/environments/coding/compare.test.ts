@@ -34,6 +34,8 @@ const TABLE: readonly [Spec | typeof TOKENS, string, string, boolean][] = [
   [{ kind: 'json' }, '[0.5, 9007199254740993]', '[0.5000000000001, 9007199254740992]', false],
   [{ kind: 'json' }, '[0.5, 9007199254740993]', '[0.5000000000001, 9007199254740993]', true],
   [{ kind: 'json' }, '[0.1]', '[0.1000000000001]', true],
+  [{ kind: 'json' }, '7'.repeat(9000), `x\n${'7'.repeat(9000)} `, true],
+  [{ kind: 'json' }, '7'.repeat(9000), '7'.repeat(9001), false],
   [FLOAT, '1000000006', '1000000005', false],
   [FLOAT, '1000000006', '1000000005.0', false],
   [FLOAT, '123456789012.0', '123456789013.0', true],
@@ -109,6 +111,16 @@ test('every rule reads a hostile megabyte in linear time', () => {
     }),
     { numRuns: 60 },
   )
+})
+
+test('a number of millions of digits is compared as it is written', () => {
+  const digits = '7'.repeat(1 << 24)
+  const begun = process.cpuUsage()
+  assert.ok(matches({ kind: 'json' }, digits, `${digits}\n`))
+  assert.not.ok(matches({ kind: 'json' }, digits, `${digits}7`))
+  const { user } = process.cpuUsage(begun)
+  // Processor time: it was a minute.
+  assert.ok(user < 5e6, `${user / 1e6} s`)
 })
 
 test('a checker program decides in a sandbox of its own', async () => {
