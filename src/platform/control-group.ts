@@ -180,6 +180,13 @@ function endProcess(pid: number): void {
 
 /** The process and all that come from it. */
 export function withDescendants(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
-  return [pid, ...children.flatMap((child) => withDescendants(Number(child)))]
+  return [pid, ...childrenOf(pid).flatMap((child) => withDescendants(child))]
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+  } catch {
+    return [] // it has ended
+  }
 }

@@ -199,6 +199,11 @@ int main() { puts("ESCAPED"); puts(stolen); }
     '#include __FILE__\n#include __FILE__\n#include "/tmp/main.cpp"\nint main() {}\n',
   ],
   [
+    'own-loader',
+    'names itself as the program that loads it',
+    '__attribute__((section(".interp"))) const char loader[] = "/tmp/main";\nint main() {}\n',
+  ],
+  [
     'links-nothing',
     'replaces the start of a program and its libraries',
     '#include <unistd.h>\nextern "C" ssize_t write(int, const void*, size_t) { return -1; }\nextern "C" int __libc_start_main() { _exit(0); }\nextern "C" void _exit(int) { for (;;); }\n__attribute__((constructor)) void first() { for (;;); }\nint main() {}\n',

@@ -533,6 +533,24 @@ export const PYTHON_ATTACKS: readonly Attack[] = [
       "import os, sys\nframe = sys._getframe()\nwhile frame:\n    task = frame.f_locals.get('task')\n    if isinstance(task, dict) and 'mark' in task:\n        os.write(1, ('\\n' + task['mark'] + ' ' + '[' + ', '.join(['{\"value\": ' + '[\"l\", ' * 100000 + '1' + ']' * 100000 + '}'] * len(task['calls'])) + ']' + '\\n').encode())\n        os._exit(0)\n    frame = frame.f_back\n",
   },
   {
+    name: 'forged-strangers',
+    what: 'answers in the place of a test with values of kinds that there are not',
+    program:
+      "import json, os, sys\nvalues = [['x', 'a', 'b'], ['g'], ['k', 1], ['d', [['d'], 1]], ['n', 'os.system'], ['m', 'sNaN'], ['q', '0x1', '0x0'], ['c', 'nan', 'inf'], ['r', 0, 1e308, 0], ['i', '__import__'], ['b', 'zz'], ['zz', 1], ['s', ['l']], '\\ud800', ['m', '1e99999999999999999999']]\nframe = sys._getframe()\nwhile frame:\n    task = frame.f_locals.get('task')\n    if isinstance(task, dict) and 'mark' in task:\n        value = values[sum(task['calls'][0][1]) % len(values)]\n        os.write(1, ('\\n' + task['mark'] + ' ' + json.dumps([{'value': value}] * len(task['calls'])) + '\\n').encode())\n        os._exit(0)\n    frame = frame.f_back\n",
+  },
+  {
+    name: 'lying-classes',
+    what: 'returns and raises objects whose classes lie about themselves',
+    program:
+      "class Kind(type):\n    __name__ = property(lambda self: ['x'])\n    __module__ = property(lambda self: 'numpy')\n    __eq__ = lambda self, other: True\n    __hash__ = lambda self: 1\n    __instancecheck__ = lambda self, other: True\n    def __getattr__(self, name):\n        return lambda *args: self\nclass Lie(Exception, metaclass=Kind):\n    __class__ = int\n    tolist = lambda self: self\n    __index__ = lambda self: 7\ndef solve(*args):\n    if args[0] % 2:\n        raise Lie()\n    return Lie()\n",
+  },
+  {
+    name: 'descriptors-in-flight',
+    what: 'hides filled pipes in sockets that hold nothing but one another',
+    program:
+      "import array, os, socket\nwhile True:\n    try:\n        a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n        reader, writer = os.pipe()\n        os.set_blocking(writer, False)\n        try:\n            while True:\n                os.write(writer, b'x' * 65536)\n        except OSError:\n            pass\n        for one in (a, b):\n            one.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [a.fileno(), b.fileno(), reader, writer]))])\n        for fd in (reader, writer):\n            os.close(fd)\n        a.close()\n        b.close()\n    except OSError:\n        continue\n",
+  },
+  {
     name: 'end-of-iteration',
     what: 'ends the iteration of whoever calls it',
     program: 'def solve(*args):\n    raise StopIteration\n',

@@ -22,7 +22,7 @@ import {
 import { openUserNamespace } from './user-namespace.ts'
 
 /** Changes with every change of the runner that can change a result. */
-const SEMANTICS = 'runner-6'
+const SEMANTICS = 'runner-7'
 /** Without control groups a process's hidden memory (buffers of sockets) can only be bounded by their number. */
 const UNGROUPED_PROCESSES = 16
 /** Of compiled programs that are kept for their next tests: all together, and of one besides its own. */
@@ -106,8 +106,8 @@ export async function createBwrapProvider({
     }
     await sandbox.run({ program, stdins: [''], limits, execution }, keep, signal)
     const { verdict, stdout, stderrTail } = result
-    // Perhaps the machine was slow: this is nothing to be kept.
-    if (verdict === 'timeout') return unrun('timeout', 'the compiler: timeout')
+    // Perhaps the machine was slow: this is nothing to be kept, unless it was the compiler that worked all the while.
+    if (verdict === 'timeout' && result.cpuMs < limits.cpuMs) return unrun('timeout', 'the compiler: timeout')
     const made =
       verdict === 'ok'
         ? Buffer.from(stdout, 'base64')

@@ -172,6 +172,7 @@ const argument = (i: number) => 16 + 8 * i
 
 const NEW_NAMESPACES = 0x7e020000
 const MAP_SHARED_ANONYMOUS = 0x21
+const MAP_HUGE_PAGES = 0x40000
 const AF_UNIX = 1
 const SIGCHLD = 17
 const RLIMIT_CORE = 4
@@ -206,9 +207,11 @@ export function systemCallFilter(arch: string = process.arch): Buffer {
     [RETURN, 0, 0, ALLOW],
   ]
   onCall(machine.mmap, [
+    // Memory that no process shows as its own.
     [LOAD, 0, 0, argument(3)],
+    [ANY_BIT, 2, 0, MAP_HUGE_PAGES],
     [AND, 0, 0, MAP_SHARED_ANONYMOUS],
-    [EQUAL, 0, 1, MAP_SHARED_ANONYMOUS], // memory that no process shows as its own
+    [EQUAL, 0, 1, MAP_SHARED_ANONYMOUS],
     [RETURN, 0, 0, refuse(EPERM)],
     [RETURN, 0, 0, ALLOW],
   ])

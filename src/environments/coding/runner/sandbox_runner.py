@@ -194,7 +194,8 @@ def become_program(program, stdin, stdout, stderr, started, apart):
     # would not.
     for name, limit in ((resource.RLIMIT_CPU, cpu_ms // 1000 + 2), (resource.RLIMIT_CORE, 1),
                         (resource.RLIMIT_NPROC, process_limit), (resource.RLIMIT_FSIZE, file_mb << 20),
-                        (resource.RLIMIT_NOFILE, 64), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_MSGQUEUE, 0)):
+                        (resource.RLIMIT_NOFILE, 64), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_MSGQUEUE, 0),
+                        (resource.RLIMIT_SIGPENDING, 1024)):
         resource.setrlimit(name, (limit, limit))
     if address_mb:
         resource.setrlimit(resource.RLIMIT_AS, (address_mb << 20, address_mb << 20))
