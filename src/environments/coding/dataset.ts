@@ -15,23 +15,23 @@ export type DatasetOptions = {
   readonly seed?: number
 }
 
+/** A record that could not be read: where it is, and why. */
+export type Skipped = { readonly place: string; readonly reason: string }
+
 export type LoadedProblems = {
   readonly problems: readonly CodingProblem[]
-  /** Records that could not be read: where they are, and why. */
-  readonly skipped: readonly { readonly place: string; readonly reason: string }[]
+  readonly skipped: readonly Skipped[]
 }
 
 /** A file that is one JSON array is read whole. */
 const MAX_ARRAY_BYTES = 1 << 28
 const MAX_LINE_BYTES = 1 << 28
 
-/** All problems of the files, in order; ids are unique. A record that cannot be read is left out and told. */
-export async function loadProblems(
+/** One record of the files after another, of which no more than one is held; ids are unique. */
+export async function* readProblems(
   files: readonly string[],
   options: DatasetOptions = {},
-): Promise<LoadedProblems> {
-  const problems: CodingProblem[] = []
-  const skipped: { place: string; reason: string }[] = []
+): AsyncGenerator<CodingProblem | Skipped> {
   const seen = new Map<string, string>()
   for (const file of files)
     for await (const { place, text } of records(file)) {
@@ -40,21 +40,35 @@ export async function loadProblems(
         const before = seen.get(problem.id)
         if (before !== undefined) throw duplicate(place, problem.id, before)
         seen.set(problem.id, place)
-        problems.push(problem)
+        yield problem
       } catch (error) {
         if (!(error instanceof RlError)) throw error
-        skipped.push({ place, reason: error.message })
+        yield { place, reason: error.message }
       }
     }
+}
+
+export const isSkipped = (record: CodingProblem | Skipped): record is Skipped => 'reason' in record
+
+/** All problems of the files, in order. A record that cannot be read is left out and told. */
+export async function loadProblems(
+  files: readonly string[],
+  options: DatasetOptions = {},
+): Promise<LoadedProblems> {
+  const problems: CodingProblem[] = []
+  const skipped: Skipped[] = []
+  for await (const record of readProblems(files, options))
+    if (isSkipped(record)) skipped.push(record)
+    else problems.push(record)
   return { problems, skipped }
 }
 
 /** The skipped records in one line, or null where there are none. */
-export function skippedLine({ skipped, problems }: LoadedProblems): string | null {
+export function skippedLine(skipped: readonly Skipped[], problems: number): string | null {
   if (skipped.length === 0) return null
   const shown = skipped.slice(0, 3).map(({ reason }) => reason)
   const rest = skipped.length > shown.length ? `; and ${skipped.length - shown.length} more` : ''
-  return `${skipped.length} of ${skipped.length + problems.length} records were skipped: ${shown.join('; ')}${rest}`
+  return `${skipped.length} of ${skipped.length + problems} records were skipped: ${shown.join('; ')}${rest}`
 }
 
 /** The same tests for the same seed, in the order of the file. */

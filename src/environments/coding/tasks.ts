@@ -187,10 +187,10 @@ function strengthenedLine(strengths: readonly Strength[], most: number): string 
 }
 
 async function loadFiles({ paths, tests, seed }: FileSource): Promise<readonly CodingProblem[]> {
-  const loaded = await loadProblems(await problemFiles(paths), { tests, seed })
-  const line = skippedLine(loaded)
+  const { problems, skipped } = await loadProblems(await problemFiles(paths), { tests, seed })
+  const line = skippedLine(skipped, problems.length)
   if (line !== null) process.stderr.write(`${line}\n`)
-  return loaded.problems
+  return problems
 }
 
 /** The files as named, and the problem files of the folders among them. */

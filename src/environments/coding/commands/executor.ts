@@ -2,7 +2,7 @@
 import { wholeNumber } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
 import { type ChosenExecutor, chooseExecutor } from '../choose.ts'
-import { type LoadedProblems, loadProblems } from '../dataset.ts'
+import { readProblems } from '../dataset.ts'
 import { SANDBOXES } from '../providers/registry.ts'
 
 export type SandboxValues = {
@@ -33,13 +33,10 @@ export async function withExecutor(
   }
 }
 
-/** The problems of `--data` and of the words beside the options. */
-export function problemsOf(
-  { data = [], tests }: DataValues,
-  files: readonly string[],
-): Promise<LoadedProblems> {
+/** The records of `--data` and of the words beside the options. */
+export function recordsOf({ data = [], tests }: DataValues, files: readonly string[]) {
   if (data.length + files.length === 0) throw usage('--data is missing')
-  return loadProblems(
+  return readProblems(
     [...data, ...files],
     tests === undefined ? {} : { tests: wholeNumber('--tests', tests, 1) },
   )

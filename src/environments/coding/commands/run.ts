@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { printJson } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
+import { isSkipped } from '../dataset.ts'
 import { languageOf } from '../executor.ts'
 import { grade } from '../grade.ts'
+import type { CodingProblem } from '../problem.ts'
 import { printFailure } from './check.ts'
-import { type DataValues, problemsOf, type SandboxValues, usage, withExecutor } from './executor.ts'
+import { type DataValues, recordsOf, type SandboxValues, usage, withExecutor } from './executor.ts'
 
 /** One program against the tests of one problem; 1 where one fails. */
 export function run(
@@ -15,7 +17,7 @@ export function run(
     const { id, program: file, json } = values
     if (id === undefined) throw usage('--id is missing')
     if (file === undefined) throw usage('--program is missing')
-    const problem = (await problemsOf(values, files)).problems.find((candidate) => candidate.id === id)
+    const problem = await findProblem(values, files, id)
     if (!problem)
       throw new RlError(`no problem has the id '${id}'`, {
         code: 'coding.no-problem',
@@ -40,4 +42,13 @@ export function run(
     if (!json) process.stdout.write(`tests=${grades.length} failed=${failed}\n`)
     return failed > 0 ? 1 : 0
   })
+}
+
+async function findProblem(
+  values: DataValues,
+  files: readonly string[],
+  id: string,
+): Promise<CodingProblem | undefined> {
+  for await (const record of recordsOf(values, files))
+    if (!isSkipped(record) && record.id === id) return record
 }
