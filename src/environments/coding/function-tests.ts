@@ -153,7 +153,7 @@ const HARNESS_MODULES = [
   ...['itertools', 'functools', 'operator', 'io', 'sys', 'json', 'typing'],
 ]
 /**
- * What a program finds without importing it, where the data set's own harness has it (LiveCodeBench, APPS, TACO): what the modules hold, and
+ * What a program finds without importing it, where the data set's own harness has it (LiveCodeBench): what the modules hold, and
  * then the modules, since \`bisect\`, \`copy\` and others hold a function of their own name.
  */
 export const HARNESS_PRELUDE = [
@@ -162,6 +162,9 @@ export const HARNESS_PRELUDE = [
   `import ${HARNESS_MODULES.join(', ')}`,
   'sys.setrecursionlimit(50000)\n',
 ].join('\n')
+
+/** APPS and TACO import these besides. */
+export const APPS_PRELUDE = `${HARNESS_PRELUDE}import fractions, time\n`
 
 /** A program with a prelude, which stays out of the way of a future statement: that must come first, and whoever writes it imports. */
 export const preluded = (program: string, prelude: string): string =>

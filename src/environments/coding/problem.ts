@@ -9,14 +9,15 @@ export type { TestCase }
 /**
  * How a test's input reaches the program: on standard input; or as follows, by calls that are made from outside (function-tests.ts).
  * - `interactive`: in a conversation with `interactor` (interaction.ts), which knows the test.
- * - `json`: each line of the input is one argument as JSON, the output is JSON; tuples count as lists.
+ * - `json`: each line of the input is one argument as JSON, the output is JSON; tuples count as lists. `wrapped`: whether the output
+ *   is the value or stood in a list of one cannot be told, so either is right.
  * - `function`: the input is a Python expression (mostly one call) that must equal the output, or statements that assert.
  * `prelude` and `setup` are Python that runs before a Python program: the imports of the data set's harness, and a problem's own.
  */
 export type Call =
   | { readonly kind: 'stdio'; readonly prelude?: string }
   | { readonly kind: 'interactive'; readonly interactor: string }
-  | { readonly kind: 'json'; readonly name: string; readonly prelude: string }
+  | { readonly kind: 'json'; readonly name: string; readonly prelude: string; readonly wrapped?: true }
   | {
       readonly kind: 'function'
       readonly name: string

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +7,12 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parseCandidate } from '../../../src/environments/coding/candidate.ts'
-import { loadProblems, skippedLine } from '../../../src/environments/coding/dataset.ts'
+import {
+  isSkipped,
+  loadProblems,
+  readProblems,
+  skippedLine,
+} from '../../../src/environments/coding/dataset.ts'
 import { createExecutor } from '../../../src/environments/coding/executor.ts'
 import { readUnitTest } from '../../../src/environments/coding/family/unit-test.ts'
 import { parseRecord } from '../../../src/environments/coding/formats.ts'
@@ -59,6 +65,8 @@ const RECORDS = {
     solutions: { language: [2, 3], solution: ['int main() {}', 'print(int(input()) + 1)'] },
     time_limit: { seconds: '2', nanos: 500000000 },
     memory_limit_bytes: 268435456,
+    input_file: '',
+    output_file: '',
   },
   liveCodeBench: {
     question_id: '7',
@@ -194,7 +202,10 @@ test("files are read line by line, packed or not; what cannot be read is skipped
       loaded.skipped.map(({ place }) => place.split(':').at(-1)),
       ['2', '4', '5'],
     )
-    assert.match(skippedLine(loaded) ?? '', /^3 of 5 records were skipped: .*something/)
+    assert.match(
+      skippedLine(loaded.skipped, loaded.problems.length) ?? '',
+      /^3 of 5 records were skipped: .*something/,
+    )
   }
   assert.is((await loadProblems([join(folder, 'c.json')])).skipped.length, 1)
   // A byte order mark before the first record, or the array, is none of it.
@@ -214,6 +225,23 @@ test("files are read line by line, packed or not; what cannot be read is skipped
     assert.unreachable()
   } catch (error) {
     assert.instance(error, RlError)
+  }
+  rmSync(folder, { recursive: true })
+})
+
+test('a record is there before the next one is read', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rl-dataset-test-'))
+  const file = join(folder, 'long.jsonl.gz')
+  const noise = randomBytes(1 << 22).toString('base64')
+  writeFileSync(file, gzipSync(`${JSON.stringify(RECORDS.mbpp)}\n${noise}`).subarray(0, -1000))
+  const records = readProblems([file])
+  const { value } = await records.next()
+  assert.ok(value && !isSkipped(value) && value.id === 'mbpp/11')
+  try {
+    await records.next()
+    assert.unreachable()
+  } catch (error) {
+    assert.match((error as Error).message, 'cannot read')
   }
   rmSync(folder, { recursive: true })
 })
@@ -363,6 +391,7 @@ const BAD: readonly [record: unknown, message: RegExp][] = [
   [{ ...RECORDS.reference, test_time_limit: -1 }, /test_time_limit/],
   [{ ...RECORDS.function, fn_name: undefined }, /fn_name/],
   [{ ...RECORDS.function, fn_name: 'f(); import os' }, /fn_name/],
+  [{ ...RECORDS.codeContests, input_file: 'input.txt' }, /input_file: programs use the file input\.txt/],
   [{ ...RECORDS.liveCodeBench, private_test_cases: 'AAAA' }, /private_test_cases.*base64/],
   [
     {
@@ -371,6 +400,8 @@ const BAD: readonly [record: unknown, message: RegExp][] = [
     },
     /private_test_cases.*pickle/,
   ],
+  [{ ...RECORDS.apps, input_output: { inputs: [], outputs: [] } }, /tests: there are none/],
+  [{ ...RECORDS.reference, ...tests(0) }, /tests: there are none/],
   [{ ...RECORDS.mbpp, test_list: ['import os'] }, /test_list: the tests call nothing/],
   // An object cannot travel from a test to a program's process: no program could pass.
   [

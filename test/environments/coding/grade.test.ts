@@ -352,6 +352,20 @@ test('values of a record stand in lists of one where all of them do', () => {
   assert.equal(outputs('[1, [2]]'), ['1', '[2]'])
 })
 
+test('where every value of a record is a list of one, that list or what it holds is the value', async () => {
+  const problem = (outputs: string) => apps('[[1], [2]]', outputs)
+  const answers = ['x', '[x]', '[[x]]', '(x,)', '[x + 1]', '[x, x]']
+  const grades = await passed(
+    ...answers.map((answer) => [problem('[[1], [2]]'), `def f(x):\n    return ${answer}`] as const),
+    [problem('[[1], [2, 3]]'), 'def f(x):\n    return x if x == 1 else [2, 3]'],
+  )
+  if (grades)
+    assert.equal(
+      grades.map(([first, second]) => [first, second]),
+      [...[true, true, false, true, false, false].map((right) => [right, right]), [false, true]],
+    )
+})
+
 test('a key of expected JSON that is a whole number is that number or its text', async () => {
   const problem = apps('[[1]]', '[[{"1": 2, "-3": [4]}]]')
   const values = ['{1: 2, -3: [4]}', "{'1': 2, '-3': [4]}", '{1: 2, 3: [4]}', "{'01': 2, -3: [4]}", '{1: 2}']
@@ -383,7 +397,9 @@ test('a program finds what the harness of its data set has imported, with standa
   const grades = await passed(
     ...bodies.map((body) => [live(true), `class Solution:\n def f(self, n):\n  return ${body}`] as const),
     ...bodies.map((body) => [live(false), `n = int(input())\nprint(${body})`] as const),
-    ...bodies.map((body) => [taco, `n = int(input())\nprint(${body})`] as const),
+    ...[...bodies, 'fractions.Fraction(n) if time.time() > 0 else 0'].map(
+      (body) => [taco, `n = int(input())\nprint(${body})`] as const,
+    ),
     [live(false), "'doc'\nfrom __future__ import annotations\nprint(input())"],
   )
   if (grades) assert.equal(grades.flat(), new Array(grades.length).fill(true))

@@ -2,6 +2,47 @@
  * How EvalPlus grades (its evaluation code, and MBPP+ since its version 0.2): arguments that JSON cannot hold are made again by the task's
  * number, the reference solution says what is right, and some tasks have a rule of their own.
  */
+import { z } from 'zod'
+import type { CodingProblem, TestCase } from '../problem.ts'
+import { DEFAULT_SECONDS, id, identifier, problem, read, refusal, runnablePrompt, text } from './record.ts'
+
+/** EvalPlus's files (HumanEval+, MBPP+): arguments to be tried, and a solution that says what is right. */
+const EVAL_PLUS = z.looseObject({
+  task_id: id,
+  prompt: text.min(1),
+  entry_point: identifier,
+  canonical_solution: text,
+  base_input: z.array(z.array(z.unknown())),
+  plus_input: z.union([z.array(z.array(z.unknown())), z.record(text, z.unknown())]),
+  atol: z.number().min(0).default(0),
+})
+
+export function parseEvalPlus(record: unknown, place: string): CodingProblem {
+  const data = read(EVAL_PLUS, record, place)
+  const inputs = [...data.base_input, ...(Array.isArray(data.plus_input) ? data.plus_input : [])]
+  const isComplete = new RegExp(`^def\\s+${data.entry_point}\\b`, 'm').test(data.canonical_solution)
+  const solution = isComplete ? data.canonical_solution : data.prompt + data.canonical_solution
+  const prompt = isComplete ? '' : runnablePrompt(data.prompt)
+  if (!isGraded(data.task_id, data.entry_point))
+    throw refusal(place, 'entry_point', 'EvalPlus takes every answer for right')
+  const tests = inputs.map(
+    (args): TestCase => ({ input: evalPlusTest(JSON.stringify(args), data.atol), output: 'True' }),
+  )
+  return problem({
+    id: data.task_id,
+    question: `Complete this function.\n\n${data.prompt}`,
+    tests,
+    seconds: DEFAULT_SECONDS,
+    call: {
+      kind: 'function',
+      name: data.entry_point,
+      prelude: '',
+      setup: prompt,
+      oracle: `import json as _json\n${solution}\n_reference = ${data.entry_point}\n${evalPlusOracle(data.task_id, data.entry_point)}`,
+    },
+    solutions: [solution],
+  })
+}
 
 /** Python expressions for the arguments of MBPP+ tasks, from `args` as the file has them. */
 const ARGUMENTS: readonly (readonly [tasks: readonly number[], expression: string])[] = [
@@ -59,10 +100,10 @@ const ACCEPTS_ALL = 'are_equivalent'
 const isMbpp = (taskId: string) => taskId.startsWith('Mbpp/')
 
 /** Whether EvalPlus tells right answers to the task from wrong ones. */
-export const isGraded = (taskId: string, name: string) => !(isMbpp(taskId) && name === ACCEPTS_ALL)
+const isGraded = (taskId: string, name: string) => !(isMbpp(taskId) && name === ACCEPTS_ALL)
 
 /** Python that the tests of a task need beside its reference solution: `_arguments` and `_right`. */
-export function evalPlusOracle(taskId: string, name: string): string {
+function evalPlusOracle(taskId: string, name: string): string {
   const number = Number(taskId.split('/').at(-1))
   const [, expression = 'args'] = ARGUMENTS.find(([tasks]) => isMbpp(taskId) && tasks.includes(number)) ?? []
   const rules = isMbpp(taskId) ? MBPP_RULES : HUMAN_EVAL_RULES
@@ -95,7 +136,7 @@ def _right(args, out, expected, atol):
 }
 
 /** The code of a test: the answer to these arguments, which are JSON, beside that of the reference solution. */
-export function evalPlusTest(json: string, atol: number): string {
+function evalPlusTest(json: string, atol: number): string {
   const args = `_arguments(${JSON.stringify(json)})`
   return `_right(${args}, candidate(*${args}), _reference(*${args}), ${atol})`
 }

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import type { CodingProblem } from '../problem.ts'
+import { assertedTests, DEFAULT_SECONDS, id, problem, read, refusal, text, texts } from './record.ts'
+
+const MBPP = z.looseObject({
+  task_id: id,
+  text: text.min(1).optional(),
+  prompt: text.min(1).optional(),
+  code: text,
+  test_list: texts.min(1),
+  test_setup_code: text.nullish(),
+  test_imports: texts.optional(),
+})
+
+export function parseMbpp(record: unknown, place: string): CodingProblem {
+  const data = read(MBPP, record, place)
+  const question = data.prompt ?? data.text
+  if (question === undefined) throw refusal(place, 'text', 'there is no question')
+  const setup = [data.test_setup_code ?? '', ...(data.test_imports ?? [])].filter(Boolean).join('\n')
+  const name = calledName(data.code, data.test_list[0])
+  if (name === null) throw refusal(place, 'test_list', 'the tests call nothing that the code defines')
+  const classes = [...data.code.matchAll(/^class\s+(\w+)/gm)].map(([, defined]) => defined)
+  const made = classes.find((one) =>
+    [setup, ...data.test_list].some((source) => new RegExp(`\\b${one}\\s*\\(`).test(source)),
+  )
+  if (made)
+    throw refusal(place, 'test_list', `the tests make objects of the class ${made}, which the code defines`)
+  return problem({
+    id: `mbpp/${data.task_id}`,
+    question: `${question}\n\nYour code should pass this test:\n${data.test_list[0]}`,
+    tests: data.test_list.flatMap((source) => assertedTests(source)),
+    seconds: DEFAULT_SECONDS,
+    call: { kind: 'function', name, prelude: '', setup, oracle: '' },
+    solutions: [data.code],
+  })
+}
+
+/** The name that the code defines and the test calls; of several the last, which is built on the others. */
+function calledName(code: string, test: string): string | null {
+  const defined = [...code.matchAll(/^(?:def\s+(\w+)|(\w+)\s*=)/gm)].map(([, a, b]) => a ?? b)
+  return defined.findLast((name) => new RegExp(`\\b${name}\\s*\\(`).test(test)) ?? null
+}
