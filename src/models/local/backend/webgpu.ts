@@ -11,6 +11,9 @@ type Adapter = {
   readonly limits?: { readonly maxStorageBufferBindingSize?: number }
 }
 
+/** One for the thread's life: a device whose instance was collected hangs or ends the process. */
+let gpu: ReturnType<typeof import('webgpu').create> | undefined
+
 /**
  * Gives Node a `navigator.gpu` from the `webgpu` package (Dawn) and registers the TensorFlow.js backend.
  * @param allowSoftware Take a CPU rasteriser too; it is slower than every other backend.
@@ -22,7 +25,7 @@ export async function prepareWebgpu(
 ): Promise<{ readonly name: string; readonly mostTensorBytes: number | null }> {
   const { create, globals } = await import('webgpu')
   Object.assign(globalThis, globals)
-  const gpu = create([])
+  gpu ??= create([])
   const navigator = (globalThis as { navigator?: object }).navigator ?? {}
   Object.defineProperty(navigator, 'gpu', { value: gpu, configurable: true })
   Object.defineProperty(globalThis, 'navigator', { value: navigator, configurable: true })
