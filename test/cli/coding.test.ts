@@ -83,6 +83,17 @@ test('wrong calls and damaged files are told in one line', async () => {
   }
 })
 
+test('hostile programs in a language that the sandbox does not run are told and left out', async () => {
+  const files = ['a.js', 'b.py'].map((name) => join(folder, name))
+  for (const name of files) writeFileSync(name, 'print(1)')
+  const { status, output } = await rl(
+    ...['attack', '--provider', 'process', '--allow-unsafe', '--program', ...files],
+  )
+  assert.match(output, /a\.js","status":"skipped","reason":"the sandbox process runs no javascript"/)
+  assert.match(output, /^attacks=1 passed=0 canaries_failed=0 left_behind=0$/m)
+  assert.is(status, 0)
+})
+
 test('a sample of the public reference solutions passes', async () => {
   const data = '../shared/data/coding/humaneval_stdio.jsonl'
   if (!existsSync(data)) {

@@ -18,11 +18,14 @@ export function attack(
 
 async function tryPrograms(executor: Executor, files: readonly string[]): Promise<number> {
   const ground = files.length > 0 ? null : await attackGround()
-  const { languages = ['python'] } = executor.provider
-  const own = ground?.attacks.filter(({ language = 'python' }) => languages.includes(language))
-  const programs = own ?? (await Promise.all(files.map(readProgram)))
+  const { name: provider, languages = ['python'] } = executor.provider
+  const programs = ground?.attacks ?? (await Promise.all(files.map(readProgram)))
   const sums = { attacks: 0, passed: 0, canariesFailed: 0, leftBehind: 0 }
-  for (const { name, program, language } of programs) {
+  for (const { name, program, language = 'python' } of programs) {
+    if (!languages.includes(language)) {
+      printJson({ attack: name, status: 'skipped', reason: `the sandbox ${provider} runs no ${language}` })
+      continue
+    }
     const trial = await tryProgram(executor, program, language)
     const clean = isClean(trial.leftBehind)
     sums.attacks++

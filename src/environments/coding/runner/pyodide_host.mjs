@@ -15,6 +15,10 @@ const INTERRUPT = 2
 /** What may be used beside a program's own memory: its files, its texts, garbage. */
 const SPARE_BYTES = 384 << 20
 
+// First of all: the parent may end while the interpreter is loaded.
+process.on('disconnect', () => process.exit(0))
+if (!process.connected) process.exit(0)
+
 /** Folder of pyodide, as its parent found it. */
 const PYODIDE = process.argv[2]
 /** Compiled once for all workers. */
@@ -117,8 +121,6 @@ process.on('message', (job) => {
     }
   })
 })
-process.on('disconnect', () => process.exit(0))
-
 worker.ready.then(
   (version) => process.send({ ready: version }),
   (error) => process.send({ failed: String(error) }),
