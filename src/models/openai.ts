@@ -149,7 +149,8 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
           if (budget.signal.aborted || error instanceof RlError) throw error
           failed = error as typeof failed
         }
-        if (adapts(failed.error)) continue
+        // vLLM names fields where a prompt leaves them no room.
+        if (failed.fault.kind !== 'context' && adapts(failed.error)) continue
         last = failed.fault
         faults[last.kind] = (faults[last.kind] ?? 0) + 1
         if (last.kind === 'context') window.refused(request, last.message)

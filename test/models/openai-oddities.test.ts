@@ -158,6 +158,26 @@ test('refusals in any words lose the field that they name, and never tell the ke
   )
 })
 
+test('a refusal for want of room, which names fields of the length, changes no field', async () => {
+  const words =
+    "'max_tokens' or 'max_completion_tokens' is too large: 4. This model's maximum context length is 4096 tokens."
+  await against(
+    (_, response, index) => {
+      if (index > 0) return plain('ok')
+      response.writeHead(400).end(JSON.stringify({ error: { message: words, param: 'max_tokens' } }))
+    },
+    async (open, _, asked) => {
+      const endpoint = open()
+      assert.is((await errorOf(endpoint.generate([request(1)]))).code, 'model.context')
+      await endpoint.generate([request(2)])
+      assert.equal(
+        asked.map(({ body }) => 'max_tokens' in body),
+        [true, true],
+      )
+    },
+  )
+})
+
 test('what is odd is told once: no token ids, no log-probs, equal answers at a temperature above 0', async () => {
   await against(
     () => plain('the same', { usage: { prompt_tokens: 3, completion_tokens: 2 } }),
