@@ -68,6 +68,9 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     [{ a: ['x', 'y'] }, { expected: { a: ['y', 'x'] }, ignore_list_order: true }, 1],
     [{ a: ['x', 'y'] }, { expected: { a: ['z'] }, expect_in_result: true }, 0],
     [{ a: 'xyz' }, { expected: { a: 'y' }, expect_in_result: true }, 1],
+    [{ a: ['x', 'y'] }, { expected: { a: 'y' }, expect_in_result: true }, 1],
+    [{ a: ['x', 'yz'] }, { expected: { a: 'y' }, expect_in_result: true }, 0],
+    [{ a: 7 }, { expected: { a: '7' }, expect_in_result: true }, 0],
     [{ a: 'x' }, { expected: { a: ['w', 'x'] }, expect_in_result: true }, 1],
     [{}, { expected: { a: ['w', 'x'] }, expect_in_result: true }, 0],
   ],
@@ -98,6 +101,13 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     [bytes('a,b\r\n1,2\r\n'), bytes('a,b\n1,2'), 1],
     [bytes('a,b '), bytes('a,b'), 0],
     [bytes('a,b '), bytes('a,B'), 1, { strict: false, ignore_case: true }],
+  ],
+  is_extension_installed: [
+    ['ms-python.python\nx.y\n', { type: 'contain', expected: 'ms-python.python' }, 1],
+    ['x.y\n', { type: 'contain', expected: 'ms-python.python' }, 0],
+    ['x.y\n', { type: 'not_contain', expected: 'ms-python.python' }, 1],
+    ['ms-python.python\n', { type: 'not_contain', expected: 'ms-python.python' }, 0],
+    [null, { type: 'not_contain', expected: 'ms-python.python' }, 0],
   ],
   compare_config: [
     [bytes('x=1'), { expected: 'x=1' }, 1],

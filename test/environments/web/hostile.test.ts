@@ -53,6 +53,47 @@ const PAGES: Readonly<Record<string, { readonly click?: string; readonly load?: 
   promise: { click: 'Promise.prototype.then = () => {}' },
   flood: { click: "for (let i = 0; i < 400; i++) fetch('/heavy?' + i).catch(() => {}); won = true" },
   unserved: {},
+  post: { click: "fetch('/x', { method: 'POST', body: 'x'.repeat(4e7) }).catch(() => {}); won = true" },
+  beacon: { click: "for (let i = 0; i < 99; i++) navigator.sendBeacon('/x', 'x'.repeat(6e4)); won = true" },
+  worker: { click: "new Worker(URL.createObjectURL(new Blob(['for (;;) {}']))); won = true" },
+  prototypes: {
+    click: 'for (const name of Object.getOwnPropertyNames(Array.prototype)) Array.prototype[name] = null',
+  },
+  'late-away': {
+    click: `document.head.insertAdjacentHTML('beforeend', '<meta http-equiv=refresh content="0;url=/kind">'); won = true`,
+  },
+  framed: {
+    click: `const f = document.createElement('iframe'); document.body.append(f); const w = f.contentWindow
+      w.alert(1); w.open('/kind'); w.print(); w.close(); won = true`,
+  },
+  'frames-out': {
+    click: `document.body.insertAdjacentHTML('beforeend', '<iframe srcdoc="<script>parent.location = \\'/kind\\'<\\/script>"></iframe>')
+      document.body.insertAdjacentHTML('beforeend', '<a id=a target=_top href="/kind">x</a>'); document.getElementById('a').click(); won = true`,
+  },
+  apis: {
+    click: `won = true; const quietly = (f) => { try { Promise.resolve(f()).catch(() => {}) } catch {} }
+      quietly(() => document.documentElement.requestFullscreen()); quietly(() => document.body.requestPointerLock())
+      quietly(() => navigator.serviceWorker.register('/kind')); quietly(() => Notification.requestPermission())
+      quietly(() => navigator.clipboard.readText()); quietly(() => navigator.geolocation.getCurrentPosition(() => {}))
+      quietly(() => navigator.mediaDevices.getUserMedia({ audio: true })); quietly(() => showOpenFilePicker())
+      quietly(() => new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:9' }] }).createDataChannel('x'))
+      quietly(() => { const f = document.createElement('input'); f.type = 'file'; f.click() })
+      quietly(() => new SharedWorker('/kind')); quietly(() => new EventSource('/kind')); quietly(() => document.write('<p>more'))`,
+  },
+  title: { click: "for (let i = 0; i < 99; i++) document.title = i + 'x'.repeat(4e6); won = true" },
+  deep: {
+    load: `let at = document.body; for (let i = 0; i < 1e5; i++) { const next = document.createElement('div'); at.append(next); at = next }`,
+    click: 'won = true',
+  },
+  nested: {
+    load: `let at = document; for (let i = 0; i < 40; i++) { const f = at.createElement('iframe'); at.body.append(f); at = f.contentDocument }`,
+    click: 'won = true',
+  },
+  nodes: {
+    load: "const a = document.createElement('div'); a.innerHTML = '<i>x</i>'.repeat(3e5); document.body.append(a)",
+    click: 'won = true',
+  },
+  complaint: { click: "__rl.page.state = () => { throw new Error('x'.repeat(2e7)) }" },
   large: {
     load: "document.body.insertAdjacentHTML('beforeend', '<button>x</button>'.repeat(5000))",
     click: 'won = true',
@@ -108,7 +149,8 @@ async function outcomeOf(
     const next = await start.step(action)
     return next.turn.ended ?? 'open'
   } catch (error) {
-    return (error as RlError).code
+    const { code, message } = error as RlError
+    return message.length < 1000 ? code : `a message of ${message.length} characters`
   }
 }
 
@@ -139,6 +181,19 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   flood: ['goal'],
   unserved: ['web.late'],
   large: ['goal'],
+  post: ['goal'],
+  beacon: ['goal'],
+  worker: ['goal'],
+  prototypes: ['web.page'],
+  'late-away': ['goal', 'web.page'],
+  framed: ['goal'],
+  'frames-out': ['web.page'],
+  apis: ['goal'],
+  title: ['goal'],
+  deep: ['web.page', 'web.late'],
+  nested: ['goal'],
+  nodes: ['goal', 'web.late'],
+  complaint: ['web.page'],
 }
 
 if (hasBrowser()) {

@@ -123,6 +123,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     const word = [...(/backwards (\w+)/.exec(goal)?.[1] ?? '')].reverse().join('')
     return [new RegExp(`^type .* ${word}$`), SUBMIT]
   },
+  veiled: (goal) => [/^click \d+ "Close"/, new RegExp(`^click \\d+ "${word(goal, /Click (\w+)/)}"`)],
   'many-fields': (goal) => [new RegExp(`^type \\d+ "field 0" ${word(goal, /"(\w+)"/)}$`), SUBMIT],
 }
 
@@ -280,6 +281,22 @@ if (hasBrowser()) {
       assert.match(start.turn.observation, /item "card"\n/)
       const liked = await start.step(start.turn.admissible.find((one) => /"like"/.test(one)) ?? '')
       assert.match(liked.turn.observation, /button "like" \(selected/)
+    } finally {
+      await environment.close()
+    }
+  })
+
+  test('what lies under a veil is not listed, and out of reach', async () => {
+    const environment = open()
+    const recipe = { page: 'veiled', seed: 1 }
+    const task: Task = { id: 'veiled', environment: 'web', kind: 'veiled', goal: '', recipe }
+    try {
+      const start = await environment.reset(task, { seed: [1, 1], maxSteps: 20 })
+      assert.equal(start.turn.admissible, ['click 1 "Close"', 'wait'])
+      const lifted = await start.step('click 1')
+      const ref = Number(/\[(\d+)\] button "north"/.exec(lifted.turn.observation)?.[1])
+      assert.ok(ref > 1)
+      assert.match((await start.step(`click ${ref}`)).turn.observation, /^! there is no element/)
     } finally {
       await environment.close()
     }

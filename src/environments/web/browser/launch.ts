@@ -73,6 +73,10 @@ const FLAGS = [
   '--window-size=500,500',
   `--js-flags=--max-old-space-size=${HEAP_MB}`,
   '--host-resolver-rules=MAP * ~NOTFOUND',
+  // What does not ask for a file as pages do (sockets, calls between browsers) finds nobody either.
+  '--proxy-server=http://127.0.0.1:9',
+  '--proxy-bypass-list=<-loopback>',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
 ]
 
 /** Resolves when the process runs; whether it answers is found out by the first call. */

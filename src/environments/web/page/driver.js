@@ -73,6 +73,28 @@
     return modal !== null && element.getRootNode() === modal.ownerDocument && !modal.contains(element)
   }
 
+  /** What lies over the whole task, as the grey around a dialog does; null where nothing does. */
+  function sheetOver() {
+    const task = (document.querySelector('#wrap') ?? document.documentElement).getBoundingClientRect()
+    const [right, bottom] = [Math.min(task.right, innerWidth), Math.min(task.bottom, innerHeight)]
+    const isSheet = (element) => {
+      const one = element.getBoundingClientRect()
+      const covers =
+        one.left <= task.left && one.top <= task.top && one.right >= right && one.bottom >= bottom
+      return covers && /fixed|absolute/.test(getComputedStyle(element).position)
+    }
+    return document.elementsFromPoint((task.left + right) / 2, (task.top + bottom) / 2).find(isSheet) ?? null
+  }
+
+  /** Whether a sheet keeps people from an element. What merely lies under a menu is none: that closes by a click. */
+  function isUnder(sheet, element) {
+    if (sheet === null || element.ownerDocument !== document || sheet.contains(element)) return false
+    const { clientX, clientY } = box(element)
+    const stack = document.elementsFromPoint(clientX, clientY)
+    const above = stack.indexOf(sheet)
+    return above >= 0 && above < stack.findIndex((one) => element.contains(one))
+  }
+
   /** No longer than that, and no half of a character at its end. */
   const cut = (text, most) => text.slice(0, most).toWellFormed()
 
@@ -92,6 +114,7 @@
   /** Interactive elements and texts that are shown, in the order of the document; refs are given out on the way. */
   function survey() {
     const found = []
+    const sheet = full ? sheetOver() : null
     const heard = full && [document, window].some((node) => listens(node, ['click']))
     const visit = (element, inListener, inHover) => {
       if (element.id && current.hidden?.includes(element.id)) return
@@ -112,7 +135,7 @@
         !isBody &&
         shown &&
         (control || own || marked || (leaf && (inListener || (heard && isMarked(element)))))
-      if (interactive && !isOff(element)) {
+      if (interactive && !isOff(element) && !isUnder(sheet, element)) {
         refOf(element)
         found.push({ element, hovers: inHover || listens(element, HOVER) })
       }
@@ -668,6 +691,7 @@
       if (!element) problem = `there is no element ${ref} on the page`
       else if (!actions[verb]) problem = `'${verb}' is no action`
       else if (isOff(element)) problem = `element ${ref} is disabled`
+      else if (full && isUnder(sheetOver(), element)) problem = `element ${ref} is covered`
       else problem = attempt(verb, element, argument)
     }
     await pass(ACTION_MS)

@@ -19,6 +19,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   compare_text_file: text.compareTextFile,
   exact_match: text.exactMatch,
   file_contains: text.fileContains,
+  is_extension_installed: text.isExtensionInstalled,
   is_utc_0: text.isUtc0,
   literal_match: text.literalMatch,
   match_in_list: text.matchInList,

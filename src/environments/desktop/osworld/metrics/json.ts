@@ -39,7 +39,9 @@ export const checkDirectJsonObject: Metric = (result, expected) => {
     if (within !== true) return equal(inOrder(value), inOrder(found))
     if (Array.isArray(value))
       return value.some((one) => (Array.isArray(found) ? found : [found]).some((two) => equal(one, two)))
-    return typeof value === 'string' && typeof found === 'string' && found.includes(value)
+    // As Python's `in`: a part of a text, or one of a list.
+    const isAmong = typeof found === 'string' || Array.isArray(found)
+    return typeof value === 'string' && isAmong && found.includes(value)
   }
   return score(Object.entries(wanted).every(fits))
 }

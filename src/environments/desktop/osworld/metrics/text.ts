@@ -1,5 +1,5 @@
 /** Metrics over texts: answers of programs, plain files, lines. */
-import { equal, type Metric, pattern, rulesIn, score, textIn, textsIn } from './values.ts'
+import { equal, type Metric, pattern, rulesIn, score, textIn, textsIn, wrongRules } from './values.ts'
 
 export const exactMatch: Metric = (result, expected) => score(equal(result, rulesIn(expected).expected))
 
@@ -72,6 +72,15 @@ export const literalMatch: Metric = (result, expected, { type = 'str', ignore_ca
   }
   if (type === 'list' && !(Array.isArray(result) && Array.isArray(expected))) return 0
   return score(equal(plain(result), plain(expected)))
+}
+
+/** Whether what lists the extensions of VS Code has one, or has it not. */
+export const isExtensionInstalled: Metric = (result, expected) => {
+  const { type, expected: wanted } = rulesIn(expected)
+  if (typeof wanted !== 'string' || (type !== 'contain' && type !== 'not_contain'))
+    throw wrongRules('is_extension_installed needs a type and a text')
+  const text = textIn(result)
+  return score(text !== null && text.includes(wanted) === (type === 'contain'))
 }
 
 /** What `timedatectl` tells of a clock without an offset. */
