@@ -1,10 +1,15 @@
 /** Pages that hang, eat memory, open windows, go away or lie: each ends as a fault with a name, and the next task is played as ever. */
 import { spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Task } from '../../../src/environments/port.ts'
+import { findBrowser } from '../../../src/environments/web/browser/find.ts'
+import { launch } from '../../../src/environments/web/browser/launch.ts'
+import { openPage, type Page } from '../../../src/environments/web/browser/page.ts'
 import { checkPage } from '../../../src/environments/web/check-page.ts'
 import { webEnvironment } from '../../../src/environments/web/environment.ts'
 import type { Site } from '../../../src/environments/web/site.ts'
@@ -93,7 +98,7 @@ const PAGES: Readonly<Record<string, { readonly click?: string; readonly load?: 
     load: "const a = document.createElement('div'); a.innerHTML = '<i>x</i>'.repeat(3e5); document.body.append(a)",
     click: 'won = true',
   },
-  complaint: { click: "__rl.page.state = () => { throw new Error('x'.repeat(2e7)) }" },
+  complaint: { click: "__rl.page.state = () => { throw new Error('x'.repeat(5e6)) }" },
   large: {
     load: "document.body.insertAdjacentHTML('beforeend', '<button>x</button>'.repeat(5000))",
     click: 'won = true',
@@ -187,7 +192,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   prototypes: ['web.page'],
   'late-away': ['goal', 'web.page'],
   framed: ['goal'],
-  'frames-out': ['web.page'],
+  'frames-out': ['goal', 'web.page'],
   apis: ['goal'],
   title: ['goal'],
   deep: ['web.page', 'web.late'],
@@ -227,6 +232,39 @@ if (hasBrowser()) {
       }
     } finally {
       await environment.close()
+    }
+  })
+
+  test('a page reaches nobody by sockets or calls between browsers, also without bubblewrap', async () => {
+    let reached = 0
+    const calls = createSocket('udp4', () => reached++)
+    const sockets = createServer((socket) => {
+      reached++
+      socket.destroy()
+    })
+    await new Promise<void>((resolve) => sockets.listen(0, '127.0.0.1', resolve))
+    const { port } = sockets.address() as AddressInfo
+    await new Promise<void>((resolve) => calls.bind(port, '127.0.0.1', resolve))
+    const script = `Object.defineProperty(window, '__rl', { value: { go: () => Promise.all([
+      new Promise((resolve) => { new WebSocket('ws://127.0.0.1:${port}').onclose = () => resolve('socket') }),
+      new Promise(async (resolve) => {
+        const call = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:${port}' }] })
+        call.onicegatheringstatechange = () => call.iceGatheringState === 'complete' && resolve('call')
+        call.createDataChannel('x')
+        await call.setLocalDescription(await call.createOffer())
+      })]) } })`
+    const noFence = { bwrap: null, detail: '' }
+    let page: Page | null = null
+    const browser = launch(findBrowser(null), noFence, (event) => page?.onEvent(event))
+    page = await openPage(browser.connection, { scripts: [script], serve: site.serve, scale: 1 })
+    try {
+      await page.load('/kind', 60_000)
+      assert.equal(await page.call('go', null, 60_000), ['socket', 'call'])
+      assert.is(reached, 0)
+    } finally {
+      await browser.end()
+      calls.close()
+      sockets.close()
     }
   })
 

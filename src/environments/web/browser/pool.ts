@@ -113,7 +113,9 @@ export function createPool({ program, pages, scripts, serve, scale }: PoolOption
         place.slot = null
         if (code === 'web.late' || code === 'web.protocol') await used?.end()
         else if (code !== 'web.gone') await broken?.page.close()
-        if (code !== 'web.gone' || tried >= ATTEMPTS || closed) throw error
+        // What a page before has left behind, such as its way to elsewhere, may have spoilt this one: a fresh page tells.
+        const isSpoilt = code === 'web.page' && place.jobs > 1
+        if ((code !== 'web.gone' && !isSpoilt) || tried >= ATTEMPTS || closed) throw error
       }
     }
   }
