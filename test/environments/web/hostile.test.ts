@@ -95,7 +95,7 @@ const PAGES: Readonly<Record<string, { readonly click?: string; readonly load?: 
     click: 'won = true',
   },
   nodes: {
-    load: "const a = document.createElement('div'); a.innerHTML = '<i>x</i>'.repeat(3e5); document.body.append(a)",
+    load: "const a = document.createElement('div'); a.innerHTML = '<i>x</i>'.repeat(1e5); document.body.append(a)",
     click: 'won = true',
   },
   complaint: { click: "__rl.page.state = () => { throw new Error('x'.repeat(5e6)) }" },
