@@ -9,8 +9,9 @@ import { type ChoiceNode, choiceTrie } from './choices.ts'
 import type { ModelConfig } from './config.ts'
 import type { Decoder, StepEntry } from './decoder/decoder.ts'
 import { growingText } from './growing-text.ts'
+import { type Drawing, GREEDY } from './kernels/wgsl-draw.ts'
 import { type CachedTokens, createPrefixCache, LEAST_SHARED } from './prefix-cache.ts'
-import { type Draw, sampleToken, topTokens } from './sampling.ts'
+import { type Draw, finite, sampleToken, topTokens } from './sampling.ts'
 import { checkTokens } from './transformer.ts'
 
 export type SampleRequest = {
@@ -233,9 +234,10 @@ export function createSampler(
     admit()
     const batch = nextBatch()
     if (batch.length === 0) return
-    const logits = await decoder.step(
-      batch.map(({ slot, tokens }) => ({ sequence: slot.cache!.sequence, tokens })),
-    )
+    const entries = batch.map(({ slot, tokens }) => ({ sequence: slot.cache!.sequence, tokens }))
+    const results = decoder.stepAndDraw
+      ? await decoder.stepAndDraw(entries.map((entry, i) => ({ ...entry, drawing: drawingOf(batch[i]) })))
+      : await decoder.step(entries)
     batch.forEach(({ slot, tokens, whole }, i) => {
       slot.cache!.tokens.push(...tokens)
       if (!whole) return
@@ -244,8 +246,10 @@ export function createSampler(
         const allowed = slot.node?.allowed
         const tempered = slot.request.logprobs === 'sampling'
         const options = { temperature, topP, topK, minP, allowed, repeated: repeatedTokens(slot), tempered }
-        const draw = sampleToken(logits[i], options, slot.random)
-        const top = topTokens(logits[i], topLogprobs, allowed)
+        const result = results[i]
+        const isDrawn = !(result instanceof Float32Array)
+        const draw = isDrawn ? finite(result) : sampleToken(result, options, slot.random)
+        const top = isDrawn ? [] : topTokens(result, topLogprobs, allowed)
         if (append(slot, draw, top)) takeForced(slot)
       } catch (error) {
         fail(slot, error)
@@ -297,6 +301,15 @@ export function createSampler(
     },
     cachedSequences: prefixes.size,
   }
+}
+
+/** How the device draws the next token; undefined where the host needs the logits for it. Of half a prompt nobody reads the token. */
+function drawingOf({ slot, whole }: { readonly slot: Slot; readonly whole: boolean }): Drawing | undefined {
+  if (!whole) return GREEDY
+  const { temperature, topP, topK = 0, minP = 0, topLogprobs = 0, repetitionPenalty = 1 } = slot.request
+  if (slot.node || minP > 0 || topLogprobs > 0 || repetitionPenalty !== 1) return undefined
+  const told = slot.request.logprobs === 'sampling' && temperature > 0 ? temperature : 1
+  return { temperature, told, topP, topK, uniform: temperature > 0 ? slot.random.uniform() : 0 }
 }
 
 /** What a penalty falls on; undefined where there is none. */

@@ -168,12 +168,21 @@ function cumulativeShares(
 /** log sum exp of the logits over the temperature, from their shares there; `max` is over the temperature too. */
 function normalizerOf(shares: Float64Array, max: number): number {
   const result = max + Math.log(shares[shares.length - 1])
-  if (!Number.isFinite(result))
-    throw new RlError('the logits are not finite', {
-      code: 'model.not-finite',
-      hint: 'the weights are damaged: load an earlier checkpoint',
-    })
+  if (!Number.isFinite(result)) throw notFinite()
   return result
+}
+
+/** A draw that was made elsewhere. @throws RlError `model.not-finite` as `sampleToken` does */
+export function finite(draw: Draw): Draw {
+  if (!Number.isFinite(draw.logprob)) throw notFinite()
+  return draw
+}
+
+function notFinite(): RlError {
+  return new RlError('the logits are not finite', {
+    code: 'model.not-finite',
+    hint: 'the weights are damaged: load an earlier checkpoint',
+  })
 }
 
 function argMax(logits: Float32Array, allowed: Int32Array | undefined): number {

@@ -12,16 +12,21 @@
  * - Memory is bounded by `cacheTokens`: a step that does not fit throws RlError `model.cache-full` and changes nothing.
  *   `shortfall(batch)` tells beforehand how many tokens of other sequences must be closed or truncated (0: it fits).
  *   Space is counted in whole pages of `PAGE_TOKENS` tokens.
+ * - `stepAndDraw` is there where the logits do not lie in the host's memory: it draws an entry's next token where they are.
  * - After the weights have changed call `refresh()`: every open sequence is closed, since its cache is of the old weights.
  * - Calls must not overlap: await a step before the next call.
  */
 import { RlError } from '../../../errors.ts'
+import * as tf from '../../../tensorflow/tensorflow.ts'
 import { activeHeap } from '../backend/wasm.ts'
+import type { Drawing } from '../kernels/wgsl-draw.ts'
 import type { LocalModel } from '../params.ts'
+import type { Draw } from '../sampling.ts'
 import { checkTokens } from '../transformer.ts'
-import { type CachedSequence, PAGE_TOKENS } from './cache.ts'
+import { type Cache, type CachedSequence, PAGE_TOKENS } from './cache.ts'
 import { createPagedCache } from './paged.ts'
 import { createTensorCache } from './tensors.ts'
+import { createWebgpuCache } from './webgpu.ts'
 
 /** A cached sequence; the decoder that opened it owns it. */
 export type Sequence = {
@@ -30,6 +35,8 @@ export type Sequence = {
 }
 
 export type StepEntry = { readonly sequence: Sequence; readonly tokens: ArrayLike<number> }
+/** Without a drawing the logits are read back. */
+export type DrawEntry = StepEntry & { readonly drawing: Drawing | undefined }
 
 export type Decoder = {
   /** Tokens that the cache holds at most, in whole pages. */
@@ -40,6 +47,7 @@ export type Decoder = {
   close(sequence: Sequence): void
   shortfall(batch: readonly StepEntry[]): number
   step(batch: readonly StepEntry[]): Promise<Float32Array[]>
+  stepAndDraw?(batch: readonly DrawEntry[]): Promise<(Float32Array | Draw)[]>
   refresh(): void
   dispose(): void
 }
@@ -51,9 +59,9 @@ export type DecoderOptions = {
 
 /** @throws RlError `model.memory` where the cache cannot be had. */
 export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions): Decoder {
-  const heap = activeHeap()
-  const cache = heap ? createPagedCache(heap, model) : createTensorCache(model)
-  const pages = Math.ceil(cacheTokens / PAGE_TOKENS)
+  const wanted = Math.ceil(cacheTokens / PAGE_TOKENS)
+  const cache = createCache(model, wanted)
+  const pages = cache.mostPages ?? wanted
   const sequences = new Set<CachedSequence>()
   let used = 0
   let ids = 0
@@ -100,6 +108,30 @@ export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions
       hint: 'close sequences, or give the decoder more cacheTokens',
     })
 
+  /** Checks a step and counts its tokens in. */
+  const admit = <Entry extends StepEntry>(batch: readonly Entry[]) => {
+    const entries = batch.map((entry) => ({ ...entry, sequence: own(entry.sequence) }))
+    for (const { sequence, tokens } of entries) {
+      checkTokens(model.config, tokens)
+      const length = sequence.length + tokens.length
+      if (tokens.length === 0 || length > model.config.contextTokens)
+        throw new RlError(
+          `a step of ${tokens.length} tokens to a length of ${length} in a context of ${model.config.contextTokens}`,
+          {
+            code: 'model.input',
+            hint: 'give at least one token and stay within the context',
+          },
+        )
+    }
+    if (new Set(entries.map((entry) => entry.sequence)).size < entries.length)
+      throw new RlError('a sequence stands twice in a step', { code: 'model.sequence' })
+    const missing = shortfall(entries)
+    if (missing > 0) throw full(missing)
+    used += pagesNeeded(entries)
+    for (const { sequence, tokens } of entries) sequence.length += tokens.length
+    return entries
+  }
+
   return {
     capacity: pages * PAGE_TOKENS,
     open,
@@ -115,28 +147,8 @@ export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions
     truncate: (sequence, length) => truncate(own(sequence), length),
     close: (sequence) => close(own(sequence)),
     shortfall,
-    async step(batch) {
-      const entries = batch.map(({ sequence, tokens }) => ({ sequence: own(sequence), tokens }))
-      for (const { sequence, tokens } of entries) {
-        checkTokens(model.config, tokens)
-        const length = sequence.length + tokens.length
-        if (tokens.length === 0 || length > model.config.contextTokens)
-          throw new RlError(
-            `a step of ${tokens.length} tokens to a length of ${length} in a context of ${model.config.contextTokens}`,
-            {
-              code: 'model.input',
-              hint: 'give at least one token and stay within the context',
-            },
-          )
-      }
-      if (new Set(entries.map((entry) => entry.sequence)).size < entries.length)
-        throw new RlError('a sequence stands twice in a step', { code: 'model.sequence' })
-      const missing = shortfall(entries)
-      if (missing > 0) throw full(missing)
-      used += pagesNeeded(entries)
-      for (const { sequence, tokens } of entries) sequence.length += tokens.length
-      return await cache.step(entries)
-    },
+    step: async (batch) => await cache.step(admit(batch)),
+    ...(cache.stepAndDraw && { stepAndDraw: async (batch) => await cache.stepAndDraw!(admit(batch)) }),
     refresh() {
       for (const sequence of [...sequences]) close(sequence)
       cache.refresh()
@@ -146,6 +158,12 @@ export function createDecoder(model: LocalModel, { cacheTokens }: DecoderOptions
       cache.dispose()
     },
   }
+}
+
+function createCache(model: LocalModel, pages: number): Cache {
+  const heap = activeHeap()
+  if (heap) return createPagedCache(heap, model)
+  return tf.getBackend() === 'webgpu' ? createWebgpuCache(model, pages) : createTensorCache(model)
 }
 
 function pagesOf(tokens: number): number {
