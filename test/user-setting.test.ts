@@ -14,7 +14,7 @@ import { temporaryFolder } from './support/run.ts'
 const root = temporaryFolder()
 const eventsOf = eventsBelow(root)
 const file = join(root, 'nim.ts')
-copyFileSync('test/environments/nim.ts', file)
+for (const name of ['nim.ts', 'wordy-nim.ts']) copyFileSync(join('test/environments', name), join(root, name))
 
 const SETTINGS = [
   `environment.module=${file}`,
@@ -85,6 +85,21 @@ test('another run with the same config and seed has the same events', async () =
   const head = startHead(root, 'again', SETTINGS)
   assert.is(await head.status, 0, head.output())
   assert.is(digestOf(eventsOf('again')), digestOf(eventsOf('nim')))
+})
+
+test('games that tell more than the context holds are left out of both starts, and end no run', async () => {
+  const settings = [
+    `environment.module=${join(root, 'wordy-nim.ts')}`,
+    'run.iterations=1',
+    'run.evaluateEvery=1',
+  ]
+  const head = startHead(root, 'wordy', [...SETTINGS, ...settings])
+  assert.is(await head.status, 0, head.output())
+  assert.match(head.output(), /policy ready: .*demonstrationsTooLong \d/)
+  const failed = eventsOf('wordy', ['RolloutFailed'])
+  assert.ok(failed.some(({ data }) => /context was full/.test(data.error)))
+  const started = eventsOf('wordy', ['RewardModelUpdated'])
+  assert.ok(started.length > 0)
 })
 
 test('a mistake in its keys is told with the key, as one in ours', async () => {

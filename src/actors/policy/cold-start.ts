@@ -50,6 +50,8 @@ export type PolicyStart = {
   readonly cached: boolean
   /** Share of the demonstrations that reached the goal; null likewise. */
   readonly expertSuccess: number | null
+  /** Demonstrations that were left out: their beginning alone is longer than the context. */
+  readonly tooLong: number
   /** Mean loss of the last updates; null where nothing was demonstrated, or an older version made the model. */
   readonly loss: number | null
 }
@@ -81,7 +83,7 @@ export async function coldStartPolicy(
     },
     teach: (model) => teach(model, codecOf(model.encode, viewOf(opened)), options, { opened, tasks, report }),
   })
-  return { folder, cached, loss: figures.loss ?? null, expertSuccess: figures.expertSuccess ?? null }
+  return startOf(folder, cached, figures)
 }
 
 /**
@@ -112,7 +114,11 @@ export async function coldStartAdapter(
       }),
     teach: (model) => teach(model, codecFor(model), options, { opened, tasks, report }),
   })
-  return { folder, cached, loss: figures.loss ?? null, expertSuccess: figures.expertSuccess ?? null }
+  return startOf(folder, cached, figures)
+}
+
+function startOf(folder: string, cached: boolean, { loss, expertSuccess, tooLong }: Figures): PolicyStart {
+  return { folder, cached, loss: loss ?? null, expertSuccess: expertSuccess ?? null, tooLong: tooLong ?? 0 }
 }
 
 /** A supervised start on demonstrations; no figures without an expert. */
@@ -135,12 +141,7 @@ async function teach(
     { updates, batch, learningRate, tokenBudget, seed: seedOf(seed, 'supervise') },
     (done, { loss }) => report(`cold start: update ${done} of ${updates}, loss ${loss.toFixed(3)}`),
   )
-  const { shown, tooLong, success } = demonstrations.counted()
-  if (tooLong > 0)
-    report(
-      `cold start: ${tooLong} of ${shown} demonstrations were left out: they begin with more than ${options.contextTokens} tokens (policy.contextTokens)`,
-    )
-  return { loss, expertSuccess: success }
+  return { loss, ...demonstrations.counted() }
 }
 
 /** Null without an expert: then the model begins as it is drawn. Samples are made as they are needed: demonstrating goes on in this thread while the model learns in its own. */
@@ -156,7 +157,7 @@ function demonstrationStream(
   let successes = 0
   let shown = 0
   return {
-    counted: () => ({ shown, tooLong: shown - samples.length, success: successes / Math.max(1, shown) }),
+    counted: () => ({ tooLong: shown - samples.length, expertSuccess: successes / Math.max(1, shown) }),
     /** The first `share` of all samples. */
     async upTo(share: number) {
       const wanted = Math.min(tasks.length, Math.max(1, Math.ceil(share * tasks.length)))

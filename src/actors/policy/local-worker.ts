@@ -28,6 +28,7 @@ type TaughtModel = {
   readonly folder: string
   readonly loss?: number | null
   readonly expertSuccess?: number | null
+  readonly tooLong?: number
   /** Absent where nothing was taught. */
   readonly cached?: boolean
 }
@@ -52,11 +53,11 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
 
   async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
     const startedMs = performance.now()
-    const { folder, loss = null, expertSuccess = null, cached } = await taughtModel(seed)
+    const { folder, loss = null, expertSuccess = null, tooLong = 0, cached } = await taughtModel(seed)
     return firstVersion('policy', log.run, folder, async () => {
       const { parameters, backend } = await resident.use(0, async ({ model }) => model.describe())
       return {
-        metrics: { parameters: parameters ?? 0 },
+        metrics: { parameters: parameters ?? 0, ...(tooLong > 0 ? { demonstrationsTooLong: tooLong } : {}) },
         timing: {
           ...(cached === undefined ? {} : { fromCache: cached ? 1 : 0 }),
           ...(loss === null ? {} : { loss }),

@@ -6,6 +6,8 @@ import type { Config } from '../../config.ts'
 import { openSetting } from '../../environments/open.ts'
 import type { Task } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
+import { RlError } from '../../errors.ts'
+import type { EventData } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 import { actOver } from '../rollout/act-service.ts'
@@ -57,33 +59,41 @@ async function playTasks(
     act: actOver(log, stepMs),
     actDeadlineMs: stepMs,
   })
+  /** Null where the task could not be played to an outcome: others tell as much. */
   const played = async (task: Task, index: number): Promise<LabelledEpisode | null> => {
     const own = seedOf(seed, 'labelled', index)
     const id = `0/cold-start-${index}/0`
-    const trajectory = await player.play(
-      {
-        rollout: id,
-        iteration: 0,
-        purpose: 'train',
-        split: 'train',
-        slot: `cold-start-${index}`,
-        task: task.id,
-        index: 0,
-        policyVersion: 0,
-        seed: own,
-        maxSteps: config.environment.maxSteps,
-      },
-      task,
-    )
+    const request: EventData<'RolloutRequested'> = {
+      rollout: id,
+      iteration: 0,
+      purpose: 'train',
+      split: 'train',
+      slot: `cold-start-${index}`,
+      task: task.id,
+      index: 0,
+      policyVersion: 0,
+      seed: own,
+      maxSteps: config.environment.maxSteps,
+    }
+    let trajectory: EventData<'TrajectoryCompleted'>
+    try {
+      trajectory = await player.play(request, task)
+    } catch (error) {
+      if (!(error instanceof RlError && error.code === 'rollout.env')) throw error
+      failed ??= error
+      return null
+    }
     const progress = source.setting.progress
       ? await progressOf(source, task, own, trajectory.actions)
       : trajectory.actions.map(() => (trajectory.outcome.kind === 'scored' ? trajectory.outcome.value : 0))
     return progress && { ...trajectory, id, goal: task.goal, seed: own, progress }
   }
   const episodes: LabelledEpisode[] = []
+  let failed: RlError | undefined
   for (let from = 0; from < tasks.length; from += LIVE) {
     const some = tasks.slice(from, from + LIVE).map((task, i) => played(task, from + i))
     episodes.push(...(await Promise.all(some)).filter((episode) => episode !== null))
   }
+  if (episodes.length === 0 && failed) throw failed
   return episodes
 }

@@ -182,7 +182,7 @@ export function webEnvironment({
   }
 
   function episode(state: State): WebEpisode {
-    const { task, turn, steps, reading, maxSteps } = state
+    const { task, turn, steps, reading } = state
     const value: WebEpisode = {
       task,
       turn,
@@ -198,11 +198,8 @@ export function webEnvironment({
         const used = usedAfter(state, text)
         return episode(stateAfter({ ...state, actions, used, holder }, next, done.ends))
       },
-      outcome() {
-        if (steps < maxSteps && !turn.done)
-          throw new RlError(`the episode of '${task.id}' is not over`, { code: 'web.open' })
-        return reading.done && reading.reward >= SUCCESS ? 1 : 0
-      },
+      // Told at any time: an episode whose page no longer fits into the model's context has not solved it.
+      outcome: () => (reading.done && reading.reward >= SUCCESS ? 1 : 0),
     }
     states.set(value, state)
     return value

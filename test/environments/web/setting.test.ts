@@ -41,6 +41,7 @@ if (hasBrowser()) {
         for (const task of await environment.tasks(split)) {
           for (const { type } of partsOf(task.recipe)) types[split].add(type)
           let episode = await environment.reset(task, { seed: [1, 1], maxSteps: 80 })
+          assert.is(episode.outcome(), 0, 'what is not done is not solved, whenever it is asked')
           read(compactView.intro(task.goal, episode.turn.observation))
           while (!episode.turn.done) {
             for (const action of episode.turn.admissible) read(compactView.command(action))
