@@ -174,8 +174,8 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   abroad: ['web.page'],
   form: ['goal'],
   closed: ['goal'],
-  liar: ['web.page'],
-  stranger: ['web.page'],
+  liar: ['web.page', 'open'], // open: done again from the start it is read before it lies
+  stranger: ['web.page', 'open'], // open: done again from the start it is read before it lies
   'large-answer': ['web.protocol'],
   'bad-address': ['goal'],
   network: ['goal'],
