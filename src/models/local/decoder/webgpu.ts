@@ -244,7 +244,7 @@ type Stack = { readonly program: Program; readonly modules: readonly string[]; r
 
 /** The programs of the layer of that name, and what stands in its `small`, in that order. */
 function layerPrograms({ config, params }: LocalModel, at: string) {
-  const { hiddenSize, intermediateSize, heads, headDim, normEps } = config
+  const { hiddenSize, intermediateSize, heads, headDim } = config
   const names: string[] = []
   let size = 0
   /** The place of a tensor in `small`; undefined where the model has none. */
