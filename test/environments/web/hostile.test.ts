@@ -182,7 +182,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   history: ['goal'],
   observers: ['web.late'],
   messages: ['goal'],
-  promise: ['web.page'],
+  promise: ['web.page', 'open'],
   flood: ['goal'],
   unserved: ['web.late'],
   large: ['goal'],
