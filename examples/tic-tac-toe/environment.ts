@@ -78,7 +78,7 @@ export const setting = rl.defineSetting({
   expert: () => ({ advise: ({ observation }) => best(observation), observe() {} }),
   /** 1 for a move after which as much can be reached as before, else 0. */
   async progress(environment, task, seed, actions) {
-    const episodes = [await environment.reset(task, { seed, maxSteps: actions.length })]
+    const episodes = [await environment.reset(task, { seed, maxSteps: actions.length + 1 })]
     for (const action of actions) episodes.push(await episodes[episodes.length - 1].step(action))
     return Float32Array.from(actions, (action, i) => {
       const board = boardOf(episodes[i].turn.observation)
