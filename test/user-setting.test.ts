@@ -98,6 +98,7 @@ test('games that tell more than the context holds are left out of both starts, a
   assert.match(head.output(), /policy ready: .*demonstrationsTooLong \d/)
   const failed = eventsOf('wordy', ['RolloutFailed'])
   assert.ok(failed.some(({ data }) => /context was full/.test(data.error)))
+  assert.match(head.output(), /reward model ready: .*failedRollouts \d/)
   const started = eventsOf('wordy', ['RewardModelUpdated'])
   assert.ok(started.length > 0)
 })

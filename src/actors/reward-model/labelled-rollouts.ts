@@ -21,13 +21,19 @@ const ROLLOUT_SEED = 1_000_000_123
 /** Episodes side by side: a tick of more would keep this process from its heartbeats. */
 const LIVE = 128
 
+export type LabelledRollouts = {
+  readonly episodes: LabelledEpisode[]
+  /** Rollouts that had no outcome: their task failed. */
+  readonly failed: number
+}
+
 /** Plays them against the run's policy workers, in tasks that the run does not train on where tasks are generated. */
 export async function labelledRollouts(
   config: Config,
   opened: OpenSetting,
   log: LogClient,
   seed: Seed,
-): Promise<LabelledEpisode[]> {
+): Promise<LabelledRollouts> {
   const { rollouts } = config.rewardModel.coldStart
   if (config.environment.source === 'data') {
     const all = rng(seed).shuffle(await opened.environment.tasks('train'))
@@ -52,7 +58,7 @@ async function playTasks(
   tasks: readonly Task[],
   log: LogClient,
   seed: Seed,
-): Promise<LabelledEpisode[]> {
+): Promise<LabelledRollouts> {
   const stepMs = config.run.deadlines.stepSeconds * 1000
   const player = createPlayer({
     environment: source.environment,
@@ -80,7 +86,7 @@ async function playTasks(
       trajectory = await player.play(request, task)
     } catch (error) {
       if (!(error instanceof RlError && error.code === 'rollout.env')) throw error
-      failed ??= error
+      failures.push(error)
       return null
     }
     const progress = source.setting.progress
@@ -89,11 +95,11 @@ async function playTasks(
     return progress && { ...trajectory, id, goal: task.goal, seed: own, progress }
   }
   const episodes: LabelledEpisode[] = []
-  let failed: RlError | undefined
+  const failures: RlError[] = []
   for (let from = 0; from < tasks.length; from += LIVE) {
     const some = tasks.slice(from, from + LIVE).map((task, i) => played(task, from + i))
     episodes.push(...(await Promise.all(some)).filter((episode) => episode !== null))
   }
-  if (episodes.length === 0 && failed) throw failed
-  return episodes
+  if (episodes.length === 0 && failures.length > 0) throw failures[0]
+  return { episodes, failed: failures.length }
 }

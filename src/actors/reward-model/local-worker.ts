@@ -78,7 +78,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     model: LocalModelFace,
     settings: Config['rewardModel']['coldStart'] & { readonly seed: Seed },
   ): Promise<Record<string, number>> {
-    const episodes = await labelledRollouts(config, opened, log, settings.seed)
+    const { episodes, failed } = await labelledRollouts(config, opened, log, settings.seed)
     const { tokenBudget } = rewardModel.training
     const { loss, quality, warning } = await coldStartRewardModel(model, judgeOf(model), episodes, {
       ...{ ...settings, tokenBudget },
@@ -86,7 +86,8 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     })
     if (warning) process.stdout.write(`${warning}\n`)
     const { single, meanVerdict } = quality
-    return { loss, processAccuracy: single.accuracy, processBalanced: single.balanced, meanVerdict }
+    const figures = { loss, processAccuracy: single.accuracy, processBalanced: single.balanced, meanVerdict }
+    return failed > 0 ? { ...figures, failedRollouts: failed } : figures
   }
 
   async function judge(job: Judge): Promise<NewEvent[]> {
