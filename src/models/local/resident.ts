@@ -3,6 +3,8 @@ import { seedOf } from '../../random.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { Prompt, TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
 import { describeBackend, openBackend } from './backend/backend.ts'
+import { openSharedWeights, type SharedWeights } from './backend/shared-weights.ts'
+import { activeHeap } from './backend/wasm.ts'
 import {
   adapterOf,
   type ModelFolder,
@@ -91,7 +93,12 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   assertTensorsFit(name, config, backend.mostTensorBytes)
   assertFits(name, needed(options.trains ? { tokens: 0, recompute: true } : null), limit)
 
-  const base = folder ? await loadParams(folder) : initParams(config, seedOf(freshSeed(options), 'weights'))
+  // What is trained is another one in each process.
+  const heap = adapter || !options.trains ? activeHeap() : undefined
+  const shared = folder && heap && (await openSharedWeights(heap))
+  const base = folder
+    ? await loadParams(folder, shared)
+    : initParams(config, seedOf(freshSeed(options), 'weights'))
   const moments = folder && (await readOptimizer(folder.folder))
   const params: Params = new Map([...base, ...adapterVariables(adapter)])
   const model: LocalModel = { config, params, loraScale: adapter ? loraScale(adapter.lora) : 1 }
@@ -185,6 +192,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       decoder.dispose()
       trainer.dispose()
       for (const value of params.values()) value.dispose()
+      shared?.close()
       return null
     },
   }
@@ -249,9 +257,13 @@ async function readValues(params: Params): Promise<Map<string, NamedTensor>> {
 }
 
 /** Each tensor moves to the backend before the next is read: the model is never in memory twice. */
-async function loadParams(folder: ModelFolder): Promise<Params> {
+async function loadParams(folder: ModelFolder, shared: SharedWeights | undefined): Promise<Params> {
   const params = new Map<string, tf.Variable>()
-  for await (const { name, shape, values } of readWeights(folder)) params.set(name, variable(values, shape))
+  for await (const { name, shape, values } of readWeights(folder)) {
+    const loaded = variable(values, shape)
+    shared?.share(loaded)
+    params.set(name, loaded)
+  }
   return params
 }
 

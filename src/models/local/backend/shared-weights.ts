@@ -1,0 +1,146 @@
+/** Weights that the processes of a machine hold in memory once: the pages inside a weight are those of a file that all of them map. */
+import { createHash, randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { CACHE } from '../../../package.ts'
+import { systemPlatform } from '../../../platform/platform.ts'
+import type { TensorInfo } from '../../../tensorflow/tensorflow.ts'
+import { type Heap, sizeOf } from '../kernels/heap.ts'
+
+export type SharedWeights = {
+  /** From now on the tensor's values are those of the file; what is written to it later is this process' own (copy on write). */
+  share(tensor: TensorInfo): void
+  /** The model is closed: with the last one the files go. */
+  close(): void
+}
+
+/** Smaller weights stay where they are: a file for each would be more work than memory. */
+const LEAST_BYTES = 256 * 1024
+const CHUNK_BYTES = 4 * 1024 * 1024
+
+// Of <sys/mman.h>, Linux.
+const PROT_READ_WRITE = 0x1 | 0x2
+const MAP_PRIVATE_FIXED = 0x2 | 0x10
+
+/** Marks of models that are open, by the ids of their processes. */
+const USER = /^(\d+)-[\w-]+\.user$/
+
+/**
+ * Undefined where memory cannot be laid on files: other systems than Linux, or no koffi. A weight is named by the SHA-256 of its
+ * bytes and compared with them before it is used, so that nothing which lies in the folder can change a model.
+ * @param folder on a disk of this machine
+ */
+export async function openSharedWeights(
+  heap: Heap,
+  folder: string = join(CACHE, 'shared-weights', systemPlatform.hostname),
+): Promise<SharedWeights | undefined> {
+  if (process.platform !== 'linux') return undefined
+  const memory = await nativeMemory(heap).catch(() => undefined)
+  if (!memory) return undefined
+  const mark = join(folder, `${process.pid}-${randomUUID()}.user`)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    removeUnused(folder)
+    writeFileSync(mark, '')
+  } catch {
+    return undefined
+  }
+
+  return {
+    share(tensor) {
+      const at = heap.pointer(tensor)
+      const begin = memory.pageAtOrAfter(at)
+      const bytes = memory.pageAtOrAfter(at + 4 * sizeOf(tensor.shape) - memory.pageBytes + 1) - begin
+      if (bytes < LEAST_BYTES) return
+      const values = new Uint8Array(heap.buffer(), begin, bytes)
+      const path = join(folder, createHash('sha256').update(values).digest('hex'))
+      let file: number | undefined
+      try {
+        file = openFile(path) ?? writeOnce(path, values)
+        if (holds(file, values)) memory.map(begin, bytes, file)
+      } catch {
+        // A full disk, a folder that went: the weight stays in the memory of this process.
+      } finally {
+        if (file !== undefined) closeSync(file)
+      }
+    },
+    close() {
+      rmSync(mark, { force: true })
+      if (existsSync(folder)) removeUnused(folder)
+    },
+  }
+}
+
+/** Removes all files where no process that lives uses them; those that are mapped stay until their process ends. */
+function removeUnused(folder: string): void {
+  const names = readdirSync(folder)
+  const dead = names.filter((name) => {
+    const [, pid] = USER.exec(name) ?? []
+    return pid !== undefined && !systemPlatform.isAlive(Number(pid))
+  })
+  const used = names.some((name) => USER.test(name) && !dead.includes(name))
+  for (const name of used ? dead : names) rmSync(join(folder, name), { force: true })
+}
+
+function openFile(path: string): number | undefined {
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** The file is there whole or not at all; of two processes that write it one is kept, and both use that. */
+function writeOnce(path: string, values: Uint8Array): number {
+  const temporary = `${path}.${randomUUID()}`
+  try {
+    writeFileSync(temporary, values, { mode: 0o400 })
+    linkSync(temporary, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+  return openSync(path, 'r')
+}
+
+function holds(file: number, values: Uint8Array): boolean {
+  if (fstatSync(file).size !== values.length) return false
+  const chunk = Buffer.alloc(CHUNK_BYTES)
+  for (let at = 0; at < values.length; at += chunk.length) {
+    const expected = values.subarray(at, at + chunk.length)
+    const read = readSync(file, chunk, 0, expected.length, at)
+    if (!chunk.subarray(0, read).equals(expected)) return false
+  }
+  return true
+}
+
+/** The heap as the kernel sees it; offsets are those of the heap. */
+async function nativeMemory(heap: Heap) {
+  const { default: koffi } = await import('koffi')
+  const libc = koffi.load(null)
+  const pageBytes: number = libc.func('int getpagesize()')()
+  const mmap = libc.func(
+    'intptr_t mmap(uintptr_t at, size_t bytes, int prot, int flags, int fd, int64_t offset)',
+  )
+  const base = () => Number(koffi.address(new Uint8Array(heap.buffer())))
+  return {
+    pageBytes,
+    pageAtOrAfter: (at: number) => Math.ceil((base() + at) / pageBytes) * pageBytes - base(),
+    map(at: number, bytes: number, file: number): void {
+      mmap(base() + at, bytes, PROT_READ_WRITE, MAP_PRIVATE_FIXED, file, 0)
+    },
+  }
+}
