@@ -25,6 +25,7 @@ export type RewardModelColdStart = {
   readonly tokenBudget: number
   readonly contextTokens: number
   readonly seed: Seed
+  readonly report?: (message: string) => void
 }
 
 export type RewardModelStart = {
@@ -51,7 +52,13 @@ export async function coldStartRewardModel(
 ): Promise<RewardModelStart> {
   const heldOut = Math.ceil(episodes.length * HELD_OUT)
   const samples = labelledSamples(judge, episodes.slice(heldOut), options)
-  const loss = await supervise(model, async () => samples, options)
+  const { updates, report = () => {} } = options
+  const loss = await supervise(
+    model,
+    async () => samples,
+    options,
+    (done, metrics) => report(`cold start: update ${done} of ${updates}, loss ${metrics.loss.toFixed(3)}`),
+  )
   const quality = await processQuality(model, judge, episodes.slice(0, heldOut), options)
   return { samples: samples.length, loss, quality, warning: judgeWarning(quality.single.balanced) }
 }

@@ -27,25 +27,29 @@ export type LabelledRollouts = {
   readonly failed: number
 }
 
-/** Plays them against the run's policy workers, in tasks that the run does not train on where tasks are generated. */
+/**
+ * Plays them against the run's policy workers, in tasks that the run does not train on where tasks are generated.
+ * @param report hears of each rollout that has ended
+ */
 export async function labelledRollouts(
   config: Config,
   opened: OpenSetting,
   log: LogClient,
   seed: Seed,
+  report: (message: string) => void = () => {},
 ): Promise<LabelledRollouts> {
   const { rollouts } = config.rewardModel.coldStart
   if (config.environment.source === 'data') {
     const all = rng(seed).shuffle(await opened.environment.tasks('train'))
     const tasks = Array.from({ length: rollouts }, (_, index) => all[index % all.length])
-    return playTasks(config, opened, tasks, log, seed)
+    return playTasks(config, opened, tasks, { log, seed, report })
   }
   const source = await openSetting({
     ...config,
     environment: { ...config.environment, seed: config.environment.seed + ROLLOUT_SEED, tasks: rollouts },
   })
   try {
-    return await playTasks(config, source, await source.environment.tasks('train'), log, seed)
+    return await playTasks(config, source, await source.environment.tasks('train'), { log, seed, report })
   } finally {
     // Its browser or sandboxes would be there for the whole run.
     await source.environment.close?.()
@@ -56,8 +60,11 @@ async function playTasks(
   config: Config,
   source: OpenSetting,
   tasks: readonly Task[],
-  log: LogClient,
-  seed: Seed,
+  {
+    log,
+    seed,
+    report,
+  }: { readonly log: LogClient; readonly seed: Seed; readonly report: (message: string) => void },
 ): Promise<LabelledRollouts> {
   const stepMs = config.run.deadlines.stepSeconds * 1000
   const player = createPlayer({
@@ -96,8 +103,14 @@ async function playTasks(
   }
   const episodes: LabelledEpisode[] = []
   const failures: RlError[] = []
+  let ended = 0
+  const told = async (task: Task, index: number) => {
+    const episode = await played(task, index)
+    report(`cold start: rollout ${++ended} of ${tasks.length} played and labelled`)
+    return episode
+  }
   for (let from = 0; from < tasks.length; from += LIVE) {
-    const some = tasks.slice(from, from + LIVE).map((task, i) => played(task, from + i))
+    const some = tasks.slice(from, from + LIVE).map((task, i) => told(task, from + i))
     episodes.push(...(await Promise.all(some)).filter((episode) => episode !== null))
   }
   if (episodes.length === 0 && failures.length > 0) throw failures[0]

@@ -78,10 +78,11 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     model: LocalModelFace,
     settings: Config['rewardModel']['coldStart'] & { readonly seed: Seed },
   ): Promise<Record<string, number>> {
-    const { episodes, failed } = await labelledRollouts(config, opened, log, settings.seed)
+    const report = (message: string) => void process.stdout.write(`${message}\n`)
+    const { episodes, failed } = await labelledRollouts(config, opened, log, settings.seed, report)
     const { tokenBudget } = rewardModel.training
     const { loss, quality, warning } = await coldStartRewardModel(model, judgeOf(model), episodes, {
-      ...{ ...settings, tokenBudget },
+      ...{ ...settings, tokenBudget, report },
       contextTokens: Math.min(tokenBudget, model.describe().contextTokens),
     })
     if (warning) process.stdout.write(`${warning}\n`)

@@ -174,7 +174,15 @@ test('cold start: good and bad labels weigh the same, and the judge learns what 
   assert.ok(Math.abs(weights.good - weights.bad) < 1e-3)
   const model = await tinyModel()
   try {
-    const start = await coldStartRewardModel(model, judge, episodes, options)
+    const told: string[] = []
+    const start = await coldStartRewardModel(model, judge, episodes, {
+      ...options,
+      report: (message) => void told.push(message),
+    })
+    assert.match(
+      told.at(-1)!,
+      new RegExp(`^cold start: update ${options.updates} of ${options.updates}, loss \\d`),
+    )
     assert.ok(start.quality.single.balanced > 0.75, JSON.stringify(start.quality))
     assert.is(start.warning, null)
   } finally {
