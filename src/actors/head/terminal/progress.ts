@@ -208,18 +208,7 @@ function modelUpdated(
   if (what === 'policy') progress.policyVersion = data.version
   if (data.version === 0) return [`${what} ready: ${figures(data.metrics)}`]
   if (what === 'policy') progress.health.push(healthOf(data.metrics))
-  return data.stopped
-    ? [`${what} ${data.version}: update stopped: ${data.stopped}${tooFar(what, data.stopped)}`]
-    : []
-}
-
-/** A mean KL of so many nats a token after a step or two is another model, not a better one. */
-const FAR = 1
-
-function tooFar(what: string, stopped: string): string {
-  const [, kl] = /^kl ([\d.e+-]+)/.exec(stopped) ?? []
-  const key = `${what === 'policy' ? 'policy' : 'rewardModel'}.training.learningRate`
-  return Number(kl) > FAR ? `: that is far, lower ${key}` : ''
+  return data.stopped ? [`${what} ${data.version}: update stopped: ${data.stopped}`] : []
 }
 
 function iterationLine(progress: Progress, { data, time }: LoggedEvent<'IterationCompleted'>): Line {
