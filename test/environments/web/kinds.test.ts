@@ -181,6 +181,24 @@ if (hasBrowser()) {
     }
   })
 
+  test('what stands beside the task and tells of earlier episodes is no text to type', async () => {
+    const environment = open('again')
+    const at = (seed: number): Task => ({
+      ...{ id: `echo-${seed}`, environment: 'web', kind: 'echo', goal: '' },
+      recipe: { page: 'echo', seed },
+    })
+    const listed = async (seed: number) =>
+      (await environment.reset(at(seed), { seed: [1, 1], maxSteps: 3 })).turn.admissible
+    try {
+      const first = await listed(1)
+      assert.ok(first.some((action) => action.startsWith('type ')))
+      await listed(2)
+      assert.equal(await listed(1), first)
+    } finally {
+      await environment.close()
+    }
+  })
+
   test('what is done again on another page has the same numbers', async () => {
     const environment = open()
     const task: Task = {

@@ -322,7 +322,7 @@
     const fields = found.some(({ element }) => element && isField(element))
     const words =
       current.texts?.() ??
-      (fields ? [...new Unique([...texts, ...rl.textsFound(goal), ...rl.textsShown()])] : [])
+      (fields ? [...new Unique([...texts, ...rl.textsFound(goal), ...rl.textsShown(current.hidden)])] : [])
     for (const { element, hovers } of found) {
       if (!element || !labels.has(element)) continue
       const say = (verb, argument) => commands.push(spelled(verb, element, argument, labels))

@@ -58,10 +58,16 @@
 
   const plain = (word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
 
-  /** Of tables the cells, of fields the text and its last word, of paragraphs the words; the first of them. */
-  rl.textsShown = () => {
+  /**
+   * Of tables the cells, of fields the text and its last word, of paragraphs the words; the first of them.
+   * @param hidden ids of elements that are no part of the task, e.g. one that tells of earlier episodes
+   */
+  rl.textsShown = (hidden = []) => {
+    const apart = hidden.map((id) => `:not(#${CSS.escape(id)} *)`).join('')
     const all = (selector) =>
-      [...document.querySelectorAll(selector)].slice(0, MOST_SHOWN).filter((one) => one.checkVisibility())
+      [...document.querySelectorAll(`:is(${selector})${apart}`)]
+        .slice(0, MOST_SHOWN)
+        .filter((one) => one.checkVisibility())
     const cells = all('td').map((cell) => cell.textContent.trim())
     const written = all('textarea,input[type=text],input:not([type])').flatMap(({ value }) => [
       value,
