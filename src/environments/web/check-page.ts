@@ -16,6 +16,7 @@ export type PageResult = {
   readonly solved: number
   readonly random: number
   readonly steps: number
+  /** The first difference; where there is none, what else went wrong first. */
   readonly problem: string | null
 }
 
@@ -29,6 +30,7 @@ export async function checkPage(
   [one, other]: readonly [WebEnvironment, WebEnvironment],
 ): Promise<PageResult> {
   let [differences, faults, solved, random, steps] = [0, 0, 0, 0, 0]
+  let differed: string | null = null
   let problem: string | null = null
   for (const [index, task] of tasks.entries()) {
     try {
@@ -36,7 +38,7 @@ export async function checkPage(
       random += outcome
       if (difference !== null) {
         differences++
-        problem ??= `seed ${index}: ${difference}`
+        differed ??= `seed ${index}: ${difference}`
       }
       const ended = await byOracle(one, task)
       steps += ended.steps
@@ -48,7 +50,16 @@ export async function checkPage(
       problem ??= `seed ${index}: ${error instanceof Error ? error.message : error}`
     }
   }
-  return { page, seeds: tasks.length, differences, faults, solved, random, steps, problem }
+  return {
+    page,
+    seeds: tasks.length,
+    differences,
+    faults,
+    solved,
+    random,
+    steps,
+    problem: differed ?? problem,
+  }
 }
 
 async function byOracle(environment: WebEnvironment, task: Task): Promise<WebEpisode> {

@@ -10,7 +10,7 @@ click-collapsible-2 click-collapsible-2-nodelay click-collapsible-nodelay click-
 click-dialog-2 click-link click-menu click-option click-scroll-list click-shape click-tab click-tab-2
 click-tab-2-easy click-tab-2-medium click-test click-test-2 click-test-transfer click-widget copy-paste
 count-sides daily-calendar drag-box drag-circle drag-cube drag-shapes drag-shapes-2 drag-single-shape
-draw-circle draw-line email-inbox email-inbox-delete email-inbox-forward email-inbox-forward-nl
+email-inbox email-inbox-delete email-inbox-forward email-inbox-forward-nl
 email-inbox-forward-nl-turk email-inbox-important email-inbox-nl-turk email-inbox-noscroll email-inbox-reply
 enter-date enter-password enter-text enter-text-2 enter-text-dynamic find-midpoint find-word focus-text
 grid-coordinate guess-number highlight-text highlight-text-2 hot-cold hover-shape login-user multi-layouts
