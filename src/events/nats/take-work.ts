@@ -7,7 +7,7 @@ import type { Delivery, WorkOptions, WorkResult } from '../bus.ts'
 import { toMessage } from './message.ts'
 import { CONSUMER } from './queues.ts'
 
-const PULL_MS = 4_000
+const MOST_PULL_MS = 4_000
 /** Pulls under way at a time: the server keeps 512 of all workers. */
 const PULLS = 2
 const AGAIN_MS = 250
@@ -22,6 +22,8 @@ export function takeWork(
 ): () => Promise<void> {
   const encoder = new TextEncoder()
   const inbox = createInbox(inboxPrefix)
+  // A process that hangs is given work as long as its pulls stand, and each time counts as a try.
+  const pullMs = Math.min(MOST_PULL_MS, ackWaitMs)
   const next = `$JS.API.CONSUMER.MSG.NEXT.${name}.${CONSUMER}`
   const pulls = new Map<string, Pull>()
   const inHand = new Set<Promise<void>>()
@@ -40,9 +42,9 @@ export function takeWork(
     if (ended || again !== undefined || batch <= 0 || pulls.size >= PULLS || connection.isClosed()) return
     const reply = `${inbox}.${pullNumber++}`
     // The server ends a pull itself; where its word is lost, this does.
-    const timer = setTimeout(() => endPull(reply), PULL_MS + 1_000)
+    const timer = setTimeout(() => endPull(reply), pullMs + 1_000)
     pulls.set(reply, { left: batch, timer })
-    connection.publish(next, encoder.encode(JSON.stringify({ batch, expires: nanos(PULL_MS) })), { reply })
+    connection.publish(next, encoder.encode(JSON.stringify({ batch, expires: nanos(pullMs) })), { reply })
   }
 
   function endPull(reply: string): void {
