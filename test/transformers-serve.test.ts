@@ -34,7 +34,7 @@ const isUp = (address: string) =>
   )
 
 test('a run with all three roles behind `transformers serve` ends, and says that nothing can be learned from such answers', async () => {
-  const missing = lacks('torch', 'transformers', 'fastapi', 'uvicorn')
+  const missing = lacks('torch', 'accelerate', 'transformers', 'fastapi', 'uvicorn')
   if (missing) {
     process.stdout.write(`SKIP transformers serve: ${missing}\n`)
     return
@@ -46,7 +46,8 @@ test('a run with all three roles behind `transformers serve` ends, and says that
   const server = startProgram(PYTHON, ['-c', PROGRAM, ...words], { HF_HUB_OFFLINE: '1' })
   const address = `http://127.0.0.1:${port}`
   try {
-    await until('served', () => isUp(address), 240_000)
+    const ended = server.status.then(() => assert.unreachable(server.output()))
+    await Promise.race([until('served', () => isUp(address), 240_000), ended])
     const endpoint = (section: string) => [
       `${section}.provider=openai`,
       `${section}.model=${folder}`,
