@@ -1,7 +1,7 @@
 import { type BackendName, openBackend } from '../../../src/models/local/backend/backend.ts'
 import { type ModelConfig, type ModelFamily, parseModelConfig } from '../../../src/models/local/config.ts'
 import { initParams, type LocalModel } from '../../../src/models/local/params.ts'
-import type { TrainingSample } from '../../../src/models/port.ts'
+import type { TrainingSample, UpdateOptions } from '../../../src/models/port.ts'
 import { rng, type Seed } from '../../../src/random.ts'
 import type { Weights } from './reference.ts'
 
@@ -66,6 +66,17 @@ export function randomSample(config: ModelConfig, id: string, length: number, se
     referenceLogprobs: Float32Array.from(of(() => -3 * uniform() - 1.5)),
   }
 }
+
+/** One supervised step, large enough to be seen. */
+export const SUPERVISED_STEP = {
+  loss: { kind: 'supervised' },
+  learningRate: 1e-2,
+  clipNorm: 1,
+  updates: 1,
+  tokenBudget: 512,
+  seed: [0, 0],
+  klLimit: null,
+} as const satisfies UpdateOptions
 
 /** Largest |a - b| relative to the scale of the values. */
 export function relativeError(a: ArrayLike<number>, b: ArrayLike<number>): number {

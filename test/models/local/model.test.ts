@@ -11,6 +11,7 @@ import { presetConfig } from '../../../src/models/local/presets.ts'
 import { writeSafetensors } from '../../../src/models/local/safetensors.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
+import { SUPERVISED_STEP } from './fixtures.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'model-'))
 const files = trainWordTokenizer({ words: ['go to the cabinet', 'open fridge', 'look around'] })
@@ -39,16 +40,6 @@ const ask = (seed: number, over = {}) => ({
   ...over,
 })
 
-const UPDATE = {
-  loss: { kind: 'supervised' },
-  learningRate: 1e-2,
-  clipNorm: 1,
-  updates: 1,
-  tokenBudget: 512,
-  seed: [0, 0],
-  klLimit: null,
-} as const
-
 async function codeOf(promise: Promise<unknown>): Promise<string> {
   return promise.then(
     () => 'none',
@@ -66,7 +57,7 @@ test('a cache that is shorter than the context bounds what is sampled, and nothi
     const [logprobs] = await bounded.score([{ tokens, mask }])
     assert.equal([logprobs], await model.score([{ tokens, mask }]))
     const sample = { id: 'long', tokens, mask, advantages: Float32Array.from(mask), logprobs }
-    const { updates, stopped } = await bounded.update([sample], UPDATE)
+    const { updates, stopped } = await bounded.update([sample], SUPERVISED_STEP)
     assert.equal([updates, stopped], [1, null])
   } finally {
     await bounded.close()
@@ -127,7 +118,7 @@ test('an update waits for the sampling before it, and the sampling after it has 
   }
   const [expected] = await model.generate([ask(9)])
   const before = model.generate([ask(9)])
-  const update = model.update([sample], UPDATE)
+  const update = model.update([sample], SUPERVISED_STEP)
   const after = model.generate([ask(9)])
   assert.equal((await before)[0].logprobs, expected.logprobs)
   assert.is((await update).stopped, null)
@@ -171,7 +162,7 @@ test('an adapter is trained alone, saved as one, and opens on its base', async (
   const [plain] = await model.generate([ask(6)])
   assert.equal((await adapted.generate([ask(6)]))[0].tokens, plain.tokens)
   const [sample] = supervisedSamples({ text: 'look around' }, model.tokenizer, 'a')
-  await adapted.update([sample], { ...UPDATE, updates: 1 })
+  await adapted.update([sample], { ...SUPERVISED_STEP, updates: 1 })
   const path = join(folder, 'adapter')
   await adapted.save(path)
   const [changed] = await adapted.generate([ask(6)])

@@ -10,7 +10,7 @@ import { presetConfig } from '../../../src/models/local/presets.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { CACHE } from '../../../src/package.ts'
-import { tryBackend } from './fixtures.ts'
+import { SUPERVISED_STEP, tryBackend } from './fixtures.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'shared-weights-'))
 test.after(() => rmSync(folder, { recursive: true }))
@@ -128,16 +128,7 @@ if (linux) {
     assert.ok(counted > 2 * 2 * 3 * 1000, `${counted} kB`)
     assert.ok(both.once - before.once < 0.55 * counted, `${both.once - before.once} of ${counted} kB`)
     const sample = { id: 'one', tokens, mask, advantages: Float32Array.from(mask), logprobs: expected }
-    const learn = {
-      loss: { kind: 'supervised' },
-      learningRate: 1e-2,
-      clipNorm: 1,
-      updates: 1,
-      tokenBudget: 512,
-      seed: [0, 0],
-      klLimit: null,
-    } as const
-    await models[0].update([sample], learn)
+    await models[0].update([sample], SUPERVISED_STEP)
     assert.not.equal(await score(models[0]), expected)
     assert.equal(await score(models[1]), expected)
     assert.is(mapped(HOUSE).own, before.own)

@@ -59,9 +59,7 @@ export async function openSharedWeights(
 
   return {
     share(tensor) {
-      const at = heap.pointer(tensor)
-      const begin = memory.pageAtOrAfter(at)
-      const bytes = memory.pageAtOrAfter(at + 4 * sizeOf(tensor.shape) - memory.pageBytes + 1) - begin
+      const { begin, bytes } = memory.pagesInside(heap.pointer(tensor), 4 * sizeOf(tensor.shape))
       if (bytes < LEAST_BYTES) return
       const values = new Uint8Array(heap.buffer(), begin, bytes)
       const path = join(folder, createHash('sha256').update(values).digest('hex'))
@@ -137,8 +135,13 @@ async function nativeMemory(heap: Heap) {
   )
   const base = () => Number(koffi.address(new Uint8Array(heap.buffer())))
   return {
-    pageBytes,
-    pageAtOrAfter: (at: number) => Math.ceil((base() + at) / pageBytes) * pageBytes - base(),
+    /** The whole pages of a piece; less than 0 bytes where there are none. */
+    pagesInside(at: number, bytes: number): { begin: number; bytes: number } {
+      const origin = base()
+      const begin = Math.ceil((origin + at) / pageBytes) * pageBytes
+      const end = Math.floor((origin + at + bytes) / pageBytes) * pageBytes
+      return { begin: begin - origin, bytes: end - begin }
+    },
     map(at: number, bytes: number, file: number): void {
       mmap(base() + at, bytes, PROT_READ_WRITE, MAP_PRIVATE_FIXED, file, 0)
     },
