@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { openRegistry, type UserPart } from '../registry.ts'
-import { deadline } from './openai/limit.ts'
+import { deadline } from './openai/deadline.ts'
 import type { Generation } from './port.ts'
 import type { ModelOptions, ModelProvider, PromptedModel } from './provider.ts'
 

@@ -24,6 +24,7 @@ export function environmentWorker(config: Config, opened: OpenSetting, log: LogC
     environment,
     act: actOver(log, deadlines.stepSeconds * 1000),
     actDeadlineMs: deadlines.stepSeconds * 1000,
+    askers: config.run.workers.environment,
     ...(looksOn(config) ? { look: pictureTaker(opened, log.putBlob) } : {}),
   })
 

@@ -94,5 +94,9 @@ export async function actWith(
       signal,
     )
   ).values()
-  return turns.map(({ request, reply }) => reply(request ? (generations.next().value ?? null) : null))
+  const { cacheTokens } = model.ready
+  return turns.map(({ request, reply }) => ({
+    ...reply(request ? (generations.next().value ?? null) : null),
+    cacheTokens,
+  }))
 }

@@ -28,6 +28,12 @@ type Chain = {
   readonly verdicts: (Judgement | null)[]
 }
 
+/** Tokens that the judge's model keeps while it judges an episode once. */
+export function chainTokens(judge: JudgeCodec, episode: EpisodeText): number {
+  const steps = episode.actions.map((_, step) => judge.step(episode, step).length + 2)
+  return steps.reduce((sum, tokens) => sum + tokens, judge.opening(episode).length)
+}
+
 /**
  * Judges every step of every episode m times. What is said of a step depends on the episode, its seed and the step's place
  * in its chain, not on what is judged beside it.

@@ -7,6 +7,7 @@ import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { stableMean } from '../../learning/moments.ts'
+import { createLimit } from '../../limit.ts'
 import { computeOf, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { CACHE } from '../../package.ts'
@@ -22,7 +23,7 @@ import { codecOf, viewOf } from '../rollout/packing.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { judgeBatch } from './batch.ts'
 import { coldStartRewardModel } from './cold-start.ts'
-import { type Judgements, judgeEpisodes } from './judge.ts'
+import { chainTokens, type Judgements, judgeEpisodes } from './judge.ts'
 import { chatJudgeCodec, type JudgeCodec, judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
 import { isMeasured, progressOf } from './measured.ts'
@@ -45,7 +46,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
 
   async function open(folder: string) {
     const model = await openLocalModel({ folder, ...computeOf(config), cacheBytes })
-    return { model, judge: judgeOf(model) }
+    return { model, judge: judgeOf(model), limited: createLimit(model.ready.cacheTokens) }
   }
 
   /** A model that others have trained judges in a chat, with a vocabulary that is not ours. */
@@ -107,14 +108,16 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       seed: seeds.get(rollout)!,
     }))
     const { samples, temperature, topP } = rewardModel
-    const judgements = await resident.use(job.rewardModelVersion, ({ model, judge }) =>
-      judgeEpisodes(model, judge, episodes, {
-        samples,
-        temperature,
-        topP,
-        contextTokens: model.describe().contextTokens,
-      }),
-    )
+    const judgements = await resident.use(job.rewardModelVersion, ({ model, judge, limited }) => {
+      const { contextTokens } = model.describe()
+      const lengths = episodes.map((episode) => Math.min(chainTokens(judge, episode), contextTokens))
+      // What the cache cannot keep is read anew at each step.
+      return limited(
+        undefined,
+        () => judgeEpisodes(model, judge, episodes, { samples, temperature, topP, contextTokens }),
+        samples * lengths.reduce((sum, tokens) => sum + tokens, 0),
+      )
+    })
     const durationMs = Math.round(performance.now() - startedMs)
     const events: NewEvent[] = []
     for (const [i, trajectory] of judged.entries())

@@ -35,6 +35,8 @@ export type ActReply = {
   readonly continues: boolean
   /** New prompt tokens followed by the generated ones, and per token: mask, log-prob, allowed tokens. Null where token ids are unknown. */
   readonly tokens: PackedTokens | null
+  /** Tokens of all episodes that the policy keeps between their turns; absent where it has no such bound. */
+  readonly cacheTokens?: number
   /** Of the prompt file that was used; absent where there is none. */
   readonly promptSha256?: string
   readonly usage: {

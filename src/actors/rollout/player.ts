@@ -1,5 +1,5 @@
 /**
- * Plays many episodes at once: every tick gathers all that wait for an action, asks the policy once, and steps them.
+ * Plays many episodes at once: every tick gathers those that wait for an action, asks the policy once, and steps them.
  * Episodes join and leave at any tick; what an episode becomes depends on its own seed alone.
  */
 import { within } from '../../clock.ts'
@@ -9,6 +9,7 @@ import type { EventData } from '../../events/catalogue.ts'
 import type { ImageRef } from '../../models/port.ts'
 import { seedOf } from '../../random.ts'
 import type { Act, ActReply, ActRequest } from './act.ts'
+import { cacheRoom } from './cache-room.ts'
 import { type SegmentBuilder, segmentBuilder } from './segments.ts'
 
 type Request = EventData<'RolloutRequested'>
@@ -67,10 +68,13 @@ export type PlayerOptions = {
   readonly actDeadlineMs: number
   /** Keeps what an episode shows, at its start and after each step; absent where nobody looks. */
   readonly look?: (episode: Episode) => Promise<ImageRef>
+  /** Players that ask the same policy. */
+  readonly askers?: number
 }
 
-export function createPlayer({ environment, act, actDeadlineMs, look }: PlayerOptions): Player {
+export function createPlayer({ environment, act, actDeadlineMs, look, askers }: PlayerOptions): Player {
   const live = new Set<Live>()
+  const room = cacheRoom(askers)
   const stopped = new AbortController()
   let ticking = false
 
@@ -120,7 +124,7 @@ export function createPlayer({ environment, act, actDeadlineMs, look }: PlayerOp
     ticking = true
     while (live.size > 0) {
       await new Promise(setImmediate)
-      await tick([...live])
+      await tick(room.fitting([...live]))
     }
     ticking = false
   }
@@ -149,7 +153,9 @@ export function createPlayer({ environment, act, actDeadlineMs, look }: PlayerOp
       end(one, () => cutShort(one))
       return
     }
+    const before = one.segments.length()
     record(one, reply)
+    room.told(reply, Math.max(0, one.segments.length() - before))
     try {
       const next = one.episode.step(reply.action)
       one.episode = look || next instanceof Promise ? await apart(one, next) : next

@@ -3,28 +3,12 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ActReply, ActRequest } from '../../../src/actors/rollout/act.ts'
 import { createPlayer } from '../../../src/actors/rollout/player.ts'
-import { alfworldEnvironment } from '../../../src/environments/alfworld/environment.ts'
 import { RlError } from '../../../src/errors.ts'
-import type { EventData } from '../../../src/events/catalogue.ts'
+import { household, requestFor, task } from '../../support/household.ts'
 
-const environment = alfworldEnvironment({
-  source: { kind: 'generated', seed: 9, counts: { train: 2, 'in-domain': 0, ood: 0 }, size: 'easy' },
-})
-const [task] = await environment.tasks('train')
 const digest = 'a'.repeat(64)
 
-const request = (index: number): EventData<'RolloutRequested'> => ({
-  rollout: `1/train-00000/${index}`,
-  iteration: 1,
-  purpose: 'train',
-  split: 'train',
-  slot: 'train-00000',
-  task: task.id,
-  index,
-  policyVersion: 0,
-  maxSteps: 2,
-  seed: [1, index],
-})
+const request = (index: number) => requestFor(index, 2)
 
 /** A policy behind an endpoint that tells no token ids; the rollout with this index meets a fault at its second step. */
 const policy =
@@ -42,7 +26,7 @@ const policy =
     }))
 
 test('a fault fails its own rollout with infra; the others of the batch go on', async () => {
-  const player = createPlayer({ environment, act: policy(1), actDeadlineMs: 10_000 })
+  const player = createPlayer({ environment: household, act: policy(1), actDeadlineMs: 10_000 })
   const results = await Promise.allSettled([0, 1, 2].map((index) => player.play(request(index), task)))
   assert.equal(
     results.map(({ status }) => status),
@@ -57,7 +41,7 @@ test('a fault fails its own rollout with infra; the others of the batch go on', 
 test('what an episode shows may take long to be kept; where it cannot be, that is no fault of the task', async () => {
   const image = { sha256: digest, bytes: 1, mediaType: 'image/png', width: 1, height: 1 }
   const play = (look: () => Promise<unknown>) =>
-    createPlayer({ environment, act: policy(-1), actDeadlineMs: 50, look: look as never })
+    createPlayer({ environment: household, act: policy(-1), actDeadlineMs: 50, look: look as never })
       .play(request(0), task)
       .then(
         () => 'played',
@@ -74,8 +58,8 @@ test('a context that is full ends an episode without an outcome where its settin
   const play = (outcome: () => number) =>
     createPlayer({
       environment: {
-        ...environment,
-        reset: async (of, options) => ({ ...(await environment.reset(of, options)), outcome }),
+        ...household,
+        reset: async (of, options) => ({ ...(await household.reset(of, options)), outcome }),
       },
       act: unfit,
       actDeadlineMs: 10_000,
@@ -96,7 +80,7 @@ test('an environment that blames the infrastructure for a start or a step is bel
   const codeOf = async (fails: 'reset' | 'step', code: string) => {
     const player = createPlayer({
       environment: {
-        ...environment,
+        ...household,
         async reset(of) {
           if (fails === 'reset') throw broken(code)
           return { ...start, task: of, outcome: () => 0, step: async () => Promise.reject(broken(code)) }
@@ -115,7 +99,7 @@ test('an environment that blames the infrastructure for a start or a step is bel
 })
 
 test('without token ids a trajectory is scored and told untrainable, with the prompt and the invalid answers', async () => {
-  const player = createPlayer({ environment, act: policy(-1), actDeadlineMs: 10_000 })
+  const player = createPlayer({ environment: household, act: policy(-1), actDeadlineMs: 10_000 })
   const trajectory = await player.play(request(0), task)
   assert.is(trajectory.outcome.kind, 'scored')
   assert.is(trajectory.trainable, false)

@@ -1,39 +1,4 @@
-/** Bounds of calls: how many at a time, and how long. */
-
-/** Runs tasks in the order of their coming, at most `most` at a time. Rejects with the signal's reason while it waits. */
-export function createLimit(most: number) {
-  let running = 0
-  const waiting = new Set<() => void>()
-
-  const turn = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const gone = () => {
-        waiting.delete(start)
-        reject(signal.reason)
-      }
-      const start = () => {
-        signal.removeEventListener('abort', gone)
-        resolve()
-      }
-      signal.addEventListener('abort', gone, { once: true })
-      waiting.add(start)
-    })
-
-  return async function limited<T>(signal: AbortSignal, task: () => Promise<T>): Promise<T> {
-    signal.throwIfAborted()
-    if (running < most) running++
-    else await turn(signal)
-    try {
-      return await task()
-    } finally {
-      const [next] = waiting
-      if (next) {
-        waiting.delete(next)
-        next()
-      } else running--
-    }
-  }
-}
+/** How long calls may take, and what is waited between them. */
 
 export type Deadline = {
   readonly signal: AbortSignal
