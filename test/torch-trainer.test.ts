@@ -78,14 +78,16 @@ async function batchOf(model: LocalModelFace, seed: number): Promise<TrainingSam
 
 type Role = 'policy' | 'reward-model'
 
-function startTrainer(head: TestHead, role: Role, words: readonly string[]): ChildProcess {
-  const args = ['-m', 'rlanything_trainer', '--run', 'test', '--role', role, '--runs', root, ...words]
-  return spawn(python, args, {
+/** Several processes are started by torchrun, and share the weights (FSDP). */
+function startTrainer(head: TestHead, role: Role, words: readonly string[], processes: number): ChildProcess {
+  const torchrun = ['torch.distributed.run', '--standalone', '--nproc-per-node', `${processes}`, '-m', '--']
+  const args = ['rlanything_trainer', '--run', 'test', '--role', role, '--runs', root, ...words]
+  return spawn(python, ['-m', ...(processes > 1 ? torchrun : []), ...args], {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: {
       ...process.env,
       ...environmentOf(head.addressOf(`${role}-worker`)),
-      ...{ PYTHONPATH: 'integrations/torch', HF_HUB_OFFLINE: '1' },
+      ...{ PYTHONPATH: 'integrations/torch', HF_HUB_OFFLINE: '1', GLOO_SOCKET_IFNAME: 'lo' },
     },
   })
 }
@@ -109,8 +111,8 @@ async function difference(before: string, ours: string, theirs: string): Promise
   return Math.sqrt(apart / moved)
 }
 
-async function compare(shape: PresetName, role: Role, lora: boolean): Promise<void> {
-  const name = `${shape}-${role}`
+async function compare(shape: PresetName, role: Role, lora: boolean, processes = 1): Promise<void> {
+  const name = `${shape}-${role}-${processes}`
   const base = join(root, `${name}-base`)
   await writeBase(shape, base)
   const head = await startTestHead()
@@ -123,7 +125,7 @@ async function compare(shape: PresetName, role: Role, lora: boolean): Promise<vo
   let sha256 = await model.save(place(0))
   const words = ['--base', base, ...(lora ? [] : ['--full'])]
   const updated = role === 'policy' ? 'PolicyUpdated' : 'RewardModelUpdated'
-  let trainer = startTrainer(head, role, words)
+  let trainer = startTrainer(head, role, words, processes)
   try {
     for (const version of [1, 2]) {
       const samples = await batchOf(model, version)
@@ -174,12 +176,17 @@ async function compare(shape: PresetName, role: Role, lora: boolean): Promise<vo
         `${name} ${lora ? 'adapter' : 'whole'}, version ${version}: ${apart.toExponential(1)} apart`,
       )
       assert.ok(apart < TOLERANCE * version, `${apart}`)
+      if (processes > 1) continue
       // It begins again from what lies in the run's folder, moments included.
       trainer.kill('SIGKILL')
-      trainer = startTrainer(head, role, words)
+      trainer = startTrainer(head, role, words, processes)
     }
+    head.service.append([{ type: 'RunCompleted', data: { iterations: 2, metrics: {} } }])
+    await until('the end of the trainer', () => trainer.exitCode !== null, 120_000)
+    assert.is(trainer.exitCode, 0)
   } finally {
-    trainer.kill('SIGKILL')
+    // torchrun ends its processes before itself, where it can.
+    trainer.kill(processes > 1 ? 'SIGTERM' : 'SIGKILL')
     await model.close()
     log.close()
     await head.close()
@@ -198,6 +205,10 @@ else {
   test('so do those of the other shape', () => compare('tiny', 'policy', false))
   test('an adapter of the judge comes out as from our own trainer', () =>
     compare('nano', 'reward-model', true))
+  test('two processes that share the weights give the same', async () => {
+    await compare('nano', 'policy', false, 2)
+    await compare('nano', 'reward-model', true, 2)
+  })
 }
 
 test.run()

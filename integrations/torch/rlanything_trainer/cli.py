@@ -9,9 +9,13 @@ from pathlib import Path
 import torch
 
 from .batch import read_batch
+from .group import Group
 from .model import Trained
 from .run import Run, address
 from .update import update
+
+IDLE, OVER = "idle", "over"
+"""What the others of a group are told beside jobs: that the first one still waits, and that all is done."""
 
 UPDATED = {"policy": "PolicyUpdated", "reward-model": "RewardModelUpdated"}
 TARGETS = "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj"
@@ -41,8 +45,20 @@ def main():
         "lora_alpha": options.lora_alpha or 2 * options.lora_rank,
         "target_modules": options.lora_targets.split(","),
     }
-    trained = Trained(options.base, lora=lora, device=options.device, checkpointing=options.checkpointing)
-    asyncio.run(follow(options, trained))
+    group = Group(options.device)
+    trained = Trained(options.base, lora=lora, group=group, checkpointing=options.checkpointing)
+    if group.rank == 0:
+        asyncio.run(follow(options, trained))
+    else:
+        help_out(trained)
+    group.close()
+
+
+def help_out(trained):
+    """Trains with the first process, which alone knows the run."""
+    while (job := trained.group.tell(None)) != OVER:
+        if job != IDLE:
+            train(trained, **job)
 
 
 async def follow(options, trained):
@@ -55,6 +71,7 @@ async def follow(options, trained):
             if event is None:
                 if over:
                     break
+                await asyncio.to_thread(trained.group.tell, IDLE)
             elif event["type"] != "BatchReady":
                 # The log of a run that failed and was resumed holds both.
                 over = event["type"] != "RunResumed"
@@ -62,6 +79,7 @@ async def follow(options, trained):
                 await answer(run, options, trained, event)
     finally:
         await run.close()
+    trained.group.tell(OVER)
 
 
 async def answer(run, options, trained, event):
@@ -74,13 +92,13 @@ async def answer(run, options, trained, event):
     path = f"checkpoints/{options.role}/{version:05d}"
     started = time.monotonic()
     # In threads: a connection whose event loop stands still does not answer the broker and is lost.
-    figures, stopped, moments, steps = await asyncio.to_thread(train, trained, options, batch, content)
+    figures, stopped, state, moments, steps = await asyncio.to_thread(lead, trained, options, batch, content)
     if await run.has(f"{updated}/{version}"):
         # Another trainer's folder may lie there, whose digest is in the log. These weights are no version's.
         trained.model = None
         print(f"version {version} came too late: the run has gone on", flush=True)
         return
-    sha256 = await asyncio.to_thread(trained.save, Path(options.runs, options.run, path), moments, steps)
+    sha256 = await asyncio.to_thread(trained.save, Path(options.runs, options.run, path), state, moments, steps)
     seconds = time.monotonic() - started
     told = {
         **{name: batch[name] for name in ("iteration", "version", "parentVersion", "trainedOn", "samples")},
@@ -99,22 +117,36 @@ async def answer(run, options, trained, event):
     )
 
 
-def train(trained, options, batch, content):
-    """One version: opened from its parent unless it is in memory, and updated. Memory that does not suffice is shared out."""
-    samples = read_batch(content)
+def lead(trained, options, batch, content):
+    """Trains a version with all processes of the group."""
     parent = batch["parent"]
     folder = None if parent is None else Path(options.runs, parent["run"], parent["path"])
-    budget = options.token_budget or batch["options"]["tokenBudget"]
+    job = {
+        "folder": folder,
+        "opens": trained.model is None or trained.folder != folder,
+        "samples": read_batch(content),
+        "options": batch["options"],
+        "seed": tuple(batch["seed"]),
+        "budget": options.token_budget or batch["options"]["tokenBudget"],
+    }
+    return train(trained, **trained.group.tell(job))
+
+
+def train(trained, folder, opens, samples, options, seed, budget):
+    """One version, from its parent's folder unless that is in memory. Memory that does not suffice is shared out."""
     while True:
-        if trained.model is None or trained.folder != folder:
-            trained.open(folder, batch["seed"][0])
+        if opens:
+            trained.open(folder, seed[0])
+        trained.folder = folder
         try:
-            return update(trained, samples, batch["options"], tuple(batch["seed"]), token_budget=budget)
+            figures, stopped, moments, steps = update(trained, samples, options, seed, token_budget=budget)
+            return figures, stopped, trained.state(), moments, steps
         except torch.OutOfMemoryError:
             longest = max(len(sample.tokens) for sample in samples)
+            # The others of a group wait within a pass, and know nothing of it.
+            if budget <= longest or trained.group.size > 1:
+                raise
             trained.model = None
             torch.cuda.empty_cache()
-            if budget <= longest:
-                raise
-            budget = max(longest, budget // 2)
+            opens, budget = True, max(longest, budget // 2)
             print(f"out of memory: trying again with {budget} tokens a pass", flush=True)

@@ -12,6 +12,7 @@ import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
+from torch import nn
 from torch.utils.checkpoint import checkpoint
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -26,13 +27,48 @@ def is_adapter(folder):
     return (Path(folder) / "adapter_config.json").exists() and not (Path(folder) / "config.json").exists()
 
 
+class _Scoring(nn.Module):
+    """One pass as one module: what FSDP gathers for a module is there while that module runs."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids, attention, rows, targets, allowed, temperature):
+        causal = self.model.get_base_model() if isinstance(self.model, PeftModel) else self.model
+        head = causal.get_output_embeddings()
+
+        def logprobs_of(hidden, wanted, restricted):
+            logits = head(hidden).float() / temperature
+            if restricted is not None:
+                logits = logits.masked_fill(~_allowed_mask(restricted, logits), -torch.inf)
+            logs = logits.log_softmax(-1)
+            entropy = -(logs.exp() * logs.masked_fill(logs == -torch.inf, 0)).sum(-1)
+            return logs.gather(-1, wanted[:, None])[:, 0], entropy
+
+        hidden = causal.get_decoder()(input_ids=ids, attention_mask=attention, use_cache=False)
+        hidden = hidden.last_hidden_state.flatten(0, 1)[rows]
+        pieces = [
+            checkpoint(
+                logprobs_of,
+                hidden[at : at + ROWS],
+                targets[at : at + ROWS],
+                allowed[at : at + ROWS] if any(allowed[at : at + ROWS]) else None,
+                use_reentrant=False,
+            )
+            for at in range(0, len(targets), ROWS)
+        ]
+        return torch.cat([logs for logs, _ in pieces]), torch.cat([entropy for _, entropy in pieces])
+
+
 class Trained:
     """Weights are float32 where they are trained; a frozen base and all computing are bfloat16 on a GPU."""
 
-    def __init__(self, base, *, lora, device, checkpointing):
+    def __init__(self, base, *, lora, group, checkpointing):
         self.base = base
         self.lora = lora
-        self.device = torch.device(device)
+        self.group = group
+        self.device = group.device
         self.checkpointing = checkpointing
         self.folder = None
         self.model = None
@@ -53,14 +89,21 @@ class Trained:
             model = get_peft_model(whole, LoraConfig(task_type="CAUSAL_LM", **self.lora))
         if self.checkpointing and frozen:
             whole.enable_input_require_grads()
-        self.model = model.to(self.device)
+        self.model = model
         for parameter in self.parameters().values():
             parameter.data = parameter.data.float()
+        self.scoring = _Scoring(model)
+        if self.group.size > 1:
+            # What was never whole on a device need not fit there.
+            kinds = self._causal()._no_split_modules
+            layers = [module for module in model.modules() if type(module).__name__ in kinds]
+            self.group.shard(self.scoring, layers)
+        self.scoring.to(self.device)
         self.folder = folder
 
     def opened_base(self):
         """The base model by itself, which a whole model's KL may refer to."""
-        base = Trained(self.base, lora=None, device=self.device, checkpointing=False)
+        base = Trained(self.base, lora=None, group=self.group, checkpointing=False)
         base.open(None, 0)
         return base
 
@@ -88,40 +131,21 @@ class Trained:
         ids, attention, rows, targets, allowed = _pack(samples, self.device)
         cast = torch.autocast("cuda", torch.bfloat16) if self.device.type == "cuda" else nullcontext()
         base = nullcontext() if adapter or not isinstance(self.model, PeftModel) else self.model.disable_adapter()
-        causal = self._causal()
-        head = causal.get_output_embeddings()
-
-        def logprobs_of(hidden, wanted, restricted):
-            logits = head(hidden).float() / temperature
-            if restricted is not None:
-                logits = logits.masked_fill(~_allowed_mask(restricted, logits), -torch.inf)
-            logs = logits.log_softmax(-1)
-            entropy = -(logs.exp() * logs.masked_fill(logs == -torch.inf, 0)).sum(-1)
-            return logs.gather(-1, wanted[:, None])[:, 0], entropy
-
         with cast, base:
-            hidden = causal.get_decoder()(input_ids=ids, attention_mask=attention, use_cache=False)
-            hidden = hidden.last_hidden_state.flatten(0, 1)[rows]
-            pieces = [
-                checkpoint(
-                    logprobs_of,
-                    hidden[at : at + ROWS],
-                    targets[at : at + ROWS],
-                    allowed[at : at + ROWS] if any(allowed[at : at + ROWS]) else None,
-                    use_reentrant=False,
-                )
-                for at in range(0, len(targets), ROWS)
-            ]
-        return torch.cat([logs for logs, _ in pieces]), torch.cat([entropy for _, entropy in pieces])
+            return self.scoring(ids, attention, rows, targets, allowed, temperature)
 
-    def save(self, folder, moments, step):
-        """Writes a folder whole or not at all. Gives the SHA-256 of its weights file."""
+    def state(self):
+        """The trained weights by the names that the model itself has, whole and with the first process alone."""
+        return self.group.gathered({name: one for name, one in self.model.named_parameters() if one.requires_grad})
+
+    def save(self, folder, state, moments, step):
+        """Writes a folder whole or not at all: its weights as `state` gave them. Gives the SHA-256 of its weights file."""
         folder = Path(folder)
         temporary = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:8]}"
         temporary.mkdir(parents=True)
         try:
             if self.lora is not None:
-                self.model.save_pretrained(temporary, safe_serialization=True, save_embedding_layers=False)
+                self.model.save_pretrained(temporary, safe_serialization=True, save_embedding_layers=False, state_dict=state)
                 (temporary / "README.md").unlink(missing_ok=True)
                 named = json.loads((temporary / "adapter_config.json").read_text())
                 named["base_model_name_or_path"] = self._base_name()
@@ -130,11 +154,9 @@ class Trained:
             else:
                 self._save_small_files(temporary)
                 weights = temporary / WEIGHTS
-                state = {name: value.detach().cpu().contiguous() for name, value in self.parameters().items()}
                 save_file(state, weights, {"format": "pt"})
             if step > 0:
-                moved = {name: value.cpu().contiguous() for name, value in moments.items()}
-                save_file(moved, temporary / OPTIMIZER, {"step": str(step)})
+                save_file(moments, temporary / OPTIMIZER, {"step": str(step)})
             with open(weights, "rb") as written:
                 digest = hashlib.file_digest(written, "sha256").hexdigest()
             for path in temporary.iterdir():
@@ -149,10 +171,11 @@ class Trained:
         return digest
 
     def _save_small_files(self, folder):
-        """Config and tokenizer: those of the folder as they are, of the hub as transformers writes them."""
+        """Config, what ends an answer, tokenizer: those of the folder as they are, of the hub as transformers writes them."""
         source = Path(self.folder or self.base)
         if not source.is_dir():
             self.model.config.save_pretrained(folder)
+            self.model.generation_config.save_pretrained(folder)
             AutoTokenizer.from_pretrained(self.base).save_pretrained(folder)
             return
         for path in source.iterdir():

@@ -6,6 +6,7 @@ import torch
 
 from .batch import micro_batches, parts, token_weights
 from .draws import shuffled
+from .group import local
 from .loss import policy_loss
 from .model import read_moments
 
@@ -14,7 +15,7 @@ SUMS = ("loss", "kl", "clipped", "entropy")
 
 
 def update(trained, samples, options, seed, *, token_budget=None):
-    """Changes the weights of `trained` in place and gives (figures, why it stopped or None, optimiser, its steps)."""
+    """Changes the weights of `trained` in place and gives (figures, why it stopped or None, moments by name, their steps)."""
     budget = token_budget or options["tokenBudget"]
     parameters = trained.parameters()
     optimizer, taken = _optimizer(trained, parameters, options)
@@ -28,7 +29,7 @@ def update(trained, samples, options, seed, *, token_budget=None):
     for part in parts(shuffled(seed, fitting), options["updates"]) if fitting else []:
         sums = _gradients(trained, part, references, options, budget)
         tokens = sum(sample.trained for sample in part)
-        norm = _norm(parameters.values())
+        norm = _norm(trained, parameters.values())
         if not (math.isfinite(sums["loss"]) and math.isfinite(norm)):
             stopped = f"not-finite {sums['loss'] if math.isfinite(norm) else norm}"
         elif options.get("klLimit") is not None and sums["kl"] / tokens > options["klLimit"]:
@@ -55,7 +56,7 @@ def update(trained, samples, options, seed, *, token_budget=None):
     figures = _figures(total)
     if len(fitting) < len(samples):
         figures["droppedTooLong"] = len(samples) - len(fitting)
-    return figures, stopped, _moments(parameters, optimizer), taken
+    return figures, stopped, trained.group.gathered(_moments(parameters, optimizer)), taken
 
 
 def _optimizer(trained, parameters, options):
@@ -70,8 +71,8 @@ def _optimizer(trained, parameters, options):
         if f"m.{name}" in moments:
             optimizer.state[parameter] = {
                 "step": torch.tensor(float(taken)),
-                "exp_avg": moments[f"m.{name}"].to(parameter.device),
-                "exp_avg_sq": moments[f"v.{name}"].to(parameter.device),
+                "exp_avg": trained.group.placed(moments[f"m.{name}"], parameter),
+                "exp_avg_sq": trained.group.placed(moments[f"v.{name}"], parameter),
             }
     return optimizer, taken
 
@@ -89,7 +90,7 @@ def _gradients(trained, part, references, options, budget):
     weights = dict(zip((sample.id for sample in part), token_weights(part, options)))
     temperature = options.get("temperature", 1)
     sums = dict.fromkeys(SUMS, 0.0)
-    for batch in micro_batches(part, budget):
+    for batch, times in trained.group.share(micro_batches(part, budget)):
         logprobs, entropy = trained.row_logprobs(batch, temperature=temperature)
 
         def column(read):
@@ -107,10 +108,11 @@ def _gradients(trained, part, references, options, budget):
             members.to(logprobs.device),
             options,
         )
-        loss.backward()
-        for name, value in zip(SUMS, (loss.detach(), kl, clipped, entropy.detach().sum())):
-            sums[name] += float(value)
-    return sums
+        (loss * times).backward()
+        if times > 0:
+            for name, value in zip(SUMS, (loss.detach(), kl, clipped, entropy.detach().sum())):
+                sums[name] += float(value)
+    return dict(zip(SUMS, trained.group.sum([sums[name] for name in SUMS])))
 
 
 def _references(trained, samples, options, budget):
@@ -130,9 +132,10 @@ def _references(trained, samples, options, budget):
     return given
 
 
-def _norm(parameters):
-    squares = [one.grad.double().square().sum() for one in parameters if one.grad is not None]
-    return math.sqrt(float(torch.stack(squares).sum())) if squares else 0.0
+def _norm(trained, parameters):
+    squares = [local(one.grad).double().square().sum() for one in parameters if one.grad is not None]
+    [total] = trained.group.sum([float(torch.stack(squares).sum()) if squares else 0.0])
+    return math.sqrt(total)
 
 
 def _figures(total):
