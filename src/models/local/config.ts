@@ -51,7 +51,9 @@ const rope = z.strictObject({
 })
 
 const schema = z.looseObject({
-  model_type: z.enum(['qwen2', 'qwen3', 'llama']),
+  model_type: z.enum(['qwen2', 'qwen3', 'llama'], {
+    error: ({ input }) => `${JSON.stringify(input)} is not implemented: qwen2, qwen3 and llama are`,
+  }),
   vocab_size: count.max(2 ** 24),
   hidden_size: width,
   intermediate_size: width,

@@ -1,13 +1,16 @@
 /** Which modules an adapter_config.json of PEFT names: what its weights hold beyond them, PEFT leaves out. */
 import { z } from 'zod'
 
-const expression = z.string().refine((text) => {
-  try {
-    return new RegExp(text) instanceof RegExp
-  } catch {
-    return false
-  }
-}, 'the expression is not read here')
+const expression = z
+  .string()
+  .min(1)
+  .refine((text) => {
+    try {
+      return new RegExp(text) instanceof RegExp
+    } catch {
+      return false
+    }
+  }, 'the expression is not read here')
 const names = z.union([expression, z.array(z.string())])
 const layers = z.union([z.int(), z.array(z.int())]).transform((one) => [one].flat())
 const patterns = z.union([z.string(), z.array(z.string())]).transform((one) => [one].flat())
@@ -21,14 +24,18 @@ export const targetKeys = {
   layers_pattern: patterns.nullish(),
 }
 
+/** What PEFT takes where none are named, for all families that are read here. */
+const STANDARD = ['q_proj', 'v_proj']
+
 export type Targets = z.infer<z.ZodObject<typeof targetKeys>>
 
 /** Whether a module, e.g. `model.layers.0.self_attn.q_proj`, is named. */
 export function isTarget(module: string, targets: Targets): boolean {
-  const { target_modules: wanted, exclude_modules: without, layers_to_transform: chosen } = targets
+  const { target_modules, exclude_modules: without, layers_to_transform: chosen } = targets
+  const wanted = target_modules ?? STANDARD
   if (without?.length && matches(module, without)) return false
   const whole = Array.isArray(wanted) && wanted.includes(module)
-  if (wanted && wanted !== 'all-linear' && !matches(module, wanted)) return false
+  if (wanted !== 'all-linear' && !matches(module, wanted)) return false
   if (!chosen?.length || whole) return true
   const before = targets.layers_pattern?.length ? targets.layers_pattern : ['[^.]*']
   const found = before.flatMap((name) => new RegExp(`^.*\\.${name}\\.(\\d+)\\.`).exec(module)?.[1] ?? [])

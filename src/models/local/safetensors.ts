@@ -100,7 +100,9 @@ export async function openSafetensors(path: string): Promise<TensorSource> {
     throw damaged(path, 'cannot be opened', cause)
   })
   try {
-    const { size: fileBytes } = await file.stat()
+    const stat = await file.stat()
+    if (!stat.isFile()) throw damaged(path, 'is no file')
+    const fileBytes = stat.size
     const headerBytes = fileBytes < 8 ? 0n : (await readRange(file, path, 0, 8)).readBigUInt64LE()
     if (headerBytes < 2n || headerBytes > MAX_HEADER_BYTES || headerBytes + 8n > fileBytes)
       throw damaged(path, `a header of ${headerBytes} bytes in a file of ${fileBytes}`)

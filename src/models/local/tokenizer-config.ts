@@ -28,6 +28,17 @@ export function parseTokenizerConfig(json: unknown): TokenizerConfig {
   return configSchema.parse(json)
 }
 
+/** The texts of all tokens that have a name of their own (`bos_token`, `image_token`, ...). */
+export function namedTokens(config: TokenizerConfig): Readonly<Record<string, string>> {
+  const named = Object.entries(config).filter(([key]) => key.endsWith('_token'))
+  return Object.fromEntries(
+    named.flatMap(([key, value]) => {
+      const { success, data } = special.safeParse(value)
+      return success ? [[key, data]] : []
+    }),
+  )
+}
+
 const tokenizerSchema = z.looseObject({
   added_tokens: z.array(z.object({ id: z.int().nonnegative(), content: z.string(), ...flags })),
   model: z.looseObject({ type: z.string().optional() }),

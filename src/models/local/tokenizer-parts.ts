@@ -20,6 +20,7 @@ const PUNCTUATION = '[\\p{P}!-/:-@\\[-`{-~]'
 /** The parts that are run; the file's own stay as they are for exports. Errors: of `refuse`. */
 export function readableParts(tokenizer: Part, refuse: RefusePart): Part {
   checkModel(tokenizer.model, refuse)
+  checkAround(tokenizer, refuse)
   return {
     ...tokenizer,
     normalizer: normalizer(tokenizer.normalizer, refuse),
@@ -33,7 +34,13 @@ const modelSchema = z.looseObject({
   dropout: z.number().nullish(),
   continuing_subword_prefix: z.string().nullish(),
   byte_fallback: z.boolean().nullish(),
+  unk_token: z.string().nullish(),
 })
+
+/** More than any vocabulary has: a table of all ids is made. */
+const ID_LIMIT = 2 ** 24
+const ids = z.record(z.string(), z.int().nonnegative().max(ID_LIMIT))
+const merges = z.array(z.union([z.string().transform((text) => text.split(' ')), z.array(z.string())]))
 
 function checkModel(given: unknown, refuse: RefusePart): void {
   const parsed = modelSchema.safeParse(given)
@@ -41,11 +48,55 @@ function checkModel(given: unknown, refuse: RefusePart): void {
     const [{ path, message }] = parsed.error.issues
     throw refuse(`${['model', ...path].join('.')}: ${message}`)
   }
-  const { type, dropout, continuing_subword_prefix, byte_fallback } = parsed.data
+  const { type, dropout, continuing_subword_prefix, byte_fallback, unk_token } = parsed.data
   if (dropout) throw refuse(`model.dropout: ${dropout}`)
   if (type === 'BPE' && continuing_subword_prefix)
     throw refuse(`model.continuing_subword_prefix: '${continuing_subword_prefix}'`)
   if (type === 'Unigram' && byte_fallback) throw refuse('model.byte_fallback of Unigram')
+  if (type === 'Unigram') return
+  const vocabulary = ids.safeParse(parsed.data.vocab)
+  if (!vocabulary.success) {
+    const [{ path, message }] = vocabulary.error.issues
+    throw refuse(`${['model.vocab', ...path].join('.')}: ${message}`)
+  }
+  const has = (token: string) => Object.hasOwn(vocabulary.data, token)
+  if (type === 'WordLevel' && unk_token != null && !has(unk_token))
+    throw refuse(`model.unk_token: '${unk_token}' outside of the vocabulary`)
+  if (type === 'BPE') checkMerges(parsed.data.merges, has, refuse)
+}
+
+/** A pair that becomes what the vocabulary has not would be left out of the text. */
+function checkMerges(given: unknown, has: (token: string) => boolean, refuse: RefusePart): void {
+  const parsed = merges.safeParse(given)
+  if (!parsed.success) throw refuse('model.merges: what is no list of pairs')
+  for (const pair of parsed.data) {
+    const missing = [...pair, pair.join('')].find((token) => !has(token))
+    if (pair.length !== 2 || missing !== undefined)
+      throw refuse(`model.merges: '${pair.join(' ')}', with '${missing ?? pair}' outside of the vocabulary`)
+  }
+}
+
+const addedSchema = z.array(z.looseObject({ id: z.int().nonnegative().max(ID_LIMIT), content: z.string() }))
+const aroundSchema = z.looseObject({
+  special_tokens: z.record(z.string(), z.looseObject({ ids: z.array(z.int()) })),
+})
+
+/** What is put around a text is found by its name; the file says its ids besides. */
+function checkAround(tokenizer: Part, refuse: RefusePart): void {
+  const added = addedSchema.safeParse(tokenizer.added_tokens ?? [])
+  if (!added.success) throw refuse(`added_tokens.${added.error.issues[0].path.join('.')}: such an id`)
+  const vocabulary = (tokenizer.model as { vocab?: Readonly<Record<string, unknown>> }).vocab ?? {}
+  const around = part.safeParse(tokenizer.post_processor).data
+  for (const one of [around, ...(parts.safeParse(around?.processors).data ?? [])]) {
+    if (one?.type !== 'TemplateProcessing') continue
+    for (const [name, { ids: own }] of Object.entries(
+      aroundSchema.safeParse(one).data?.special_tokens ?? {},
+    )) {
+      const id = added.data.find(({ content }) => content === name)?.id ?? vocabulary[name]
+      if (own.length !== 1 || own[0] !== id)
+        throw refuse(`post_processor TemplateProcessing: '${name}' with the ids ${JSON.stringify(own)}`)
+    }
+  }
 }
 
 function normalizer(given: unknown, refuse: RefusePart): unknown {

@@ -1,10 +1,10 @@
-import { Template } from '@huggingface/jinja'
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers'
 import { ZodError } from 'zod'
 import { RlError } from '../../errors.ts'
 import { textOf } from '../content.ts'
 import type { ChatMessage, ToolSpec } from '../port.ts'
-import { parseTokenizerConfig, withConfig } from './tokenizer-config.ts'
+import { type ChatTemplate, chatTemplate } from './chat-template.ts'
+import { namedTokens, parseTokenizerConfig, withConfig } from './tokenizer-config.ts'
 import { readableParts } from './tokenizer-parts.ts'
 
 /** What the files of a Hugging Face folder say about text: parsed tokenizer.json and tokenizer_config.json. */
@@ -56,7 +56,7 @@ export type Tokenizer = {
  */
 export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'): Tokenizer {
   const { inner, config } = readFiles(files, source)
-  const { bos_token, eos_token, unk_token, pad_token, chat_template } = config
+  const { eos_token, unk_token, chat_template } = config
   const vocabulary = inner.get_vocab(true)
   let highest = -1
   for (const id of vocabulary.values()) highest = Math.max(highest, id)
@@ -75,11 +75,9 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
     files.chatTemplate ?? (typeof chat_template === 'string' ? chat_template : templateNamed('default'))
   /** Where there is one for it, it stands for the other when tools are told. */
   const toolTemplateText = (files.chatTemplate ? undefined : templateNamed('tool_use')) ?? templateText
-  const templates = new Map<string, Template>()
+  const templates = new Map<string, ChatTemplate>()
   /** What templates know by name; of a token that there is not, nothing. */
-  const specialNames = Object.fromEntries(
-    Object.entries({ bos_token, eos_token, unk_token, pad_token }).filter(([, token]) => token != null),
-  )
+  const specialNames = namedTokens(config)
 
   const decode: Tokenizer['decode'] = (tokens, options) => {
     const kept = Array.from(tokens).filter((token) => options?.special || !specials.has(token))
@@ -98,7 +96,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
       throw unusable(source, 'the chat template tells no tools', undefined, 'choose a model that calls tools')
     const texts = messages.map(templateMessage)
     try {
-      const template = templates.get(text) ?? new Template(text)
+      const template = templates.get(text) ?? chatTemplate(text)
       templates.set(text, template)
       return template.render({
         documents: null,
@@ -184,11 +182,12 @@ function readFiles(files: TokenizerFiles, source: string) {
     unusable(source, `${what} is not implemented`, undefined, 'use a model whose tokenizer does without it')
   try {
     const config = parseTokenizerConfig(files.config)
-    const { bos_token, eos_token } = config
+    const { bos_token, eos_token, pad_token } = config
     const parts = readableParts(withConfig(files.tokenizer, config, refuse), refuse)
     // Of a vocabulary of words the library takes the unknown token from here.
     const unk_token = config.unk_token ?? (parts.model as { unk_token?: string }).unk_token
-    const inner = new HuggingFaceTokenizer(parts, { ...files.config, bos_token, eos_token, unk_token })
+    // The library would read more there than AutoTokenizer does, and change ids by it.
+    const inner = new HuggingFaceTokenizer(parts, { bos_token, eos_token, unk_token, pad_token })
     return { inner, config }
   } catch (cause) {
     if (cause instanceof RlError) throw cause

@@ -238,6 +238,23 @@ test('a head that differs from the embedding that it is tied to is refused, not 
   )
 })
 
+test('an adapter may stand on the upper layers alone', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen2')
+  const lora = { rank: 2, alpha: 4, targets: ['q_proj', 'down_proj'], layers: 1 }
+  const adapter = initLora(config, lora, [1, 1])
+  const top = `model.layers.${config.layers - 1}.`
+  assert.equal(adapter.lora.targets, [`${top}self_attn.q_proj`, `${top}mlp.down_proj`])
+  assert.is(adapter.tensors.length, 4)
+  await saved('upper-base', config)
+  const folder = join(root, 'upper')
+  await mkdir(folder)
+  await writeAdapter(folder, adapter, { base: '../upper-base' })
+  const { adapter: read } = await readCheckpoint(await readModelFolder(folder))
+  assert.equal(read!.tensors.map(({ name }) => name).sort(), adapter.tensors.map(({ name }) => name).sort())
+  assert.throws(() => initLora(config, { ...lora, layers: 99 }, [1, 1]), /on 99 layers: the model has/)
+})
+
 test('weights of modules that an adapter does not name are refused, not applied', async () => {
   await tryBackend('wasm')
   const config = smallConfig('qwen2')
@@ -264,6 +281,7 @@ test('weights of modules that an adapter does not name are refused, not applied'
     assert.not.match(await opened(over), /RlError/, JSON.stringify(over))
   for (const [over, module] of [
     [{ target_modules: ['q_proj'] }, 'o_proj'],
+    [{ target_modules: null }, 'o_proj'],
     [{ target_modules: String.raw`.*\.0\..*_proj` }, 'layers.1.'],
     [{ exclude_modules: ['q_proj'] }, 'q_proj'],
     [{ layers_to_transform: 0 }, 'layers.1.'],
@@ -276,6 +294,11 @@ test('weights of modules that an adapter does not name are refused, not applied'
     )
   }
   assert.match(await opened({ target_modules: '(?P<name>x)' }), /target_modules: the expression/)
+  assert.match(await opened({ target_modules: '' }), /target_modules/)
+  assert.match(
+    await opened({ target_modules: named, layers_to_transform: [0] }),
+    /layers_to_transform: one expression/,
+  )
 })
 
 test('names of special tokens may stand in special_tokens_map.json', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -189,17 +189,34 @@ test('the ends of a turn and of a message end a text too', async () => {
 test('what a file asks for and is not implemented is refused by name', async () => {
   const { tensors } = await llamaTensors()
   const path = join(root, 'refused.gguf')
-  const said = async (more: Readonly<Record<string, Value>>, extra: typeof tensors = []) => {
-    await writeFile(path, ggufFile({ ...metadata, ...more }, [...tensors, ...extra]))
-    return readModelFolder(path)
+  const saidOf = (file: string) =>
+    readModelFolder(file)
       .then(readCheckpoint)
       .then(
         () => 'none',
         (error: unknown) => (error instanceof RlError ? error.message : `not ours: ${error}`),
       )
+  const said = async (more: Readonly<Record<string, Value>>, extra: typeof tensors = []) => {
+    await writeFile(path, ggufFile({ ...metadata, ...more }, [...tensors, ...extra]))
+    return saidOf(path)
   }
   assert.is(await said({}), 'none')
-  assert.match(await said({ 'general.architecture': 'gemma3' }), /model_type/)
+  assert.match(await said({ 'general.architecture': 'gemma3' }), /model_type: "gemma3" is not implemented/)
+  assert.match(await said({ 'llama.attention.causal': false }), /llama\.attention\.causal/)
+  assert.is(await said({ 'llama.attention.causal': true }), 'none')
+  const { 'llama.attention.layer_norm_rms_epsilon': _, ...without } = metadata
+  await writeFile(path, ggufFile(without, tensors))
+  assert.match(await saidOf(path), /there is no llama\.attention\.layer_norm_rms_epsilon/)
+  const up = tensors.find(({ name }) => name === 'blk.0.ffn_up.weight')!
+  const again = { ...up, name: 'model.layers.0.mlp.up_proj.weight' }
+  assert.match(await said({}, [again]), /and .* are both model\.layers\.0\.mlp\.up_proj\.weight/)
+  assert.match(
+    await said({}, [{ ...up, name: 'constructor.weight' }]),
+    /weight constructor\.weight is not one/,
+  )
+  const folder = join(root, 'folder.gguf')
+  mkdirSync(folder)
+  assert.match(await saidOf(folder), /folder\.gguf: it is no file/)
   assert.match(await said({ 'llama.expert_count': 8 }), /llama\.expert_count: 8/)
   assert.match(await said({ 'llama.rope.scaling.type': 'yarn' }), /llama\.rope\.scaling\.type/)
   assert.match(await said({ 'tokenizer.ggml.token_type': [3, 3, 3] }), /tokenizer\.ggml\.token_type/)

@@ -91,7 +91,12 @@ test('shards are read through their index', async () => {
   const source = await openShards(index)
   assert.equal([...(await source.read('two'))], [3])
   await source.close()
-  for (const map of [{ one: '../m-1.safetensors' }, { one: 'm-2.safetensors' }, { one: 'missing' }]) {
+  for (const map of [
+    { one: '../m-1.safetensors' },
+    { one: 'm-2.safetensors' },
+    { one: 'missing' },
+    { one: '..' },
+  ]) {
     await write(map as Record<string, string>)
     const error = await openShards(index).then(
       () => null,

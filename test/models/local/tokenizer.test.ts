@@ -122,6 +122,23 @@ test('parts that are read only in part are refused by name', () => {
     [{ model: { ...bpe, continuing_subword_prefix: '##' } }, {}, /continuing_subword_prefix/],
     [{ model: { type: 'Unigram', vocab: [['a', 0]], unk_id: 0, byte_fallback: true } }, {}, /byte_fallback/],
     [{ model: { ...bpe, type: 'Other' } }, {}, /model\.type/],
+    [{ model: { ...bpe, merges: ['a b'] } }, {}, /merges: 'a b', with 'b' outside of the vocabulary/],
+    [{ model: { ...bpe, vocab: { a: 0, b: 1 }, merges: [['a', 'b']] } }, {}, /with 'ab' outside/],
+    [{ model: { ...bpe, vocab: { a: 3e9 } } }, {}, /model\.vocab\.a/],
+    [{ model: { ...bpe, vocab: { a: 1.5 } } }, {}, /model\.vocab\.a/],
+    [{ model: { ...bpe, vocab: ['a'] } }, {}, /model\.vocab/],
+    [{ model: { type: 'WordLevel', vocab: { a: 0 }, unk_token: '[UNK]' } }, {}, /unk_token: '\[UNK\]'/],
+    [{ added_tokens: [{ id: 3e9, content: '<x>', special: true }] }, {}, /added_tokens\.0\.id/],
+    [
+      {
+        post_processor: {
+          type: 'TemplateProcessing',
+          special_tokens: { '<s>': { id: '<s>', ids: [2], tokens: ['<s>'] } },
+        },
+      },
+      {},
+      /TemplateProcessing: '<s>' with the ids \[2\]/,
+    ],
     [{ normalizer: { type: 'Precompiled', precompiled_charsmap: '' } }, {}, /Precompiled/],
     [{ pre_tokenizer: { type: 'UnicodeScripts' } }, {}, /UnicodeScripts/],
     [{ pre_tokenizer: { type: 'FixedLength', length: 2 } }, {}, /FixedLength/],

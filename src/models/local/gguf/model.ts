@@ -38,6 +38,11 @@ export async function openGgufWeights(path: string): Promise<TensorSource> {
   const entries = new Map<string, TensorEntry>()
   for (const [own, entry] of source.entries) {
     const name = nameOf(own)
+    if (names.has(name))
+      throw new RlError(`${path}: ${own} and ${names.get(name)} are both ${name}`, {
+        code: 'model.gguf',
+        hint: 'the file is damaged: fetch it again',
+      })
     names.set(name, own)
     entries.set(name, entry)
   }
@@ -71,9 +76,15 @@ function configOf({ metadata, tensors }: GgufFile, path: string): ModelConfig {
     if (Object.hasOwn(CONFIG_KEYS, own)) json[CONFIG_KEYS[own]] = value
     else if (CHECKED.includes(own)) checked.set(own, value)
     // Named here, unknown there: refused by name unless it asks for nothing.
+    else if (own === 'attention.causal') json[key] = value === true ? null : String(value)
     else if (value !== 0 && value !== 'none') json[key] = value
   }
   const config = parseModelConfig(json, path)
+  if (json.rms_norm_eps === undefined)
+    throw new RlError(`${path}: there is no ${architecture}.attention.layer_norm_rms_epsilon`, {
+      code: 'model.config',
+      hint: 'the file is damaged: fetch it again',
+    })
   const expected = { vocab_size: config.vocabSize, 'rope.dimension_count': config.headDim }
   for (const [key, value] of checked)
     if (value !== ({ ...expected, 'attention.value_length': config.headDim } as Record<string, number>)[key])
@@ -106,8 +117,9 @@ const OF_LAYER: Readonly<Record<string, string>> = {
 /** A name that is not known stays, and is refused as a weight that nothing reads. */
 function nameOf(own: string): string {
   const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)$/.exec(own) ?? []
-  const found = layer === undefined ? WHOLE[part] : OF_LAYER[part]
-  if (found === undefined) return own
+  const known = layer === undefined ? WHOLE : OF_LAYER
+  if (part === undefined || !Object.hasOwn(known, part)) return own
+  const found = known[part]
   return layer === undefined ? `${found}.${kind}` : `model.layers.${layer}.${found}.${kind}`
 }
 

@@ -167,9 +167,12 @@ export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf
 }
 
 async function openFile(path: string): Promise<FileHandle> {
-  return open(path).catch((cause) => {
+  const file = await open(path).catch((cause) => {
     throw damaged(path, 'it cannot be opened', cause)
   })
+  if ((await file.stat()).isFile()) return file
+  await file.close()
+  throw damaged(path, 'it is no file')
 }
 
 async function readBytes(file: FileHandle, path: string, position: number, length: number): Promise<Buffer> {

@@ -1,0 +1,124 @@
+/** Chat templates, rendered as transformers' Jinja renders them where the library reads a call in another way. */
+import { Template } from '@huggingface/jinja'
+
+export type ChatTemplate = { readonly render: (variables: Readonly<Record<string, unknown>>) => string }
+
+/** @throws Error where the text is no template, or uses what would be rendered otherwise. */
+export function chatTemplate(text: string): ChatTemplate {
+  // Jinja ends lines alike before anything else.
+  const template = new Template(text.replaceAll(/\r\n?/g, '\n'))
+  rewrite(template.parsed)
+  return { render: (variables) => template.render({ ...variables, ...OURS }) }
+}
+
+/** What Python's `str.strip` takes for white space. */
+const isSpace = (unit: string) =>
+  unit !== '\ufeff' && (/\s/.test(unit) || '\x1c\x1d\x1e\x1f\x85'.includes(unit))
+
+/** Removes characters, or white space, from the ends of a text. */
+const strip =
+  (name: string, ends: { readonly left?: boolean; readonly right?: boolean }) =>
+  (text: unknown, characters: unknown = null): string => {
+    if (typeof text !== 'string') throw new TypeError(`${name} is not for what is no text`)
+    if (characters !== null && typeof characters !== 'string')
+      throw new TypeError(`${name} takes characters alone`)
+    const units = [...text]
+    const goes = (unit: string) => (characters === null ? isSpace(unit) : [...characters].includes(unit))
+    let from = 0
+    let to = units.length
+    while (ends.left && from < to && goes(units[from])) from++
+    while (ends.right && to > from && goes(units[to - 1])) to--
+    return units.slice(from, to).join('')
+  }
+
+const MONTHS = 'January February March April May June July August September October November December'.split(
+  ' ',
+)
+const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
+const two = (value: number) => String(value).padStart(2, '0')
+
+/** Python's `strftime` of the local time, in English whatever the process's language. */
+function strftimeNow(format: unknown): string {
+  const now = new Date()
+  const hour = now.getHours() % 12 || 12
+  const parts: Readonly<Record<string, string | number>> = {
+    ...{ a: DAYS[now.getDay()].slice(0, 3), A: DAYS[now.getDay()], w: now.getDay() },
+    ...{ b: MONTHS[now.getMonth()].slice(0, 3), B: MONTHS[now.getMonth()] },
+    ...{ d: two(now.getDate()), '-d': now.getDate(), m: two(now.getMonth() + 1), '-m': now.getMonth() + 1 },
+    ...{ y: two(now.getFullYear() % 100), Y: now.getFullYear() },
+    ...{ H: two(now.getHours()), '-H': now.getHours(), I: two(hour), '-I': hour },
+    ...{ M: two(now.getMinutes()), S: two(now.getSeconds()), p: now.getHours() < 12 ? 'AM' : 'PM', '%': '%' },
+  }
+  return String(format).replaceAll(/%(-?[A-Za-z]|%)/g, (all, part: string) => {
+    if (!Object.hasOwn(parts, part)) throw new Error(`strftime_now's ${all} is not implemented`)
+    return String(parts[part])
+  })
+}
+
+function capitalize(text: unknown): string {
+  const [first = '', ...rest] = String(text)
+  return first.toUpperCase() + rest.join('').toLowerCase()
+}
+
+/** By names that no template has: the library does not let its own be declared anew. */
+const OURS = {
+  ' strip': strip('strip', { left: true, right: true }),
+  ' lstrip': strip('lstrip', { left: true }),
+  ' rstrip': strip('rstrip', { right: true }),
+  ' capitalize': capitalize,
+  ' strftime_now': strftimeNow,
+}
+const METHODS = ['strip', 'lstrip', 'rstrip', 'capitalize']
+const FILTERS: Readonly<Record<string, string>> = { trim: 'strip', capitalize: 'capitalize' }
+
+type Node = { type: string; [part: string]: unknown }
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+const call = (name: string, args: readonly unknown[]): Node => ({
+  type: 'CallExpression',
+  callee: { type: 'Identifier', value: ` ${name}` },
+  args,
+})
+
+/** Puts our functions where the library's would be called, in place. */
+function rewrite(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    for (const [i, one] of value.entries()) value[i] = rewrite(one)
+    return value
+  }
+  if (value instanceof Map) {
+    for (const [key, one] of value) value.set(key, rewrite(one))
+    return value
+  }
+  if (!isNode(value)) return value
+  for (const [part, inner] of Object.entries(value)) value[part] = rewrite(inner)
+  if (value.type === 'CallExpression') return ourCall(value)
+  return value.type === 'FilterExpression' ? ourFilter(value) : value
+}
+
+function ourCall(node: Node): Node {
+  const callee = node.callee as Node
+  const args = node.args as readonly unknown[]
+  if (callee.type === 'Identifier' && callee.value === 'strftime_now') return call('strftime_now', args)
+  if (callee.type !== 'MemberExpression' || callee.computed) return node
+  const name = (callee.property as Node).value as string
+  refuseTitle(name)
+  return METHODS.includes(name) ? call(name, [callee.object, ...args]) : node
+}
+
+function ourFilter(node: Node): Node {
+  const filter = node.filter as Node
+  const [named, args] =
+    filter.type === 'CallExpression'
+      ? [filter.callee as Node, filter.args as readonly unknown[]]
+      : [filter, []]
+  const name = named.value as string
+  refuseTitle(name)
+  return Object.hasOwn(FILTERS, name) ? call(FILTERS[name], [node.operand, ...args]) : node
+}
+
+/** Python's method and Jinja's filter differ from each other and from the library's. */
+function refuseTitle(name: string): void {
+  if (name === 'title') throw new Error('title is not implemented')
+}
