@@ -5,7 +5,7 @@ import { isOurs, OUR_SETTINGS } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
 import { wrongRule } from '../learning/registry.ts'
 import { MODEL_PROVIDERS, wrongProvider } from '../models/registry.ts'
-import type { Config } from './schema.ts'
+import { type Config, DEFAULT_MODEL } from './schema.ts'
 import type { OriginOf } from './sources.ts'
 
 /** Every check of a config that may be replayed: those of its setting as well, where that is known. */
@@ -37,20 +37,30 @@ export function checkConfig(config: Config, setting: Setting | undefined, origin
 export function checkNew(config: Config, origin: OriginOf): void {
   checkLearns(config, origin(['rewardModel', 'mode']))
   checkTimes(config, origin)
-  checkModelKeys(config, origin)
+  checkRead(config, origin)
 }
 
-/** What a section's model would never be told. */
-function checkModelKeys(config: Config, origin: OriginOf): void {
+/** Whether a section's model is one of this process, whose weights can be changed. */
+function trains({ provider }: { readonly provider: string }, { models }: Config): boolean {
+  return MODEL_PROVIDERS.find(provider, models.module)?.trains === true
+}
+
+/** What a config says and nothing would read. */
+function checkRead(config: Config, origin: OriginOf): void {
   const refuse = (path: readonly string[], message: string, hint: string) => {
     throw new RlError(`${origin(path)}: ${path.join('.')}: ${message}`, { code: 'config.invalid', hint })
   }
-  const local = (provider: string) => MODEL_PROVIDERS.find(provider, config.models.module)?.trains === true
   for (const name of ['policy', 'rewardModel', 'adaptation'] as const) {
     const section = config[name]
-    if (!local(section.provider)) continue
-    const { windowTokens, extraBody, template, reasoningEffort } = section
-    for (const [key, value] of Object.entries({ windowTokens, extraBody, template, reasoningEffort }))
+    if (!trains(section, config)) continue
+    const { baseUrl, windowTokens, extraBody, template, reasoningEffort } = section
+    for (const [key, value] of Object.entries({
+      baseUrl,
+      windowTokens,
+      extraBody,
+      template,
+      reasoningEffort,
+    }))
       if (value !== null && (typeof value !== 'object' || Object.keys(value).length > 0))
         refuse(
           [name, key],
@@ -58,11 +68,24 @@ function checkModelKeys(config: Config, origin: OriginOf): void {
           key === 'template' ? 'policy.thinking is the switch of a local policy' : 'leave it out',
         )
   }
-  if (config.policy.thinking !== null && !local(config.policy.provider))
+  if (config.policy.thinking !== null && !trains(config.policy, config))
     refuse(
       ['policy', 'thinking'],
       'is told to local models alone',
       'use policy.template: { enable_thinking: ... }',
+    )
+  const { policy, rewardModel, environment } = config
+  if (trains(rewardModel, config) && ![DEFAULT_MODEL, policy.model].includes(rewardModel.model))
+    refuse(
+      ['rewardModel', 'model'],
+      `'${rewardModel.model}' would not be opened: a local judge begins with the weights of the policy`,
+      'leave it out, or judge by an endpoint: rewardModel.provider openai',
+    )
+  if (environment.data !== null && environment.source !== 'data' && environment.module === null)
+    refuse(
+      ['environment', 'data'],
+      `'${environment.data}' would not be read: environment.source is ${environment.source}`,
+      'add --set environment.source=data, or leave it out',
     )
 }
 
@@ -85,7 +108,8 @@ function checkTimes(config: Config, origin: OriginOf): void {
 }
 
 /** What a run would not do although its config says so. Older runs said of judges that nobody trained that they learn, and learned from progress that nobody measured. */
-function checkLearns({ rewardModel, learning, models }: Config, origin: string): void {
+function checkLearns(config: Config, origin: string): void {
+  const { policy, rewardModel, learning, models } = config
   const refuse = (message: string, hint: string) => {
     throw new RlError(`${origin}: rewardModel.mode: ${message}`, { code: 'config.invalid', hint })
   }
@@ -94,6 +118,11 @@ function checkLearns({ rewardModel, learning, models }: Config, origin: string):
     refuse(
       "'co-trained' is not for a judge behind an endpoint that nobody trains",
       'add --set rewardModel.trainer=external and start a trainer (docs/external-trainers.md), or --set rewardModel.mode=fixed',
+    )
+  if (trains(rewardModel, config) && rewardModel.mode !== 'off' && !trains(policy, config))
+    refuse(
+      'a local judge begins with the weights of a local policy, and there is none',
+      'use rewardModel.provider openai, or --set rewardModel.mode=off',
     )
   if (rewardModel.mode === 'off' && learning.reward === 'progress')
     refuse(
@@ -118,12 +147,11 @@ function checkDeadlines({ run: { deadlines } }: Config, refuse: Refuse): void {
 
 /** Models that see are behind endpoints, and act by places on the screen of a setting that has one. */
 function checkSeeing(setting: Setting, config: Config, refuse: Refuse): void {
-  const { environment, policy, rewardModel, models } = config
-  const trains = (provider: string) => MODEL_PROVIDERS.find(provider, models.module)?.trains === true
+  const { environment, policy, rewardModel } = config
   const wishes = [
     ['environment.frames', environment.frames, false],
-    ['policy.frames', policy.frames > 0, trains(policy.provider)],
-    ['rewardModel.frames', rewardModel.frames && rewardModel.mode !== 'off', trains(rewardModel.provider)],
+    ['policy.frames', policy.frames > 0, trains(policy, config)],
+    ['rewardModel.frames', rewardModel.frames && rewardModel.mode !== 'off', trains(rewardModel, config)],
   ] as const
   for (const [path, wished, blind] of wishes) {
     if (!wished) continue
@@ -147,8 +175,7 @@ function checkSeeing(setting: Setting, config: Config, refuse: Refuse): void {
 
 function checkSense(config: Config, refuse: Refuse): void {
   const { environment, adaptation, learning, rewardModel, evaluation, run, policy, models } = config
-  const { trains } = MODEL_PROVIDERS.find(policy.provider, models.module) ?? {}
-  if (policy.logprobs === 'sampling' && !trains)
+  if (policy.logprobs === 'sampling' && !trains(policy, config))
     refuse(
       'policy.logprobs',
       `'sampling' needs a local model: ${policy.provider} tells log-probs of temperature 1`,

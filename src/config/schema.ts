@@ -196,6 +196,8 @@ const training = {
   tokenBudget: positive.default(4096).describe('Most tokens in one forward pass: bounds memory.'),
 }
 
+export const DEFAULT_MODEL = 'nano'
+
 const endpoint = {
   provider: z
     .string()
@@ -207,7 +209,7 @@ const endpoint = {
   model: z
     .string()
     .min(1)
-    .default('nano')
+    .default(DEFAULT_MODEL)
     .describe('Preset (`nano`, `tiny`), Hugging Face folder, or the name that the endpoint knows.'),
   baseUrl: z.url().nullable().default(null).describe('Of the OpenAI-compatible endpoint.'),
   windowTokens: positive
@@ -339,6 +341,12 @@ const policy = section({
       .min(1)
       .default(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
       .describe('Modules that have one.'),
+    layers: positive
+      .nullable()
+      .default(null)
+      .describe(
+        'So many of the upper layers alone have one: the backward pass ends below them. Null for all layers.',
+      ),
   }).describe('With a rank, version 0 is taught on the demonstrations of `coldStart`.'),
   temperature: z.number().nonnegative().default(1).describe('Of sampling in training rollouts.'),
   topP: share.default(1).describe('Nucleus of sampling in training rollouts.'),

@@ -19,6 +19,14 @@ import { RlError } from '../../src/errors.ts'
 const folder = mkdtempSync(join(tmpdir(), 'rl-config-'))
 test.after(() => rmSync(folder, { recursive: true }))
 
+/** A policy behind an endpoint, with nobody that judges it. */
+const ENDPOINT = [
+  'policy.provider=openai',
+  'policy.model=x',
+  'rewardModel.mode=off',
+  'learning.reward=outcome',
+]
+
 function fileWith(text: string): string {
   const file = join(folder, 'run.yaml')
   writeFileSync(file, text)
@@ -40,8 +48,11 @@ test('without any source every key has its default, and config/default.yaml says
 })
 
 test('every file under config/ is valid once it has its data', () => {
-  for (const file of readdirSync('config').filter((file) => file.endsWith('.yaml')))
-    loadConfig({ file: `config/${file}`, set: ['environment.data=somewhere'] })
+  for (const name of readdirSync('config').filter((file) => file.endsWith('.yaml'))) {
+    const file = `config/${name}`
+    const { source } = parse(readFileSync(file, 'utf8')).environment ?? {}
+    loadConfig({ file, set: source === 'data' ? ['environment.data=somewhere'] : [] })
+  }
 })
 
 test('every key has a description', () => {
@@ -117,7 +128,7 @@ test('a time that no timer can wait for is refused, and read in the log of an ol
     assert.match(message, new RegExp(`--set ${key}: ${key}: 2000000 is more than 1000000 seconds`))
     loadConfig({ set: [`${key}=1e6`] })
   }
-  loadConfig({ set: ['policy.provider=openai', 'policy.extraBody.keepSeconds=2e6'] })
+  loadConfig({ set: [...ENDPOINT, 'policy.extraBody.keepSeconds=2e6'] })
   assert.is(parseConfig({ run: { deadlines: { trainingSeconds: 2e6 } } }).run.deadlines.trainingSeconds, 2e6)
 })
 
@@ -135,8 +146,11 @@ test('an alias of nothing, of itself, or of very much is refused with the file',
     assert.match(message, /run\.yaml: /)
   }
   assert.is(refusal({ set: ['policy.extraBody=&me {x: *me}'] }).code, 'config.yaml')
-  const shared = 'policy:\n  provider: openai\n  extraBody: {a: &a {x: 1}, b: *a}\n'
-  assert.equal(loadConfig({ file: fileWith(shared) }).policy.extraBody, { a: { x: 1 }, b: { x: 1 } })
+  const shared = 'policy:\n  extraBody: {a: &a {x: 1}, b: *a}\n'
+  assert.equal(loadConfig({ file: fileWith(shared), set: ENDPOINT }).policy.extraBody, {
+    a: { x: 1 },
+    b: { x: 1 },
+  })
 })
 
 test('keys that contradict each other are refused', () => {
@@ -157,14 +171,17 @@ test('keys that contradict each other are refused', () => {
 
 test('screens are shown by settings that have one, to models that see, and acted on by those alone', () => {
   const pages = 'environment={name: web, grammar: computer_use}'
-  const seeing = ['policy.provider=openai', 'policy.acting=free', 'policy.frames=3']
+  const seeing = [...ENDPOINT, 'policy.acting=free', 'policy.frames=3']
   assert.is(loadConfig({ set: [pages, ...seeing] }).policy.frames, 3)
   loadConfig({ set: ['environment={name: web}', 'environment.frames=true'] })
   for (const [set, told] of [
     [['environment.frames=true'], /environment.frames: the setting 'alfworld' shows no screen/],
     [[pages, 'policy.frames=3'], /policy.frames: local models read text alone/],
-    [[pages, ...seeing, 'rewardModel.frames=true'], /rewardModel.frames: local models read text alone/],
-    [[pages, 'policy.provider=openai'], /policy.frames: actions are places on a screen/],
+    [
+      [pages, ...seeing, 'rewardModel.mode=fixed', 'rewardModel.frames=true'],
+      /rewardModel.frames: local models read text alone/,
+    ],
+    [[pages, ...ENDPOINT], /policy.frames: actions are places on a screen/],
     [['environment={name: web}', ...seeing], /policy.frames: the setting takes actions in words/],
   ] as const)
     assert.match(refusal({ set }).message, told)
@@ -178,11 +195,11 @@ test('a config is frozen, all the way down', () => {
 })
 
 test('passwords in addresses are redacted', () => {
-  const config = loadConfig({ set: ['policy.baseUrl=https://me:secret@host/v1'] })
+  const config = loadConfig({ set: [...ENDPOINT, 'policy.baseUrl=https://me:secret@host/v1'] })
   assert.not.match(JSON.stringify(redact(config)), /secret/)
   assert.match(JSON.stringify(redact(config)), /https:\/\/\[redacted\]@host/)
   const { policy } = redact(
-    loadConfig({ set: ['policy.baseUrl=https://me:se@cret@host/v1'] }),
+    loadConfig({ set: [...ENDPOINT, 'policy.baseUrl=https://me:se@cret@host/v1'] }),
   ) as typeof config
   assert.is(policy.baseUrl, 'https://[redacted]@host/v1')
 })
@@ -203,14 +220,19 @@ test('what a new run would not do is refused, and read in the log of an older on
     [['policy.template={enable_thinking: false}'], /policy\.template: is told to endpoints alone/],
     [['rewardModel.reasoningEffort=low'], /rewardModel\.reasoningEffort: is told to endpoints alone/],
     [['policy.windowTokens=8192'], /policy\.windowTokens: is told to endpoints alone/],
+    [[...ENDPOINT, 'policy.thinking=false'], /policy\.thinking: is told to local/],
+    [['policy.baseUrl=http://x/v1'], /policy\.baseUrl: is told to endpoints alone/],
     [
-      ['policy.provider=openai', 'policy.model=x', 'policy.thinking=false'],
-      /policy\.thinking: is told to local/,
+      ['policy.provider=openai', 'policy.model=x'],
+      /rewardModel\.mode: a local judge begins with the weights/,
     ],
+    [['rewardModel.model=other'], /rewardModel\.model: 'other' would not be opened/],
+    [['environment.data=games'], /environment\.data: 'games' would not be read/],
   ] as const) {
     assert.throws(() => loadConfig({ set }), words)
     assert.throws(() => loadConfig({ set }), /--set|config/)
   }
+  assert.is(loadConfig({ set: ['policy.model=tiny'] }).policy.model, 'tiny')
   assert.is(loadConfig({ set: [...endpoint, 'rewardModel.trainer=external'] }).rewardModel.mode, 'co-trained')
   const { rewardModel, learning } = parseConfig({
     rewardModel: { provider: 'openai', mode: 'off' },

@@ -23,11 +23,6 @@ export async function openRewardModelWorker(
       code: 'config.invalid',
       hint: 'use provider local, openai or one of yours, or mode off',
     })
-  if (mode !== 'off' && !providerOf(config.policy, config).trains)
-    throw new RlError('a local reward model starts from the weights of a local policy', {
-      code: 'config.invalid',
-      hint: 'use rewardModel.provider openai, or mode off',
-    })
   return (await import('./local-worker.ts')).openLocalJudge(config, opened, log)
 }
 

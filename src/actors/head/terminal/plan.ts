@@ -2,6 +2,7 @@
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
 import { type Config, configDigest } from '../../../config.ts'
+import { providerOf } from '../../../models/registry.ts'
 import type { StartOptions } from '../../start-options.ts'
 
 export type Plan = {
@@ -43,7 +44,7 @@ export function planLines({
       'reward model',
       rewardModel.mode === 'off'
         ? 'off'
-        : `${modelText(rewardModel)}, ${rewardModel.mode}, ${rewardModel.samples} judgement${rewardModel.samples === 1 ? '' : 's'} a step${rewardModel.frames ? ', shown the screens around it' : ''}`,
+        : `${judgeText(config)}, ${rewardModel.mode}, ${rewardModel.samples} judgement${rewardModel.samples === 1 ? '' : 's'} a step${rewardModel.frames ? ', shown the screens around it' : ''}`,
     ],
     ['backend', backend ?? 'none: no local model'],
     ...(runtime === null ? [] : [['runs in', runtime] as const]),
@@ -75,6 +76,14 @@ function taskText({ environment }: Config): string {
   const { name, source, data, tasks, difficulty, maxSteps } = environment
   const from = source === 'data' ? `from ${data}` : `generated, ${difficulty}`
   return `${name}, ${from}, ${tasks ?? 'all'} for training, up to ${maxSteps} steps an episode`
+}
+
+/** A local judge has no model of its own: it begins with the policy's. */
+function judgeText(config: Config): string {
+  const { rewardModel } = config
+  return providerOf(rewardModel, config).trains
+    ? `${rewardModel.provider}, begun from the policy`
+    : modelText(rewardModel)
 }
 
 function modelText({
