@@ -128,6 +128,9 @@ async function compare(shape: PresetName, role: Role, lora: boolean, processes =
   let trainer = startTrainer(head, role, words, processes)
   try {
     for (const version of [1, 2]) {
+      // An adapter's second update is of the upper layer alone.
+      const layers = lora && version === 2 ? 1 : null
+      const training = { ...policy.training, tokenBudget: 64, layers }
       const samples = await batchOf(model, version)
       const seed = [version, 11] as const
       const versioned = samples.map((sample) => ({ ...sample, policyVersion: version - 1 }))
@@ -145,13 +148,13 @@ async function compare(shape: PresetName, role: Role, lora: boolean, processes =
           trainedOn: ['s/0'],
           metrics: { reward: 0.5 },
         },
-        options: { ...policy.training, tokenBudget: 64 },
+        options: training,
         ...{ seed: [...seed], deadlineSeconds: 600 },
       }
       head.service.append([{ type: 'BatchReady', data }])
       const figures = await model.update(
         samples,
-        updateOptions({ ...policy.training, tokenBudget: 64 }, seed),
+        updateOptions(training, seed),
       )
       await model.save(own(version))
       await until(

@@ -194,6 +194,10 @@ const training = {
   beta2: share.default(0.99).describe("Adam's second moment."),
   resetOptimizer: z.boolean().default(false).describe('Forget the moments at the start of each iteration.'),
   tokenBudget: positive.default(4096).describe('Most tokens in one forward pass: bounds memory.'),
+  layers: positive
+    .nullable()
+    .default(null)
+    .describe('So many of the upper layers alone are trained: the backward pass ends below them. Null for all.'),
 }
 
 export const DEFAULT_MODEL = 'nano'
@@ -341,12 +345,6 @@ const policy = section({
       .min(1)
       .default(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
       .describe('Modules that have one.'),
-    layers: positive
-      .nullable()
-      .default(null)
-      .describe(
-        'So many of the upper layers alone have one: the backward pass ends below them. Null for all layers.',
-      ),
   }).describe('With a rank, version 0 is taught on the demonstrations of `coldStart`.'),
   temperature: z.number().nonnegative().default(1).describe('Of sampling in training rollouts.'),
   topP: share.default(1).describe('Nucleus of sampling in training rollouts.'),

@@ -159,6 +159,8 @@ export type UpdateOptions = {
   readonly updates: number
   /** Most tokens in one forward pass: memory depends on this, not on the batch. */
   readonly tokenBudget: number
+  /** So many of the upper layers alone are trained; all weights that can be where absent. */
+  readonly layers?: number
   /** Order of the samples. */
   readonly seed: Seed
   /** Mean k3 KL to the reference above which the remaining updates are left out. */

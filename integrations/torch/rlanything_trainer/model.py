@@ -115,6 +115,10 @@ class Trained:
     def context(self):
         return self._causal().config.max_position_embeddings
 
+    @property
+    def layers(self):
+        return self._causal().config.num_hidden_layers
+
     def _causal(self):
         return self.model.get_base_model() if isinstance(self.model, PeftModel) else self.model
 

@@ -1,6 +1,7 @@
 """One update of an iteration: the optimiser steps that the run's own trainer would take on the same batch."""
 
 import math
+import re
 
 import torch
 
@@ -11,6 +12,7 @@ from .loss import policy_loss
 from .model import read_moments
 
 EPSILON = 1e-8
+LAYER = re.compile(r"model\.layers\.(\d+)\.")
 SUMS = ("loss", "kl", "clipped", "entropy")
 
 
@@ -28,6 +30,7 @@ def update(trained, samples, options, seed, *, token_budget=None):
     trained.model.train()
     for part in parts(shuffled(seed, fitting), options["updates"]) if fitting else []:
         sums = _gradients(trained, part, references, options, budget)
+        _drop_lower(trained, parameters, options.get("layers"))
         tokens = sum(sample.trained for sample in part)
         norm = _norm(trained, parameters.values())
         if not (math.isfinite(sums["loss"]) and math.isfinite(norm)):
@@ -113,6 +116,17 @@ def _gradients(trained, part, references, options, budget):
             for name, value in zip(SUMS, (loss.detach(), kl, clipped, entropy.detach().sum())):
                 sums[name] += float(value)
     return dict(zip(SUMS, trained.group.sum([sums[name] for name in SUMS])))
+
+
+def _drop_lower(trained, parameters, layers):
+    """Where so many of the upper layers alone are trained, the other weights have no gradient."""
+    if layers is None:
+        return
+    lowest = trained.layers - layers
+    for name, parameter in parameters.items():
+        found = LAYER.match(name)
+        if found is None or int(found[1]) < lowest:
+            parameter.grad = None
 
 
 def _references(trained, samples, options, budget):

@@ -22,6 +22,7 @@ export function updateOptions(training: Training, seed: Seed, temperature = 1): 
     updates: training.updates,
     tokenBudget: training.tokenBudget,
     klLimit: training.klLimit,
+    layers: training.layers ?? undefined,
     resetOptimizer: training.resetOptimizer,
     seed,
   }

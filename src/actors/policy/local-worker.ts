@@ -73,7 +73,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
   async function taughtModel(seed: Seed): Promise<TaughtModel> {
     const { model: preset, contextTokens, cacheMegabytes } = policy
     const { demonstrations, expertNoise, updates, batch, learningRate } = policy.coldStart
-    const { rank, alpha, targets, layers } = policy.lora
+    const { rank, alpha, targets } = policy.lora
     if (!isPreset(preset) && rank === null) return { folder: preset }
     return withDemonstrationTasks(
       config,
@@ -95,12 +95,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
               ...{ ...settings, expertNoise, maxSteps, base: preset },
               // Demonstrations show commands as they are chosen; a model that reads prompts begins as it was released.
               updates: policy.acting === 'choices' ? updates : 0,
-              lora: {
-                rank: rank!,
-                alpha: alpha ?? 2 * rank!,
-                targets,
-                ...(layers === null ? {} : { layers }),
-              },
+              lora: { rank: rank!, alpha: alpha ?? 2 * rank!, targets },
               cacheBytes: cacheMegabytes * 1e6,
             },
             { opened: demonstrated, ...resources },

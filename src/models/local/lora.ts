@@ -28,8 +28,6 @@ export type LoraConfig = {
   readonly alpha: number
   /** Module names, or their last parts, e.g. `q_proj`. */
   readonly targets: readonly string[]
-  /** Of a fresh adapter: so many of the upper layers alone. One that is read names its modules whole. */
-  readonly layers?: number
 }
 
 export type Adapter = {
@@ -59,7 +57,7 @@ function linearModules(config: ModelConfig): Map<string, readonly [number, numbe
 export function loraShapes(config: ModelConfig, lora: LoraConfig): Map<string, readonly [number, number]> {
   const shapes = new Map<string, readonly [number, number]>()
   for (const [module, [out, width]] of linearModules(config)) {
-    if (!isNamed(module, lora)) continue
+    if (!lora.targets.some((target) => module === target || module.endsWith(`.${target}`))) continue
     shapes.set(`${module}.lora_A.weight`, [lora.rank, width])
     shapes.set(`${module}.lora_B.weight`, [out, lora.rank])
   }
@@ -71,25 +69,8 @@ export function loraShapes(config: ModelConfig, lora: LoraConfig): Map<string, r
   return shapes
 }
 
-const isNamed = (module: string, { targets }: LoraConfig) =>
-  targets.some((target) => module === target || module.endsWith(`.${target}`))
-
-/** Of a number of layers, the modules by their whole names. */
-function withModules(config: ModelConfig, { layers, ...lora }: LoraConfig): LoraConfig {
-  if (layers === undefined) return lora
-  if (layers > config.layers)
-    throw new RlError(`an adapter on ${layers} layers: the model has ${config.layers}`, {
-      code: 'model.lora',
-      hint: 'leave the number out for all of them',
-    })
-  const isUpper = (module: string) => Number(module.split('.')[2]) >= config.layers - layers
-  const modules = [...linearModules(config).keys()]
-  return { ...lora, targets: modules.filter((module) => isUpper(module) && isNamed(module, lora)) }
-}
-
 /** A fresh adapter that changes nothing: A uniform in +-1/sqrt(in) as in PEFT, B zero. */
-export function initLora(config: ModelConfig, wanted: LoraConfig, seed: Seed): Adapter {
-  const lora = withModules(config, wanted)
+export function initLora(config: ModelConfig, lora: LoraConfig, seed: Seed): Adapter {
   const tensors = [...loraShapes(config, lora)].map(([name, shape]) => {
     const values = new Float32Array(shape[0] * shape[1])
     if (name.endsWith('lora_A.weight')) {
@@ -169,10 +150,6 @@ export async function readAdapterConfig(folder: string): Promise<AdapterConfig> 
   for (const [key, value] of Object.entries(parsed.data))
     if (!(key in configSchema.shape) && !WITHOUT_EFFECT.includes(key) && !asksNothing(value))
       throw refuse(`${key}: ${JSON.stringify(value)?.slice(0, 100)} is not implemented`)
-  if (typeof parsed.data.target_modules === 'string' && parsed.data.layers_to_transform?.length)
-    throw refuse(
-      'layers_to_transform: one expression for the whole names of modules has no layers to choose from',
-    )
   const { r: rank, lora_alpha, use_rslora, base_model_name_or_path } = parsed.data
   const alpha = use_rslora ? lora_alpha * Math.sqrt(rank) : lora_alpha
   return { rank, alpha, base: base_model_name_or_path ?? null, targets: parsed.data }

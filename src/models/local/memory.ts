@@ -28,26 +28,29 @@ const KEPT = { hidden: 16, heads: 8, feedForward: 7 }
 /**
  * Bytes that a backward pass keeps for each token of a micro-batch.
  * @param recompute layers keep their inputs alone: all of one layer is there at a time
+ * @param trainedLayers those below them keep nothing
  */
 export function activationBytesPerToken(
   { layers, hiddenSize, heads, kvHeads, headDim, intermediateSize }: ModelConfig,
   recompute: boolean,
+  trainedLayers = layers,
 ): number {
   const attention = KEPT.heads * (heads + kvHeads) * headDim
   const layer = KEPT.hidden * hiddenSize + attention + KEPT.feedForward * intermediateSize
-  return 4 * (recompute ? layer + 2 * layers * hiddenSize : layers * layer)
+  return 4 * (recompute ? layer + 2 * trainedLayers * hiddenSize : trainedLayers * layer)
 }
 
 /** Tokens of a micro-batch whose layers can all be kept in so many bytes; a quarter of them stays free for what lies between. */
-export function keptTokens(config: ModelConfig, bytes: number): number {
+export function keptTokens(config: ModelConfig, bytes: number, trainedLayers = config.layers): number {
   const room = 0.75 * bytes - headBytes(config.vocabSize)
-  return Math.max(0, Math.floor(room / activationBytesPerToken(config, false)))
+  return Math.max(0, Math.floor(room / activationBytesPerToken(config, false, trainedLayers)))
 }
 
 /**
  * @param trainable Number of trained weights: all, those of an adapter, or 0.
  * @param cacheBytes Bound of the sampler's cache.
  * @param tokens Tokens of a micro-batch, 0 where nothing is trained.
+ * @param trainedLayers Upper layers that alone are trained; all where absent.
  * @param packs Sampling has no BLAS: it packs the weights.
  */
 export function memoryNeed(
@@ -57,13 +60,21 @@ export function memoryNeed(
     cacheBytes,
     tokens,
     recompute = false,
+    trainedLayers,
     packs = false,
-  }: { trainable: number; cacheBytes: number; tokens: number; recompute?: boolean; packs?: boolean },
+  }: {
+    trainable: number
+    cacheBytes: number
+    tokens: number
+    recompute?: boolean
+    trainedLayers?: number
+    packs?: boolean
+  },
 ): MemoryNeed {
   const weights = 4 * parameterCount(config)
   const training = 16 * trainable
   const activations =
-    tokens === 0 ? 0 : tokens * activationBytesPerToken(config, recompute) + headBytes(config.vocabSize)
+    tokens === 0 ? 0 : tokens * activationBytesPerToken(config, recompute, trainedLayers) + headBytes(config.vocabSize)
   const packed = packs ? weights : 0
   return {
     ...{ weights, training, activations, packed },

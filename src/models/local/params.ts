@@ -107,11 +107,20 @@ export function disposeParams(params: Params): void {
   for (const value of params.values()) value.dispose()
 }
 
-/** The weights that an update moves: those of an adapter alone where there is one, else all. */
-export function trainedNames(params: Params): string[] {
+/**
+ * The weights that an update moves: those of an adapter alone where there is one, else all.
+ * @param frozenLayers so many of the lower layers stay as they are, with all that is in no layer
+ */
+export function trainedNames(params: Params, frozenLayers = 0): string[] {
   const names = [...params.keys()]
   const adapters = names.filter((name) => name.includes('.lora_'))
-  return adapters.length > 0 ? adapters : names
+  const own = adapters.length > 0 ? adapters : names
+  return frozenLayers === 0 ? own : own.filter((name) => layerOf(name) >= frozenLayers)
+}
+
+/** The layer that a weight is in; -1 where it is in none. */
+function layerOf(name: string): number {
+  return Number(/^model\.layers\.(\d+)\./.exec(name)?.[1] ?? -1)
 }
 
 /** The weight of that name. */

@@ -80,12 +80,12 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   const trainable = adapter
     ? adapter.tensors.reduce((sum, { values }) => sum + values.length, 0)
     : parameterCount(config)
-  const needed = (training: { readonly tokens: number; readonly recompute: boolean } | null) =>
+  type Batch = { readonly tokens: number; readonly recompute: boolean; readonly trainedLayers?: number }
+  const needed = (training: Batch | null) =>
     memoryNeed(config, {
       trainable: training ? trainable : 0,
       cacheBytes: cacheTokens * perToken,
-      tokens: training?.tokens ?? 0,
-      recompute: training?.recompute,
+      ...(training ?? { tokens: 0 }),
       packs: backend.name === 'wasm',
     })
   // The limit is that of before anything was taken.
@@ -151,8 +151,10 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
     async update({ samples, options }) {
       const tokens = samples.reduce((sum, sample) => sum + sample.tokens.length, 0)
       const batch = Math.min(tokens, options.tokenBudget)
-      const kept = keptTokens(config, limit.bytes - needed({ tokens: 0, recompute: false }).total)
-      assertFits(name, needed({ tokens: batch, recompute: batch > kept }), limit)
+      const trainedLayers = options.layers
+      const free = limit.bytes - needed({ tokens: 0, recompute: false }).total
+      const kept = keptTokens(config, free, trainedLayers)
+      assertFits(name, needed({ tokens: batch, recompute: batch > kept, trainedLayers }), limit)
       try {
         return await trainer.update(samples, options, { keptTokens: kept })
       } finally {

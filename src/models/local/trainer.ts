@@ -49,10 +49,14 @@ const LEAST_KEPT = 256
 /** Adapter weights are trained alone where there are any, else all weights. */
 export function createTrainer(model: LocalModel): Trainer {
   const optimizer = createOptimizer(model.params)
-  const names = trainedNames(model.params)
 
   /** The first sample whose own gradient is not finite. */
-  const culprit = async (batch: readonly WeightedSample[], loss: LossOptions, forward: RowOptions) => {
+  const culprit = async (
+    names: readonly string[],
+    batch: readonly WeightedSample[],
+    loss: LossOptions,
+    forward: RowOptions,
+  ) => {
     for (const item of batch) {
       const alone = await lossGradients(model, names, [item], loss, forward)
       tf.dispose([...alone.gradients.values()])
@@ -64,7 +68,9 @@ export function createTrainer(model: LocalModel): Trainer {
   return {
     optimizer,
     async update(samples, options, { keptTokens } = { keptTokens: Number.POSITIVE_INFINITY }) {
-      checkOptions(options)
+      checkOptions(model, options)
+      const frozenLayers = options.layers === undefined ? 0 : model.config.layers - options.layers
+      const names = trainedNames(model.params, frozenLayers)
       const budget = keptTokens < LEAST_KEPT ? options.tokenBudget : Math.min(options.tokenBudget, keptTokens)
       for (const sample of samples) checkSample(model, sample, options.tokenBudget)
       if (options.resetOptimizer) optimizer.reset()
@@ -93,14 +99,14 @@ export function createTrainer(model: LocalModel): Trainer {
         let gradients: Map<string, tf.Tensor> | undefined
         for (const batch of microBatches(weighted, budget)) {
           const recompute = tokensOf(batch) > keptTokens
-          const forward = { recompute, temperature: options.temperature }
+          const forward = { recompute, frozenLayers, temperature: options.temperature }
           const result = await lossGradients(model, names, batch, options.loss, forward)
           const bad = [result.loss, result.norm].find((value) => !Number.isFinite(value))
           gradients = gradients ? addInto(gradients, result.gradients) : result.gradients
           if (bad !== undefined) {
             stopped = {
               reason: 'not-finite',
-              sample: await culprit(batch, options.loss, forward),
+              sample: await culprit(names, batch, options.loss, forward),
               value: bad,
             }
             break
@@ -213,7 +219,7 @@ function addInto(
   )
 }
 
-function checkOptions(options: UpdateOptions): void {
+function checkOptions({ config, params }: LocalModel, options: UpdateOptions): void {
   const refuse = (name: string, value: unknown, rule: string) => {
     throw new RlError(`update: ${name} is ${value}`, { code: 'model.options', hint: rule })
   }
@@ -222,7 +228,11 @@ function checkOptions(options: UpdateOptions): void {
   if (!(Number.isInteger(options.updates) && options.updates >= 1))
     refuse('updates', options.updates, 'give 1 or more')
   if (!(options.tokenBudget >= 1)) refuse('tokenBudget', options.tokenBudget, 'give 1 or more')
-  const { temperature = 1 } = options
+  const { temperature = 1, layers = config.layers } = options
+  if (!(Number.isInteger(layers) && layers >= 1 && layers <= config.layers))
+    refuse('layers', layers, `give 1 to ${config.layers}, or leave it out for all`)
+  if (trainedNames(params, config.layers - layers).length === 0)
+    refuse('layers', layers, 'the adapter is on none of them')
   if (!(temperature > 0)) refuse('temperature', temperature, 'give more than 0')
   if (options.clipNorm !== null && !(options.clipNorm > 0))
     refuse('clipNorm', options.clipNorm, 'give more than 0, or null')

@@ -31,6 +31,8 @@ export type ForwardOptions = {
    * a fraction of the memory.
    */
   readonly recompute?: boolean
+  /** So many of the lower layers keep nothing: no gradient goes through them. */
+  readonly frozenLayers?: number
 }
 
 /**
@@ -40,7 +42,7 @@ export type ForwardOptions = {
 export function hiddenStates(
   model: LocalModel,
   { tokens, offsets }: Packed,
-  { recompute = false }: ForwardOptions = {},
+  { recompute = false, frozenLayers = 0 }: ForwardOptions = {},
 ): tf.Tensor2D {
   const { config, params } = model
   check(config, tokens, offsets)
@@ -55,7 +57,8 @@ export function hiddenStates(
     sin: tf.tensor2d(angles.sin, [tokens.length, headDim / 2]),
   }
   let x = embedding(weight(params, 'model.embed_tokens.weight'), tf.tensor1d(tokens, 'int32'))
-  for (let layer = 0; layer < config.layers; layer++)
+  if (frozenLayers > 0) x = frozen(model, frozenLayers, x, rows)
+  for (let layer = frozenLayers; layer < config.layers; layer++)
     x = tf.tidy(() =>
       recompute ? recomputedLayer(model, layer, x, rows) : decoderLayer(model, layer, x, rows),
     )
@@ -89,6 +92,19 @@ function decoderLayer(
   const gate = project(model, inner, `${at}.mlp.gate_proj`)
   const up = project(model, inner, `${at}.mlp.up_proj`)
   return tf.add(between, project(model, swiglu(gate, up), `${at}.mlp.down_proj`))
+}
+
+/** The lower layers off the tape. */
+function frozen(model: LocalModel, layers: number, x: tf.Tensor2D, rows: Rows): tf.Tensor2D {
+  const op = tf.customGrad((input) => {
+    let value = input as tf.Tensor2D
+    for (let layer = 0; layer < layers; layer++) value = tf.tidy(() => decoderLayer(model, layer, value, rows))
+    const gradFunc = () => {
+      throw new Error('a gradient was asked for below the layers that are trained')
+    }
+    return { value, gradFunc }
+  })
+  return op(x) as tf.Tensor2D
 }
 
 function recomputedLayer(model: LocalModel, layer: number, x: tf.Tensor2D, rows: Rows): tf.Tensor2D {

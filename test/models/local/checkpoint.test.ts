@@ -238,23 +238,6 @@ test('a head that differs from the embedding that it is tied to is refused, not 
   )
 })
 
-test('an adapter may stand on the upper layers alone', async () => {
-  await tryBackend('wasm')
-  const config = smallConfig('qwen2')
-  const lora = { rank: 2, alpha: 4, targets: ['q_proj', 'down_proj'], layers: 1 }
-  const adapter = initLora(config, lora, [1, 1])
-  const top = `model.layers.${config.layers - 1}.`
-  assert.equal(adapter.lora.targets, [`${top}self_attn.q_proj`, `${top}mlp.down_proj`])
-  assert.is(adapter.tensors.length, 4)
-  await saved('upper-base', config)
-  const folder = join(root, 'upper')
-  await mkdir(folder)
-  await writeAdapter(folder, adapter, { base: '../upper-base' })
-  const { adapter: read } = await readCheckpoint(await readModelFolder(folder))
-  assert.equal(read!.tensors.map(({ name }) => name).sort(), adapter.tensors.map(({ name }) => name).sort())
-  assert.throws(() => initLora(config, { ...lora, layers: 99 }, [1, 1]), /on 99 layers: the model has/)
-})
-
 test('weights of modules that an adapter does not name are refused, not applied', async () => {
   await tryBackend('wasm')
   const config = smallConfig('qwen2')

@@ -136,6 +136,41 @@ for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const)
       tf.dispose([...got.gradients.values()])
     })
 
+for (const backend of ['wasm-blas', 'cpu'] as const)
+  test(`${backend}: of the upper layers alone, an update is what it would be with all, and the others stay`, async () => {
+    if (!(await tryBackend(backend))) return
+    const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+    const names = [...model.params.keys()]
+    const batch = samplesOf(model, 3).map((sample) => ({ sample, weight: 0.1 }))
+    const upper = names.filter((name) => name.startsWith('model.layers.1.'))
+    const before = tf.memory().numTensors
+    const all = await lossGradients(model, names, batch, LOSS)
+    for (const recompute of [false, true]) {
+      const { gradients, loss } = await lossGradients(model, upper, batch, LOSS, {
+        recompute,
+        frozenLayers: 1,
+      })
+      assert.is(loss, all.loss)
+      for (const [name, gradient] of gradients)
+        assert.ok(
+          relativeError(await gradient.data(), await all.gradients.get(name)!.data()) < 1e-6,
+          `${name}, recompute ${recompute}`,
+        )
+      tf.dispose([...gradients.values()])
+    }
+    tf.dispose([...all.gradients.values()])
+    assert.is(tf.memory().numTensors, before)
+    const was = await weightsOf(model)
+    const trainer = createTrainer(model)
+    await trainer.update(samplesOf(model, 4), { ...OPTIONS, layers: 1 })
+    const is = await weightsOf(model)
+    assert.equal(
+      names.filter((name) => relativeError(is.get(name)!, was.get(name)!) > 0),
+      upper,
+    )
+    trainer.dispose()
+  })
+
 test('at a temperature the loss and the scores are those of divided logits', async () => {
   if (!(await tryBackend('wasm'))) return
   const { model } = await smallModel(smallConfig('qwen2'), [3, 4])
@@ -307,6 +342,7 @@ test('bad samples and options are refused by name', async () => {
   await refuses({ ...good, advantages: new Float32Array(2) }, OPTIONS, /s0: advantages has length 2/)
   await refuses(good, { ...OPTIONS, tokenBudget: 3 }, /exceed tokenBudget 3/)
   await refuses(good, { ...OPTIONS, learningRate: Number.NaN }, /learningRate is NaN/)
+  for (const layers of [0, 1.5, 3]) await refuses(good, { ...OPTIONS, layers }, /layers is/)
   const offsets = Int32Array.from({ length: good.tokens.length + 1 }, (_, i) => i)
   const tokens = good.tokens.map((token) => (token + 1) % 29)
   await refuses({ ...good, allowed: { offsets, tokens } }, OPTIONS, /not among the allowed/)
