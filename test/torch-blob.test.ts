@@ -1,11 +1,13 @@
 /** How integrations/torch fetches blobs. RL_TEST_PYTHON names a Python that has nats-py and msgpack; SKIP where they are missing. */
+
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
+import { decode as unpack } from '@msgpack/msgpack'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { environmentOf } from '../src/broker/connection.ts'
-import { pack, unpack } from '../src/events/msgpack.ts'
+import { pack } from '../src/events/msgpack.ts'
 import { subjectsOf } from '../src/events/subjects.ts'
 import { lacks, PYTHON } from './support/python.ts'
 import { startTestHead } from './support/run.ts'

@@ -152,10 +152,7 @@ async function compare(shape: PresetName, role: Role, lora: boolean, processes =
         ...{ seed: [...seed], deadlineSeconds: 600 },
       }
       head.service.append([{ type: 'BatchReady', data }])
-      const figures = await model.update(
-        samples,
-        updateOptions(training, seed),
-      )
+      const figures = await model.update(samples, updateOptions(training, seed))
       await model.save(own(version))
       await until(
         `${updated} ${version}`,

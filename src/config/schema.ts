@@ -197,7 +197,9 @@ const training = {
   layers: positive
     .nullable()
     .default(null)
-    .describe('So many of the upper layers alone are trained: the backward pass ends below them. Null for all.'),
+    .describe(
+      'So many of the upper layers alone are trained: the backward pass ends below them. Null for all.',
+    ),
 }
 
 export const DEFAULT_MODEL = 'nano'

@@ -3,7 +3,9 @@
  * `unpack` gives; short texts that come again and again (names, tasks, critiques) are found in a table instead of made anew.
  */
 import { RlError } from '../errors.ts'
-import { MAX_DEPTH } from './msgpack.ts'
+
+/** Deepest nesting of maps and arrays in any message. */
+export const MAX_DEPTH = 24
 
 const EMPTY = new Uint8Array()
 const TEXTS = 1 << 13
@@ -172,7 +174,7 @@ function readBinary(size: number): Uint8Array {
 
 function readText(size: number): string {
   const from = move(size)
-  if (size > KEPT_BYTES || size === ID_BYTES) return bytes.toString('utf8', from, at)
+  if (size > KEPT_BYTES || size === ID_BYTES) return decodeText(from)
   let hash = size
   let all = 0
   for (let i = from; i < at; i++) {
@@ -180,13 +182,31 @@ function readText(size: number): string {
     hash = (Math.imul(hash, 31) + byte) | 0
     all |= byte
   }
-  if (all > 0x7f) return bytes.toString('utf8', from, at)
+  if (all > 0x7f) return decodeText(from)
   const slot = (hash ^ (hash >>> 15)) & (TEXTS - 1)
   const known = texts[slot]
   if (known !== undefined && known.length === size && isText(known, from)) return known
   const text = bytes.toString('latin1', from, at)
   texts[slot] = text
   return text
+}
+
+/**
+ * The UTF-8 from there to here. Half of a character that takes two (a text was cut there) is written in three bytes and gives one
+ * U+FFFD, as a column of the log does; a buffer alone would give three.
+ */
+function decodeText(from: number): string {
+  const text = bytes.toString('utf8', from, at)
+  if (!text.includes('\ufffd\ufffd\ufffd')) return text
+  const parts: string[] = []
+  let start = from
+  for (let i = from; i + 2 < at; i++)
+    if (bytes[i] === 0xed && bytes[i + 1] >= 0xa0 && bytes[i + 1] < 0xc0 && bytes[i + 2] >> 6 === 2) {
+      parts.push(bytes.toString('utf8', start, i))
+      start = i + 3
+    }
+  parts.push(bytes.toString('utf8', start, at))
+  return parts.join('\ufffd')
 }
 
 function isText(text: string, from: number): boolean {
@@ -197,6 +217,6 @@ function isText(text: string, from: number): boolean {
 function malformed(reason: string): RlError {
   return new RlError(`not a valid msgpack message: ${reason}`, {
     code: 'event.malformed',
-    hint: 'rl log RUN verify finds the first bad event',
+    hint: 'send one msgpack value whose keys are names; in a log, rl log RUN verify finds the first bad event',
   })
 }

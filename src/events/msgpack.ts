@@ -2,15 +2,23 @@
  * msgpack as this project uses it. Encoding always makes a fresh buffer: NATS keeps a reference to a published payload
  * until it flushes, so an encoder's shared buffer would be overwritten under it.
  */
-import { Decoder, Encoder } from '@msgpack/msgpack'
+import { Encoder } from '@msgpack/msgpack'
 import { RlError } from '../errors.ts'
+import { MAX_DEPTH, unpackFast } from './fast-unpack.ts'
 
-const encoder = new Encoder({ ignoreUndefined: true })
-const canonicalEncoder = new Encoder({ ignoreUndefined: true, sortKeys: true })
-const decoder = new Decoder()
+const encoder = wellFormed(new Encoder({ ignoreUndefined: true }))
+const canonicalEncoder = wellFormed(new Encoder({ ignoreUndefined: true, sortKeys: true }))
 
-/** Deepest nesting of maps and arrays in any message. */
-export const MAX_DEPTH = 24
+/**
+ * Half of a character that takes two (a text was cut there) is written as U+FFFD: the library writes it as it stands, which is
+ * no UTF-8, and readers in other languages refuse the whole message.
+ */
+function wellFormed(library: Encoder): Encoder {
+  const method = 'encodeString'
+  const encode = library[method]
+  library[method] = (text: string) => encode.call(library, text.toWellFormed())
+  return library
+}
 
 /** Most values, elements of arrays and maps included, of one message: a schema makes an issue for each wrong one. */
 export const MAX_VALUES = 65_536
@@ -24,28 +32,20 @@ export function packCanonical(value: unknown): Uint8Array<ArrayBuffer> {
   return canonicalEncoder.encode(value)
 }
 
-/** Decodes bytes that this project wrote. Binary values are views into `bytes`. */
-export function unpack(bytes: Uint8Array): unknown {
-  return decoder.decode(bytes)
-}
-
-/** Decodes bytes from anywhere: first checks that no header claims more than there is, and that there are no more values than may be. */
+/**
+ * Decodes bytes from anywhere: first checks that no header claims more than there is, and that there are no more values than may be.
+ * Binary values are views into `bytes`.
+ * By the decoder that reads logs: another one takes numbers as keys, and reads text that is no UTF-8 otherwise, so that what was
+ * checked would not be what is read. Errors: `event.malformed`.
+ */
 export function unpackUntrusted(bytes: Uint8Array, maxValues = Infinity): unknown {
   const fault = findFault(bytes, maxValues)
-  if (fault !== null) throw malformed(fault)
-  try {
-    return decoder.decode(bytes)
-  } catch (cause) {
-    throw malformed(cause instanceof Error ? cause.message : String(cause), cause)
-  }
-}
-
-function malformed(reason: string, cause?: unknown): RlError {
-  return new RlError(`not a valid msgpack message: ${reason}`, {
-    code: 'event.malformed',
-    hint: 'send one msgpack value without extension types',
-    cause,
-  })
+  if (fault !== null)
+    throw new RlError(`not a valid msgpack message: ${fault}`, {
+      code: 'event.malformed',
+      hint: 'send one msgpack value without extension types',
+    })
+  return unpackFast(bytes)
 }
 
 /**

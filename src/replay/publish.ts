@@ -2,6 +2,7 @@
 import type { Bus } from '../events/bus.ts'
 import { encodeEnvelope } from '../events/codec.ts'
 import type { Envelope } from '../events/envelope.ts'
+import { unpackFast } from '../events/fast-unpack.ts'
 import {
   BLOB_CHUNK,
   type BlobGetReply,
@@ -11,7 +12,7 @@ import {
   readRequest,
 } from '../events/log-protocol.ts'
 import type { LogReader, RawEvent } from '../events/log-reader.ts'
-import { pack, unpack } from '../events/msgpack.ts'
+import { pack } from '../events/msgpack.ts'
 import { POSITION_HEADER, subjectsOf } from '../events/subjects.ts'
 
 export type PublishOptions = {
@@ -87,7 +88,7 @@ function renamed(
   { body }: RawEvent,
   run: string,
 ): { readonly body: Uint8Array; readonly envelope: Envelope } {
-  const envelope = { ...(unpack(body) as Envelope), run }
+  const envelope = { ...(unpackFast(body) as Envelope), run }
   return { body: encodeEnvelope(envelope), envelope }
 }
 

@@ -1,5 +1,7 @@
 /** One writer a run and one decider a role, whatever the hosts. */
+
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { decode as unpack } from '@msgpack/msgpack'
 import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -9,7 +11,7 @@ import type { Bus } from '../../src/events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../src/events/codec.ts'
 import { connectLog } from '../../src/events/log-client.ts'
-import { pack, unpack } from '../../src/events/msgpack.ts'
+import { pack } from '../../src/events/msgpack.ts'
 import { connectBus } from '../../src/events/nats/connect.ts'
 import { subjectsOf } from '../../src/events/subjects.ts'
 import { subscribe } from '../../src/events/subscription.ts'

@@ -2,7 +2,7 @@
 import { RlError } from '../../errors.ts'
 import type { Serve } from '../../events/bus.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { pack, unpack } from '../../events/msgpack.ts'
+import { pack, unpackUntrusted } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import type { Act, ActReply, ActRequest } from './act.ts'
 
@@ -31,7 +31,7 @@ export function actOver({ bus, run }: LogClient, timeoutMs: number): Act {
   return async function act(requests, signal) {
     const parts = split(requests, Math.min(bus.maxPayload(), 1_048_576) - 65_536)
     const replies = await Promise.all(
-      parts.map(async (part) => unpack(await ask(pack(part), signal)) as ActReply[]),
+      parts.map(async (part) => unpackUntrusted(await ask(pack(part), signal)) as ActReply[]),
     )
     return replies.flat()
   }
@@ -42,13 +42,13 @@ const AGAIN_MS = 100
 /** Asks a policy worker of this process. */
 export function actIn(service: Serve): Act {
   return async function askHere(requests) {
-    return unpack(await service(pack(requests), ACT_SERVICE)) as ActReply[]
+    return unpackUntrusted(await service(pack(requests), ACT_SERVICE)) as ActReply[]
   }
 }
 
 export function serveAct(act: Act): Serve {
   return async function answerAct(body) {
-    const requests = unpack(body) as ActRequest[]
+    const requests = unpackUntrusted(body) as ActRequest[]
     const replies = await act(requests, AbortSignal.timeout(600_000))
     if (replies.length !== requests.length)
       throw new RlError(`${replies.length} answers to ${requests.length} questions`, {

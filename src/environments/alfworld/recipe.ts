@@ -2,18 +2,21 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import type { Seed } from '../../random.ts'
 import type { Task } from '../port.ts'
+import type { RoomSize } from './generator/size.ts'
 import { ROOMS } from './generator/tables.ts'
 import { type Goal, sentencesOf, TASK_TYPES } from './tasks.ts'
 
 const word = z.number().int().min(0).max(0xffff_ffff)
 const range = z.tuple([z.number().int().min(1).max(200), z.number().int().min(1).max(200)])
 
-const roomSize = z.strictObject({
-  receptacles: range.readonly(),
-  objects: range.readonly(),
-  rooms: z.array(z.enum(ROOMS)).min(1).readonly(),
-  objectTypes: z.array(z.string()).readonly().optional(),
+/** These types are said, not made by `.readonly()`: that freezes what it was given, and fails on bytes. */
+const roomSize: z.ZodType<RoomSize> = z.strictObject({
+  receptacles: range,
+  objects: range,
+  rooms: z.array(z.enum(ROOMS)).min(1),
+  objectTypes: z.array(z.string()).optional(),
   shared: z.number().min(0).max(1),
   mostOfAType: z.number().int().min(1),
 })
@@ -28,7 +31,7 @@ const rewritten = z.strictObject({
 
 const generated = z.strictObject({
   source: z.literal('generated'),
-  seed: z.tuple([word, word]).readonly(),
+  seed: z.tuple([word, word]) as z.ZodType<Seed>,
   size: roomSize,
   shares: z.partialRecord(z.enum(TASK_TYPES), z.number().min(0)),
   pairs: z.enum(['all', 'seen', 'unseen']),

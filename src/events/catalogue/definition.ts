@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Seed } from '../../random.ts'
 import type { Author } from '../users.ts'
 
 /** All that the house knows of one type of event. */
@@ -31,7 +32,8 @@ export const count = z.int().nonnegative()
 export const share = z.number().min(0).max(1)
 export const name = z.string().min(1).max(256)
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
-export const seed = z.tuple([z.int().min(0).max(0xffffffff), z.int().min(0).max(0xffffffff)]).readonly()
+/** Typed, not `.readonly()`: that freezes what it was given, even where it is wrong, and no array of bytes can be frozen. */
+export const seed: z.ZodType<Seed> = z.tuple([z.int().min(0).max(0xffffffff), z.int().min(0).max(0xffffffff)])
 /** Little-endian binary column; the field's name ends with its element type (I32, F32, U8). */
 export const column: z.ZodType<Uint8Array> = z.instanceof(Uint8Array)
 export const blob = z.strictObject({ sha256, bytes: count })

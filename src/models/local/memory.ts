@@ -74,7 +74,9 @@ export function memoryNeed(
   const weights = 4 * parameterCount(config)
   const training = 16 * trainable
   const activations =
-    tokens === 0 ? 0 : tokens * activationBytesPerToken(config, recompute, trainedLayers) + headBytes(config.vocabSize)
+    tokens === 0
+      ? 0
+      : tokens * activationBytesPerToken(config, recompute, trainedLayers) + headBytes(config.vocabSize)
   const packed = packs ? weights : 0
   return {
     ...{ weights, training, activations, packed },

@@ -98,7 +98,8 @@ function decoderLayer(
 function frozen(model: LocalModel, layers: number, x: tf.Tensor2D, rows: Rows): tf.Tensor2D {
   const op = tf.customGrad((input) => {
     let value = input as tf.Tensor2D
-    for (let layer = 0; layer < layers; layer++) value = tf.tidy(() => decoderLayer(model, layer, value, rows))
+    for (let layer = 0; layer < layers; layer++)
+      value = tf.tidy(() => decoderLayer(model, layer, value, rows))
     const gradFunc = () => {
       throw new Error('a gradient was asked for below the layers that are trained')
     }
