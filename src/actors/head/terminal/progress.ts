@@ -30,8 +30,8 @@ export type Progress = {
   generatedTokens: number
   trainedTokens: number
   staleness: number
-  iterationStartedMs: number
-  firstIterationMs: number
+  /** When each iteration began. */
+  startedMs: number[]
   health: string[]
 }
 
@@ -46,8 +46,7 @@ export function startProgress(iterations: number): Progress {
     acceptedInAll: 0,
     unitTests: unitTestProgress(),
     staleness: 0,
-    iterationStartedMs: 0,
-    firstIterationMs: 0,
+    startedMs: [],
     ...startIteration(),
   }
 }
@@ -57,10 +56,8 @@ export function goOn(progress: Progress, log: LogReader): number {
   const open = log.newest(['IterationStarted'])
   if (open === null) return 0
   progress.acceptedInAll = log.countOf('TaskAccepted', open.position)
-  for (const { time } of log.events({ types: ['IterationStarted'], until: open.position })) {
-    progress.firstIterationMs = time
-    break
-  }
+  for (const { time } of log.events({ types: ['IterationStarted'], until: open.position - 1 }))
+    progress.startedMs.push(time)
   return open.position - 1
 }
 
@@ -145,11 +142,10 @@ export function barLine(progress: Progress, width = 24): string {
 }
 
 function beginIteration(progress: Progress, { data, time }: LoggedEvent<'IterationStarted'>): void {
-  if (progress.firstIterationMs === 0) progress.firstIterationMs = time
+  progress.startedMs.push(time)
   progress.unitTests.begin()
   Object.assign(progress, startIteration(), {
     iteration: data.iteration,
-    iterationStartedMs: time,
     staleness: Math.max(0, data.iteration - 1 - data.policyVersion),
   })
 }
@@ -211,11 +207,16 @@ function modelUpdated(
   return data.stopped ? [`${what} ${data.version}: update stopped: ${data.stopped}`] : []
 }
 
+/** Median time from one iteration to the next: the one in which a run stood still does not count. */
+function usualMs(startedMs: readonly number[], endedMs: number): number {
+  const lengths = [...startedMs.slice(1), endedMs].map((time, i) => time - startedMs[i])
+  return lengths.sort((a, b) => a - b)[lengths.length >> 1]
+}
+
 function iterationLine(progress: Progress, { data, time }: LoggedEvent<'IterationCompleted'>): Line {
-  const seconds = (time - progress.iterationStartedMs) / 1000
+  const seconds = (time - (progress.startedMs.at(-1) ?? time)) / 1000
   const rate = (progress.generatedTokens + progress.trainedTokens) / Math.max(seconds, 0.001)
-  const done = Math.max(data.iteration, 1)
-  const left = ((time - progress.firstIterationMs) / done) * (progress.iterations - done)
+  const left = usualMs(progress.startedMs, time) * (progress.iterations - data.iteration)
   const parts = [
     `iteration ${data.iteration}/${progress.iterations}`,
     // A rollout that failed succeeded in nothing: left out, it would raise the figure.
