@@ -1,6 +1,6 @@
 /**
- * msgpack as it stands in a log, decoded fast: what was checked on its way in is read again by the million. Gives what
- * `unpack` gives; short texts that come again and again (names, tasks, critiques) are found in a table instead of made anew.
+ * msgpack decoded fast: what stands in a log is read again by the million. Short texts that come again and again (names,
+ * tasks, critiques) are found in a table instead of made anew. What comes over the bus has its sizes checked first (`unpackUntrusted`).
  */
 import { RlError } from '../errors.ts'
 
