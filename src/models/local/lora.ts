@@ -150,6 +150,10 @@ export async function readAdapterConfig(folder: string): Promise<AdapterConfig> 
   for (const [key, value] of Object.entries(parsed.data))
     if (!(key in configSchema.shape) && !WITHOUT_EFFECT.includes(key) && !asksNothing(value))
       throw refuse(`${key}: ${JSON.stringify(value)?.slice(0, 100)} is not implemented`)
+  if (typeof parsed.data.target_modules === 'string' && parsed.data.layers_to_transform?.length)
+    throw refuse(
+      'layers_to_transform: one expression for the whole names of modules has no layers to choose from',
+    )
   const { r: rank, lora_alpha, use_rslora, base_model_name_or_path } = parsed.data
   const alpha = use_rslora ? lora_alpha * Math.sqrt(rank) : lora_alpha
   return { rank, alpha, base: base_model_name_or_path ?? null, targets: parsed.data }
