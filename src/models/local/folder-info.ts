@@ -2,13 +2,15 @@ import { openWeights, readModelFolder, weightsDigest } from './checkpoint.ts'
 import type { ModelConfig } from './config.ts'
 import { loraShapes, readLoraConfig } from './lora.ts'
 import { cacheBytesPerToken, memoryNeed } from './memory.ts'
-import { parameterCount, paramShapes } from './params.ts'
+import { parameterCount } from './params.ts'
+import type { TensorEntry } from './safetensors.ts'
 import { createTokenizer } from './tokenizer.ts'
 
 export type FolderInfo = {
   readonly folder: string
   readonly base: string
   readonly config: ModelConfig
+  /** Types of the weights, that of most values first: quantised files mix them. */
   readonly dtype: string
   readonly parameters: number
   /** Weights that an update moves. */
@@ -26,8 +28,7 @@ export async function describeFolder(path: string): Promise<FolderInfo> {
   const model = await readModelFolder(path)
   const { folder, base, config } = model
   const source = await openWeights(base)
-  const [first] = paramShapes(config).keys()
-  const dtype = source.entries.get(first)?.dtype ?? 'missing'
+  const dtype = typesOf([...source.entries.values()])
   await source.close()
   const sizes = model.isAdapter
     ? [...loraShapes(config, await readLoraConfig(folder, config)).values()]
@@ -43,4 +44,14 @@ export async function describeFolder(path: string): Promise<FolderInfo> {
     cacheBytesPerToken: cacheBytesPerToken(config),
     sha256: await weightsDigest(model),
   }
+}
+
+function typesOf(entries: readonly TensorEntry[]): string {
+  const values = new Map<string, number>()
+  for (const { dtype, shape } of entries)
+    values.set(dtype, (values.get(dtype) ?? 0) + shape.reduce((product, size) => product * size, 1))
+  return [...values]
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([dtype]) => dtype)
+    .join(', ')
 }

@@ -7,6 +7,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { RlError } from '../../../src/errors.ts'
 import { readCheckpoint, readModelFolder } from '../../../src/models/local/checkpoint.ts'
+import { describeFolder } from '../../../src/models/local/folder-info.ts'
 import { dequantize, type QuantType } from '../../../src/models/local/gguf/quantized.ts'
 import { parseGguf } from '../../../src/models/local/gguf/reader.ts'
 import { openLocalModel } from '../../../src/models/local/model.ts'
@@ -325,7 +326,9 @@ test('SmolLM2-135M-Instruct answers as transformers does: ids, text and log-prob
     .split('\n')
     .map((line) => JSON.parse(line))
     .filter(({ greedy_ids }) => greedy_ids.length <= 15)
-  const model = await openLocalModel({ folder: join(released, 'SmolLM2-135M-Instruct.Q4_1.gguf') })
+  const folder = join(released, 'SmolLM2-135M-Instruct.Q4_1.gguf')
+  assert.is((await describeFolder(folder)).dtype, 'Q4_1, Q8_0, F32')
+  const model = await openLocalModel({ folder })
   const got = await model.generate(
     expected.map(({ prompt, chat }) => ({
       prompt: chat ? { messages: [{ role: 'user', content: prompt }] } : { text: prompt },
