@@ -8,6 +8,7 @@ import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
 import { connectLog } from '../../src/events/log-client.ts'
 import { subjectsOf } from '../../src/events/subjects.ts'
 import { startTestHead, type TestHead, until } from '../support/run.ts'
+import { runStarted } from '../support/toy.ts'
 
 const disk = openSmallDisk()
 test.after(() => disk.close())
@@ -87,6 +88,7 @@ test('a blob that meets a full disk is taken when there is room', async () => {
 
 test('a server that stands still is started again, and the log says since when it was silent', async () => {
   const head = await startTestHead({ run: 'still' })
+  head.service.append([runStarted])
   const publish = publisherOf(head)
   try {
     assert.ok(await publish())

@@ -10,6 +10,7 @@ import { subjectsOf } from '../../src/events/subjects.ts'
 import { AUTHORS } from '../../src/events/users.ts'
 import { openRawNats } from '../support/raw-nats.ts'
 import { startTestHead, until } from '../support/run.ts'
+import { runStarted } from '../support/toy.ts'
 
 const whole = {
   ...{ role: 'policy', worker: 'policy/x', host: 'h', pid: 1, decider: false, state: 'working' },
@@ -17,8 +18,19 @@ const whole = {
   leaving: false,
 }
 
+test('what is told of a run comes behind its beginning: silence before it is not written', async () => {
+  const head = await startTestHead()
+  const bus = await connectBus(head.addressOf('policy-worker'))
+  bus.publish(subjectsOf('test').tapOf('heartbeat', 'policy-worker'), pack(whole))
+  await until('the silent one is found', () => head.watch.actors().some(({ stalled }) => stalled))
+  assert.equal([...head.log.events()], [])
+  await bus.close()
+  await head.close()
+})
+
 test('a heartbeat that is none is not heard; after it a silent actor is told all the same', async () => {
   const head = await startTestHead()
+  head.service.append([runStarted])
   const bus = await connectBus(head.addressOf('policy-worker'))
   const subject = subjectsOf('test').tapOf('heartbeat', 'policy-worker')
   const { waits: _, ...without } = whole

@@ -137,7 +137,8 @@ export async function runWorld({
   /** What was answered to those who appended: id of the event and its position. */
   const told = new Map<string, number>()
   let holder: Seat | null = null
-  let brokerUp = true
+  let brokerUpAt = 0
+  const isBrokerUp = () => scheduler.now() >= brokerUpAt
   let completed = false
   let finishing = false
   let pids = 100
@@ -165,7 +166,7 @@ export async function runWorld({
   function connector(own: Process): Surroundings['connect'] {
     return async (user, link) => {
       if (!own.point()) return never()
-      if (!brokerUp) throw new RlError('nobody listens', { code: 'bus.no-responder' })
+      if (!isBrokerUp()) throw new RlError('nobody listens', { code: 'bus.no-responder' })
       const bus = connectSimulated({
         process: own,
         user,
@@ -173,7 +174,7 @@ export async function runWorld({
         broker,
         scheduler,
         faults,
-        isUp: () => brokerUp,
+        isUp: isBrokerUp,
         onAnswer: noteAnswer,
       })
       buses.add(bus)
@@ -311,8 +312,8 @@ export async function runWorld({
   function startHead(at: Seat): void {
     const { name } = at
     if (at.retired || at.process?.isAlive() || finishing) return
-    if (!brokerUp && !together) return void scheduler.at(scheduler.now() + 200, () => startHead(at))
-    if (together && at === seats[0]) brokerUp = true
+    if (!isBrokerUp() && !together) return void scheduler.at(scheduler.now() + 200, () => startHead(at))
+    if (together && at === seats[0]) brokerUpAt = 0
     const own = newProcess(name, at.machine)
     at.process = own
     if (holder !== null && holder !== at) copyLog(holder, at)
@@ -350,7 +351,10 @@ export async function runWorld({
         if (error instanceof RlError && error.code === 'head.second') at.retired ||= at !== seat()
         if (end === 'failed') violate('the run failed')
         if (together || end === 'paused') endRoles()
-        if (together && at === seats[0] && seats.length === 1) stopBroker(300)
+        if (together && at === seats[0] && seats.length === 1) {
+          stopBroker(300)
+          brokerUpAt = Number.POSITIVE_INFINITY // until the next head starts it
+        }
         const again = () => startHead(at.retired ? seat() : at)
         if (!finishing) scheduler.at(scheduler.now() + 100 + 900 * faults.draw('start', name), again)
       },
@@ -359,7 +363,7 @@ export async function runWorld({
 
   function startRole(one: (typeof ROLES)[number], name: string = one.name): void {
     if (lives.has(name) || finishing) return
-    if (!brokerUp || (together && !seats.some(({ process: own }) => own?.isAlive())))
+    if (!isBrokerUp() || (together && !seats.some(({ process: own }) => own?.isAlive())))
       return void scheduler.at(scheduler.now() + 200, () => startRole(one, name))
     const own = newProcess(name, { name: `machine-of-${name}`, offsetMs: 0 })
     live(
@@ -398,10 +402,10 @@ export async function runWorld({
     }
   }
 
+  /** Until the longest of its outages is over, whichever began first. */
   function stopBroker(ms: number): void {
-    brokerUp = false
     for (const bus of buses) bus.cut(ms)
-    if (!together) scheduler.at(scheduler.now() + ms, () => (brokerUp = true))
+    brokerUpAt = Math.max(brokerUpAt, scheduler.now() + ms)
   }
 
   function strikeTimed(fault: TimedFault): void {
@@ -435,12 +439,10 @@ export async function runWorld({
         return
       case 'restart':
         stopBroker(ms)
-        if (together) scheduler.at(scheduler.now() + ms, () => (brokerUp = true))
         return
       case 'wipe':
         stopBroker(ms)
         broker.wipe()
-        if (together) scheduler.at(scheduler.now() + ms, () => (brokerUp = true))
         return
       case 'forget': {
         const names = broker.queueNames()

@@ -57,7 +57,9 @@ export async function serveRun(options: ServeRunOptions): Promise<ServedRun> {
   let service: LogService | null = null
   let toldSilence = 0
 
+  /** A log begins with RunStarted: what strikes before that is not written, or the run could never begin. */
   function tell(event: NewEvent): void {
+    if (log.head().position === 0) return
     try {
       service?.append([event], { urgent: true })
     } catch {
