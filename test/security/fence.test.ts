@@ -125,6 +125,25 @@ test('a head that finds the bucket wiped waits for one that may live', async () 
   await host.close()
 })
 
+test('a head that knows of a later epoch than the one that stands there takes the run from a head that had slept', async () => {
+  const host = await startTestHead({ run: 'host' })
+  const bus = await connectBus(host.address)
+  const options = { bus, run: 'test', alone: false, leaseMs: 2_000, renewMs: 100 }
+  // It wrote its record again when the bucket was wiped, while the head of epoch 5 was starting anew.
+  const slept = await takeFence({ ...options, after: 0 })
+  const newer = await takeFence({ ...options, after: 5 })
+  assert.is(newer.epoch, 6)
+  await until('it has the run', () => {
+    const holds = [slept, newer].filter(({ refusal }) => refusal() === null)
+    assert.ok(holds.length < 2, 'both have it')
+    return holds.includes(newer)
+  })
+  assert.is((await slept.lost).code, 'head.fenced')
+  await newer.release()
+  await bus.close()
+  await host.close()
+})
+
 test('a broker that stays silent is told of with each third renewal, so that one that was started again has time to answer', async () => {
   const host = await startTestHead()
   let lost = 0

@@ -47,6 +47,13 @@ type FenceRecord = z.infer<typeof recordSchema>
 /** Null where what stands there is no record of a head: whoever holds the run writes over it. */
 type Entry = { readonly record: FenceRecord | null; readonly sequence: number }
 
+type Taken = {
+  readonly record: FenceRecord
+  readonly askedAt: number
+  /** When a head that it was taken from knows of it, or has no lease any more. */
+  readonly heldFrom: number
+}
+
 const LEASE_MS = 4_000
 const RENEW_MS = 1_000
 const TRIES = 5
@@ -78,18 +85,25 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
   })
 
   /** Where the log or the bucket knows of a head, one that is silent is waited for, also when the bucket was wiped since. */
-  async function take(): Promise<{ readonly record: FenceRecord; readonly askedAt: number }> {
+  async function take(): Promise<Taken> {
     let hadHead = after > 0
     for (let attempt = 0; attempt < TRIES; attempt++) {
       const before = await patiently(cell.read, clock)
       hadHead ||= Boolean(before?.record)
-      if (hadHead && !alone && !(before?.record && isOver(before.record, platform))) await outlive(before)
+      const isFree = alone || !hadHead || Boolean(before?.record && isOver(before.record, platform))
+      if (!isFree && !hasSlept(before)) await outlive(before)
       const record = own(Math.max(after, before?.record?.epoch ?? 0) + 1)
       const askedAt = clock.monotonic()
       const taken = await patiently(() => cell.write(record, before?.sequence ?? 0), clock)
-      if (taken?.record?.holder === holder) return { record, askedAt }
+      if (taken?.record?.holder === holder)
+        return { record, askedAt, heldFrom: isFree || !hasSlept(before) ? 0 : clock.monotonic() + leaseMs }
     }
     throw new RlError(`other heads take run '${run}' all the time`, { code: 'head.second' })
+  }
+
+  /** The log knows of a later head than the one that stands there, which wrote its record again after the bucket was wiped. */
+  function hasSlept(entry: Entry | null): boolean {
+    return Boolean(entry?.record && entry.record.epoch < after)
   }
 
   /** Waits until nobody has said anything for a lease, by this host's own clock. */
@@ -98,7 +112,7 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     while (clock.monotonic() < until) {
       await pause(Math.min(250, leaseMs / 4), undefined, clock)
       const now = await cell.read()
-      if (now?.record?.released) return
+      if (now?.record?.released || hasSlept(now)) return
       if (now?.record && (now.sequence !== before?.sequence || now.record.holder !== before.record?.holder))
         throw new RlError(
           `run '${run}' has a head: process ${now.record.pid} on ${now.record.host}, epoch ${now.record.epoch}`,
@@ -107,9 +121,8 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     }
   }
 
-  let { record, askedAt: renewedAt } = await take()
-  /** The run is not this head's before then: it wrote its record where it did not find it, and others may not know. */
-  let heldFrom = 0
+  /** The run is not this head's before `heldFrom`: it wrote its record where it did not find it, and others may not know. */
+  let { record, askedAt: renewedAt, heldFrom } = await take()
   /** When renewals failed since the last answer. */
   let unanswered: number[] = []
   let loss: RlError | null = null
@@ -128,8 +141,11 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     const isOwn = before?.record?.holder === holder
     if (before === null) await cell.make()
     else if (before.record && !isOwn && before.record.epoch >= next.epoch) return before
-    if (!isOwn && !isHeld()) heldFrom = clock.monotonic() + leaseMs
-    return cell.write(next, before?.sequence ?? 0)
+    const waits = !isOwn && !isHeld()
+    if (waits) heldFrom = clock.monotonic() + leaseMs
+    const entry = await cell.write(next, before?.sequence ?? 0)
+    if (waits) heldFrom = clock.monotonic() + leaseMs
+    return entry
   }
 
   function isHeld(): boolean {
