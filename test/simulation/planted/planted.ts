@@ -41,7 +41,7 @@ export const PLANTED: readonly Planted[] = [
     name: 'two-heads',
     what: 'a second head on another machine is let in, and the first goes on',
     edits: [
-      { file: 'src/actors/head/fence.ts', from: 'if (hadHead && !alone && ', to: 'if (hadHead && alone && ' },
+      { file: 'src/actors/head/fence.ts', from: 'if (!isFree && ', to: 'if (false && ' },
       {
         file: 'src/actors/head/fence.ts',
         from: '      if (loss) return loss\n',
