@@ -139,10 +139,26 @@ const coldStart = {
 }
 
 const training = {
-  learningRate: z.number().positive().default(6e-4).describe('Constant learning rate of AdamW.'),
+  learningRate: z
+    .number()
+    .positive()
+    .default(6e-4)
+    .describe("AdamW's learning rate, the highest where `schedule` or `warmup` change it."),
+  schedule: z
+    .enum(['constant', 'linear'])
+    .default('constant')
+    .describe(
+      'The learning rate over the iterations of the run: constant, or falling linearly to 0 behind the last.',
+    ),
+  warmup: count
+    .default(0)
+    .describe('Iterations over which the learning rate rises, before it is at its highest.'),
   updates: positive
     .default(4)
     .describe('Optimiser steps an iteration; each sees its own part of the samples.'),
+  minSamples: positive
+    .default(1)
+    .describe('Least samples of an optimiser step: an iteration with few of them makes fewer steps.'),
   clipLow: z.number().positive().default(0.2).describe('The ratio is clipped below 1 - this.'),
   clipHigh: z
     .number()

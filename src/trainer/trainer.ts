@@ -12,7 +12,7 @@ import {
 } from '../actors/learner/checkpoints.ts'
 import { fittingSamples } from '../actors/learner/fitting-samples.ts'
 import { VERSION_EVENTS } from '../actors/learner/targets.ts'
-import { logprobTemperature, updateOptions } from '../actors/learner/update-options.ts'
+import { logprobTemperature, trainingAt, updateOptions } from '../actors/learner/update-options.ts'
 import type { Config } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
@@ -67,7 +67,9 @@ export async function startTrainer({
     if (model === null) model = await openLocalModel({ folder, ...computeOf(config), cacheBytes })
     else if (holds !== data.parent?.sha256) await model.load(folder)
     holds = null
-    const { training } = role === 'policy' ? config.policy : config.rewardModel
+    const section = role === 'policy' ? config.policy : config.rewardModel
+    const { iterations } = config.run
+    const training = trainingAt(section.training, { ...data, iterations })
     const most = Math.min(training.tokenBudget, model.describe().contextTokens)
     const fitting = fittingSamples(samples, most)
     const temperature = role === 'policy' ? logprobTemperature(config.policy) : 1

@@ -17,7 +17,7 @@ import { type ModelRole, updatedEvents } from './checkpoints.ts'
 import { withReference } from './kl-reference.ts'
 import { VERSION_EVENTS } from './targets.ts'
 import type { Batch } from './update.ts'
-import { logprobTemperature } from './update-options.ts'
+import { logprobTemperature, trainingAt } from './update-options.ts'
 
 /** Each sample with the version that it came from: older than the parent where rollouts may be stale. */
 export type OutsideBatch = Omit<Batch, 'samples'> & {
@@ -44,10 +44,12 @@ export async function trainOutside(
   if (own.length === 0) return unchanged(none)
 
   const section = role === 'policy' ? config.policy : config.rewardModel
+  const { iterations } = config.run
+  const training = trainingAt(section.training, { iteration, iterations, samples: own.length })
   const temperature = role === 'policy' ? logprobTemperature(config.policy) : 1
   // The weights of an endpoint are not here: the trainer has them.
   const samples = providerOf(section, config).trains
-    ? await withReference(own, section.training.klReference, {
+    ? await withReference(own, training.klReference, {
         ...{ log, role, compute: computeOf(config), temperature },
       })
     : own
@@ -65,7 +67,7 @@ export async function trainOutside(
     tokens: sum(samples.map(({ tokens }) => tokens.length)),
     trainedTokens: sum(samples.map(({ mask }) => sum(mask))),
     ...{ trainedOn: [...trainedOn], metrics: { ...health } },
-    options: { ...section.training, ...(temperature === 1 ? {} : { temperature }) },
+    options: { ...training, ...(temperature === 1 ? {} : { temperature }) },
     ...{ seed: [...seed], deadlineSeconds },
   }
   await log.append([{ type: 'BatchReady', data: ready }], { cause: event?.id ?? null })

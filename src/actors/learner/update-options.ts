@@ -4,6 +4,31 @@ import type { Seed } from '../../random.ts'
 
 type Training = Config['policy']['training'] | Config['rewardModel']['training']
 
+/** Where an update stands in its run, and of how many samples it is. */
+export type UpdatePlace = {
+  readonly iteration: number
+  readonly iterations: number
+  readonly samples: number
+}
+
+/**
+ * The config's section as it holds for one update: the learning rate of its iteration, and no more steps than its samples make.
+ * @param iteration 1 to `iterations`
+ */
+export function trainingAt<T extends Training>(
+  training: T,
+  { iteration, iterations, samples }: UpdatePlace,
+): T {
+  const { learningRate, schedule, warmup, updates, minSamples } = training
+  const rising = Math.min(1, iteration / (warmup + 1))
+  const falling = schedule === 'linear' ? (iterations - iteration + 1) / Math.max(1, iterations - warmup) : 1
+  return {
+    ...training,
+    learningRate: learningRate * Math.min(rising, falling),
+    updates: Math.max(1, Math.min(updates, Math.floor(samples / minSamples))),
+  }
+}
+
 /**
  * The config's section as the model port takes it: the PPO update of one iteration.
  * @param temperature that of the behaviour log-probs

@@ -10,7 +10,7 @@ import { adoptFolder, type ModelRole, saveCheckpoint, updatedEvents, updateFigur
 import { fittingSamples } from './fitting-samples.ts'
 import { withReference } from './kl-reference.ts'
 import type { ResidentModel } from './resident-model.ts'
-import { updateOptions } from './update-options.ts'
+import { trainingAt, updateOptions } from './update-options.ts'
 
 /**
  * Version 0, from a folder. What depends on whether the model was in the cache goes into `timing`: equal runs have equal events.
@@ -39,6 +39,8 @@ export type UpdateResources = {
   readonly log: LogClient
   readonly resident: ResidentModel<{ readonly model: TrainableModel }>
   readonly training: Config['policy']['training'] | Config['rewardModel']['training']
+  /** Of the whole run. */
+  readonly iterations: number
   readonly compute: Compute
   /** Of the behaviour log-probs; 1 where absent. */
   readonly temperature?: number
@@ -50,7 +52,7 @@ export type UpdateResources = {
 export async function updateModel(
   { iteration, version, parentVersion, seed }: Train,
   { samples: own, trainedOn, health }: Batch,
-  { role, log, resident, training, compute, temperature, none }: UpdateResources,
+  { role, log, resident, training: section, iterations, compute, temperature, none }: UpdateResources,
   startedMs: number,
 ): Promise<NewEvent[]> {
   const data: EventData<'PolicyUpdated'> = {
@@ -58,6 +60,7 @@ export async function updateModel(
     ...{ samples: own.length, metrics: { ...health }, stopped: none },
   }
   if (own.length === 0) return updatedEvents(role, data)
+  const training = trainingAt(section, { iteration, iterations, samples: own.length })
   const samples = await withReference(own, training.klReference, {
     ...{ log, role, compute, temperature },
   })

@@ -126,6 +126,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
       { samples, trainedOn: rollouts, health },
       {
         ...{ role: 'policy', log, resident, training: policy.training, compute: computeOf(config) },
+        iterations: config.run.iterations,
         temperature: logprobTemperature(policy),
         none: 'no step has an advantage',
       },

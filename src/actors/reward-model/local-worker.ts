@@ -180,7 +180,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       { ...batch, trainedOn: rollouts },
       {
         ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
-        ...{ training: rewardModel.training, none: NOTHING_TO_LEARN },
+        ...{ training: rewardModel.training, iterations: config.run.iterations, none: NOTHING_TO_LEARN },
       },
       startedMs,
     )

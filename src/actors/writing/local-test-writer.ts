@@ -102,7 +102,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       batch,
       {
         ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
-        ...{ training: rewardModel.training, none: NOTHING_TO_LEARN },
+        ...{ training: rewardModel.training, iterations: config.run.iterations, none: NOTHING_TO_LEARN },
       },
       startedMs,
     )

@@ -101,7 +101,7 @@ export const modelEvents = {
       /** To be repeated in the answer where the batch was trained on. */
       trainedOn: z.array(name),
       metrics,
-      /** `training` of the role's section of the config: how an update in this run is made. */
+      /** `training` of the role's section of the config, with the learning rate and the number of steps of this update. */
       options: z.record(z.string(), z.unknown()),
       seed,
       /** How long the run waits before it goes on with the version that it has. */
