@@ -130,7 +130,9 @@ async function compare(shape: PresetName, role: Role, lora: boolean, processes =
     for (const version of [1, 2]) {
       // An adapter's second update is of the upper layer alone.
       const layers = lora && version === 2 ? 1 : null
-      const training = { ...policy.training, tokenBudget: 64, layers }
+      // And what the entropies and the samples' ratios decide.
+      const masks = version === 2 ? { entropyWeight: 0.02, entropyShare: 0.6, offPolicyLimit: 0.05 } : {}
+      const training = { ...policy.training, tokenBudget: 64, layers, ...masks }
       const samples = await batchOf(model, version)
       const seed = [version, 11] as const
       const versioned = samples.map((sample) => ({ ...sample, policyVersion: version - 1 }))

@@ -199,6 +199,27 @@ const training = {
       'Token mean within each sample, over all tokens of the batch, or the sum over samples times `constantTokens` (Dr. GRPO).',
     ),
   constantTokens: positive.default(512).describe('Read by `aggregate: constant` alone.'),
+  entropyWeight: z
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe('Weight of the entropy bonus: the mean entropy of the trained tokens, which lowers the loss.'),
+  entropyShare: z
+    .number()
+    .positive()
+    .max(1)
+    .default(1)
+    .describe(
+      'Share of the tokens, those of the highest entropy, that the objective is about (0.2 in "Beyond the 80/20 Rule"). Below 1 it costs one more forward pass.',
+    ),
+  offPolicyLimit: z
+    .number()
+    .positive()
+    .nullable()
+    .default(null)
+    .describe(
+      'Mean log-ratio of a sample, sampled to trained, above which its negative advantages are left out (DeepSeek-V3.2); null for none.',
+    ),
   clipNorm: z
     .number()
     .positive()
@@ -529,6 +550,12 @@ const learning = section({
     .nullable()
     .default(null)
     .describe('Only tasks whose accuracy lies in this range train the policy; null takes all.'),
+  truncated: z
+    .enum(['train', 'mask'])
+    .default('train')
+    .describe(
+      'What becomes of rollouts that the limit of steps or a full context cut off: they are trained as any other, or count in their group alone (DAPO, "overlong filtering").',
+    ),
   mixedOutcomes: z
     .union([z.boolean(), z.literal('graded')])
     .default(true)

@@ -18,8 +18,14 @@ export type LossRows = {
   readonly advantages: tf.Tensor1D
   /** From `tokenWeights`. */
   readonly weights: tf.Tensor1D
-  /** [samples, rows] 1 / n where the row is one of the sample's n: needed for ratios of whole samples. */
+  /** [samples, rows] 1 / n where the row is one of the sample's n: needed where `readsSamples`. */
   readonly members?: tf.Tensor2D
+  /** Entropies of the distributions, with their gradient: needed for an entropy bonus. */
+  readonly entropies?: tf.Tensor1D
+  /** 1 over the tokens of the optimiser step that the bonus is the mean of. */
+  readonly entropyMean?: number
+  /** 1 where the objective and the bonus are about the row, else 0; all rows where absent. The KL penalty is about all. */
+  readonly chosen?: tf.Tensor1D
 }
 
 export type LossTerms = {
@@ -46,21 +52,61 @@ const GATES = { positive: 1, negative: 1.05 }
  *     cispo: J = stop(min(r, 1 + clipHigh)) A logprobs               MiniMax-M1, arXiv 2506.13585, equation 4
  *     sapo:  J = 4 / t sigmoid(t (r - 1)) A, t by the sign of A      arXiv 2511.20347, equation 6
  *     k3 = exp(ref - logprobs) - 1 - (ref - logprobs) >= 0    Schulman, "Approximating KL divergence"; RLAnything, arXiv 2602.02488
- *     loss = sum of weight (-J + klWeight k3)
+ *     J = 0 where A < 0 and the mean of behaviour - logprobs over the sample is above offPolicyLimit   DeepSeek-V3.2, arXiv 2512.02556
+ *     J = 0 for rows that are not chosen                             by entropy: arXiv 2506.01939
+ *     loss = sum of weight (-J + klWeight k3) - entropyWeight x mean entropy of the chosen rows
  */
 export function policyLoss(rows: LossRows, options: PolicyLossOptions): LossTerms {
-  const { logprobs, reference, weights } = rows
-  const { objective, clipped } = OBJECTIVES[options.objective ?? 'clip'](
+  const { logprobs, reference, weights, chosen } = rows
+  const { objective: whole, clipped } = OBJECTIVES[options.objective ?? 'clip'](
     rows,
     ratioOf(rows, options),
     options,
   )
+  const kept = [keptByRatio(rows, options), chosen].filter((mask) => mask !== undefined)
+  const objective = kept.reduce<tf.Tensor>((sum, mask) => sum.mul(mask), whole)
   const kl = k3(logprobs, reference)
+  const loss = kl.mul(options.klWeight).sub(objective).mul(weights).sum() as tf.Scalar
+  const bonus = entropyBonus(rows, options)
   return {
-    loss: kl.mul(options.klWeight).sub(objective).mul(weights).sum() as tf.Scalar,
+    loss: bonus ? loss.sub(bonus) : loss,
     kl: kl.sum(),
     clipped: tf.sum(clipped.cast('float32')) as tf.Scalar,
   }
+}
+
+/** Whether the loss of a row depends on other rows of its sample. */
+export function readsSamples({ ratio, offPolicyLimit }: PolicyLossOptions): boolean {
+  return ratio === 'sequence' || typeof offPolicyLimit === 'number'
+}
+
+/** 0 for rows of negative advantage whose sample the policy has left, else 1; undefined where there is no limit. */
+function keptByRatio(
+  { logprobs, behaviour, advantages, members }: LossRows,
+  { offPolicyLimit = null }: PolicyLossOptions,
+): tf.Tensor | undefined {
+  if (offPolicyLimit === null) return undefined
+  return constant(logprobs, (now) => {
+    const left = sampleMeans(members!, behaviour.sub(now)).greater(offPolicyLimit)
+    return tf.sub(1, tf.logicalAnd(left, advantages.less(0)).cast('float32'))
+  })
+}
+
+function entropyBonus(
+  { entropies, entropyMean = 0, chosen }: LossRows,
+  { entropyWeight = 0 }: PolicyLossOptions,
+): tf.Scalar | undefined {
+  if (entropyWeight === 0) return undefined
+  const counted = chosen ? entropies!.mul(chosen) : entropies!
+  return counted.sum().mul(entropyWeight * entropyMean) as tf.Scalar
+}
+
+/** [rows] the mean over the rows of each row's sample. */
+function sampleMeans(members: tf.Tensor2D, values: tf.Tensor): tf.Tensor1D {
+  const means = tf.matMul(members, values.reshape([-1, 1]) as tf.Tensor2D)
+  // A row's sample is where its column of `members` is not 0.
+  const own = tf.matMul(members.notEqual(0).cast('float32') as tf.Tensor2D, means, true)
+  return own.reshape([-1]) as tf.Tensor1D
 }
 
 function ratioOf(
@@ -68,12 +114,7 @@ function ratioOf(
   { ratio = 'token' }: PolicyLossOptions,
 ): tf.Tensor {
   const logs = logprobs.sub(behaviour)
-  if (ratio === 'token') return limited(logs as tf.Tensor1D).exp()
-  const column = logs.reshape([-1, 1]) as tf.Tensor2D
-  const means = tf.matMul(members!, column)
-  // A row's sample is where its column of `members` is not 0.
-  const own = tf.matMul(members!.notEqual(0).cast('float32') as tf.Tensor2D, means, true)
-  return limited(own.reshape([-1]) as tf.Tensor1D).exp()
+  return limited(ratio === 'token' ? (logs as tf.Tensor1D) : sampleMeans(members!, logs)).exp()
 }
 
 type Objective = (
@@ -115,10 +156,10 @@ const OBJECTIVES: Readonly<Record<NonNullable<PolicyLossOptions['objective']>, O
   },
 }
 
-/** The value without its gradient. */
-function constant(x: tf.Tensor): tf.Tensor {
+/** `of(x)` without a gradient: x itself where `of` is absent. */
+function constant(x: tf.Tensor, of = (value: tf.Tensor): tf.Tensor => value.clone()): tf.Tensor {
   return tf.customGrad((input) => ({
-    value: (input as tf.Tensor).clone(),
+    value: of(input as tf.Tensor),
     gradFunc: () => tf.zerosLike(input as tf.Tensor),
   }))(x)
 }

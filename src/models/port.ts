@@ -138,6 +138,12 @@ export type LossOptions =
       readonly objective?: 'clip' | 'cispo' | 'sapo'
       /** Of each token where absent, or of the sample: the geometric mean over its tokens (GSPO, arXiv 2507.18071, equation 7). */
       readonly ratio?: 'token' | 'sequence'
+      /** Weight of the mean entropy of the trained tokens, which the loss is lowered by; 0 where absent. */
+      readonly entropyWeight?: number
+      /** Share of an optimiser step's tokens, those of the highest entropy, that the objective is about; 1 where absent (arXiv 2506.01939). */
+      readonly entropyShare?: number
+      /** Mean log-ratio of behaviour to policy over a sample's tokens above which its negative advantages are left out; null for none (DeepSeek-V3.2, section 3.1). */
+      readonly offPolicyLimit?: number | null
       /**
        * Token-mean within each sample and then over samples, over all tokens of the batch, or the sum over samples times a constant,
        * which no sample's length changes (Dr. GRPO, arXiv 2503.20783).

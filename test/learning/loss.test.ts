@@ -128,6 +128,29 @@ test('a soft gate in place of the clip, steeper for negative advantages (SAPO)',
   }
 })
 
+test('a sample that the policy has left keeps what is to its credit, and its negative advantages are left out', () => {
+  const limit: PolicyLossOptions = { ...PPO, clipLow: 0.9, clipHigh: 9, offPolicyLimit: 0.5 }
+  // Behaviour less policy: 0.9 and 0.3 in the first sample (0.6 in the mean), 0.4 in the second.
+  const logs = [-0.9, -0.3, -0.4]
+  const { loss, gradient } = evaluate(logs, [0, 0, 0], [-1, 2, -1], limit, undefined, [2, 1])
+  near(loss, -(2 * Math.exp(-0.3) - Math.exp(-0.4)) / 3)
+  assert.is(gradient[0], 0)
+  near(gradient[1], (-2 * Math.exp(-0.3)) / 3)
+  near(gradient[2], Math.exp(-0.4) / 3)
+})
+
+test('what is not chosen has no objective, but its share of the KL', () => {
+  const [logs, behaviour] = [tf.tensor1d([-1, -1]), tf.tensor1d([-1.2, -1.2])]
+  const { loss } = policyLoss(
+    {
+      ...{ logprobs: logs, behaviour, reference: behaviour, advantages: tf.tensor1d([1, 1]) },
+      ...{ weights: tf.tensor1d([0.5, 0.5]), chosen: tf.tensor1d([0, 1]) },
+    },
+    { ...PPO, klWeight: 1 },
+  )
+  near(loss.dataSync()[0], (-1.2 + 2 * (Math.exp(-0.2) - 1 + 0.2)) / 2)
+})
+
 test('the dual clip bounds the loss of a negative advantage at its multiple', () => {
   const dual = { ...PPO, dualClip: 3 }
   const { loss, gradient } = evaluate([Math.log(50)], [0], [-1], dual)

@@ -65,6 +65,15 @@ class Group:
         dist.all_reduce(sums)
         return sums.tolist()
 
+    def all(self, value):
+        """What each process has, of all processes."""
+        if self.size == 1:
+            return [value]
+        self.here()
+        values = [None] * self.size
+        dist.all_gather_object(values, value)
+        return values
+
     def placed(self, whole, like):
         """A tensor that every process has whole, shared out as another is."""
         whole = whole.to(like.device)

@@ -15,26 +15,43 @@ def k3(logprobs, reference):
     return (torch.expm1(d) - d).clamp_min(0)
 
 
-def policy_loss(logprobs, behaviour, reference, advantages, weights, members, options):
-    """All arguments are [rows]; `members` is the index of each row's sample. Gives the weighted loss, and the sums of k3 and of clipped rows."""
+def policy_loss(logprobs, behaviour, reference, advantages, weights, members, options, *, chosen=None, bonus=None):
+    """All arguments are [rows]; `members` is the index of each row's sample. Gives the weighted loss, and the sums of k3 and of clipped rows.
+
+    `chosen` is 1 where the objective is about the row, else 0 (all rows where None); `bonus` is the entropies of the rows times
+    their weight in the mean of the optimiser step.
+    """
     ratio = _ratio(logprobs - behaviour, members, options.get("ratio", "token"))
     name = options.get("objective", "clip")
     if name not in OBJECTIVES:
         raise ValueError(f"objective '{name}' is not one of {', '.join(OBJECTIVES)}")
     objective, clipped = OBJECTIVES[name](ratio, logprobs, advantages, options)
+    limit = options.get("offPolicyLimit")
+    if limit is not None:
+        left = _sample_means((behaviour - logprobs).detach(), members) > limit
+        objective = objective * ~(left & (advantages < 0))
+    if chosen is not None:
+        objective = objective * chosen
     kl = k3(logprobs, reference)
     loss = ((kl * options["klWeight"] - objective) * weights).sum()
+    if bonus is not None:
+        loss = loss - options["entropyWeight"] * (bonus if chosen is None else bonus * chosen).sum()
     return loss, kl.detach().sum(), clipped.sum()
 
 
 def _ratio(logs, members, kind):
     if kind == "sequence":
-        count = int(members.max()) + 1
-        sums = torch.zeros(count, device=logs.device).index_add(0, members, logs)
-        logs = (sums / torch.bincount(members, minlength=count))[members]
+        logs = _sample_means(logs, members)
     elif kind != "token":
         raise ValueError(f"ratio '{kind}' is not token or sequence")
     return logs.clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).exp()
+
+
+def _sample_means(values, members):
+    """[rows] the mean over the rows of each row's sample."""
+    count = int(members.max()) + 1
+    sums = torch.zeros(count, device=values.device).index_add(0, members, values)
+    return (sums / torch.bincount(members, minlength=count))[members]
 
 
 def _clip(ratio, _, advantages, options):

@@ -3,6 +3,7 @@
 import math
 import re
 
+import numpy as np
 import torch
 
 from .batch import micro_batches, parts, token_weights
@@ -92,6 +93,8 @@ def _moments(parameters, optimizer):
 def _gradients(trained, part, references, options, budget):
     weights = dict(zip((sample.id for sample in part), token_weights(part, options)))
     temperature = options.get("temperature", 1)
+    chosen = _chosen(trained, part, options, budget)
+    counted = sum(one.trained if chosen is None else int(chosen[one.id].sum()) for one in part)
     sums = dict.fromkeys(SUMS, 0.0)
     for batch, times in trained.group.share(micro_batches(part, budget)):
         logprobs, entropy = trained.row_logprobs(batch, temperature=temperature)
@@ -110,12 +113,34 @@ def _gradients(trained, part, references, options, budget):
             row_weights.to(logprobs.device),
             members.to(logprobs.device),
             options,
+            chosen=None if chosen is None else column(lambda one: chosen[one.id]),
+            bonus=entropy / counted if options.get("entropyWeight", 0) > 0 else None,
         )
         (loss * times).backward()
         if times > 0:
             for name, value in zip(SUMS, (loss.detach(), kl, clipped, entropy.detach().sum())):
                 sums[name] += float(value)
     return dict(zip(SUMS, trained.group.sum([sums[name] for name in SUMS])))
+
+
+def _chosen(trained, part, options, budget):
+    """By sample, [T] 1 for the trained tokens that the objective is about: a share of all, those of the highest entropy. None for all."""
+    share = options.get("entropyShare", 1)
+    if share >= 1:
+        return None
+    own = {}
+    with torch.no_grad():
+        for batch, times in trained.group.share(micro_batches(part, budget)):
+            _, entropy = trained.row_logprobs(batch, temperature=options.get("temperature", 1))
+            if times > 0:
+                own.update(zip((one.id for one in batch), entropy.cpu().split([one.trained for one in batch])))
+    entropies = {name: values for some in trained.group.all(own) for name, values in some.items()}
+    bound = np.quantile(torch.cat(list(entropies.values())).double().numpy(), 1 - share)
+    marks = {}
+    for one in part:
+        marks[one.id] = np.zeros(len(one.tokens), np.uint8)
+        marks[one.id][one.mask.astype(bool)] = entropies[one.id].double().numpy() >= bound
+    return marks
 
 
 def _drop_lower(trained, parameters, layers):

@@ -35,10 +35,14 @@ export function trainingAt<T extends Training>(
  */
 export function updateOptions(training: Training, seed: Seed, temperature = 1): UpdateOptions {
   const { clipLow, clipHigh, dualClip, klWeight, objective, ratio, constantTokens } = training
+  const { entropyWeight, entropyShare, offPolicyLimit } = training
   const aggregate = training.aggregate === 'constant' ? { constantTokens } : training.aggregate
   return {
     temperature,
-    loss: { kind: 'policy', clipLow, clipHigh, dualClip, klWeight, objective, ratio, aggregate },
+    loss: {
+      ...{ kind: 'policy', clipLow, clipHigh, dualClip, klWeight, objective, ratio, aggregate },
+      ...{ entropyWeight, entropyShare, offPolicyLimit },
+    },
     learningRate: training.learningRate,
     weightDecay: training.weightDecay,
     beta1: training.beta1,

@@ -22,6 +22,9 @@ export type JudgedStep = Pick<EventData<'StepScored'>, 'rollout' | 'step' | 'pro
 }
 type Settings = Pick<Config, 'learning' | 'rewardModel' | 'environment' | 'adaptation'>
 
+/** How a rollout ends that did not come to its own end. */
+const TRUNCATED: ReadonlySet<Trajectory['ended']> = new Set(['step-limit', 'context'])
+
 export type PolicyAdvantages = {
   /** Every rollout with an outcome, with what enters its step rewards. */
   readonly rewarded: readonly RewardedRollout[]
@@ -52,11 +55,17 @@ export function policyBatch(
 ): PolicyBatch {
   const byId = new Map(trajectories.map((trajectory) => [trajectory.rollout, trajectory]))
   const { trained, health } = policyAdvantages(groups, trajectories, scored, settings)
+  const masksTruncated = settings.learning.truncated === 'mask'
   const samples: TrainingSample[] = []
   const rollouts = new Set<string>()
+  let truncated = 0
   for (const [rollout, values] of trained.byRollout) {
     const trajectory = byId.get(rollout)
     if (!trajectory?.trainable) continue
+    if (masksTruncated && TRUNCATED.has(trajectory.ended)) {
+      truncated++
+      continue
+    }
     for (const segment of trajectory.segments) {
       const sample = segmentSample(`${rollout}#${segment.firstStep}`, segment, values)
       if (!sample) continue
@@ -64,7 +73,10 @@ export function policyBatch(
       rollouts.add(rollout)
     }
   }
-  return { samples, rollouts: [...rollouts], advantages: trained.byRollout, health }
+  return {
+    ...{ samples, rollouts: [...rollouts], advantages: trained.byRollout },
+    health: masksTruncated ? { ...health, rolloutsTruncated: truncated } : health,
+  }
 }
 
 /** Rewards, filter and advantages of an iteration: all of an update that needs no tokens. Arguments as of `policyBatch`. */

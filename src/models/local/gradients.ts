@@ -1,4 +1,4 @@
-import { type LossTerms, policyLoss, supervisedLoss } from '../../learning/loss.ts'
+import { type LossTerms, policyLoss, readsSamples, supervisedLoss } from '../../learning/loss.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { LossOptions, TrainingSample } from '../port.ts'
 import { type Allowed, headLogprobs, selectRows } from './head.ts'
@@ -9,8 +9,16 @@ import { type ForwardOptions, headName, headWeight, hiddenStates, pack } from '.
 /** What scoring needs of a sample. */
 export type ScoredSample = Pick<TrainingSample, 'tokens' | 'mask' | 'allowed'>
 
-/** A sample and the weight of each of its trained tokens in the loss. */
-export type WeightedSample = { readonly sample: TrainingSample; readonly weight: number }
+/** A sample and what it is to the optimiser step that it belongs to. */
+export type WeightedSample = {
+  readonly sample: TrainingSample
+  /** Of each of its trained tokens in the loss. */
+  readonly weight: number
+  /** Of each token in the mean entropy of the step; read where there is an entropy bonus. */
+  readonly entropyMean?: number
+  /** [T] 1 for the tokens that the objective is about; all trained ones where absent. */
+  readonly chosen?: Uint8Array | undefined
+}
 
 export type Gradients = {
   /** By name of the weight; the caller's to dispose. */
@@ -35,10 +43,12 @@ export async function lossGradients(
 ): Promise<Gradients> {
   const variables = names.map((name) => weight(model.params, name))
   const frozenHead = !names.includes(headName(model.config))
+  const ofEntropy = loss.kind === 'policy' && (loss.entropyWeight ?? 0) > 0
   let sums: tf.Tensor | undefined
   const { value, grads } = tf.variableGrads(() => {
     const rows = gatherRows(batch.map((item) => item.sample))
-    const out = rowLogprobs(model, batch, rows, { ...forward, frozenHead })
+    const out = rowLogprobs(model, batch, rows, { ...forward, frozenHead, ofEntropy })
+    const entropies = tf.slice(out, [1, 0], [1, rows.count]).reshape([rows.count]) as tf.Tensor1D
     const column = (read: (item: WeightedSample, t: number) => number) => {
       const values = new Float32Array(rows.count)
       rows.each((s, t, row) => {
@@ -52,11 +62,12 @@ export async function lossGradients(
       reference: column(({ sample }, t) => (sample.referenceLogprobs ?? sample.logprobs)[t]),
       advantages: column(({ sample }, t) => sample.advantages[t]),
       weights: column(({ weight }) => weight),
-      ...(loss.kind === 'policy' && loss.ratio === 'sequence' ? { members: membersOf(batch, rows) } : {}),
+      ...(loss.kind === 'policy' && readsSamples(loss) ? { members: membersOf(batch, rows) } : {}),
+      ...(ofEntropy ? { entropies, entropyMean: batch[0].entropyMean } : {}),
+      ...(batch.some(({ chosen }) => chosen) ? { chosen: column(({ chosen }, t) => chosen?.[t] ?? 1) } : {}),
     }
     const terms: LossTerms = loss.kind === 'policy' ? policyLoss(given, loss) : supervisedLoss(given)
-    const entropy = tf.slice(out, [1, 0], [1, rows.count]).sum()
-    sums = tf.keep(tf.stack([terms.kl, terms.clipped, entropy]))
+    sums = tf.keep(tf.stack([terms.kl, terms.clipped, entropies.sum()]))
     return terms.loss
   }, variables)
   const [lossSum] = await value.data()
@@ -89,18 +100,23 @@ export type RowOptions = ForwardOptions & {
   readonly temperature?: number
 }
 
+type GradientOptions = {
+  readonly frozenHead?: boolean
+  readonly ofEntropy?: boolean
+}
+
 /** Log-probs and entropies of the trained tokens, [2, rows]. */
 export function rowLogprobs(
   model: LocalModel,
   batch: readonly { readonly sample: ScoredSample }[],
   { predictors, targets, allowed }: Rows,
-  { frozenHead = true, temperature = 1, ...forward }: RowOptions & { readonly frozenHead?: boolean } = {},
+  { frozenHead = true, ofEntropy, temperature = 1, ...forward }: RowOptions & GradientOptions = {},
 ): tf.Tensor2D {
   const hidden = hiddenStates(model, pack(batch.map((item) => item.sample.tokens)), forward)
   const chosen = selectRows(hidden, predictors)
   // The head is linear: its logits are divided with its inputs.
   const rows = temperature === 1 ? chosen : (chosen.mul(1 / temperature) as tf.Tensor2D)
-  return headLogprobs(rows, headWeight(model), targets, allowed, { frozen: frozenHead })
+  return headLogprobs(rows, headWeight(model), targets, allowed, { frozen: frozenHead, ofEntropy })
 }
 
 /** The trained tokens of a batch, sample by sample. */

@@ -7,8 +7,12 @@ const CHUNK_LOGITS = 2 ** 22
 /** Rows of a chunk at least: each chunk reads the whole head, and fewer of a real vocabulary would take as long. */
 const LEAST_ROWS = 256
 
-function rowsOfChunk(vocabSize: number): number {
-  return Math.max(LEAST_ROWS, Math.floor(CHUNK_LOGITS / vocabSize))
+/** The gradient of entropies holds four tensors of a chunk's size beside those of the log-probs: so much smaller are its chunks. */
+const ENTROPY_CHUNKS = 3
+
+function rowsOfChunk(vocabSize: number, ofEntropy = false): number {
+  const rows = Math.max(LEAST_ROWS, Math.floor(CHUNK_LOGITS / vocabSize))
+  return ofEntropy ? Math.ceil(rows / ENTROPY_CHUNKS) : rows
 }
 
 /** Bytes of a chunk's logits and their gradient. */
@@ -25,8 +29,9 @@ export type Allowed = { readonly offsets: Int32Array; readonly tokens: Int32Arra
 /**
  * Log-prob of one token of each row and the entropy of the row's distribution, through the output head: hidden [rows, d],
  * head [vocab, d], targets [rows] -> [2, rows]. With `allowed`, distributions are renormalised over the allowed tokens.
- * Differentiable in hidden and, unless it is frozen, in head; the entropy row carries no gradient.
+ * Differentiable in hidden and, unless it is frozen, in head.
  * @param frozen no gradient of the head is asked for: at a real vocabulary it would be the largest tensor of all
+ * @param ofEntropy whether the entropies carry a gradient
  */
 export function headLogprobs(
   hidden: tf.Tensor2D,
@@ -34,9 +39,10 @@ export function headLogprobs(
   targets: Int32Array,
   allowed?: Allowed,
   {
-    chunkRows = rowsOfChunk(head.shape[0]),
+    ofEntropy = false,
+    chunkRows = rowsOfChunk(head.shape[0], ofEntropy),
     frozen = false,
-  }: { readonly chunkRows?: number; readonly frozen?: boolean } = {},
+  }: { readonly chunkRows?: number; readonly frozen?: boolean; readonly ofEntropy?: boolean } = {},
 ): tf.Tensor2D {
   const w = head as tf.Tensor2D
   const rows = hidden.shape[0]
@@ -65,14 +71,21 @@ export function headLogprobs(
       value: parts.length === 1 ? parts[0] : tf.concat(parts, 1),
       gradFunc: (dy, saved) => {
         const [h, logits, lse] = saved as [tf.Tensor2D, tf.Tensor2D?, tf.Tensor1D?]
-        const dlogp = tf.slice(dy as tf.Tensor2D, [0, 0], [1, rows]).reshape([rows, 1]) as tf.Tensor2D
+        const column = (row: number) =>
+          tf.slice(dy as tf.Tensor2D, [row, 0], [1, rows]).reshape([rows, 1]) as tf.Tensor2D
+        const dlogp = column(0)
+        const dentropy = ofEntropy ? column(1) : undefined
         const dhidden: tf.Tensor2D[] = []
         let dw: tf.Tensor | undefined
         for (const [from, to] of chunks) {
           const [dh, more] = tf.tidy(() => {
             const z = logits ?? logitsOf(h, from, to)
             const ids = targets.subarray(from, to)
-            const dz = logprobRowsGrad(z, ids, lse ?? logprobRows(z, ids).lse, part(dlogp, from, to))
+            const norm = lse ?? logprobRows(z, ids).lse
+            const ofLogprobs = logprobRowsGrad(z, ids, norm, part(dlogp, from, to))
+            const dz = dentropy
+              ? (ofLogprobs.add(entropyRowsGrad(z, norm, part(dentropy, from, to))) as tf.Tensor2D)
+              : ofLogprobs
             const own = frozen ? [] : [tf.matMul(dz, part(h, from, to), true, false)]
             return [tf.matMul(dz, w), ...own] as [tf.Tensor2D, tf.Tensor?]
           })
@@ -139,6 +152,16 @@ function logprobRows(logits: tf.Tensor2D, targets: Int32Array): { out: tf.Tensor
   const taken = logp.mul(tf.oneHot(ids, logits.shape[1])).sum(1)
   const entropy = logp.exp().mul(tf.maximum(logp, -100)).sum(1).neg()
   return { out: tf.stack([taken, entropy]) as tf.Tensor2D, lse: lse.reshape([-1]) }
+}
+
+/** dentropy [rows, 1] times -p (log p + H), H the row's entropy. */
+function entropyRowsGrad(logits: tf.Tensor2D, lse: tf.Tensor1D, dentropy: tf.Tensor2D): tf.Tensor2D {
+  return tf.tidy(() => {
+    const logp = tf.maximum(logits.sub(lse.reshape([-1, 1])), -100)
+    const shares = logp.exp()
+    const negentropy = shares.mul(logp).sum(1, true)
+    return logp.sub(negentropy).mul(shares).mul(dentropy.neg()) as tf.Tensor2D
+  })
 }
 
 /** dlogp [rows, 1] times (one-hot of the target - softmax). */

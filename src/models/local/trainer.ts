@@ -65,6 +65,30 @@ export function createTrainer(model: LocalModel): Trainer {
     return undefined
   }
 
+  /** Of the masked tokens under the present weights: arrays of length T, 0 where mask is 0. */
+  const rowValues = async (
+    samples: readonly ScoredSample[],
+    what: 'logprob' | 'entropy',
+    { budget, temperature }: { readonly budget: number; readonly temperature: number | undefined },
+  ) => {
+    const results = samples.map((sample) => new Float32Array(sample.tokens.length))
+    const wanted = samples
+      .map((sample, index) => ({ sample, index }))
+      .filter(({ sample }) => countTrained(sample) > 0)
+    for (const { sample } of wanted) checkSample(model, sample, Number.POSITIVE_INFINITY)
+    for (const batch of microBatches(wanted, budget)) {
+      const rows = gatherRows(batch.map((item) => item.sample))
+      const out = tf.tidy(() => rowLogprobs(model, batch, rows, { temperature }))
+      const values = await out.data()
+      out.dispose()
+      const first = what === 'logprob' ? 0 : rows.count
+      rows.each((s, t, row) => {
+        results[batch[s].index][t] = values[first + row]
+      })
+    }
+    return results
+  }
+
   return {
     optimizer,
     async update(samples, options, { keptTokens } = { keptTokens: Number.POSITIVE_INFINITY }) {
@@ -94,7 +118,14 @@ export function createTrainer(model: LocalModel): Trainer {
           counts,
           options.loss.kind === 'policy' ? options.loss.aggregate : 'batch',
         )
-        const weighted = part.map((sample, i) => ({ sample, weight: weights[i] }))
+        const chosen = await chosenTokens(part, options.loss, (samples) =>
+          rowValues(samples, 'entropy', { budget, temperature: options.temperature }),
+        )
+        const entropyMean = 1 / (chosen?.count ?? counts.reduce((a, b) => a + b, 0))
+        const weighted = part.map((sample, i) => ({
+          ...{ sample, weight: weights[i], entropyMean },
+          chosen: chosen?.marks[i],
+        }))
         const sum = { loss: 0, kl: 0, clipped: 0, entropy: 0 }
         let gradients: Map<string, tf.Tensor> | undefined
         for (const batch of microBatches(weighted, budget)) {
@@ -153,25 +184,36 @@ export function createTrainer(model: LocalModel): Trainer {
         stopped,
       }
     },
-    async score(samples, { tokenBudget = SCORE_TOKENS, temperature } = {}) {
-      const results = samples.map((sample) => new Float32Array(sample.tokens.length))
-      const wanted = samples
-        .map((sample, index) => ({ sample, index }))
-        .filter(({ sample }) => countTrained(sample) > 0)
-      for (const { sample } of wanted) checkSample(model, sample, Number.POSITIVE_INFINITY)
-      for (const batch of microBatches(wanted, tokenBudget)) {
-        const rows = gatherRows(batch.map((item) => item.sample))
-        const out = tf.tidy(() => rowLogprobs(model, batch, rows, { temperature }))
-        const values = await out.data()
-        out.dispose()
-        rows.each((s, t, row) => {
-          results[batch[s].index][t] = values[row]
-        })
-      }
-      return results
+    score(samples, { tokenBudget = SCORE_TOKENS, temperature } = {}) {
+      return rowValues(samples, 'logprob', { budget: tokenBudget, temperature })
     },
     dispose: () => optimizer.dispose(),
   }
+}
+
+/**
+ * The trained tokens of an optimiser step that its objective is about, where that is a share of them: those whose distributions
+ * have the highest entropy. The bound is the quantile of all entropies, interpolated (as torch.quantile has it).
+ */
+async function chosenTokens(
+  samples: readonly TrainingSample[],
+  loss: LossOptions,
+  entropiesOf: (samples: readonly TrainingSample[]) => Promise<Float32Array[]>,
+): Promise<{ readonly marks: readonly Uint8Array[]; readonly count: number } | undefined> {
+  const share = loss.kind === 'policy' ? (loss.entropyShare ?? 1) : 1
+  if (share >= 1) return undefined
+  const entropies = await entropiesOf(samples)
+  const all = Float64Array.from(samples.flatMap(({ mask }, i) => [...entropies[i].filter((_, t) => mask[t])]))
+  const bound = quantile(all.sort(), 1 - share)
+  const marks = samples.map(({ mask }, i) => mask.map((bit, t) => (bit && entropies[i][t] >= bound ? 1 : 0)))
+  return { marks, count: marks.reduce((sum, mark) => sum + countTrained({ mask: mark }), 0) }
+}
+
+/** Of sorted values, between the two nearest by their distances. */
+function quantile(sorted: Float64Array, share: number): number {
+  const place = share * (sorted.length - 1)
+  const [low, high] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]]
+  return low + (place - Math.floor(place)) * (high - low)
 }
 
 /** Batches of at most `budget` tokens, of samples of like length: sorted, then filled in order. A longer sample goes alone. */

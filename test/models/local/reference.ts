@@ -104,6 +104,22 @@ export function referenceLogprobs(
   })
 }
 
+/** Entropy of each masked position's distribution, 0 elsewhere. */
+export function referenceEntropies(
+  config: ModelConfig,
+  weights: Weights,
+  { tokens, mask }: Pick<TrainingSample, 'tokens' | 'mask'>,
+): number[] {
+  const logits = referenceLogits(config, weights, tokens)
+  return Array.from(tokens, (_, t) => {
+    if (!mask[t]) return 0
+    const top = Math.max(...logits[t - 1])
+    const shares = Array.from(logits[t - 1], (z) => Math.exp(z - top))
+    const norm = shares.reduce((a, b) => a + b, 0)
+    return shares.reduce((sum, share) => sum - (share > 0 ? (share / norm) * Math.log(share / norm) : 0), 0)
+  })
+}
+
 /** The policy objective of a batch, token by token. */
 export function referencePolicyLoss(
   logprobs: readonly (readonly number[])[],

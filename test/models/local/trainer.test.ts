@@ -11,7 +11,7 @@ import type { TrainingSample, UpdateOptions } from '../../../src/models/port.ts'
 import { rng } from '../../../src/random.ts'
 import * as tf from '../../../src/tensorflow/tensorflow.ts'
 import { randomSample, relativeError, smallConfig, smallModel, tryBackend } from './fixtures.ts'
-import { referenceLogprobs, referencePolicyLoss, type Weights } from './reference.ts'
+import { referenceEntropies, referenceLogprobs, referencePolicyLoss, type Weights } from './reference.ts'
 
 const LOSS: PolicyLossOptions = {
   kind: 'policy',
@@ -135,6 +135,69 @@ for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const)
       assert.ok(worst < 1e-3, `relative error ${worst}`)
       tf.dispose([...got.gradients.values()])
     })
+
+for (const backend of ['wasm-blas', 'cpu'] as const)
+  test(`${backend}: an entropy bonus is the mean entropy of the tokens that count, and so is its gradient`, async () => {
+    if (!(await tryBackend(backend))) return
+    const config = smallConfig('qwen3')
+    const { model, weights } = await smallModel(config, [3, 4])
+    const samples = samplesOf(model, 3)
+    const marks = samples.map(({ mask }) => mask.map((bit, t) => (bit && t % 2 === 0 ? 1 : 0)))
+    const count = marks.reduce((sum, mark) => sum + countTrained({ mask: mark }), 0)
+    const loss = { ...LOSS, entropyWeight: 0.3 }
+    // Nothing but the bonus: no token weighs anything in the loss.
+    const batch = samples.map((sample, i) => ({
+      sample,
+      weight: 0,
+      entropyMean: 1 / count,
+      chosen: marks[i],
+    }))
+    const names = [...model.params.keys()]
+    const got = await lossGradients(model, names, batch, loss)
+    const exact = (changed: Weights) =>
+      (-0.3 / count) *
+      samples
+        .flatMap((sample, i) => referenceEntropies(config, changed, sample).filter((_, t) => marks[i][t]))
+        .reduce((a, b) => a + b, 0)
+    assert.ok(Math.abs(got.loss - exact(weights)) < 1e-5)
+    const [analytic, numeric]: number[][] = [[], []]
+    for (const name of names) {
+      const gradient = await got.gradients.get(name)!.data()
+      const index = rng([7, 8]).below(gradient.length)
+      const shifted = (by: number) => {
+        const values = Float64Array.from(weights.get(name)!)
+        values[index] += by
+        return exact(new Map([...weights, [name, values]]))
+      }
+      analytic.push(gradient[index])
+      numeric.push((shifted(1e-6) - shifted(-1e-6)) / 2e-6)
+    }
+    const worst = relativeError(analytic, numeric)
+    assert.ok(worst < 1e-3, `relative error ${worst}`)
+    tf.dispose([...got.gradients.values()])
+  })
+
+test('the tokens of highest entropy are those of the whole step, however it is cut into passes', async () => {
+  await tryBackend('cpu')
+  const results: Map<string, Float32Array>[] = []
+  for (const [tokenBudget, entropyShare] of [
+    [900, 0.3],
+    [40, 0.3],
+    [900, 1],
+  ]) {
+    const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+    const trainer = createTrainer(model)
+    const loss = { ...LOSS, entropyWeight: 0.01, entropyShare, offPolicyLimit: 0.1 }
+    await trainer.update(samplesOf(model, 20), { ...OPTIONS, loss, updates: 1, tokenBudget })
+    results.push(await weightsOf(model))
+    trainer.dispose()
+  }
+  const [whole, parts, all] = results
+  const apart = (a: Map<string, Float32Array>) =>
+    Math.max(...[...whole].map(([name, values]) => relativeError(a.get(name)!, values)))
+  assert.ok(apart(parts) < 1e-5, `${apart(parts)}`)
+  assert.ok(apart(all) > 1e-4, `${apart(all)}`)
+})
 
 for (const backend of ['wasm-blas', 'cpu'] as const)
   test(`${backend}: of the upper layers alone, an update is what it would be with all, and the others stay`, async () => {
