@@ -4,7 +4,8 @@ reference.py make DIR     writes model folders and adapters below DIR, and DIR/e
 reference.py ask          answers a JSON object on stdin with one on stdout: {"logits": FOLDER, "ids": [...]},
                           {"adapter": FOLDER, "base": FOLDER, "ids": [...]}, {"tokenize": FOLDER, "texts": [...], "special": bool},
                           {"decode": FOLDER, "ids": [[...]]}, {"render": FOLDER, "chats": [{"messages", "tools"}]} or
-                          {"greedy": FOLDER, "ids": [...], "count": N} by name
+                          {"greedy": FOLDER, "ids": [...], "count": N} or
+                          {"grpo": FOLDER, "samples": [{"ids", "first", "advantage", "old", "reference"}], "options": GRPOConfig's} by name
 """
 import json
 import os
@@ -147,6 +148,46 @@ def training_step(folder, ids, first, rate):
     return {"loss": loss.item(), "norm": norm.item(), "name": name, "after": dict(model.named_parameters())[name].flatten()[:64].tolist()}
 
 
+def grpo(folder, samples, options):
+    """Loss of TRL's GRPOTrainer on completions `ids[first:]`, and the norm of its gradient: in float64, where prompts of unlike length would give NaN."""
+    import tempfile
+
+    import torch
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer
+
+    def padded(read, value):
+        rows = [read(one) for one in samples]
+        longest = max(map(len, rows))
+        return [row + [value] * (longest - len(row)) for row in rows]
+
+    with tempfile.TemporaryDirectory() as out:
+        args = GRPOConfig(
+            output_dir=out, use_cpu=True, bf16=False, report_to=[], gradient_checkpointing=False, temperature=1.0,
+            per_device_train_batch_size=len(samples), num_generations=len(samples), use_bias_correction_kl=False, **options,
+        )
+        trainer = GRPOTrainer(
+            load(folder).double(), lambda completions, **_: [0.0] * len(completions), args,
+            Dataset.from_list([{"prompt": "a"}]), processing_class=AutoTokenizer.from_pretrained(folder),
+        )
+        model = trainer.model.double().train()
+        trainer.current_gradient_accumulation_steps = 1
+        inputs = {
+            "prompt_ids": torch.tensor(padded(lambda one: one["ids"][: one["first"]], 0)),
+            "prompt_mask": torch.tensor(padded(lambda one: [1] * one["first"], 0)),
+            "completion_ids": torch.tensor(padded(lambda one: one["ids"][one["first"] :], 0)),
+            "completion_mask": torch.tensor(padded(lambda one: [1] * (len(one["ids"]) - one["first"]), 0)),
+            "advantages": torch.tensor([one["advantage"] for one in samples], dtype=torch.float64),
+            "old_per_token_logps": torch.tensor(padded(lambda one: one["old"], 0.0), dtype=torch.float64),
+            "ref_per_token_logps": torch.tensor(padded(lambda one: one["reference"], 0.0), dtype=torch.float64),
+            "num_items_in_batch": torch.tensor(sum(len(one["old"]) for one in samples)),
+        }
+        loss = trainer.compute_loss(model, inputs)
+        loss.backward()
+        norm = torch.sqrt(sum(one.grad.square().sum() for one in model.parameters() if one.grad is not None))
+        return {"loss": loss.item(), "norm": norm.item()}
+
+
 def make(root):
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
@@ -217,6 +258,8 @@ def ask(requests):
             ]
         elif "greedy" in request:
             answers[name] = greedy(load(request["greedy"]), request["ids"], request["count"])
+        elif "grpo" in request:
+            answers[name] = grpo(request["grpo"], request["samples"], request["options"])
         elif "adapter" in request:
             from peft import PeftModel
 

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { RlError } from '../../../src/errors.ts'
+import type { PolicyLossOptions } from '../../../src/learning/loss.ts'
 import { openBackend } from '../../../src/models/local/backend/backend.ts'
 import { adapterOf, readModelFolder, readWeights } from '../../../src/models/local/checkpoint.ts'
 import { exportAdapter, exportFolder } from '../../../src/models/local/export-folder.ts'
@@ -22,6 +23,7 @@ import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { createTrainer } from '../../../src/models/local/trainer.ts'
 import { logits, pack } from '../../../src/models/local/transformer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
+import { rng } from '../../../src/random.ts'
 import * as tf from '../../../src/tensorflow/tensorflow.ts'
 import { lacks } from '../../support/python.ts'
 import { ask, runReference } from '../../support/transformers.ts'
@@ -137,6 +139,102 @@ test('one step of training has the loss, the gradient norm and the weights of Py
     trainer.dispose()
     tf.dispose([...told.gradients.values(), ...model.params.values()])
   }
+})
+
+const CLIP = { kind: 'policy', clipLow: 0.2, clipHigh: 0.2, dualClip: null, klWeight: 0 } as const
+
+/** Our losses, and what TRL's GRPOConfig calls them; its bounds of CISPO are of the whole ratio. */
+const LOSSES: Readonly<Record<string, readonly [PolicyLossOptions, Readonly<Record<string, unknown>>]>> = {
+  grpo: [{ ...CLIP, aggregate: 'sample' }, { loss_type: 'grpo' }],
+  'a penalty on KL': [
+    { ...CLIP, klWeight: 0.1, aggregate: 'sample' },
+    { loss_type: 'grpo', beta: 0.1 },
+  ],
+  bnpo: [{ ...CLIP, aggregate: 'batch' }, { loss_type: 'bnpo' }],
+  'dapo, clip-higher': [
+    { ...CLIP, clipHigh: 0.28, aggregate: 'batch' },
+    { loss_type: 'dapo', epsilon_high: 0.28 },
+  ],
+  'dr_grpo, a dual clip': [
+    { ...CLIP, dualClip: 1.3, aggregate: { constantTokens: 40 } },
+    { loss_type: 'dr_grpo', max_completion_length: 40, delta: 1.3 },
+  ],
+  gspo: [
+    { ...CLIP, ratio: 'sequence', clipLow: 0.02, clipHigh: 0.03, aggregate: 'sample' },
+    { loss_type: 'grpo', importance_sampling_level: 'sequence', epsilon: 0.02, epsilon_high: 0.03 },
+  ],
+  cispo: [
+    { ...CLIP, objective: 'cispo', clipHigh: 0.1, aggregate: 'batch' },
+    { loss_type: 'cispo', epsilon_high: 1.1 },
+  ],
+  sapo: [{ ...CLIP, objective: 'sapo', aggregate: 'sample' }, { loss_type: 'sapo' }],
+  'an entropy bonus': [
+    { ...CLIP, entropyWeight: 0.05, aggregate: 'sample' },
+    { loss_type: 'grpo', entropy_coef: 0.05 },
+  ],
+  'the tokens of highest entropy': [
+    { ...CLIP, klWeight: 0.1, entropyWeight: 0.05, entropyShare: 0.4, aggregate: 'batch' },
+    { loss_type: 'dapo', beta: 0.1, entropy_coef: 0.05, top_entropy_quantile: 0.4 },
+  ],
+  'a limit for samples off policy': [
+    { ...CLIP, offPolicyLimit: 0.2, aggregate: 'sample' },
+    { loss_type: 'grpo', off_policy_mask_threshold: 0.2 },
+  ],
+}
+
+test('losses and gradient norms are those of TRL', async () => {
+  const reference = expected()
+  if (!reference) return
+  const missing = lacks('trl')
+  if (missing) {
+    process.stdout.write(`SKIP losses of TRL: ${missing}\n`)
+    return
+  }
+  const folder = join(root, 'qwen2')
+  const model = await inMemory(folder)
+  const trainer = createTrainer(model)
+  const { below, uniform } = rng([8, 8])
+  const drafts = [1.2, -0.7, 0.4, -1.5].map((advantage, i) => {
+    const length = 14 + 5 * i
+    const first = 5
+    const tokens = Int32Array.from({ length }, () => 3 + below(300))
+    const mask = Uint8Array.from(tokens, (_, t) => (t >= first ? 1 : 0))
+    return { advantage, first, tokens, mask }
+  })
+  const now = await trainer.score(drafts)
+  const near = (values: Float32Array, mask: Uint8Array, by = 0) =>
+    values.map((value, t) => (mask[t] ? value + 0.7 * (uniform() - 0.5) + by : 0))
+  const samples = drafts.map(({ advantage, first, tokens, mask }, i) => ({
+    ...{ id: `${i}`, first, advantage, tokens, mask },
+    advantages: new Float32Array(tokens.length).fill(advantage),
+    // The policy has left the second one.
+    logprobs: near(now[i], mask, i === 1 ? 0.3 : 0),
+    referenceLogprobs: near(now[i], mask),
+  }))
+  const given = samples.map(({ first, tokens, advantage, logprobs, referenceLogprobs }) => ({
+    ...{ ids: [...tokens], first, advantage },
+    ...{ old: [...logprobs.subarray(first)], reference: [...referenceLogprobs.subarray(first)] },
+  }))
+  const theirs = ask<Record<string, { loss: number; norm: number }>>(
+    Object.fromEntries(
+      Object.entries(LOSSES).map(([name, [, options]]) => [name, { grpo: folder, samples: given, options }]),
+    ),
+  )
+  for (const [name, [loss]] of Object.entries(LOSSES)) {
+    // Nothing is learned at a rate of 0, so that all losses see the same weights.
+    const told = await trainer.update(samples, {
+      ...{ loss, learningRate: 0, clipNorm: null, updates: 1, tokenBudget: 64, seed: [1, 1], klLimit: null },
+    })
+    const wanted = theirs[name]
+    const scale = Math.max(1, Math.abs(wanted.loss))
+    assert.ok(Math.abs(told.loss - wanted.loss) < 1e-5 * scale, `${name}: ${told.loss}, ${wanted.loss} there`)
+    const off = Math.abs(told.gradientNorm - wanted.norm) / wanted.norm
+    assert.ok(off < 1e-5, `${name}: norm ${told.gradientNorm}, ${wanted.norm} there`)
+  }
+  const norms = Object.entries(theirs).map(([name, { norm }]) => [norm.toPrecision(6), name] as const)
+  assert.is(new Map(norms).size, norms.length, `each loss is another: ${norms.join('; ')}`)
+  trainer.dispose()
+  tf.dispose([...model.params.values()])
 })
 
 /** What the message names of a kind of adapter that is refused. */
