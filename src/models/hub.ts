@@ -5,10 +5,11 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
+import { systemPlatform } from '../platform/platform.ts'
 
 export type HubOptions = {
   /** e.g. `https://huggingface.co`. */
@@ -18,6 +19,8 @@ export type HubOptions = {
   readonly revision?: string
   /** Of one request until its first byte, and between any two parts after it. */
   readonly silenceMs?: number
+  /** Ends a request; what has come by then is kept. */
+  readonly signal?: AbortSignal
 }
 
 export type HubFile = {
@@ -161,7 +164,7 @@ async function fetchFile(
   options: HubOptions,
   onProgress: (progress: Progress) => void,
 ): Promise<void> {
-  const part = join(dirname(target), `.${file.path}.part`)
+  const part = await ownPart(target)
   let have = await sizeOf(part)
   if (have > file.bytes) {
     await rm(part)
@@ -205,6 +208,31 @@ async function fetchFile(
   await rename(part, target)
 }
 
+/**
+ * The file in which this process collects what comes, so that two of them may fetch the same: what a process of this host left
+ * behind that is gone goes on here.
+ */
+async function ownPart(target: string): Promise<string> {
+  const { hostname, pid, isAlive } = systemPlatform
+  const folder = dirname(target)
+  const begin = `.${basename(target)}.${hostname}.`
+  const own = join(folder, `${begin}${pid}.part`)
+  if (existsSync(own)) return own
+  for (const name of await readdir(folder)) {
+    const [, owner] = name.startsWith(begin) ? (/^(\d+)\.part$/.exec(name.slice(begin.length)) ?? []) : []
+    if (owner === undefined || isAlive(Number(owner))) continue
+    // Another process may have taken it meanwhile.
+    if (
+      await rename(join(folder, name), own).then(
+        () => true,
+        () => false,
+      )
+    )
+      break
+  }
+  return own
+}
+
 /** The parts of a body, none of which may take longer than the limit. */
 async function* parts(
   response: Response,
@@ -232,7 +260,7 @@ const SILENCE_MS = 30_000
 async function ask(
   name: string,
   path: string,
-  { endpoint, token, silenceMs = SILENCE_MS }: HubOptions,
+  { endpoint, token, silenceMs = SILENCE_MS, signal }: HubOptions,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   const url = `${endpoint.replace(/\/$/, '')}${path}`
@@ -242,11 +270,14 @@ async function ask(
   try {
     const sent = new Headers(headers)
     if (token !== null) sent.set('authorization', `Bearer ${token}`)
-    response = await fetch(url, { headers: sent, signal: abort.signal })
+    response = await fetch(url, {
+      headers: sent,
+      signal: signal ? AbortSignal.any([signal, abort.signal]) : abort.signal,
+    })
   } catch (cause) {
     throw new RlError(`${name}: ${endpoint} cannot be reached: ${explain(cause)}`, {
       code: 'model.hub',
-      hint: 'without a network put config.json, tokenizer.json, tokenizer_config.json and model.safetensors (or one GGUF file) of it into a folder and name that; HF_ENDPOINT names a mirror',
+      hint: `without a network put config.json, tokenizer.json, tokenizer_config.json and model.safetensors (or one GGUF file) of it into .cache/models/${name}, or into a folder whose path you name; HF_ENDPOINT names a mirror`,
       cause,
     })
   } finally {
@@ -259,7 +290,7 @@ async function ask(
     code: 'model.hub',
     hint: gated
       ? 'the model is gated or does not exist: accept its terms there and set HF_TOKEN'
-      : 'check the name and the revision',
+      : `check the name and the revision; if a path was meant, there is no ${name} here`,
   })
 }
 

@@ -1,9 +1,10 @@
 /** Fetching from a server on loopback with the hub's routes. */
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -36,6 +37,10 @@ const server = createServer((request, response) => {
   const url = new URL(request.url ?? '', 'http://hub')
   if (url.pathname === '/api/models/own/silent/revision/main') {
     response.writeHead(200).write('{"sha": ')
+    return
+  }
+  if (url.pathname === '/api/models/own/gated/revision/main') {
+    response.writeHead(401).end()
     return
   }
   if (url.pathname === '/api/models/own/endless/revision/main') {
@@ -139,6 +144,59 @@ test('what was broken off goes on where it ended', async () => {
   assert.equal(readFileSync(join(folder, 'model.safetensors')), WEIGHTS)
 })
 
+test('what another process left behind goes on as well, unless it still fetches', async () => {
+  const model = await describeHubModel('own/small', options)
+  const ended = spawnSync(process.execPath, ['-e', '']).pid
+  for (const [owner, goesOn] of [
+    [ended, true],
+    [process.ppid, false],
+  ] as const) {
+    const folder = join(root, `left-by-${owner}`)
+    mkdirSync(folder)
+    writeFileSync(
+      join(folder, `.model.safetensors.${hostname()}.${owner}.part`),
+      WEIGHTS.subarray(0, 200_000),
+    )
+    await fetchHubModel(model, folder, options, () => {})
+    assert.is(asked.at(-1)!.headers.range, goesOn ? 'bytes=200000-' : undefined)
+    assert.equal(readFileSync(join(folder, 'model.safetensors')), WEIGHTS)
+  }
+})
+
+test('a server without ranges sends the whole again', async () => {
+  const model = await describeHubModel('own/small', options)
+  const folder = join(root, 'no-ranges')
+  mkdirSync(folder)
+  writeFileSync(join(folder, `.model.safetensors.${hostname()}.${process.pid}.part`), 'something else')
+  spoil = (response, body) => {
+    if (body !== WEIGHTS) return false
+    response.writeHead(200, { 'content-length': body.length }).end(body)
+    return true
+  }
+  await fetchHubModel(model, folder, options, () => {})
+  assert.equal(readFileSync(join(folder, 'model.safetensors')), WEIGHTS)
+})
+
+test('the token goes to the hub alone, not to where it sends for a file', async () => {
+  const elsewhere: IncomingMessage[] = []
+  const store = createServer((request, response) => {
+    elsewhere.push(request)
+    response.end(WEIGHTS)
+  })
+  await new Promise<void>((resolve) => store.listen(0, '127.0.0.1', resolve))
+  const { port } = store.address() as AddressInfo
+  spoil = (response, body) => {
+    if (body !== WEIGHTS) return false
+    response.writeHead(302, { location: `http://127.0.0.1:${port}/blob` }).end()
+    return true
+  }
+  const model = await describeHubModel('own/small', options)
+  await fetchHubModel(model, join(root, 'redirected'), options, () => {})
+  store.close()
+  assert.is(elsewhere.length, 1)
+  assert.is(elsewhere[0].headers.authorization, undefined)
+})
+
 test('other bytes than the listed ones are refused and not kept', async () => {
   const model = await describeHubModel('own/small', options)
   const folder = join(root, 'forged')
@@ -181,6 +239,8 @@ test('an unknown name, no network and a strange name say what to do', async () =
   const nowhere = { endpoint: 'http://127.0.0.1:9', token: null }
   assert.match(await messageOf(describeHubModel('own/small', nowhere)), /cannot be reached/)
   assert.match(await messageOf(describeHubModel('../x', options)), /no name on a hub/)
+  const gated = await describeHubModel('own/gated', options).catch((error: RlError) => error)
+  assert.match((gated as RlError).hint ?? '', /gated or does not exist: .* HF_TOKEN/)
   assert.ok(isHubName('Qwen/Qwen2.5-0.5B-Instruct'))
   for (const path of ['nano', './models/x', '/a/b', 'test/models', 'a/b/c'])
     assert.not.ok(isHubName(path), path)

@@ -24,6 +24,7 @@ import type { StartOptions } from '../start-options.ts'
 import { type Children, type ChildSpec, startChildren } from './children.ts'
 import { codeVersion } from './code-version.ts'
 import { type HeadCore, startHeadCore } from './head-core.ts'
+import { fetchHere, hubCopyOf } from './hub-model.ts'
 import type { HeadContext } from './iterations.ts'
 import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
@@ -52,15 +53,21 @@ export async function startHead(options: StartOptions): Promise<number> {
   await loadUserParts(first)
   const own = await loadAllUserParts(config)
   const madeBy: MadeBy = { codeVersion: codeVersion(), ...(own.length > 0 ? { rules: [...own] } : {}) }
+  const hub = await hubCopyOf(config)
   const run = options.run ?? (options.dryRun ? newRunId() : claimedRunId())
   const folder = runFolder(run)
-  if (options.dryRun) return dryRun(run, config, options)
+  if (options.dryRun) return dryRun(run, config, options, hub)
 
   const interrupted = interrupt()
   const display = openDisplay({ iterations: config.run.iterations, simulated: isSimulated(config) })
   const backend = await backendLine(config, display.say)
   const runtime = await runtimeLine(config, options)
-  for (const line of planLines({ run, folder, config, resumed, options, backend, runtime })) display.say(line)
+  for (const line of planLines({ run, folder, config, resumed, options, backend, hub, runtime }))
+    display.say(line)
+  if (hub?.missing && !(await fetchHere(hub.missing, hub.folder, interrupted, display.say))) {
+    display.end()
+    return 130
+  }
   const executors = await executorsOf(config)
   const core = await startHeadCore({
     folder,

@@ -2,10 +2,10 @@
  * The policy's first version: a new model taught on demonstrations of a noisy expert, so that it speaks well and decides
  * poorly, which is what RL then repairs. The same recipe is made once and kept under its digest.
  */
-import { resolve } from 'node:path'
 import type { Task } from '../../environments/port.ts'
 import { identityOf, type OpenSetting } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
+import { modelPlace } from '../../models/hub-folder.ts'
 import { readModelFolder, weightsDigest } from '../../models/local/checkpoint.ts'
 import type { LoraConfig } from '../../models/local/lora.ts'
 import { type Compute, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
@@ -99,7 +99,7 @@ export async function coldStartAdapter(
   { opened, tasks, cache, compute, report = () => {} }: ColdStartResources,
   codecFor: (model: LocalModelFace) => Codec,
 ): Promise<PolicyStart> {
-  const base = resolve(options.base)
+  const base = modelPlace(options.base)
   const weights = await weightsDigest(await readModelFolder(base))
   const recipe = { VERSION, options: { ...options, base }, weights, tasks: tasks.map(({ id }) => id) }
   const { seed, lora, cacheBytes } = options

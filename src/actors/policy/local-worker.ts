@@ -4,6 +4,7 @@ import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { modelPlace } from '../../models/hub-folder.ts'
 import { computeOf } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { CACHE } from '../../package.ts'
@@ -74,7 +75,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
     const { model: preset, contextTokens, cacheMegabytes } = policy
     const { demonstrations, expertNoise, updates, batch, learningRate } = policy.coldStart
     const { rank, alpha, targets } = policy.lora
-    if (!isPreset(preset) && rank === null) return { folder: preset }
+    if (!isPreset(preset) && rank === null) return { folder: modelPlace(preset) }
     return withDemonstrationTasks(
       config,
       opened,

@@ -1,8 +1,8 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { parseCommandLine } from '../../command-line.ts'
 import { RlError } from '../../errors.ts'
-import { describeHubModel, fetchHubModel } from '../../models/hub.ts'
-import { CACHE } from '../../package.ts'
+import { describeHubModel } from '../../models/hub.ts'
+import { fetchCopy, hubFolder, hubOptions, progressLines, sizeAndLicence } from '../../models/hub-folder.ts'
 import type { Command } from '../command.ts'
 
 export const command: Command = {
@@ -28,24 +28,19 @@ HF_TOKEN a token for gated models.`,
     const [name, ...more] = positionals
     if (name === undefined || more.length > 0)
       throw new RlError('one name is needed', { code: 'cli.usage', hint: 'rl model get OWNER/NAME' })
-    const options = {
-      endpoint: process.env.HF_ENDPOINT || 'https://huggingface.co',
-      token: process.env.HF_TOKEN || null,
-      revision: values.revision,
-    }
+    const options = { ...hubOptions(), revision: values.revision }
     const model = await describeHubModel(name, options)
-    const mb = (bytes: number) => `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`
     process.stdout.write(
-      `${name} at ${model.commit.slice(0, 12)}: ${model.files.length} files, ${mb(model.bytes)}, licence ${model.licence ?? 'not told'}\n`,
+      `${name} at ${model.commit.slice(0, 12)}: ${model.files.length} files, ${sizeAndLicence(model)}\n`,
     )
     if (values['dry-run']) return 0
-    const folder = resolve(values.to ?? join(CACHE, 'models', name))
-    let told = ''
-    await fetchHubModel(model, folder, options, ({ file, bytes, of }) => {
-      const line = `${file} ${Math.floor((10 * bytes) / Math.max(1, of)) * 10} %`
-      if (line !== told) process.stderr.write(`${line} of ${mb(of)}\n`)
-      told = line
-    })
+    const folder = resolve(values.to ?? hubFolder(name))
+    await fetchCopy(
+      model,
+      folder,
+      options,
+      progressLines((line) => process.stderr.write(`${line}\n`)),
+    )
     process.stdout.write(`${folder}\n`)
     return 0
   },

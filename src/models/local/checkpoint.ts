@@ -10,6 +10,8 @@ import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/p
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { isHubName } from '../hub.ts'
+import { hubFolder, modelPlace } from '../hub-folder.ts'
 import { type ModelConfig, modelConfigJson, parseModelConfig } from './config.ts'
 import { openGgufWeights, readGgufModel } from './gguf/model.ts'
 import { type Adapter, readAdapter, readAdapterConfig, writeAdapter } from './lora.ts'
@@ -55,9 +57,12 @@ const generationSchema = z.looseObject({
   eos_token_id: z.union([z.number().int(), z.array(z.number().int())]).nullish(),
 })
 
-/** @throws RlError `model.folder` where a file is missing or not JSON; `model.config` for another architecture. */
+/**
+ * @param path of a folder or a GGUF file, or a hub's name of a model that was fetched
+ * @throws RlError `model.folder` where a file is missing or not JSON; `model.config` for another architecture.
+ */
 export async function readModelFolder(path: string): Promise<ModelFolder> {
-  const folder = resolve(path)
+  const folder = modelPlace(path)
   const isAdapter = holdsAdapter(folder)
   const base = isAdapter ? await baseOf(folder) : ((await ggufFileOf(folder)) ?? folder)
   const model = isGguf(base)
@@ -279,10 +284,13 @@ export async function openWeights(folder: string): Promise<TensorSource> {
     : openSafetensors(join(folder, WEIGHTS))
 }
 
-/** The base that an adapter names: beside the adapter, from the working directory (as PEFT reads it), or absolute. */
+/** The base that an adapter names: beside the adapter, from the working directory (as PEFT reads it), absolute, or fetched from a hub. */
 async function baseOf(folder: string): Promise<string> {
   const { base } = await readAdapterConfig(folder)
-  const places = base === null ? [] : [...new Set([resolve(folder, base), resolve(base)])]
+  const places =
+    base === null
+      ? []
+      : [...new Set([resolve(folder, base), resolve(base), ...(isHubName(base) ? [hubFolder(base)] : [])])]
   const found = places.find((place) =>
     isGguf(place) ? existsSync(place) : existsSync(join(place, 'config.json')),
   )

@@ -4,6 +4,7 @@ import { runFolder } from '../../../broker/connection.ts'
 import { type Config, redact } from '../../../config.ts'
 import { openSetting } from '../../../environments/open.ts'
 import { settingOf } from '../../../environments/settings.ts'
+import type { HubCopy } from '../../../models/hub-folder.ts'
 import { seedOf } from '../../../random.ts'
 import type { StartOptions } from '../../start-options.ts'
 import { backendLine } from './backend-line.ts'
@@ -12,7 +13,12 @@ import { runtimeLine } from './runtime-line.ts'
 
 const PROMPTS = 3
 
-export async function dryRun(run: string, config: Config, options: StartOptions): Promise<number> {
+export async function dryRun(
+  run: string,
+  config: Config,
+  options: StartOptions,
+  hub: HubCopy | null,
+): Promise<number> {
   const print = (text: string) => process.stdout.write(`${text}\n`)
   print(stringify(redact(config)))
   const backend = await backendLine(config, print)
@@ -24,6 +30,7 @@ export async function dryRun(run: string, config: Config, options: StartOptions)
     resumed: false,
     options,
     backend,
+    hub,
     runtime,
   }))
     print(line)

@@ -2,6 +2,7 @@
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
 import { type Config, configDigest } from '../../../config.ts'
+import { type HubCopy, sizeAndLicence } from '../../../models/hub-folder.ts'
 import { providerOf } from '../../../models/registry.ts'
 import type { StartOptions } from '../../start-options.ts'
 
@@ -13,6 +14,8 @@ export type Plan = {
   readonly options: StartOptions
   /** The tensor backend and why; null where no local model is used. */
   readonly backend: string | null
+  /** The policy's model where it is named as on a hub. */
+  readonly hub: HubCopy | null
   /** What tasks are run in, and why; null where they need nothing, or run elsewhere. */
   readonly runtime: string | null
 }
@@ -24,6 +27,7 @@ export function planLines({
   resumed,
   options,
   backend,
+  hub,
   runtime,
 }: Plan): readonly string[] {
   const { environment, policy, rewardModel, adaptation, learning, evaluation } = config
@@ -39,7 +43,10 @@ export function planLines({
       `${config.run.iterations} iterations of ${environment.tasksPerIteration} tasks x ${environment.rolloutsPerTask} rollouts; staleness up to ${config.run.maxStaleness}`,
     ],
     ['tasks', taskText(config)],
-    ['policy', `${modelText(policy)}${policy.frames > 0 ? `, shown the last ${policy.frames} screens` : ''}`],
+    [
+      'policy',
+      `${modelText(policy)}${hubText(hub)}${policy.frames > 0 ? `, shown the last ${policy.frames} screens` : ''}`,
+    ],
     [
       'reward model',
       rewardModel.mode === 'off'
@@ -70,6 +77,13 @@ export function planLines({
     ['roles here', options.roles.length === 0 ? 'none: start them elsewhere' : options.roles.join(', ')],
   ]
   return ['', ...rows.map(([name, text]) => `  ${name.padEnd(13)}${text}`), '']
+}
+
+function hubText(hub: HubCopy | null): string {
+  if (hub === null) return ''
+  const { folder, missing, told } = hub
+  const place = relative('', folder)
+  return ` (${told ? `${sizeAndLicence(told)}, ` : ''}${missing ? 'to be fetched into' : 'in'} ${place})`
 }
 
 function taskText({ environment }: Config): string {

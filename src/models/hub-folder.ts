@@ -1,0 +1,125 @@
+/** Models that are named as on a hub (`OWNER/NAME`), and the folders of the cache that they are fetched into. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import { RlError } from '../errors.ts'
+import { CACHE } from '../package.ts'
+import {
+  describeHubModel,
+  fetchHubModel,
+  type HubModel,
+  type HubOptions,
+  isHubName,
+  type Progress,
+} from './hub.ts'
+
+/** A model that is named as on a hub. */
+export type HubCopy = {
+  readonly folder: string
+  /** What is to be fetched; null where all of it is here. */
+  readonly missing: HubModel | null
+  /** Null where a person laid it there. */
+  readonly told: Pick<HubModel, 'bytes' | 'licence'> | null
+}
+
+/** What lies in a folder: written before the first file comes, and again when all are there with the right digests. */
+const RECORD = '.fetched.json'
+
+const recordSchema = z.object({
+  commit: z.string(),
+  bytes: z.number(),
+  licence: z.string().nullable(),
+  isWhole: z.boolean(),
+})
+
+/** HF_ENDPOINT names another hub or a mirror, HF_TOKEN a token for gated models. */
+export function hubOptions(env: NodeJS.ProcessEnv = process.env): HubOptions {
+  return { endpoint: env.HF_ENDPOINT || 'https://huggingface.co', token: env.HF_TOKEN || null }
+}
+
+export function hubFolder(name: string, cache = CACHE): string {
+  return join(cache, 'models', name)
+}
+
+/** Where a model lies that a config or a command names: a path as it is, a name on a hub in the folder that it is fetched into. */
+export function modelPlace(name: string): string {
+  if (!isHubName(name)) return resolve(name)
+  const folder = hubFolder(name)
+  if (existsSync(folder)) return folder
+  throw new RlError(`${name} is no folder or file here, and was not fetched from a hub`, {
+    code: 'model.folder',
+    hint: `npm run -s rl -- model get ${name}, or the path of a Hugging Face folder or a GGUF file`,
+  })
+}
+
+/**
+ * Asks the hub, unless the model is here.
+ * @throws RlError `model.hub`
+ */
+export async function describeCopy(
+  name: string,
+  options: HubOptions,
+  folder = hubFolder(name),
+): Promise<HubCopy> {
+  const record = readRecord(folder)
+  if (record ? record.isWhole : wasLaidThere(folder)) return { folder, missing: null, told: record }
+  const model = await describeHubModel(name, options)
+  return { folder, missing: model, told: model }
+}
+
+/**
+ * Brings the model into its folder.
+ * @throws RlError `model.hub`; what has come by then is kept and used by the next call
+ */
+export async function fetchCopy(
+  model: HubModel,
+  folder: string,
+  options: HubOptions,
+  onProgress: (progress: Progress) => void,
+): Promise<void> {
+  const { commit, bytes, licence } = model
+  const record = (isWhole: boolean) =>
+    writeFile(join(folder, RECORD), `${JSON.stringify({ commit, bytes, licence, isWhole })}\n`)
+  await mkdir(folder, { recursive: true })
+  await record(false)
+  await fetchHubModel(model, folder, options, onProgress)
+  await record(true)
+}
+
+/** A file that comes at once needs no progress. */
+const LEAST_TOLD_BYTES = 100_000
+
+/** A line for each tenth of a file. */
+export function progressLines(say: (line: string) => void): (progress: Progress) => void {
+  let told = ''
+  return ({ file, bytes, of }) => {
+    if (of < LEAST_TOLD_BYTES) return
+    const line = `${file} ${Math.floor((10 * bytes) / Math.max(1, of)) * 10} % of ${megabytes(of)}`
+    if (line !== told) say(line)
+    told = line
+  }
+}
+
+export function sizeAndLicence({ bytes, licence }: Pick<HubModel, 'bytes' | 'licence'>): string {
+  return `${megabytes(bytes)}, licence ${licence ?? 'not told'}`
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`
+}
+
+function readRecord(folder: string): z.infer<typeof recordSchema> | null {
+  const file = join(folder, RECORD)
+  if (!existsSync(file)) return null
+  try {
+    return recordSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch {
+    return null
+  }
+}
+
+/** By a person, where there is no network. */
+function wasLaidThere(folder: string): boolean {
+  return existsSync(folder) && readdirSync(folder).some((name) => /^[^.].*\.(?:safetensors|gguf)$/.test(name))
+}
