@@ -64,6 +64,7 @@ A rollout whose outcome is not told in time ends as failed (budget), never as a 
       port: wholeNumber('--port', values.port),
       token: given,
       maxCalls: wholeNumber('--max-calls', values['max-calls'], 1),
+      say: (line: string) => void process.stderr.write(`${line}\n`),
     }
     const gateway = values.record
       ? await recordRun({

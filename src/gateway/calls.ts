@@ -20,6 +20,8 @@ export type CallsOptions = {
   readonly permit?: () => Promise<void>
   /** Hears of every fault, by kind. */
   readonly onFault: (kind: string) => void
+  /** Hears of every call that leaves sampling to the endpoint's own defaults, and what it leaves out. */
+  readonly onUntold: (parameters: readonly string[]) => void
 }
 
 /** Errors: ApiError, PassedOn, in OpenAI's words. */
@@ -34,12 +36,15 @@ const WANTED = {
   '/completions': { return_token_ids: true, logprobs: 0 },
 } as const
 
+/** What a server takes from the model's generation_config.json where a call does not tell it: log-probs are then not those of the sampling. */
+const SAMPLING = ['top_p', 'top_k', 'min_p', 'repetition_penalty'] as const
+
 /** Clients write down what they do not ask for as well. 0 log-probs beside the sampled one are some. */
 function asksFor(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false
 }
 
-export function agentCalls({ upstream, targetOf, clean, permit, onFault }: CallsOptions): Calls {
+export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntold }: CallsOptions): Calls {
   /** Fields that an endpoint refused, by endpoint and kind of call: a server may take ids in whole answers and not in streams. */
   const refusals = new Map<string, Set<string>>()
 
@@ -99,6 +104,8 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault }: Calls
           code: 'model_not_found',
         },
       )
+    const untold = SAMPLING.filter((name) => asked.body[name] === undefined || asked.body[name] === null)
+    if (untold.length > 0) onUntold(untold)
     const abort = new AbortController()
     const gone = () => abort.abort()
     inFlight.add(abort)

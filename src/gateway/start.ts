@@ -36,6 +36,8 @@ export type GatewayOptions = {
   /** Environment variable with the key of the model's endpoint; that of the run's policy where absent. */
   readonly keyEnv?: string
   readonly maxCalls?: number
+  /** What a person should know is told once. */
+  readonly say?: (line: string) => void
 }
 
 export type Gateway = {
@@ -207,7 +209,7 @@ function recordedConfig({ target, deadlineSeconds, callSeconds, maxRolloutCalls 
 
 /** Rollouts, calls and the server around them. */
 async function serve(
-  { host, port, token, keyEnv, maxCalls }: GatewayOptions,
+  { host, port, token, keyEnv, maxCalls, say }: GatewayOptions,
   { targetOf }: Targets,
   source: RolloutSource,
   { callMs, permit }: { readonly callMs: number; readonly permit?: () => Promise<void> },
@@ -216,6 +218,7 @@ async function serve(
   const upstream = openUpstream({ key, callMs })
   const rollouts = openRollouts()
   const faults: Record<string, number> = {}
+  let untold = 0
   const calls = agentCalls({
     upstream,
     targetOf,
@@ -224,11 +227,21 @@ async function serve(
     onFault(kind) {
       faults[`fault ${kind}`] = (faults[`fault ${kind}`] ?? 0) + 1
     },
+    onUntold(parameters) {
+      if (untold++ === 0)
+        say?.(
+          `agents leave ${parameters.join(', ')} to the endpoint: where its defaults are not neutral, log-probs are not those of the sampling (docs/gateway.md)`,
+        )
+    },
   })
   const server = await startGatewayServer({ source, rollouts, calls, targetOf, host, port, token, maxCalls })
   return {
     server,
-    counters: () => ({ ...rollouts.counts(), ...faults }),
+    counters: () => ({
+      ...rollouts.counts(),
+      ...faults,
+      ...(untold > 0 ? { 'sampling left to the endpoint': untold } : {}),
+    }),
     /** @param giveUp whether open rollouts end as failed here; else the run asks for them again */
     async close(giveUp: boolean): Promise<void> {
       await server.close(DRAIN_MS)

@@ -26,7 +26,7 @@ test('agents make no more calls than policy.maxCalls allows, and the log is told
   const upstream = openUpstream({ key: null, callMs: 60_000 })
   const targetOf = () => target
   const permit = callBudgetOf(log, 'environment', config)?.spend
-  const calls = agentCalls({ upstream, targetOf, permit, clean: (text) => text, onFault() {} })
+  const calls = agentCalls({ upstream, targetOf, permit, clean: (text) => text, onFault() {}, onUntold() {} })
   const task = { id: 'a', environment: 'agents', kind: 'talk', goal: 'talk', recipe: {} }
   const tasks = [{ slot: 'train/0', split: 'train', index: 0, total: 1, task }] as const
   const source = agentsOwn({ log, seed: 1, deadlineMs: 300_000, maxCalls: 6, tasks, requests: [] })

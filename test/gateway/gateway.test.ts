@@ -29,6 +29,7 @@ process.env.RL_TEST_UPSTREAM_WORD = 'upstream-word-123456'
 let answer: (asked: Asked, response: ServerResponse, index: number) => unknown = () => undefined
 let endpoint: ScriptedEndpoint
 let gateway: Gateway
+const told: string[] = []
 
 type Taken = {
   readonly rollout: string
@@ -45,7 +46,10 @@ function record(run: string, more: Partial<RecordOptions> = {}): Promise<Gateway
 
 test.before(async () => {
   endpoint = await startScriptedEndpoint((asked, response, index) => answer(asked, response, index))
-  gateway = await record('agents', { keyEnv: 'RL_TEST_UPSTREAM_WORD' })
+  gateway = await record('agents', {
+    keyEnv: 'RL_TEST_UPSTREAM_WORD',
+    say: (line: string) => void told.push(line),
+  })
 })
 
 test.after(async () => {
@@ -227,6 +231,20 @@ test('an agent that writes down that it wants no log-probs is trainable all the 
   await post(taken.outcome_url, taken.key, { success: true })
   const [{ data }] = eventsOf(taken.rollout, 'TrajectoryCompleted')
   assert.ok(data.trainable)
+})
+
+test('calls that leave sampling to the endpoint are counted, and told once', async () => {
+  answer = () => completion({ content: 'one' }, { prompt: [1], tokens: [2] })
+  const taken = await take('leaves-it')
+  const counted = () => gateway.counters()['sampling left to the endpoint'] ?? 0
+  const before = counted()
+  const body = { model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }
+  const neutral = { top_p: 1, top_k: -1, min_p: 0, repetition_penalty: 1 }
+  for (const more of [neutral, {}, { ...neutral, top_k: null }])
+    await post(`${taken.url}/chat/completions`, taken.key, { ...body, ...more })
+  assert.is(counted() - before, 2)
+  assert.is(told.filter((line) => line.includes('to the endpoint')).length, 1)
+  await post(taken.outcome_url, taken.key, { success: true })
 })
 
 test('an endpoint without token ids gives a trajectory that is not trainable', async () => {
