@@ -149,6 +149,8 @@ outcomes that it did not see).
 | \`data\` | as below; unknown keys are errors |
 
 Fields whose names end with \`I32\`, \`F32\` or \`U8\` are columns: little-endian bytes of Int32, Float32 or Uint8 elements.
+Log-probs (\`logprobsF32\`) are natural logarithms under the model that sampled, at temperature 1 and before any cut (top-k, top-p, ...), over the allowed tokens where those are told;
+with \`policy.logprobs: sampling\` in the run's config the policy's are those at \`policy.temperature\`.
 
 CloudEvents maps one to one: \`id\`, \`source\` = \`/run/<run>/<actor>\`, \`type\`, \`time\`, \`subject\` = the natural key, \`datacontenttype\` =
 \`application/msgpack\`, \`traceparent\` = \`trace\`.
