@@ -174,13 +174,16 @@ function checkSeeing(setting: Setting, config: Config, refuse: Refuse): void {
 }
 
 function checkSense(config: Config, refuse: Refuse): void {
-  const { environment, adaptation, learning, rewardModel, evaluation, run, policy, models } = config
-  if (policy.logprobs === 'sampling' && !trains(policy, config))
-    refuse(
-      'policy.logprobs',
-      `'sampling' needs a local model: ${policy.provider} tells log-probs of temperature 1`,
-      'use model, or policy.provider local',
-    )
+  const { environment, adaptation, learning, rewardModel, evaluation, run, models } = config
+  for (const section of ['policy', 'rewardModel'] as const) {
+    const { logprobs, provider } = config[section]
+    if (logprobs === 'sampling' && !trains(config[section], config))
+      refuse(
+        `${section}.logprobs`,
+        `'sampling' needs a local model: ${provider} tells log-probs of temperature 1`,
+        `use model, or ${section}.provider local`,
+      )
+  }
   if (environment.source === 'data' && environment.data === null)
     refuse('environment.data', 'is missing for source data', 'add --set environment.data=<folder>')
   for (const section of ['policy', 'rewardModel'] as const) checkPublishing(config, section, refuse)

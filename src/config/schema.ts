@@ -239,6 +239,13 @@ const training = {
     ),
 }
 
+const logprobs = z
+  .enum(['model', 'sampling'])
+  .default('model')
+  .describe(
+    'Log-probs are logged and learned from at temperature 1, or at the temperature of sampling (local models): at other temperatures than 1 importance weights are those of what was sampled.',
+  )
+
 export const DEFAULT_MODEL = 'nano'
 
 const endpoint = {
@@ -387,12 +394,7 @@ const policy = section({
   }).describe('With a rank, version 0 is taught on the demonstrations of `coldStart`.'),
   temperature: z.number().nonnegative().default(1).describe('Of sampling in training rollouts.'),
   topP: share.default(1).describe('Nucleus of sampling in training rollouts.'),
-  logprobs: z
-    .enum(['model', 'sampling'])
-    .default('model')
-    .describe(
-      'Log-probs are logged and learned from at temperature 1, or at the temperature of sampling (local models): at other temperatures than 1 importance weights are those of what was sampled.',
-    ),
+  logprobs,
   maxTokens: positive.default(24).describe('Most tokens of one action, reasoning included.'),
   historySteps: positive
     .nullable()
@@ -434,6 +436,7 @@ const rewardModel = section({
     .describe('Judge each trajectory as it comes, or all rollouts of a task together (unit tests).'),
   samples: positive.default(1).describe('Judgements of each step (m).'),
   temperature: z.number().nonnegative().default(1).describe('Of judging.'),
+  logprobs,
   topP: share.default(1).describe('Nucleus of judging.'),
   maxTokens: positive.default(8).describe('Most tokens of one judgement, critique included.'),
   frames: z

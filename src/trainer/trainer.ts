@@ -72,8 +72,7 @@ export async function startTrainer({
     const training = trainingAt(section.training, { ...data, iterations })
     const most = Math.min(training.tokenBudget, model.describe().contextTokens)
     const fitting = fittingSamples(samples, most)
-    const temperature = role === 'policy' ? logprobTemperature(config.policy) : 1
-    const options = updateOptions(training, data.seed, temperature)
+    const options = updateOptions(training, data.seed, logprobTemperature(section))
     const figures = updateFigures(await model.update(fitting.samples, options))
     const late = () => report(`version ${version} came too late: the run has gone on`)
     // Another trainer's folder may lie there, whose digest is in the log.

@@ -46,7 +46,7 @@ export async function trainOutside(
   const section = role === 'policy' ? config.policy : config.rewardModel
   const { iterations } = config.run
   const training = trainingAt(section.training, { iteration, iterations, samples: own.length })
-  const temperature = role === 'policy' ? logprobTemperature(config.policy) : 1
+  const temperature = logprobTemperature(section)
   // The weights of an endpoint are not here: the trainer has them.
   const samples = providerOf(section, config).trains
     ? await withReference(own, training.klReference, {

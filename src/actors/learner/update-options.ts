@@ -57,7 +57,10 @@ export function updateOptions(training: Training, seed: Seed, temperature = 1): 
   }
 }
 
-/** The temperature at which the policy's log-probs are logged and learned from. */
-export function logprobTemperature({ logprobs, temperature }: Config['policy']): number {
+/** The temperature at which log-probs of a section's model are logged and learned from. */
+export function logprobTemperature({
+  logprobs,
+  temperature,
+}: Pick<Config['policy'] | Config['rewardModel'], 'logprobs' | 'temperature'>): number {
   return logprobs === 'sampling' && temperature > 0 ? temperature : 1
 }

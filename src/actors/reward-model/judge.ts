@@ -1,5 +1,6 @@
 /** Judging episodes with a local model: m chains each, all episodes side by side. */
 import type { LocalModelFace } from '../../models/local/model.ts'
+import type { GenerateRequest } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import type { EpisodeText } from '../rollout/packing.ts'
 import { type JudgeCodec, type Judgement, readVerdict } from './judging.ts'
@@ -14,6 +15,8 @@ export type JudgeSettings = {
   readonly samples: number
   readonly temperature: number
   readonly topP: number
+  /** At which temperature log-probs, and the probabilities of verdicts, are: 1 (`model`) where absent, or that of sampling. */
+  readonly logprobs?: GenerateRequest['logprobs']
   /** Of the model; steps that no longer fit are not judged. */
   readonly contextTokens: number
 }
@@ -73,6 +76,7 @@ export async function judgeEpisodes(
         maxTokens: 2,
         temperature: settings.temperature,
         topP: settings.topP,
+        logprobs: settings.logprobs,
         seed: seedOf(episode.seed, 'chain', index, step),
         choices: judge.choices,
         topLogprobs: judge.causes.length,

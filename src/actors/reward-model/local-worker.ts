@@ -18,6 +18,7 @@ import { keptModel } from '../learner/kept-model.ts'
 import { trainOutside } from '../learner/outside.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { firstVersion, updateModel } from '../learner/update.ts'
+import { logprobTemperature } from '../learner/update-options.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../rollout/log-queries.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
@@ -107,14 +108,14 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       actions,
       seed: seeds.get(rollout)!,
     }))
-    const { samples, temperature, topP } = rewardModel
+    const { samples, temperature, topP, logprobs } = rewardModel
     const judgements = await resident.use(job.rewardModelVersion, ({ model, judge, limited }) => {
       const { contextTokens } = model.describe()
       const lengths = episodes.map((episode) => Math.min(chainTokens(judge, episode), contextTokens))
       // What the cache cannot keep is read anew at each step.
       return limited(
         undefined,
-        () => judgeEpisodes(model, judge, episodes, { samples, temperature, topP, contextTokens }),
+        () => judgeEpisodes(model, judge, episodes, { samples, temperature, topP, logprobs, contextTokens }),
         samples * lengths.reduce((sum, tokens) => sum + tokens, 0),
       )
     })
@@ -180,7 +181,8 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       { ...batch, trainedOn: rollouts },
       {
         ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
-        ...{ training: rewardModel.training, iterations: config.run.iterations, none: NOTHING_TO_LEARN },
+        ...{ training: rewardModel.training, temperature: logprobTemperature(rewardModel) },
+        ...{ iterations: config.run.iterations, none: NOTHING_TO_LEARN },
       },
       startedMs,
     )

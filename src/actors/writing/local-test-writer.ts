@@ -13,6 +13,7 @@ import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import { trainOutside } from '../learner/outside.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { firstVersion, updateModel } from '../learner/update.ts'
+import { logprobTemperature } from '../learner/update-options.ts'
 import { withDemonstrationTasks } from '../policy/demonstration-tasks.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
@@ -38,7 +39,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       return { model, codec: textCodec(model) }
     },
   })
-  const { temperature, topP, maxTokens } = rewardModel
+  const { temperature, topP, maxTokens, logprobs } = rewardModel
 
   const write: WriteTests = async (task, version, seeds, signal) => {
     const question = await lessons.question(environment, task)
@@ -46,7 +47,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       const prompt = { tokens: textPrompt(codec, 'test', question) }
       const stopTokens = [codec.end]
       const written = await model.generate(
-        seeds.map((seed) => ({ prompt, maxTokens, temperature, topP, seed, stopTokens })),
+        seeds.map((seed) => ({ prompt, maxTokens, temperature, topP, logprobs, seed, stopTokens })),
         signal,
       )
       return written.map(({ tokens, logprobs }) => ({ text: codec.decode(tokens ?? []), tokens, logprobs }))
@@ -102,7 +103,8 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       batch,
       {
         ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
-        ...{ training: rewardModel.training, iterations: config.run.iterations, none: NOTHING_TO_LEARN },
+        ...{ training: rewardModel.training, temperature: logprobTemperature(rewardModel) },
+        ...{ iterations: config.run.iterations, none: NOTHING_TO_LEARN },
       },
       startedMs,
     )

@@ -107,6 +107,32 @@ test('each step has m judgements; log-probs are those of training; company chang
   }
 })
 
+test('at a temperature log-probs are those of training at that temperature, where they are asked for', async () => {
+  const model = await tinyModel()
+  try {
+    const one = episode('one', ['go to fridge 1', 'open fridge 1', 'look'])
+    const settings = { samples: 1, temperature: 0.5, topP: 1, contextTokens }
+    for (const [logprobs, temperature] of [
+      ['sampling', 0.5],
+      ['model', 1],
+    ] as const) {
+      const [judged] = await judgeEpisodes(model, judge, [one], { ...settings, logprobs })
+      const steps = judged.map(([verdict]) => ({ ...verdict!, advantage: 1 }))
+      const sample = chainSample('one', judge, one, steps)!
+      const apart = async (at: number) => {
+        const [scored] = await model.score([sample], { temperature: at })
+        return Math.max(
+          ...scored.map((value, t) => (sample.mask[t] ? Math.abs(value - sample.logprobs[t]) : 0)),
+        )
+      }
+      assert.ok((await apart(temperature)) < 1e-3, logprobs)
+      assert.ok((await apart(1.5 - temperature)) > 1e-2, logprobs)
+    }
+  } finally {
+    await model.close()
+  }
+})
+
 test('a model with a chat template judges by letters, in the chat that its template makes', async () => {
   const files = createTokenizer(tokenizer)
   const chat = chatJudgeCodec(files, CAUSES)
