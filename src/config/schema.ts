@@ -620,6 +620,7 @@ const evaluation = section({
     .nullable()
     .default(null)
     .describe('Of sampling; null as in training.'),
+  topP: share.nullable().default(null).describe('Nucleus of sampling; null as in training.'),
   judge: z
     .boolean()
     .default(false)

@@ -1,4 +1,4 @@
-/** A tokenizer whose tokens are bytes: every text reads back as it was. Its template tells tools and their calls. */
+/** A tokenizer whose tokens are bytes, and whole texts that are given: every text reads back as it was. Its template tells tools and their calls. */
 import type { TokenizerFiles } from '../../src/models/local/tokenizer.ts'
 
 const TEMPLATE = [
@@ -8,7 +8,7 @@ const TEMPLATE = [
   '<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}',
 ].join('')
 
-export function byteTokenizer(): TokenizerFiles {
+export function byteTokenizer(pieces: readonly string[] = []): TokenizerFiles {
   const printable = (byte: number) =>
     (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae
   let others = 0x100
@@ -18,7 +18,11 @@ export function byteTokenizer(): TokenizerFiles {
   const marks = ['<|im_start|>', '<|im_end|>']
   return {
     tokenizer: {
-      added_tokens: marks.map((content, i) => ({ id: 256 + i, content, special: true })),
+      added_tokens: [...marks, ...pieces].map((content, i) => ({
+        id: 256 + i,
+        content,
+        special: i < marks.length,
+      })),
       normalizer: null,
       pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false, use_regex: false },
       post_processor: null,

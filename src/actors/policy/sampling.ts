@@ -5,7 +5,7 @@ import type { Sampling } from './acting.ts'
 export function samplingOf({ policy, evaluation }: Config, evaluating: boolean): Sampling {
   return {
     temperature: evaluating ? (evaluation.temperature ?? policy.temperature) : policy.temperature,
-    topP: policy.topP,
+    topP: evaluating ? (evaluation.topP ?? policy.topP) : policy.topP,
     logprobs: policy.logprobs,
     maxTokens: policy.maxTokens,
   }

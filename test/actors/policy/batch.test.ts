@@ -51,4 +51,40 @@ test('rollouts that were cut off are trained as others, or count in their group 
   assert.equal([...masked.samples[0].advantages], [...whole.samples[0].advantages])
 })
 
+test('long rollouts are worth less by what they sampled, whatever their outcome', () => {
+  const long = (rollout: string, value: number, completionTokens: number): Trajectory => ({
+    ...played(rollout, value, value === 1 ? 'goal' : 'gave-up'),
+    // What was read counts for nothing: tools may answer at length.
+    usage: { promptTokens: 9_000, cachedTokens: 0, completionTokens },
+  })
+  const trajectories = [
+    long('won', 1, 60),
+    long('won late', 1, 80),
+    long('lost', 0, 50),
+    long('lost late', 0, 500),
+  ]
+  const groups = [
+    {
+      ...{ task: 'a', slot: 'a', purpose: 'train' as const, accuracy: { successes: 2, n: 4 } },
+      rollouts: trajectories.map(({ rollout }) => rollout),
+    },
+  ]
+  const advantages = (overlong: object) => {
+    const learning = { reward: 'outcome', advantage: 'separate', deviation: 'sample', overlong }
+    const { samples } = policyBatch(groups, trajectories, [], parseConfig({ learning }))
+    return samples.map(({ advantages }) => advantages[1])
+  }
+  const standardised = (scores: readonly number[]) => {
+    const mean = scores.reduce((a, b) => a + b, 0) / scores.length
+    const variance = scores.reduce((sum, score) => sum + (score - mean) ** 2, 0) / (scores.length - 1)
+    return scores.map((score) => Math.fround((score - mean) / Math.sqrt(variance)))
+  }
+  assert.equal(advantages({ maxTokens: null }), standardised([1, 1, -1, -1]))
+  assert.equal(advantages({ maxTokens: 100, bufferTokens: 40, factor: 1 }), standardised([1, 0.5, -1, -2]))
+  assert.equal(
+    advantages({ maxTokens: 100, bufferTokens: 40, factor: 0.5 }),
+    standardised([1, 0.75, -1, -1.5]),
+  )
+})
+
 test.run()
