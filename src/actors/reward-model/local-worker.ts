@@ -8,6 +8,7 @@ import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { stableMean } from '../../learning/moments.ts'
 import { createLimit } from '../../limit.ts'
+import { readModelFolder, weightsDigest } from '../../models/local/checkpoint.ts'
 import { computeOf, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { CACHE } from '../../package.ts'
@@ -30,6 +31,12 @@ import { labelledRollouts } from './labelled-rollouts.ts'
 import { isMeasured, progressOf } from './measured.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
+
+/** What an adapter's own weights do not say: the base that it was taught on, and where the kept one will look for it. */
+async function baseOf(folder: string): Promise<object> {
+  const { isAdapter, base } = await readModelFolder(folder)
+  return isAdapter ? { base, weights: await weightsDigest(await readModelFolder(base)) } : {}
+}
 
 /** Trajectories that are judged at a time. */
 const JOBS_AT_A_TIME = 256
@@ -66,6 +73,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       identity: {
         ...{ VERSION, policy: policy.sha256, settings, ...identityOf(opened) },
         ...(isReleased ? { judging: 'chat' } : {}),
+        ...(await baseOf(policy.folder)),
       },
       open: () => openLocalModel({ folder: policy.folder, ...computeOf(config), cacheBytes, trains: true }),
       teach: (model) => teach(model, settings),
