@@ -6,38 +6,51 @@ import { type ModelConfig, parseModelConfig } from '../../../src/models/local/co
 import { f32ToBf16 } from '../../../src/models/local/half.ts'
 import { paramShapes } from '../../../src/models/local/params.ts'
 import { rng } from '../../../src/random.ts'
+import { packagedTokenizer, TOKENIZER_PACKAGES } from './packaged-tokenizer.ts'
 
 const QWEN = {
-  ...{ hidden_act: 'silu', rms_norm_eps: 1e-6, rope_theta: 1_000_000, tie_word_embeddings: true },
+  ...{ attention_dropout: 0, hidden_act: 'silu', initializer_range: 0.02, rms_norm_eps: 1e-6 },
+  ...{ rope_theta: 1_000_000, tie_word_embeddings: true, torch_dtype: 'bfloat16', use_cache: true },
   ...{ vocab_size: 151_936, bos_token_id: 151_643, eos_token_id: 151_645, use_sliding_window: false },
 }
 
-/** config.json as it was released. */
+/** config.json as it was released, of Qwen2.5-0.5B-Instruct and Qwen3-0.6B: all of its keys. */
 export const SHAPES = {
   'Qwen2.5-0.5B': {
     ...QWEN,
-    ...{ model_type: 'qwen2', hidden_size: 896, intermediate_size: 4864, num_hidden_layers: 24 },
-    ...{ num_attention_heads: 14, num_key_value_heads: 2, max_position_embeddings: 32_768 },
+    ...{ architectures: ['Qwen2ForCausalLM'], model_type: 'qwen2', transformers_version: '4.43.1' },
+    ...{ hidden_size: 896, intermediate_size: 4864, num_hidden_layers: 24, num_attention_heads: 14 },
+    ...{ num_key_value_heads: 2, max_position_embeddings: 32_768 },
+    ...{ max_window_layers: 21, sliding_window: 32_768 },
   },
   'Qwen3-0.6B': {
     ...QWEN,
-    ...{ model_type: 'qwen3', hidden_size: 1024, intermediate_size: 3072, num_hidden_layers: 28 },
-    ...{ num_attention_heads: 16, num_key_value_heads: 8, head_dim: 128, max_position_embeddings: 40_960 },
+    ...{ architectures: ['Qwen3ForCausalLM'], model_type: 'qwen3', transformers_version: '4.51.0' },
+    ...{ hidden_size: 1024, intermediate_size: 3072, num_hidden_layers: 28, num_attention_heads: 16 },
+    ...{ num_key_value_heads: 8, head_dim: 128, max_position_embeddings: 40_960 },
+    ...{ attention_bias: false, max_window_layers: 28, rope_scaling: null, sliding_window: null },
   },
 } as const
+export type Shape = keyof typeof SHAPES
 
 /** Random values that are dealt out again and again, so that a folder takes seconds. */
 const POOL = 1 << 20
 
-/** Writes bf16 weights that are normal with deviation 1 / sqrt(inputs), norms of 1, and a byte-level tokenizer without merges. */
-export async function writeRandomFolder(folder: string, shape: keyof typeof SHAPES): Promise<ModelConfig> {
+/**
+ * Writes bf16 weights that are normal with deviation 1 / sqrt(inputs), norms of 1, and the released tokenizer where a package
+ * brings it, else a byte-level one without merges.
+ */
+export async function writeRandomFolder(folder: string, shape: Shape): Promise<ModelConfig> {
   mkdirSync(folder, { recursive: true })
   const json = SHAPES[shape]
   const config = parseModelConfig(json)
   const write = (name: string, value: object) => writeFileSync(join(folder, name), JSON.stringify(value))
-  write('config.json', { ...json, torch_dtype: 'bfloat16' })
-  write('tokenizer.json', byteTokenizer())
-  write('tokenizer_config.json', { eos_token: '<|im_end|>', chat_template: CHAT })
+  write('config.json', json)
+  const released = packagedTokenizer(shape)
+  if (released === null)
+    process.stderr.write(`a tokenizer of bytes: ${TOKENIZER_PACKAGES[shape]} is not installed\n`)
+  write('tokenizer.json', released?.tokenizer ?? byteTokenizer())
+  write('tokenizer_config.json', released?.config ?? { eos_token: '<|im_end|>', chat_template: CHAT })
   const { uniform } = rng([5, 5])
   const normal = Float32Array.from(
     { length: POOL },

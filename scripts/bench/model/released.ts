@@ -1,139 +1,125 @@
 /**
  * Models of real size through the port, in a process of their own, beside PyTorch by turns: opening, decoding of 32 sequences,
- * prefill of 32 x 128 tokens and an update of an adapter of rank 16 on 512 tokens. Ratios are of processor time.
+ * prefill of 32 x 128 tokens and an update of an adapter of rank 16 on 512 tokens. On the processor ratios are of its time,
+ * one thread each; on a graphics processor rates are by the clock.
  *
- *   released.ts qwen05 | smollm2
+ *   released.ts qwen05 | qwen3_06 | smollm2 | qwen05_gpu
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { explain } from '../../../src/errors.ts'
+import { type BackendName, openBackend } from '../../../src/models/local/backend/backend.ts'
+import { prepareWebgpu } from '../../../src/models/local/backend/webgpu.ts'
 import { readModelFolder } from '../../../src/models/local/checkpoint.ts'
 import type { ModelConfig } from '../../../src/models/local/config.ts'
-import { type LocalModelFace, openLocalModel } from '../../../src/models/local/model.ts'
-import type { TrainingSample } from '../../../src/models/port.ts'
-import { rng, seedOf } from '../../../src/random.ts'
-import { median, report } from '../report.ts'
-import { writeRandomFolder } from './random-folder.ts'
-import { openTorch, type Timing, type Torch, timed } from './torch.ts'
+import { openLocalModel } from '../../../src/models/local/model.ts'
+import { report } from '../report.ts'
+import { BATCH, type Measured, measure, PARTS, type Part, RANK, ROUNDS } from './measure.ts'
+import { type Shape, writeRandomFolder } from './random-folder.ts'
+import { openTorch, pythonHas, type Timing, type Torch, type TorchOptions, timed } from './torch.ts'
 
 const SMOLLM2 = process.env.BENCH_SMOLLM2 ?? '../shared/data/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf'
-const RANK = 16
-const TARGETS = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj']
-const ROUNDS = 3
-
-const BATCH = 32
-const STEPS = 24
-const PREFILL = 128
-const SAMPLE = 512
-
-const randomTokens = (vocab: number, length: number, path: number) => {
-  const { below } = rng([path, 2])
-  return Int32Array.from({ length }, () => below(vocab))
-}
-
-/** What both are asked for; every round has other tokens. */
-function localWork(model: LocalModelFace, { vocabSize }: ModelConfig, round: number) {
-  const generate = (length: number, maxTokens: number, purpose: number) =>
-    model.generate(
-      Array.from({ length: BATCH }, (_, i) => ({
-        prompt: { tokens: randomTokens(vocabSize, length, 1000 * round + 100 * purpose + i) },
-        ...{ maxTokens, temperature: 1, seed: seedOf(round, purpose, i) },
-      })),
-    )
-  const tokens = randomTokens(vocabSize, SAMPLE, round)
-  const sample: TrainingSample = {
-    id: String(round),
-    tokens,
-    mask: Uint8Array.from(tokens, (_, t) => (t > 0 ? 1 : 0)),
-    advantages: new Float32Array(SAMPLE).fill(1),
-    logprobs: new Float32Array(SAMPLE),
-  }
-  return {
-    decode: () => timed(BATCH * STEPS, () => generate(1, STEPS, 1)),
-    prefill: () => timed(BATCH * PREFILL, () => generate(PREFILL, 1, 2)),
-    lora: () =>
-      timed(SAMPLE, () =>
-        model.update([sample], {
-          ...{ loss: { kind: 'supervised' }, learningRate: 1e-4, clipNorm: 1, updates: 1 },
-          ...{ tokenBudget: SAMPLE, seed: [round, 1], klLimit: null },
-        }),
-      ),
-  }
-}
-
-const TORCH_WORK = {
-  decode: { op: 'sample', batch: BATCH, steps: STEPS },
-  prefill: { op: 'prefill', batch: BATCH, length: PREFILL },
-  lora: { op: 'train', batch: 1, length: SAMPLE, times: 1 },
-} as const
-const PARTS = ['decode', 'prefill', 'lora'] as const
-
-type Measured = { readonly ours: Timing; readonly torch: Timing | null }
-
-/** Medians by processor time, after one round that warms both up. */
-async function measure(
-  folder: string,
-  config: ModelConfig,
-): Promise<Record<(typeof PARTS)[number], Measured>> {
-  const model = await openLocalModel({
-    ...{ folder, cacheBytes: 512e6, contextTokens: 1024, trains: true },
-    lora: { rank: RANK, alpha: 2 * RANK, targets: TARGETS, seed: 1 },
-  })
-  const torch: Torch | null = await openTorch(config, { threads: 1, lora: RANK })
-  const ours = { decode: [] as Timing[], prefill: [] as Timing[], lora: [] as Timing[] }
-  const theirs = { decode: [] as Timing[], prefill: [] as Timing[], lora: [] as Timing[] }
-  for (let round = 0; round <= ROUNDS; round++)
-    for (const part of PARTS) {
-      const mine = await localWork(model, config, round)[part]()
-      const its = await torch?.run(TORCH_WORK[part])
-      if (round === 0) continue
-      ours[part].push(mine)
-      if (its) theirs[part].push(its)
-    }
-  await model.close()
-  torch?.close()
-  const middle = (all: readonly Timing[]): Timing => ({
-    seconds: median(all.map(({ seconds }) => seconds)),
-    cpu: median(all.map(({ cpu }) => cpu)),
-    tokens: all[0].tokens,
-  })
-  const part = (name: (typeof PARTS)[number]): Measured => ({
-    ours: middle(ours[name]),
-    torch: theirs[name].length > 0 ? middle(theirs[name]) : null,
-  })
-  return { decode: part('decode'), prefill: part('prefill'), lora: part('lora') }
-}
+/** Tokens of each sequence: enough to be timed. */
+const STEPS = { processor: 24, gpu: 128 }
 
 const row = (name: string, value: number, unit: string, goal: string | null, n: number, note: string) =>
   report({ suite: 'model', name, value, unit, goal, n, note })
 
 const perCpu = ({ tokens, cpu }: Timing) => tokens / cpu
+const perSecond = ({ tokens, seconds }: Timing) => tokens / seconds
 
-async function qwen05(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'rl-bench-qwen05-'))
+/** The best that computes on the processor: a graphics processor's work is in no processor time. */
+async function processorBackend(): Promise<BackendName> {
   try {
-    const config = await writeRandomFolder(folder, 'Qwen2.5-0.5B')
-    const opening = await timed(1, async () => {
-      const model = await openLocalModel({ folder, contextTokens: 1024 })
-      await model.close()
-    })
-    row('qwen05_open_s', opening.seconds, 's', '< 30', 1, `${opening.cpu.toFixed(1)} CPU s`)
-    const measured = await measure(folder, config)
-    for (const part of PARTS) {
-      const { ours, torch } = measured[part]
-      const goal = part === 'lora' ? '>= 0.7' : '>= 0.8'
-      const told = `${perCpu(ours).toFixed(1)} tokens a CPU second, ${ours.cpu.toFixed(1)} CPU s`
-      const theirs = torch && `PyTorch ${perCpu(torch).toFixed(1)}, ${torch.cpu.toFixed(1)} CPU s`
-      if (torch)
-        row(`qwen05_${part}_vs_torch`, torch.cpu / ours.cpu, 'ratio', goal, ROUNDS, `${told}; ${theirs}`)
-      else row(`qwen05_${part}_tok_cpu_s`, perCpu(ours), 'tokens/CPU s', null, ROUNDS, told)
+    return (await openBackend('wasm-blas')).name
+  } catch (error) {
+    process.stderr.write(`${explain(error)}\n`)
+    return 'wasm'
+  }
+}
+
+async function withPeers<T>(
+  config: ModelConfig,
+  options: readonly TorchOptions[],
+  run: (peers: readonly Torch[]) => Promise<T>,
+): Promise<T> {
+  const peers: Torch[] = []
+  try {
+    for (const one of options) {
+      const torch = await openTorch(config, one)
+      if (torch) peers.push(torch)
     }
-    const gigabytes = process.resourceUsage().maxRSS / 2 ** 20
-    row('qwen05_rss_gb', gigabytes, 'GB', '< 8', 1, 'highest of the process')
+    return await run(peers)
+  } finally {
+    for (const peer of peers) peer.close()
+  }
+}
+
+async function onProcessor(folder: string, config: ModelConfig): Promise<Record<Part, Measured>> {
+  const backend = await processorBackend()
+  return withPeers(config, [{ threads: 1, lora: RANK }], (peers) =>
+    measure(folder, config, { backend, steps: STEPS.processor, peers }),
+  )
+}
+
+async function withRandomFolder(
+  shape: Shape,
+  run: (folder: string, config: ModelConfig) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'rl-bench-model-'))
+  try {
+    await run(folder, await writeRandomFolder(folder, shape))
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
+
+async function openingRow(name: string, folder: string): Promise<void> {
+  const backend = await processorBackend()
+  const opening = await timed(1, async () => {
+    const model = await openLocalModel({ folder, backend, contextTokens: 1024 })
+    await model.close()
+  })
+  row(`${name}_open_s`, opening.seconds, 's', '< 30', 1, `${opening.cpu.toFixed(1)} CPU s`)
+}
+
+function memoryRow(name: string): void {
+  const gigabytes = process.resourceUsage().maxRSS / 2 ** 20
+  row(`${name}_rss_gb`, gigabytes, 'GB', '< 8', 1, 'highest of the process')
+}
+
+const toldByCpu = ({ ours, theirs: [torch] }: Measured) =>
+  `${perCpu(ours).toFixed(1)} tokens a CPU second, ${ours.cpu.toFixed(1)} CPU s` +
+  (torch ? `; PyTorch ${perCpu(torch).toFixed(1)}, ${torch.cpu.toFixed(1)} CPU s` : '')
+
+const qwen05 = () =>
+  withRandomFolder('Qwen2.5-0.5B', async (folder, config) => {
+    await openingRow('qwen05', folder)
+    const measured = await onProcessor(folder, config)
+    for (const part of PARTS) {
+      const { ours, theirs } = measured[part]
+      const goal = part === 'lora' ? '>= 0.7' : '>= 0.8'
+      const told = toldByCpu(measured[part])
+      const [torch] = theirs
+      if (torch) row(`qwen05_${part}_vs_torch`, torch.cpu / ours.cpu, 'ratio', goal, ROUNDS, told)
+      else row(`qwen05_${part}_tok_cpu_s`, perCpu(ours), 'tokens/CPU s', null, ROUNDS, told)
+    }
+    memoryRow('qwen05')
+  })
+
+const qwen306 = () =>
+  withRandomFolder('Qwen3-0.6B', async (folder, config) => {
+    await openingRow('qwen3_06', folder)
+    const measured = await onProcessor(folder, config)
+    for (const part of PARTS) {
+      const { ours, theirs } = measured[part]
+      const ratio = theirs.map(({ cpu }) => `, ${(cpu / ours.cpu).toFixed(2)} of it`).join('')
+      const told = `${toldByCpu(measured[part])}${ratio}`
+      row(`qwen3_06_${part}_tok_s`, perSecond(ours), 'tokens/s', null, ROUNDS, told)
+    }
+    memoryRow('qwen3_06')
+  })
 
 async function smollm2(): Promise<void> {
   if (!existsSync(SMOLLM2)) {
@@ -141,13 +127,56 @@ async function smollm2(): Promise<void> {
     return
   }
   const { config } = await readModelFolder(SMOLLM2)
-  const { decode, lora } = await measure(SMOLLM2, config)
-  const told = ({ ours, torch }: Measured) =>
+  const { decode, lora } = await onProcessor(SMOLLM2, config)
+  const told = ({ ours, theirs: [torch] }: Measured) =>
     `${perCpu(ours).toFixed(1)} tokens a CPU second${torch ? `; PyTorch ${perCpu(torch).toFixed(1)}` : ''}`
-  const speed = ({ ours }: Measured) => ours.tokens / ours.seconds
-  row('smollm2_sample_tok_s', speed(decode), 'tokens/s', null, ROUNDS, `batch ${BATCH}; ${told(decode)}`)
-  row('smollm2_train_tok_s', speed(lora), 'tokens/s', null, ROUNDS, `LoRA of rank ${RANK}; ${told(lora)}`)
+  const { ours } = decode
+  row('smollm2_sample_tok_s', perSecond(ours), 'tokens/s', null, ROUNDS, `batch ${BATCH}; ${told(decode)}`)
+  const note = `LoRA of rank ${RANK}; ${told(lora)}`
+  row('smollm2_train_tok_s', perSecond(lora.ours), 'tokens/s', null, ROUNDS, note)
 }
 
-await { qwen05, smollm2 }[process.argv[2] as 'qwen05' | 'smollm2']()
+/** What the adapter calls itself; null, with a line that says why, where there is none that is no software. */
+async function graphicsProcessor(): Promise<string | null> {
+  try {
+    const { name } = await prepareWebgpu(false)
+    await openBackend('webgpu')
+    return name
+  } catch (error) {
+    process.stderr.write(`SKIP qwen05_gpu: ${explain(error).split('\n')[0]}\n`)
+    return null
+  }
+}
+
+/** Ours computes in float32 there; PyTorch is asked in both, since bfloat16 is what people use. */
+const DTYPES = ['float32', 'bfloat16'] as const
+
+async function qwen05Gpu(): Promise<void> {
+  const adapter = await graphicsProcessor()
+  if (adapter === null) return
+  const cuda = pythonHas('torch', 'torch.cuda.is_available()')
+  const options = cuda
+    ? DTYPES.map((dtype) => ({ threads: 1, lora: RANK, device: 'cuda' as const, dtype }))
+    : []
+  await withRandomFolder('Qwen2.5-0.5B', (folder, config) =>
+    withPeers(config, options, async (peers) => {
+      const measured = await measure(folder, config, { backend: 'webgpu', steps: STEPS.gpu, peers })
+      for (const part of PARTS) {
+        const { ours, theirs } = measured[part]
+        const told = theirs.map((torch, i) => {
+          const ratio = (torch.seconds / ours.seconds).toFixed(2)
+          return `; PyTorch eager ${DTYPES[i]} ${perSecond(torch).toFixed(0)} on ${peers[i].device}, ratio ${ratio}`
+        })
+        const note = `${adapter}${told.length > 0 ? told.join('') : '; no PyTorch with CUDA beside it'}`
+        row(`qwen05_gpu_${part}_tok_s`, perSecond(ours), 'tokens/s', null, ROUNDS, note)
+      }
+    }),
+  )
+}
+
+const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
+  ...{ qwen05, smollm2 },
+  ...{ qwen3_06: qwen306, qwen05_gpu: qwen05Gpu },
+}
+await PROGRAMS[process.argv[2]]()
 process.exit(0)

@@ -6,6 +6,8 @@ import type { ModelConfig } from '../../../src/models/local/config.ts'
 export type Timing = { readonly seconds: number; readonly cpu: number; readonly tokens: number }
 
 export type Torch = {
+  /** What computes, as PyTorch calls it. */
+  readonly device: string
   /** A timing for each piece of work. */
   readonly run: (work: object) => Promise<Timing>
   readonly close: () => void
@@ -17,12 +19,22 @@ export type TorchOptions = {
   readonly lora?: number
   /** By torch.compile. */
   readonly compile?: boolean
+  /** The processor where absent. */
+  readonly device?: 'cpu' | 'cuda'
+  /** float32 where absent. */
+  readonly dtype?: 'float32' | 'bfloat16'
+}
+
+const python = process.env.BENCH_PYTHON || 'python3'
+
+/** Whether that Python can import a module, and a condition of it holds. */
+export function pythonHas(module: string, condition = 'True'): boolean {
+  return spawnSync(python, ['-c', `import sys, ${module}; sys.exit(not (${condition}))`]).status === 0
 }
 
 /** Null, with a line on standard error, where the Python that BENCH_PYTHON names (`python3` otherwise) has no torch. Its threads wait passively: idle ones cost nothing. */
 export async function openTorch(config: ModelConfig, options: TorchOptions): Promise<Torch | null> {
-  const python = process.env.BENCH_PYTHON || 'python3'
-  if (spawnSync(python, ['-c', 'import torch']).status !== 0) {
+  if (!pythonHas('torch')) {
     process.stderr.write(`${python} has no torch: no ratios (BENCH_PYTHON names a Python)\n`)
     return null
   }
@@ -41,8 +53,8 @@ export async function openTorch(config: ModelConfig, options: TorchOptions): Pro
     if (done) throw new Error('torch_model.py ended')
     return JSON.parse(value)
   }
-  await ask({ op: 'open', config, ...options })
-  return { run: ask, close: () => child.stdin.end() }
+  const { device } = await ask({ op: 'open', config, ...options })
+  return { device, run: ask, close: () => child.stdin.end() }
 }
 
 /** Wall and processor time of this process, whose threads count. */

@@ -1,10 +1,12 @@
 """The same transformer in PyTorch, for comparison: answers one JSON line on stdout for each on stdin.
 
-{"op": "open", "config": {...}, "threads": 1, "lora": 16, "compile": true}
-                                                         -> {"parameters": n}; without lora all weights are trained
+{"op": "open", "config": {...}, "threads": 1, "lora": 16, "compile": true, "device": "cuda", "dtype": "bfloat16"}
+                                                         -> {"parameters": n, "device": its name}; without lora all weights
+                                                            are trained; without device the processor, in float32
 {"op": "forward" | "train", "batch": 8, "length": 256, "times": 6}
                                                          -> {"seconds": wall, "cpu": seconds of CPU, "tokens": n}
 {"op": "sample", "batch": 32, "steps": 128}              -> likewise
+{"op": "generate", "batch": 32, "steps": 128}            -> likewise, by generate of transformers on its own model of this shape
 {"op": "prefill", "batch": 32, "length": 128}            -> likewise: a token after each prompt
 """
 import json
@@ -39,12 +41,15 @@ class Layer(nn.Module):
         self.gate = nn.Linear(d, c["intermediateSize"], bias=False)
         self.up = nn.Linear(d, c["intermediateSize"], bias=False)
         self.down = nn.Linear(c["intermediateSize"], d, bias=False)
+        # Qwen3 norms each head of queries and keys.
+        self.q_norm = RmsNorm(self.dim, c["normEps"]) if c["qkNorm"] else nn.Identity()
+        self.k_norm = RmsNorm(self.dim, c["normEps"]) if c["qkNorm"] else nn.Identity()
 
     def forward(self, x, cos, sin, mask, cache, at):
         b, t, _ = x.shape
         h = self.input_norm(x)
-        q = rotate(self.q(h).view(b, t, self.heads, self.dim).transpose(1, 2), cos, sin)
-        k = rotate(self.k(h).view(b, t, self.kv_heads, self.dim).transpose(1, 2), cos, sin)
+        q = rotate(self.q_norm(self.q(h).view(b, t, self.heads, self.dim)).transpose(1, 2), cos, sin)
+        k = rotate(self.k_norm(self.k(h).view(b, t, self.kv_heads, self.dim)).transpose(1, 2), cos, sin)
         v = self.v(h).view(b, t, self.kv_heads, self.dim).transpose(1, 2)
         if cache is not None:
             cache[0][:, :, at:at + t] = k
@@ -75,7 +80,8 @@ class Model(nn.Module):
         self.layers = nn.ModuleList([Layer(c) for _ in range(c["layers"])])
         self.norm = RmsNorm(c["hiddenSize"], c["normEps"])
         angles = torch.outer(torch.arange(4096.0), c["ropeTheta"] ** (-torch.arange(0, c["headDim"], 2) / c["headDim"]))
-        self.cos, self.sin = angles.cos(), angles.sin()
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
         for p in self.parameters():
             if p.dim() > 1:
                 nn.init.normal_(p, std=0.02)
@@ -84,7 +90,7 @@ class Model(nn.Module):
         t = ids.shape[1]
         mask = None
         if t > 1:
-            mask = torch.full((t, t), float("-inf")).triu(1)
+            mask = torch.full((t, t), float("-inf"), device=ids.device, dtype=self.cos.dtype).triu(1)
         cos, sin = self.cos[at:at + t], self.sin[at:at + t]
         x = self.embed(ids)
         for i, layer in enumerate(self.layers):
@@ -113,6 +119,18 @@ def adapt(model, rank):
             setattr(layer, name, Lora(getattr(layer, name), rank))
 
 
+def transformers_model(c):
+    """The class that AutoModelForCausalLM takes for such a config.json, with random weights."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_config(AutoConfig.for_model(
+        c["family"], vocab_size=c["vocabSize"], hidden_size=c["hiddenSize"], intermediate_size=c["intermediateSize"],
+        num_hidden_layers=c["layers"], num_attention_heads=c["heads"], num_key_value_heads=c["kvHeads"], head_dim=c["headDim"],
+        max_position_embeddings=c["contextTokens"], rms_norm_eps=c["normEps"], tie_word_embeddings=c["tiedHead"],
+        bos_token_id=None, eos_token_id=None,
+    ))
+
+
 class Bench:
     def open(self, r):
         torch.set_num_threads(r["threads"])
@@ -120,13 +138,18 @@ class Bench:
         self.model = Model(r["config"])
         if r.get("lora"):
             adapt(self.model, r["lora"])
+        self.device, self.dtype = r.get("device", "cpu"), getattr(torch, r.get("dtype", "float32"))
+        self.model.to(self.device, self.dtype)
+        self.synchronize = torch.cuda.synchronize if self.device == "cuda" else lambda: None
         self.trained = [p for p in self.model.parameters() if p.requires_grad]
         self.adam = torch.optim.AdamW(self.trained, lr=1e-3, weight_decay=0.01)
         self.whole = torch.compile(self.model) if r.get("compile") else self.model
-        return {"parameters": sum(p.numel() for p in self.model.parameters())}
+        self.theirs = None
+        name = torch.cuda.get_device_name() if self.device == "cuda" else self.device
+        return {"parameters": sum(p.numel() for p in self.model.parameters()), "device": name}
 
     def ids(self, batch, length):
-        return torch.randint(0, self.model.c["vocabSize"], (batch, length))
+        return torch.randint(0, self.model.c["vocabSize"], (batch, length), device=self.device)
 
     def run_forward(self, ids):
         with torch.no_grad():
@@ -143,7 +166,8 @@ class Bench:
     def cache(self, batch, length):
         c = self.model.c
         shape = (batch, c["kvHeads"], length, c["headDim"])
-        return [(torch.zeros(shape), torch.zeros(shape)) for _ in range(c["layers"])]
+        zeros = lambda: torch.zeros(shape, device=self.device, dtype=self.dtype)
+        return [(zeros(), zeros()) for _ in range(c["layers"])]
 
     def run_prefill(self, ids):
         with torch.no_grad():
@@ -160,9 +184,19 @@ class Bench:
                 ids = torch.multinomial(logprobs.exp(), 1)
                 logprobs.gather(1, ids).tolist()
 
+    def run_generate(self, batch, steps):
+        with torch.no_grad():
+            self.theirs.generate(
+                self.ids(batch, 1), attention_mask=torch.ones(batch, 1, dtype=torch.long, device=self.device),
+                min_new_tokens=steps, max_new_tokens=steps, do_sample=True, temperature=1.0, top_k=0, top_p=1.0, pad_token_id=0,
+            ).tolist()
+
     def timed(self, r):
-        if r["op"] == "sample":
-            run, tokens = (lambda: self.run_sample(r["batch"], r["steps"])), r["batch"] * r["steps"]
+        if r["op"] == "generate" and self.theirs is None:
+            self.theirs = transformers_model(self.model.c).to(self.device, self.dtype).eval()
+        if r["op"] in ("sample", "generate"):
+            step = self.run_sample if r["op"] == "sample" else self.run_generate
+            run, tokens = (lambda: step(r["batch"], r["steps"])), r["batch"] * r["steps"]
         elif r["op"] == "prefill":
             ids = self.ids(r["batch"], r["length"])
             run, tokens = (lambda: self.run_prefill(ids)), ids.numel()
@@ -170,8 +204,10 @@ class Bench:
             ids = self.ids(r["batch"], r["length"])
             step = self.run_forward if r["op"] == "forward" else self.run_train
             run, tokens = (lambda: [step(ids) for _ in range(r["times"])]), r["times"] * ids.numel()
+        self.synchronize()
         wall, cpu = time.perf_counter(), time.process_time()
         run()
+        self.synchronize()
         return {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "tokens": tokens}
 
 
