@@ -4,9 +4,11 @@ import type { Refuse, Setting } from '../environments/setting.ts'
 import { isOurs, OUR_SETTINGS } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
 import { wrongRule } from '../learning/registry.ts'
+import { LORA_TARGETS } from '../models/local/lora-targets.ts'
 import { MODEL_PROVIDERS, wrongProvider } from '../models/registry.ts'
 import { type Config, DEFAULT_MODEL } from './schema.ts'
 import type { OriginOf } from './sources.ts'
+import { unknownTarget, unreadKey } from './unread.ts'
 
 /** Every check of a config that may be replayed: those of its setting as well, where that is known. */
 export function checkConfig(config: Config, setting: Setting | undefined, origin: OriginOf): void {
@@ -50,36 +52,21 @@ function checkRead(config: Config, origin: OriginOf): void {
   const refuse = (path: readonly string[], message: string, hint: string) => {
     throw new RlError(`${origin(path)}: ${path.join('.')}: ${message}`, { code: 'config.invalid', hint })
   }
-  for (const name of ['policy', 'rewardModel', 'adaptation'] as const) {
-    const section = config[name]
-    if (!trains(section, config)) continue
-    const { baseUrl, windowTokens, extraBody, template, reasoningEffort } = section
-    for (const [key, value] of Object.entries({
-      baseUrl,
-      windowTokens,
-      extraBody,
-      template,
-      reasoningEffort,
-    }))
-      if (value !== null && (typeof value !== 'object' || Object.keys(value).length > 0))
-        refuse(
-          [name, key],
-          'is told to endpoints alone, and the model is local',
-          key === 'template' ? 'policy.thinking is the switch of a local policy' : 'leave it out',
-        )
-  }
-  if (config.policy.thinking !== null && !trains(config.policy, config))
-    refuse(
-      ['policy', 'thinking'],
-      'is told to local models alone',
-      'use policy.template: { enable_thinking: ... }',
-    )
+  const unread = unreadKey(config)
+  if (unread) refuse(unread.path, unread.message, unread.hint)
   const { policy, rewardModel, environment } = config
   if (trains(rewardModel, config) && ![DEFAULT_MODEL, policy.model].includes(rewardModel.model))
     refuse(
       ['rewardModel', 'model'],
       `'${rewardModel.model}' would not be opened: a local judge begins with the weights of the policy`,
       'leave it out, or judge by an endpoint: rewardModel.provider openai',
+    )
+  const target = policy.lora.rank === null ? undefined : unknownTarget(policy.lora)
+  if (target !== undefined)
+    refuse(
+      ['policy', 'lora', 'targets'],
+      `no module is named ${target}`,
+      `choose from ${LORA_TARGETS.join(', ')}`,
     )
   if (environment.data !== null && environment.source !== 'data' && environment.module === null)
     refuse(

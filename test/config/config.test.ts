@@ -241,6 +241,64 @@ test('what a new run would not do is refused, and read in the log of an older on
   assert.equal([rewardModel.mode, learning.reward], ['off', 'progress'])
 })
 
+test('keys that nothing would read are refused in a new run, and read in the log of an older one', () => {
+  const folder = ['policy.model=some/folder']
+  const adapter = [...folder, 'policy.lora.rank=4']
+  const texts = ['environment={name: coding}', 'rewardModel.judging=group']
+  const judge = ['rewardModel.provider=openai', 'rewardModel.mode=fixed', 'rewardModel.model=x']
+  for (const [set, words] of [
+    [['policy.lora.rank=4'], /policy\.lora\.rank: .*'nano' is trained from scratch/],
+    [[...ENDPOINT, 'policy.lora.rank=4'], /policy\.lora\.rank: .*on local models alone/],
+    [[...folder, 'policy.lora.alpha=4'], /policy\.lora\.alpha: is of an adapter/],
+    [[...folder, 'policy.lora.targets=[q_proj]'], /policy\.lora\.targets: is of an adapter/],
+    [[...adapter, 'policy.lora.targets=[q_proj, foo]'], /policy\.lora\.targets: no module is named foo/],
+    [['policy.acting=numbered'], /policy\.acting: 'numbered' is for models that read prompts/],
+    [['policy.acting=free'], /policy\.acting: 'free' is for models that read prompts/],
+    [[...texts, 'policy.acting=numbered'], /policy\.acting: 'numbered' is for models that read prompts/],
+    [['policy.thinking=false'], /policy\.thinking: is told to local models that act by prompts/],
+    [[...folder, 'policy.thinking=false'], /policy\.thinking: is told to local models that act by prompts/],
+    [
+      [...folder, 'policy.coldStart.updates=4'],
+      /policy\.coldStart\.updates: nothing is demonstrated to a fold/,
+    ],
+    [
+      [...ENDPOINT, 'policy.coldStart.batch=4'],
+      /policy\.coldStart\.batch: nothing is demonstrated to an end/,
+    ],
+    [[...judge, 'rewardModel.coldStart.rollouts=4'], /rewardModel\.coldStart\.rollouts: nothing is taught/],
+    [[...folder, 'policy.acting=free', 'policy.contextTokens=64'], /policy\.contextTokens: bounds episodes/],
+    [[...ENDPOINT, 'policy.contextTokens=64'], /policy\.contextTokens: bounds episodes/],
+    [['policy.historySteps=3'], /policy\.historySteps: is of prompts/],
+    [[...folder, 'policy.historySteps=3'], /policy\.historySteps: is of prompts/],
+    [['policy.promptPrice=1'], /policy\.promptPrice: is told to endpoints alone/],
+    [['policy.concurrency=4'], /policy\.concurrency: is told to endpoints alone/],
+    [['rewardModel.maxCalls=4'], /rewardModel\.maxCalls: is told to endpoints alone/],
+    [
+      ['policy.training.constantTokens=64'],
+      /policy\.training\.constantTokens: is read by aggregate: constant/,
+    ],
+    [['rewardModel.training.constantTokens=64'], /rewardModel\.training\.constantTokens: is read by agg/],
+  ] as const) {
+    const { code, message } = refusal({ set })
+    assert.is(code, 'config.invalid')
+    assert.match(message, words)
+    assert.match(message, /^--set/)
+  }
+  for (const set of [
+    [...adapter, 'policy.lora.alpha=3', 'policy.lora.targets=[q_proj, self_attn.v_proj]'],
+    [...adapter, 'policy.coldStart.updates=4', 'policy.acting=choices', 'policy.contextTokens=64'],
+    [...folder, 'policy.acting=numbered', 'policy.thinking=false', 'policy.historySteps=3'],
+    [...judge, 'policy.historySteps=3'],
+    [...ENDPOINT, 'policy.historySteps=3', 'policy.concurrency=4', 'policy.maxCalls=9'],
+    [...texts, 'policy.acting=free', 'policy.contextTokens=64'],
+    ['policy.training.aggregate=constant', 'policy.training.constantTokens=64'],
+    ['policy.provider=simulated', 'rewardModel.mode=off', 'learning.reward=outcome', ...adapter],
+  ])
+    loadConfig({ set })
+  const { policy } = parseConfig({ policy: { lora: { rank: 4, targets: ['foo'] }, concurrency: 2 } })
+  assert.equal([policy.lora.rank, policy.lora.targets, policy.concurrency], [4, ['foo'], 2])
+})
+
 test('variables of different keys have different names', () => {
   const names = configKeys().map(({ path }) => variableOf(path))
   assert.is(new Set(names).size, names.length)

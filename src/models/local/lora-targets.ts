@@ -1,6 +1,17 @@
 /** Which modules an adapter_config.json of PEFT names: what its weights hold beyond them, PEFT leaves out. */
 import { z } from 'zod'
 
+/** The linear layers of the models that are read here. */
+export const LORA_TARGETS = [
+  'q_proj',
+  'k_proj',
+  'v_proj',
+  'o_proj',
+  'gate_proj',
+  'up_proj',
+  'down_proj',
+] as const
+
 const expression = z
   .string()
   .min(1)

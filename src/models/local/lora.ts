@@ -9,19 +9,9 @@ import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 import type { ModelConfig } from './config.ts'
-import { isTarget, type Targets, targetKeys } from './lora-targets.ts'
+import { isTarget, LORA_TARGETS, type Targets, targetKeys } from './lora-targets.ts'
 import { paramShapes } from './params.ts'
 import { type NamedTensor, openSafetensors, type WeightDtype, writeSafetensors } from './safetensors.ts'
-
-export const LORA_TARGETS = [
-  'q_proj',
-  'k_proj',
-  'v_proj',
-  'o_proj',
-  'gate_proj',
-  'up_proj',
-  'down_proj',
-] as const
 
 export type LoraConfig = {
   readonly rank: number
@@ -53,19 +43,22 @@ function linearModules(config: ModelConfig): Map<string, readonly [number, numbe
   return modules
 }
 
-/** Name and shape of the adapter's weights, in checkpoint order. */
+/** Name and shape of the adapter's weights, in checkpoint order. @throws RlError `model.lora` for a target that is no module */
 export function loraShapes(config: ModelConfig, lora: LoraConfig): Map<string, readonly [number, number]> {
   const shapes = new Map<string, readonly [number, number]>()
-  for (const [module, [out, width]] of linearModules(config)) {
-    if (!lora.targets.some((target) => module === target || module.endsWith(`.${target}`))) continue
-    shapes.set(`${module}.lora_A.weight`, [lora.rank, width])
-    shapes.set(`${module}.lora_B.weight`, [out, lora.rank])
-  }
-  if (shapes.size === 0)
-    throw new RlError(`no module is named ${lora.targets.join(' or ')}`, {
+  const isNamed = (module: string, target: string) => module === target || module.endsWith(`.${target}`)
+  const modules = linearModules(config)
+  const unknown = lora.targets.filter((target) => ![...modules.keys()].some((name) => isNamed(name, target)))
+  if (unknown.length > 0)
+    throw new RlError(`no module is named ${unknown.join(' or ')}`, {
       code: 'model.lora',
       hint: `choose from ${LORA_TARGETS.join(', ')}`,
     })
+  for (const [module, [out, width]] of modules) {
+    if (!lora.targets.some((target) => isNamed(module, target))) continue
+    shapes.set(`${module}.lora_A.weight`, [lora.rank, width])
+    shapes.set(`${module}.lora_B.weight`, [out, lora.rank])
+  }
   return shapes
 }
 

@@ -181,6 +181,11 @@ test('an adapter in PEFT layout is read, applied in the forward pass, and merged
   assert.is(await codeOf(readModelFolder(folder)), 'model.folder')
 })
 
+test('a target that is no module is refused, beside some that are', () => {
+  const lora = { rank: 2, alpha: 4, targets: ['q_proj', 'foo', 'mlp.o_proj'] }
+  assert.throws(() => initLora(smallConfig('qwen2'), lora, [1, 1]), /no module is named foo or mlp\.o_proj/)
+})
+
 test('an adapter on some layers alone has the modules that its file names', async () => {
   await tryBackend('wasm')
   const config = smallConfig('qwen2')
