@@ -230,7 +230,9 @@ const training = {
   beta1: share.default(0.9).describe("Adam's first moment."),
   beta2: share.default(0.99).describe("Adam's second moment."),
   resetOptimizer: z.boolean().default(false).describe('Forget the moments at the start of each iteration.'),
-  tokenBudget: positive.default(4096).describe('Most tokens in one forward pass: bounds memory.'),
+  tokenBudget: positive
+    .default(4096)
+    .describe('Most tokens in one forward pass: bounds memory. Where there is less room passes are smaller.'),
   layers: positive
     .nullable()
     .default(null)

@@ -64,7 +64,8 @@ export async function startTrainer({
     const folder = folderOf(data)
     // As the run's own worker opens it: the cache bounds the context.
     const cacheBytes = config.policy.cacheMegabytes * 1e6
-    if (model === null) model = await openLocalModel({ folder, ...computeOf(config), cacheBytes })
+    if (model === null)
+      model = await openLocalModel({ folder, ...computeOf(config), cacheBytes, trains: true })
     else if (holds !== data.parent?.sha256) await model.load(folder)
     holds = null
     const section = role === 'policy' ? config.policy : config.rewardModel

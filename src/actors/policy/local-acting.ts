@@ -16,16 +16,20 @@ export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acti
 /** Said to a model that chats before everything else. */
 const SYSTEM = 'You act by short commands, one a turn, until the task is done. Answer with the command alone.'
 
-/** @param folder a Hugging Face folder, e.g. a checkpoint of a run */
+/**
+ * @param folder a Hugging Face folder, e.g. a checkpoint of a run
+ * @param trains it is going to learn as well: what that takes is asked for now
+ */
 export async function openLocalActor(
   folder: string,
   config: Pick<Config, 'backend' | 'threads' | 'policy'>,
   opened: OpenSetting,
+  { trains = false }: { readonly trains?: boolean } = {},
 ): Promise<LocalActor> {
   const { policy } = config
   const model = await openLocalModel({
     ...{ folder, ...computeOf(config) },
-    cacheBytes: policy.cacheMegabytes * 1e6,
+    ...{ cacheBytes: policy.cacheMegabytes * 1e6, trains },
   })
   try {
     return { model, acting: actingOf(model, policy, opened) }

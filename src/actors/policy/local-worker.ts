@@ -39,7 +39,10 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
   const acting = partOf(opened.setting, 'acting', 'a local policy')
   const resident = residentModel({
     folderOf: (version) => weightsFolder(log, 'policy', version),
-    open: (folder) => openLocalActor(folder, config, opened),
+    open: (folder) =>
+      openLocalActor(folder, config, opened, {
+        trains: policy.training.enabled && policy.trainer === 'own',
+      }),
   })
 
   async function act(requests: readonly ActRequest[], signal: AbortSignal): Promise<ActReply[]> {

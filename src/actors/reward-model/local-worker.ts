@@ -53,7 +53,8 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   const isReleased = !isPreset(config.policy.model)
 
   async function open(folder: string) {
-    const model = await openLocalModel({ folder, ...computeOf(config), cacheBytes })
+    const trains = rewardModel.mode === 'co-trained' && rewardModel.trainer === 'own'
+    const model = await openLocalModel({ folder, ...computeOf(config), cacheBytes, trains })
     return { model, judge: judgeOf(model), limited: createLimit(model.ready.cacheTokens) }
   }
 

@@ -95,7 +95,7 @@ export async function coldStartTests(
 ): Promise<WrittenStart> {
   const { opened, lessons, tasks } = resources
   return cachedModel('test', { policy: policy.sha256, ...options }, resources, {
-    open: () => openLocalModel({ folder: policy.folder, ...resources.compute }),
+    open: () => openLocalModel({ folder: policy.folder, ...resources.compute, trains: true }),
     async prepare(model, codec) {
       const different = [...new Set(tasks)]
       const tests = await Promise.all(different.map((task) => lessons.tests(opened.environment, task)))

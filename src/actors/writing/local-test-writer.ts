@@ -35,7 +35,8 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
   const resident = residentModel({
     folderOf: (version) => weightsFolder(log, 'reward-model', version),
     async open(folder) {
-      const model = await openLocalModel({ folder, ...computeOf(config) })
+      const trains = rewardModel.mode === 'co-trained' && rewardModel.trainer === 'own'
+      const model = await openLocalModel({ folder, ...computeOf(config), trains })
       return { model, codec: textCodec(model) }
     },
   })

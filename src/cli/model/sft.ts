@@ -71,7 +71,10 @@ Each line of the data is {"prompt", "completion"}, {"messages": [{"role", "conte
     }
     const records = parseRecords(await readFile(file, 'utf8'), file)
     const source = sourceOf(values, records, seed)
-    const model = await openLocalModel({ ...source, backend: await backendFlag(values.backend) })
+    const model = await openLocalModel({
+      ...{ ...source, backend: await backendFlag(values.backend) },
+      trains: true,
+    })
     try {
       const { contextTokens, backend } = model.describe()
       const all = records.flatMap((record, i) => supervisedSamples(record, model.tokenizer, `line ${i + 1}`))

@@ -41,9 +41,45 @@ export function activationBytesPerToken(
 }
 
 /** Tokens of a micro-batch whose layers can all be kept in so many bytes; a quarter of them stays free for what lies between. */
-export function keptTokens(config: ModelConfig, bytes: number, trainedLayers = config.layers): number {
+function keptTokens(config: ModelConfig, bytes: number, trainedLayers = config.layers): number {
   const room = 0.75 * bytes - headBytes(config.vocabSize)
   return Math.max(0, Math.floor(room / activationBytesPerToken(config, false, trainedLayers)))
+}
+
+/** Tokens of a pass that are worth its price: each pass reads all weights. A model that has no room for so many is not trained. */
+export const LEAST_PASS = 256
+
+/** Most tokens of a pass in so many bytes, where layers are computed again. */
+function mostTokens(config: ModelConfig, bytes: number, trainedLayers = config.layers): number {
+  const room = bytes - headBytes(config.vocabSize)
+  return Math.max(0, Math.floor(room / activationBytesPerToken(config, true, trainedLayers)))
+}
+
+/** How the samples of an update are cut into passes. */
+export type Passes = {
+  /** Most tokens of a pass in which all layers are kept; in longer ones they are computed again. */
+  readonly keptTokens: number
+  /** Most tokens of a pass; a sample that is longer goes alone. */
+  readonly mostTokens: number
+}
+
+/**
+ * Passes as large as the budget wishes where there is room for them, else as large as the room is; no smaller than the longest sample.
+ * @param lengths tokens of each sample
+ * @param free bytes beside weights, cache, gradients and moments
+ */
+export function passesOf(
+  config: ModelConfig,
+  lengths: readonly number[],
+  {
+    tokenBudget,
+    free,
+    trainedLayers,
+  }: { readonly tokenBudget: number; readonly free: number; readonly trainedLayers?: number },
+): Passes {
+  const kept = keptTokens(config, free, trainedLayers)
+  const room = Math.max(kept, mostTokens(config, free, trainedLayers), ...lengths)
+  return { keptTokens: kept, mostTokens: Math.min(tokenBudget, room) }
 }
 
 /**
@@ -100,14 +136,17 @@ export function assertFits(name: string, need: MemoryNeed, limit: { bytes: numbe
   throw new RlError(
     `${name} needs ${mb(need.total)} (${parts.map(([part, bytes]) => `${part} ${mb(bytes)}`).join(', ')}), ` +
       `${limit.of} has ${mb(limit.bytes)}`,
-    {
-      code: 'model.memory',
-      hint:
-        need.activations > need.total / 3
-          ? 'lower the token budget, or use a smaller model or a GPU backend'
-          : 'use a smaller model, an adapter (LoRA), a smaller cache (policy.cacheMegabytes) or a GPU backend',
-    },
+    { code: 'model.memory', hint: hintOf(need) },
   )
+}
+
+/** What makes the largest part smaller. */
+function hintOf({ training, activations, total }: MemoryNeed): string {
+  if (training > total / 3)
+    return 'train an adapter alone (policy.lora.rank), use a smaller model, or a backend that has more memory'
+  if (activations > total / 3)
+    return 'lower training.tokenBudget to the longest sample, train upper layers alone (training.layers), make samples shorter (policy.contextTokens, policy.historySteps), or use a smaller model or a GPU backend'
+  return 'use a smaller model, a smaller cache (policy.cacheMegabytes) or a GPU backend'
 }
 
 /**

@@ -20,9 +20,10 @@ import {
   assertFits,
   assertTensorsFit,
   cacheBytesPerToken,
-  keptTokens,
+  LEAST_PASS,
   memoryLimit,
   memoryNeed,
+  passesOf,
 } from './memory.ts'
 import type { Calls, LocalGeneration, LocalRequest, Ready, TokenEvent, WorkerOptions } from './messages.ts'
 import { initParams, type LocalModel, type Params, parameterCount, paramShapes, variable } from './params.ts'
@@ -91,7 +92,8 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   // The limit is that of before anything was taken.
   const limit = memoryLimit(backend.name)
   assertTensorsFit(name, config, backend.mostTensorBytes)
-  assertFits(name, needed(options.trains ? { tokens: 0, recompute: true } : null), limit)
+  const leastPass = { tokens: Math.min(LEAST_PASS, whole.contextTokens), recompute: true }
+  assertFits(name, needed(options.trains ? leastPass : null), limit)
 
   // What is trained is another one in each process.
   const heap = adapter || !options.trains ? activeHeap() : undefined
@@ -149,14 +151,18 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
     idle: () => sampler.idle(),
     score: ({ samples, temperature }) => trainer.score(samples, { temperature }),
     async update({ samples, options }) {
-      const tokens = samples.reduce((sum, sample) => sum + sample.tokens.length, 0)
-      const batch = Math.min(tokens, options.tokenBudget)
-      const trainedLayers = options.layers
+      const lengths = samples.map((sample) => sample.tokens.length)
+      const { tokenBudget, layers: trainedLayers } = options
       const free = limit.bytes - needed({ tokens: 0, recompute: false }).total
-      const kept = keptTokens(config, free, trainedLayers)
-      assertFits(name, needed({ tokens: batch, recompute: batch > kept, trainedLayers }), limit)
+      const passes = passesOf(config, lengths, { tokenBudget, free, trainedLayers })
+      const largest = Math.min(
+        lengths.reduce((a, b) => a + b, 0),
+        passes.mostTokens,
+      )
+      const recompute = largest > passes.keptTokens
+      assertFits(name, needed({ tokens: largest, recompute, trainedLayers }), limit)
       try {
-        return await trainer.update(samples, options, { keptTokens: kept })
+        return await trainer.update(samples, options, passes)
       } finally {
         sampler.refresh()
       }

@@ -12,27 +12,18 @@ import {
   type ScoredSample,
   type WeightedSample,
 } from './gradients.ts'
+import { LEAST_PASS, type Passes } from './memory.ts'
 import { createOptimizer, type Optimizer, squaredNorm } from './optimizer.ts'
 import { type LocalModel, trainedNames } from './params.ts'
-
-/** What there is room for while gradients are computed. */
-export type BatchMemory = {
-  /** Most tokens of a micro-batch whose layers can all be kept; in longer ones they are computed again. */
-  readonly keptTokens: number
-}
 
 export type Trainer = {
   readonly optimizer: Optimizer
   /**
    * Trains on whole trajectories: samples are shuffled by the seed and cut into `updates` parts, each part is one
-   * optimiser step whose gradient is summed over micro-batches of at most `tokenBudget` tokens.
+   * optimiser step whose gradient is summed over micro-batches of at most `tokenBudget` tokens, and no more than there is room for.
    * @throws RlError `model.sample` for a sample that does not fit the model, the budget or its own mask.
    */
-  update(
-    samples: readonly TrainingSample[],
-    options: UpdateOptions,
-    memory?: BatchMemory,
-  ): Promise<UpdateMetrics>
+  update(samples: readonly TrainingSample[], options: UpdateOptions, passes?: Passes): Promise<UpdateMetrics>
   /** Log-probs of the masked tokens under the present weights: arrays of length T, 0 where mask is 0. */
   score(
     samples: readonly ScoredSample[],
@@ -43,8 +34,7 @@ export type Trainer = {
 
 const ADAM_EPSILON = 1e-8
 const SCORE_TOKENS = 8192
-/** Micro-batches are made so small that nothing is computed again, but no smaller: each reads all weights. */
-const LEAST_KEPT = 256
+const ENDLESS: Passes = { keptTokens: Number.POSITIVE_INFINITY, mostTokens: Number.POSITIVE_INFINITY }
 
 /** Adapter weights are trained alone where there are any, else all weights. */
 export function createTrainer(model: LocalModel): Trainer {
@@ -91,11 +81,13 @@ export function createTrainer(model: LocalModel): Trainer {
 
   return {
     optimizer,
-    async update(samples, options, { keptTokens } = { keptTokens: Number.POSITIVE_INFINITY }) {
+    async update(samples, options, { keptTokens, mostTokens } = ENDLESS) {
       checkOptions(model, options)
       const frozenLayers = options.layers === undefined ? 0 : model.config.layers - options.layers
       const names = trainedNames(model.params, frozenLayers)
-      const budget = keptTokens < LEAST_KEPT ? options.tokenBudget : Math.min(options.tokenBudget, keptTokens)
+      // So small that nothing is computed again, but no smaller than is worth it.
+      const most = Math.min(options.tokenBudget, mostTokens)
+      const budget = keptTokens < LEAST_PASS ? most : Math.min(most, keptTokens)
       for (const sample of samples) checkSample(model, sample, options.tokenBudget)
       if (options.resetOptimizer) optimizer.reset()
       const trained = samples.filter((sample) => countTrained(sample) > 0)

@@ -17,7 +17,7 @@ import { exportAdapter, exportFolder } from '../../../src/models/local/export-fo
 import { describeFolder } from '../../../src/models/local/folder-info.ts'
 import { greedyDefaults } from '../../../src/models/local/generation-config.ts'
 import { initLora, loraScale, writeAdapter } from '../../../src/models/local/lora.ts'
-import { assertFits, assertTensorsFit, memoryNeed } from '../../../src/models/local/memory.ts'
+import { assertFits, assertTensorsFit, memoryNeed, passesOf } from '../../../src/models/local/memory.ts'
 import {
   disposeParams,
   type LocalModel,
@@ -589,6 +589,28 @@ test('a model that does not fit is refused with the figures', () => {
     /big: model\.layers\.0\.self_attn\.q_proj\.weight takes \d+ MB, one buffer of this GPU at most 1 MB/,
   )
   assertTensorsFit('big', config, null)
+})
+
+test('passes are as large as the budget where they fit, smaller where they do not, and never below the longest sample', () => {
+  // Qwen2.5-0.5B with an adapter of rank 16, in the heap of WebAssembly.
+  const config = smallConfig('qwen2', {
+    ...{ vocab_size: 151_936, hidden_size: 896, intermediate_size: 4864, num_hidden_layers: 24 },
+    ...{ num_attention_heads: 14, num_key_value_heads: 2, head_dim: 64, tie_word_embeddings: true },
+  })
+  const limit = { bytes: 4e9, of: 'the heap' }
+  const needed = (tokens: number) =>
+    memoryNeed(config, { trainable: 8.8e6, cacheBytes: 1e9, tokens, recompute: tokens > 0 })
+  const free = limit.bytes - needed(0).total
+  const passes = (tokenBudget: number, lengths: readonly number[]) =>
+    passesOf(config, lengths, { tokenBudget, free })
+  assert.throws(() => assertFits('qwen', needed(4096), limit), /activations/)
+  const { mostTokens } = passes(4096, [700, 900, 300])
+  assert.ok(mostTokens >= 900 && mostTokens < 4096)
+  assertFits('qwen', needed(mostTokens), limit)
+  assert.ok(needed(mostTokens + 1).total > limit.bytes)
+  assert.is(passes(512, [200, 300]).mostTokens, 512)
+  assert.is(passes(4096, [200, 3000]).mostTokens, 3000)
+  assert.is(passes(2048, [200, 3000]).mostTokens, 2048)
 })
 
 test.run()

@@ -11,6 +11,7 @@ import { presetConfig } from '../../../src/models/local/presets.ts'
 import { writeSafetensors } from '../../../src/models/local/safetensors.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
+import { errorOf } from '../../support/error-of.ts'
 import { SUPERVISED_STEP } from './fixtures.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'model-'))
@@ -294,6 +295,15 @@ test('models that cannot be opened say why', async () => {
     headDim: 128,
   }
   assert.is(await codeOf(openLocalModel({ ...fresh, config: huge })), 'model.memory')
+  // Whole weights of 230 million: what samples well is refused where it is to learn, before a weight is read.
+  const large = { ...config, hiddenSize: 1024, intermediateSize: 4096, heads: 8, kvHeads: 8, headDim: 128 }
+  const learner = join(folder, 'learner')
+  const shape = { ...large, layers: 14 }
+  await writeModelFolder(learner, { config: shape, tokenizer: files, weights: [] })
+  const refused = await errorOf(openLocalModel({ folder: learner, backend: 'wasm', trains: true }))
+  assert.is(refused.code, 'model.memory')
+  assert.match(refused.message, /training [\d,]+ MB, activations [\d,]+ MB/)
+  assert.match(refused.hint ?? '', /policy\.lora\.rank/)
   const path = join(folder, 'strange')
   await writeModelFolder(path, { config: { ...config, vocabSize: 9 }, tokenizer: files, weights: [] })
   assert.is((await readModelFolder(path)).config.vocabSize, 9)

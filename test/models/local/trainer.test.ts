@@ -64,6 +64,23 @@ for (const backend of ['wasm-blas', 'cpu'] as const)
     })
   })
 
+test('a budget that there is no room for makes the passes of a smaller one', async () => {
+  await tryBackend('cpu')
+  const results = []
+  for (const [tokenBudget, mostTokens] of [
+    [900, 120],
+    [120, 900],
+  ]) {
+    const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+    const trainer = createTrainer(model)
+    const samples = samplesOf(model, 60)
+    await trainer.update(samples, { ...OPTIONS, tokenBudget }, { keptTokens: 10, mostTokens })
+    results.push(await weightsOf(model))
+    trainer.dispose()
+  }
+  assert.equal(results[0], results[1])
+})
+
 test('whatever room there is for layers that are kept, the same weights come out', async () => {
   await tryBackend('cpu')
   const results = []
@@ -72,7 +89,11 @@ test('whatever room there is for layers that are kept, the same weights come out
     const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
     const trainer = createTrainer(model)
     const samples = samplesOf(model, 60)
-    await trainer.update(samples, { ...OPTIONS, updates: 1, tokenBudget: 900 }, { keptTokens })
+    await trainer.update(
+      samples,
+      { ...OPTIONS, updates: 1, tokenBudget: 900 },
+      { keptTokens, mostTokens: 900 },
+    )
     results.push(await weightsOf(model))
     trainer.dispose()
   }
