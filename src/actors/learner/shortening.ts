@@ -8,6 +8,21 @@ export type Asked = {
   readonly leftOut: number
 }
 
+/** What a role counts, for `rl status`, of prompts that lost steps. */
+export const SHORTENED = 'prompts shortened'
+
+/** What is made of as many of the latest steps as fit, where that is known before it is asked; of none where not even one fits. */
+export function madeFitting<T>(
+  steps: number,
+  make: (shown: number) => T,
+  fits: (made: T) => boolean,
+): { readonly made: T; readonly leftOut: number } {
+  for (let shown = steps; ; shown--) {
+    const made = make(shown)
+    if (shown === 0 || fits(made)) return { made, leftOut: steps - shown }
+  }
+}
+
 /**
  * Asks with as many of the latest steps as fit: the oldest are left out first, the task and the first observation never. A
  * prompt that the model refuses all the same is made shorter and asked again.

@@ -10,7 +10,7 @@ import { updatedEvents } from '../learner/checkpoints.ts'
 import { createCounts, tryOut } from '../learner/endpoint.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
-import { askFitting } from '../learner/shortening.ts'
+import { askFitting, SHORTENED } from '../learner/shortening.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
@@ -55,7 +55,7 @@ export async function openEndpointPolicy(
         fits: served.fits,
         generate: async (one) => (await served.generate(request.policyVersion, [one], signal))[0],
       })
-      if (leftOut > 0) counted.add('prompts shortened')
+      if (leftOut > 0) counted.add(SHORTENED)
       const reply = turn(steps - leftOut).reply(generation)
       if (reply.invalid !== null) counted.add(`invalid: ${reply.invalid}`)
       return reply

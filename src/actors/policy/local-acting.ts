@@ -4,27 +4,32 @@ import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import { computeOf, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
+import { madeFitting } from '../learner/shortening.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { type Codec, chatCodec, codecOf, viewOf } from '../rollout/packing.ts'
 import { textCodec } from '../writing/packing.ts'
 import { sampledTexts } from '../writing/text-acting.ts'
-import { type Acting, choiceActing, NOT_FITTING, type Sampling } from './acting.ts'
+import { type Acting, type ActTurn, choiceActing, NOT_FITTING, type Sampling } from './acting.ts'
 import { actingByPrompt } from './endpoint-worker.ts'
 
 export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acting }
 
+export type LocalActorOptions = {
+  /** It is going to learn as well: memory for that is asked for when it is opened. */
+  readonly trains?: boolean
+  /** Told of each prompt that lost its oldest steps. */
+  readonly onShortened?: () => void
+}
+
 /** Said to a model that chats before everything else. */
 const SYSTEM = 'You act by short commands, one a turn, until the task is done. Answer with the command alone.'
 
-/**
- * @param folder a Hugging Face folder, e.g. a checkpoint of a run
- * @param trains it is going to learn as well: what that takes is asked for now
- */
+/** @param folder a Hugging Face folder, e.g. a checkpoint of a run */
 export async function openLocalActor(
   folder: string,
   config: Pick<Config, 'backend' | 'threads' | 'policy'>,
   opened: OpenSetting,
-  { trains = false }: { readonly trains?: boolean } = {},
+  { trains = false, onShortened = () => {} }: LocalActorOptions = {},
 ): Promise<LocalActor> {
   const { policy } = config
   const model = await openLocalModel({
@@ -32,14 +37,19 @@ export async function openLocalActor(
     ...{ cacheBytes: policy.cacheMegabytes * 1e6, trains },
   })
   try {
-    return { model, acting: actingOf(model, policy, opened) }
+    return { model, acting: actingOf(model, policy, opened, onShortened) }
   } catch (error) {
     await model.close()
     throw error
   }
 }
 
-function actingOf(model: LocalModelFace, policy: Config['policy'], opened: OpenSetting): Acting {
+function actingOf(
+  model: LocalModelFace,
+  policy: Config['policy'],
+  opened: OpenSetting,
+  onShortened: () => void,
+): Acting {
   const { contextTokens } = model.describe()
   const part = partOf(opened.setting, 'acting', 'a local policy')
   if (isPreset(policy.model))
@@ -58,24 +68,42 @@ function actingOf(model: LocalModelFace, policy: Config['policy'], opened: OpenS
       code: 'model.unsupported',
       hint: 'leave it out',
     })
-  return promptsThatFit(actingByPrompt(opened, policy), model, policy.thinking)
+  return promptsThatFit(actingByPrompt(opened, policy), model, policy, onShortened)
 }
 
 /**
- * A prompt that is too long ends its own episode, and not the batch that it came with.
- * @param thinking what the chat template is told of it; null for nothing
+ * A prompt that leaves no room for an answer loses its oldest steps (rule `oldest-first`); where it is too long without any, it ends
+ * its own episode, and not the batch that it came with.
  */
-function promptsThatFit(acting: Acting, model: LocalModelFace, thinking: boolean | null): Acting {
+function promptsThatFit(
+  acting: Acting,
+  model: LocalModelFace,
+  { thinking, historySteps }: Pick<Config['policy'], 'thinking' | 'historySteps'>,
+  onShortened: () => void,
+): Acting {
   const { tokenizer } = model
   const variables = thinking === null ? {} : { enable_thinking: thinking }
   const { contextTokens } = model.describe()
   return (act, sampling) => {
-    const turn = acting(act, sampling)
-    if (!turn.request || !('messages' in turn.request.prompt)) return turn
-    const { messages, tools } = turn.request.prompt
-    const tokens = tokenizer.encode(tokenizer.renderChat(messages, { variables, tools }))
-    if (tokens.length >= contextTokens) return { request: null, reply: () => NOT_FITTING }
-    return { ...turn, request: { ...turn.request, prompt: { tokens } } }
+    const turnOf = (shown: number) => {
+      const turn = acting(act, sampling, shown)
+      if (!turn.request || !('messages' in turn.request.prompt)) return turn
+      const { messages, tools } = turn.request.prompt
+      const tokens = tokenizer.encode(tokenizer.renderChat(messages, { variables, tools }))
+      return { ...turn, request: { ...turn.request, prompt: { tokens } } }
+    }
+    const lengthOf = ({ request }: ActTurn) =>
+      request && 'tokens' in request.prompt ? request.prompt.tokens.length : 0
+    const { length } = act.actions
+    const steps = Math.min(length, historySteps ?? length)
+    const { made: turn, leftOut } = madeFitting(
+      steps,
+      turnOf,
+      (turn) => lengthOf(turn) + sampling.maxTokens <= contextTokens,
+    )
+    if (lengthOf(turn) >= contextTokens) return { request: null, reply: () => NOT_FITTING }
+    if (leftOut > 0) onShortened()
+    return turn
   }
 }
 

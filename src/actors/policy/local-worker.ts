@@ -11,7 +11,9 @@ import { CACHE } from '../../package.ts'
 import type { Seed } from '../../random.ts'
 import type { ColdStart, Train } from '../decider/jobs.ts'
 import { weightsFolder } from '../learner/checkpoints.ts'
+import { createCounts } from '../learner/endpoint.ts'
 import { residentModel } from '../learner/resident-model.ts'
+import { SHORTENED } from '../learner/shortening.ts'
 import { firstVersion, updateModel } from '../learner/update.ts'
 import { logprobTemperature } from '../learner/update-options.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
@@ -37,11 +39,13 @@ type TaughtModel = {
 export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
   const { policy } = config
   const acting = partOf(opened.setting, 'acting', 'a local policy')
+  const counted = createCounts()
   const resident = residentModel({
     folderOf: (version) => weightsFolder(log, 'policy', version),
     open: (folder) =>
       openLocalActor(folder, config, opened, {
         trains: policy.training.enabled && policy.trainer === 'own',
+        onShortened: () => counted.add(SHORTENED),
       }),
   })
 
@@ -145,6 +149,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
       async perform({ kind, input }) {
         return kind === 'cold-start' ? coldStart(input as ColdStart) : train(input as Train)
       },
+      counters: () => counted.counts(),
       async close() {
         await resident.close()
       },

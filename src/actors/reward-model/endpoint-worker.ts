@@ -13,7 +13,7 @@ import { createCounts, tryOut } from '../learner/endpoint.ts'
 import { trainOutside } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
-import { askFitting } from '../learner/shortening.ts'
+import { askFitting, SHORTENED } from '../learner/shortening.ts'
 import { framesOf } from '../rollout/frames.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
@@ -112,7 +112,7 @@ export async function openEndpointJudge(
         fits: served.fits,
         generate: async (request) => (await served.generate(version, [request], signal))[0],
       })
-      if (leftOut > 0) counted.add('prompts shortened')
+      if (leftOut > 0) counted.add(SHORTENED)
       return readJudgement(generation)
     } catch (error) {
       if (!(error instanceof RlError) || error.code !== 'model.context') throw error

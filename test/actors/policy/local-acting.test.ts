@@ -76,6 +76,40 @@ for (const acting of ['numbered', 'free'] as const)
     }
   })
 
+test('a prompt that would not fit loses its oldest steps first, and keeps the task and the first observation', async () => {
+  const folder = join(root, 'shortened')
+  await writeModel(folder, 900)
+  const config = loadConfig({
+    set: [`policy.model=${folder}`, 'policy.acting=numbered', 'environment.tasks=2', 'policy.maxTokens=4'],
+  })
+  const opened = await openSetting(config)
+  const [task] = await opened.environment.tasks('train')
+  const { turn } = await opened.environment.reset(task, { seed: seedOf(1), maxSteps: 10 })
+  const actOf = (steps: number): ActRequest => ({
+    ...{ rollout: `of ${steps}`, task: task.id, kind: task.kind, goal: task.goal, packedTokens: 0 },
+    ...{ actions: Array.from({ length: steps }, (_, i) => turn.admissible[i % turn.admissible.length]) },
+    ...{ observations: [turn.observation, ...Array.from({ length: steps }, () => 'Nothing happens.')] },
+    ...{ admissible: turn.admissible, policyVersion: 0, seed: seedOf(2), evaluation: false },
+  })
+  let shortened = 0
+  const actor = await openLocalActor(folder, config, opened, { onShortened: () => shortened++ })
+  try {
+    const sampling = { temperature: 1, topP: 1, maxTokens: 4 }
+    const { signal } = new AbortController()
+    const [short, long] = await actWith(actor, [actOf(2), actOf(90)], () => sampling, signal)
+    assert.equal([short.fits, long.fits, shortened], [true, true, 1])
+    const promptOf = ({ tokens }: typeof long) => readInt32(tokens!.tokensI32).slice(0, tokens!.promptLength)
+    assert.ok(promptOf(long).length + sampling.maxTokens <= 900)
+    assert.ok(promptOf(long).length > 850, 'no more is left out than must be')
+    const text = actor.model.decode(promptOf(long))
+    assert.match(text, /earlier steps are left out/)
+    assert.match(text, task.goal)
+    assert.not.match(actor.model.decode(promptOf(short)), /earlier steps are left out/)
+  } finally {
+    await actor.model.close()
+  }
+})
+
 test('tools are told by the chat template, and a model whose template tells none is refused', async () => {
   const files = byteTokenizer()
   const { size, endToken } = createTokenizer(files)
