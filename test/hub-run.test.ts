@@ -54,7 +54,7 @@ test.after(() => {
 })
 
 const SETTINGS = [
-  ...[`policy.model=${NAME}`, 'policy.acting=numbered', 'policy.contextTokens=2048', 'rewardModel.mode=off'],
+  ...[`policy.model=${NAME}`, 'policy.acting=numbered', 'rewardModel.mode=off'],
   ...['learning.reward=outcome', 'adaptation.enabled=false', 'run.iterations=1', 'evaluation.splits=[]'],
   ...['environment.tasks=2', 'environment.tasksPerIteration=1', 'environment.rolloutsPerTask=2'],
   ...['environment.maxSteps=2', 'environment.minGroupSize=2'],
