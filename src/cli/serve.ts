@@ -15,7 +15,9 @@ export const command: Command = {
 rl serve --model DIR [--name NAME] [--host 127.0.0.1] [--port 8000] [--token TOKEN] [--backend NAME] [--max-requests N]
          [--threads 1] [--cache-megabytes N] [--allow-loading]
 
-Serves POST /v1/chat/completions and /v1/completions (streaming, n, seed, stop, logprobs), GET /v1/models and /health.
+Serves POST /v1/chat/completions and /v1/completions, GET /v1/models and /health, with temperature, top_p, top_k, min_p,
+repetition_penalty, n, best_of, max_tokens, stop, seed, logprobs, streams; in chats tools where the model's template tells them, and
+response_format (json_schema). What it does not do is refused by name.
 Every request under /v1 needs the header "Authorization: Bearer TOKEN". The token is RL_SERVE_TOKEN or --token; without
 either a random one is printed once. --port 0 takes a free port.
 
@@ -29,6 +31,8 @@ Beyond OpenAI's fields:
   return_token_ids   true: prompt_token_ids and token_ids in the response, as vLLM gives them
   stop_token_ids     ids that end a completion
   guided_choice      texts, one of which is the completion
+  guided_json        a JSON schema of few values that the completion keeps to
+  chat_template_kwargs  further variables of the chat template
   choice_token_ids   the same as token sequences; log-probs are over the tokens that they allow
   seed_words         two unsigned 32-bit words in place of seed
   prompt_cache_key   requests with the same key share a growing prefix`,

@@ -359,6 +359,10 @@ test('what is not done with tools is refused by name', async () => {
     'tool_choice',
   ])
   assert.is((await refusal({ tools: [{ type: 'web_search' }] }))[0], 400)
+  assert.equal(await refusal({ tools: [tools[0], tools[0]] }), [400, 'invalid_value', 'tools'])
+  const schema = { type: 'json_schema', json_schema: { name: 'one', schema: { const: 1 } } }
+  for (const bound of [{ response_format: schema }, { guided_json: { const: 1 } }])
+    assert.equal(await refusal({ tools, ...bound }), [400, 'unsupported_parameter', 'tools'])
   assert.is((await refusal({ guided_choice: ['a'], guided_json: { const: 1 } }))[0], 400)
   const wrong = { id: 'a', type: 'function', function: { name: 'add', arguments: '[1' } }
   const said = [{ role: 'assistant', content: null, tool_calls: [wrong] }]

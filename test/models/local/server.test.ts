@@ -328,9 +328,12 @@ test('what is asked for has to fit behind the prompt; what nobody named is cut t
   assert.equal([status, code], tooLong)
 })
 
+const CALL = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+
 test('errors have the status and the shape that clients know', async () => {
   const create = (over: object) => client.chat.completions.create({ ...chat, ...over })
-  const cases: [() => PromiseLike<unknown>, number, string, string | null][] = [
+  type Case = [() => PromiseLike<unknown>, number, string, string | null]
+  const cases: Case[] = [
     [() => create({ model: 'other' }), 404, 'model_not_found', 'model'],
     [() => create({ temperature: -1 }), 400, 'invalid_value', 'temperature'],
     [() => create({ messages: [] }), 400, 'invalid_value', 'messages'],
@@ -356,10 +359,19 @@ test('errors have the status and the shape that clients know', async () => {
       'chat_template_kwargs.add_generation_prompt',
     ],
     [() => create({ messages: [{ role: 'user' }] }), 400, 'invalid_value', 'messages.0.content'],
+    ...[
+      ['tool_call_id', { role: 'user', content: 'look', tool_call_id: 'a' }],
+      ['tool_calls', { role: 'user', content: 'look', tool_calls: [CALL] }],
+      ['content', { role: 'user', content: [{ type: 'text', text: 'look', cache_control: { type: 'x' } }] }],
+    ].map(
+      ([field, message]) =>
+        [() => create({ messages: [message] }), 400, 'invalid_value', `messages.0.${field}`] as Case,
+    ),
+    [() => create({ max_tokens: 4, max_completion_tokens: 5 }), 400, 'invalid_value', 'max_tokens'],
+    [() => create({ stop_token_ids: [1, 99999] }), 400, 'invalid_value', 'stop_token_ids'],
     [() => create({ max_tokens: 129 }), 400, 'context_length_exceeded', 'max_tokens'],
     ...Object.entries(NOT_DONE).map(
-      ([field, value]) =>
-        [() => create({ [field]: value }), 400, 'unsupported_parameter', field] as (typeof cases)[number],
+      ([field, value]) => [() => create({ [field]: value }), 400, 'unsupported_parameter', field] as Case,
     ),
     [
       () =>
@@ -367,7 +379,7 @@ test('errors have the status and the shape that clients know', async () => {
           messages: [
             {
               ...{ role: 'assistant', content: null },
-              tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+              tool_calls: [CALL],
             },
           ],
         }),
@@ -478,6 +490,13 @@ test('a model folder is loaded at run time under a name that is never used again
   try {
     const load = (lora_name: string, lora_path = folder) =>
       post('load_lora_adapter', { lora_name, lora_path })
+    const inPlace = await post('load_lora_adapter', {
+      lora_name: 'v1',
+      lora_path: folder,
+      load_inplace: true,
+    })
+    assert.is(inPlace[0], 400)
+    assert.match(inPlace[1], /'load_inplace' is not supported/)
     assert.equal(await load('v1'), [200, "Success: LoRA adapter 'v1' added successfully."])
     assert.match((await load('v1'))[1], /already been loaded/)
     assert.match((await load('v2'))[1], /unload one/)

@@ -35,6 +35,11 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
       code: 'unsupported_parameter',
     })
   const maxTokens = body.max_completion_tokens ?? body.max_tokens
+  if (body.max_tokens != null && body.max_tokens !== maxTokens)
+    throw apiError(400, `max_tokens is ${body.max_tokens} and max_completion_tokens ${maxTokens}: give one`, {
+      param: 'max_tokens',
+      code: 'invalid_value',
+    })
   const topLogprobs = body.top_logprobs ?? 0
   if (topLogprobs > 0 && !body.logprobs)
     throw apiError(400, "'top_logprobs' needs 'logprobs': true", {
@@ -59,6 +64,10 @@ export function planChat(body: ChatBody, model: LocalModelFace): Plan {
       param: 'tools',
       code: 'unsupported_parameter',
     })
+  const names = offered.map((tool) => tool.function.name)
+  const twice = names.find((name, i) => names.indexOf(name) < i)
+  if (twice !== undefined)
+    throw apiError(400, `two tools are called '${twice}'`, { param: 'tools', code: 'invalid_value' })
   const template =
     offered.length > 0 || body.chat_template_kwargs
       ? { ...body.chat_template_kwargs, ...(offered.length > 0 ? { tools: offered } : {}) }
@@ -179,11 +188,23 @@ function plan(
     throw apiError(400, 'one of response_format, guided_json, guided_choice and choice_token_ids at a time', {
       param: 'response_format',
     })
+  // Texts that are given may be calls; JSON of a schema is none.
+  if (tools !== null && (texts !== null || body.guided_json))
+    throw apiError(400, "'tools' beside a schema of the answer: none of them could be called", {
+      param: 'tools',
+      code: 'unsupported_parameter',
+    })
   if (prompts.length * n > MOST_CHOICES)
     throw apiError(400, `${prompts.length} prompts with n = ${n}: at most ${MOST_CHOICES} choices`, {
       param: 'n',
     })
-  const { contextTokens } = ready.config
+  const { contextTokens, vocabSize } = ready.config
+  const outside = body.stop_token_ids?.find((id) => id >= vocabSize)
+  if (outside !== undefined)
+    throw apiError(400, `there is no token ${outside}: the vocabulary has ${vocabSize}`, {
+      param: 'stop_token_ids',
+      code: 'invalid_value',
+    })
   if (maxTokens != null && maxTokens > contextTokens)
     throw apiError(400, `${maxTokens} tokens are asked for; the model's context length is ${contextTokens}`, {
       param: 'max_tokens',

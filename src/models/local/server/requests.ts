@@ -5,12 +5,14 @@ import { apiError } from './errors.ts'
 const tokens = z.array(z.int().nonnegative())
 const text = z.string()
 const parts = z.array(z.looseObject({ type: text, text: text.optional() })).transform((list, context) => {
+  // Without `continue` the union says of it no more than that its input is invalid.
+  const refuse = (message: string) => context.addIssue({ code: 'custom', message, continue: true })
   const other = list.find((part) => part.type !== 'text' || part.text === undefined)
-  if (other) {
-    const message = `a part of type '${other.type.slice(0, 40)}': this model reads text alone`
-    // Without `continue` the union says of it no more than that its input is invalid.
-    context.addIssue({ code: 'custom', message, continue: true })
-  }
+  if (other) refuse(`a part of type '${other.type.slice(0, 40)}': this model reads text alone`)
+  const [unknown] = list.flatMap(({ type: _, text: __, ...rest }) =>
+    Object.entries(rest).flatMap(([name, value]) => (value === null ? [] : [name])),
+  )
+  if (!other && unknown !== undefined) refuse(`'${unknown.slice(0, 40)}' of a part of text is not supported`)
   return list.map((part) => part.text ?? '').join('')
 })
 const message = z
@@ -35,15 +37,16 @@ const message = z
       .nullish(),
     tool_call_id: text.nullish(),
   })
-  .superRefine(({ role, name, content, tool_calls }, context) => {
+  .superRefine(({ role, name, content, tool_calls, tool_call_id }, context) => {
+    const refuse = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message })
     if (content === undefined && !(role === 'assistant' && tool_calls?.length))
-      context.addIssue({ code: 'custom', path: ['content'], message: 'it is missing' })
-    if (name != null && role !== 'tool')
-      context.addIssue({
-        code: 'custom',
-        path: ['name'],
-        message: 'names of speakers are not told to the model',
-      })
+      refuse('content', 'it is missing')
+    if (name != null && role !== 'tool') refuse('name', 'names of speakers are not told to the model')
+    if (tool_calls?.length && role !== 'assistant')
+      refuse('tool_calls', 'calls are made by the assistant alone')
+    if (tool_call_id != null && role !== 'tool')
+      refuse('tool_call_id', 'results of calls are told by tools alone')
   })
 
 const tool = z.strictObject({
@@ -100,7 +103,7 @@ const common = {
   guided_json: z.record(z.string(), z.unknown()).nullish(),
   /** Ours: the completion is one of these token sequences; log-probs are renormalised over what they allow. */
   choice_token_ids: z.array(tokens.min(1)).min(1).max(4096).nullish(),
-  /** Ours: 64 bits of seed as two unsigned words, instead of `seed`. */
+  /** Ours: 64 bits of seed as two unsigned words; they stand over `seed`, which is for servers that do not know them. */
   seed_words: z.tuple([z.uint32(), z.uint32()]).nullish(),
 }
 
@@ -162,8 +165,8 @@ const completionSchema = z.strictObject({
 })
 
 /** vLLM's bodies for weights at run time. */
-const loadSchema = z.looseObject({ lora_name: text.min(1).max(256), lora_path: text.min(1).max(4096) })
-const unloadSchema = z.looseObject({ lora_name: text.min(1).max(256) })
+const loadSchema = z.strictObject({ lora_name: text.min(1).max(256), lora_path: text.min(1).max(4096) })
+const unloadSchema = z.strictObject({ lora_name: text.min(1).max(256) })
 
 export type ChatBody = z.infer<typeof chatSchema>
 export type CompletionBody = z.infer<typeof completionSchema>
