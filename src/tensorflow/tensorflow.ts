@@ -13,6 +13,7 @@ for (const [name, operation] of Object.entries(core))
   if (typeof operation === 'function' && operation.name.endsWith('__op') && !(name in core.Tensor.prototype))
     Object.defineProperty(core.Tensor.prototype, name, {
       configurable: true,
+      writable: true, // the union package below tfjs-node sets them again
       value(this: core.Tensor, ...rest: unknown[]) {
         return (operation as (...operands: unknown[]) => unknown)(this, ...rest)
       },

@@ -113,16 +113,23 @@ async function prepareOther(name: Exclude<BackendName, 'webgpu'>, threads: numbe
   }
 }
 
-/** tfjs-node loads a native library at import; it still calls functions of `util` that Node 23 removed. */
+/** tfjs-node loads a native library at import; it still calls functions of `util` that are deprecated or, since Node 23, gone. */
 async function prepareTensorflow(packageName: string): Promise<string> {
-  const gone: Record<string, (value: unknown) => boolean> = {
-    isNullOrUndefined: (value) => value == null,
-    isArray: Array.isArray,
+  Object.assign(util, { isNullOrUndefined: (value: unknown) => value == null, isArray: Array.isArray })
+  let module: { readonly version?: { readonly 'tfjs-node'?: string } }
+  try {
+    module = await import(packageName)
+  } catch (error) {
+    if (!/tfjs_binding\.node\) can not be found/.test(explain(error))) throw error
+    throw new RlError(`${packageName} is there without its native binding`, {
+      code: 'backend.missing',
+      hint: 'docs/platforms.md says how to build it',
+      cause: error,
+    })
   }
-  for (const [name, test] of Object.entries(gone)) if (!(name in util)) Object.assign(util, { [name]: test })
-  const { version } = (await import(packageName)) as { version?: { 'tfjs-node'?: string } }
   await activate('tensorflow')
-  return `${packageName} ${version?.['tfjs-node'] ?? ''}`.trim()
+  const { binding } = tf.backend() as { binding?: { readonly TF_Version?: string } }
+  return `${packageName} ${module.version?.['tfjs-node'] ?? ''}, libtensorflow ${binding?.TF_Version ?? '?'}`
 }
 
 /** tfjs-node-gpu computes on the processor where it finds no GPU, and says so here. */
