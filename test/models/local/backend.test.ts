@@ -59,7 +59,7 @@ test('the self-test finds a kernel that computes wrongly', async () => {
   assert.is(await selfTest(), null)
 })
 
-for (const backend of ['wasm-blas', 'wasm'] as const)
+for (const backend of ['wasm-blas', 'wasm', 'tensorflow'] as const)
   test(`${backend}: products of all sizes and transposes agree with plain JavaScript`, async () => {
     if (!(await tryBackend(backend))) return
     const { below, uniform } = rng([1, 9])

@@ -308,7 +308,7 @@ test('models that cannot be opened say why', async () => {
   await writeModelFolder(path, { config: { ...config, vocabSize: 9 }, tokenizer: files, weights: [] })
   assert.is((await readModelFolder(path)).config.vocabSize, 9)
   assert.is(await codeOf(openLocalModel({ folder: path, backend: 'wasm' })), 'model.tokenizer')
-  assert.is(await codeOf(openLocalModel({ ...fresh, backend: 'tensorflow' })), 'backend.missing')
+  assert.is(await codeOf(openLocalModel({ ...fresh, backend: 'tensorflow-gpu' })), 'backend.missing')
 })
 
 test('a closed model says so, and closing twice is one', async () => {

@@ -41,7 +41,7 @@ async function weightsOf(model: LocalModel): Promise<Map<string, Float32Array>> 
   return values
 }
 
-for (const backend of ['wasm-blas', 'cpu'] as const)
+for (const backend of ['wasm-blas', 'cpu', 'tensorflow'] as const)
   test(`${backend}: layers that are computed again give the same loss and gradients, and leave no tensor behind`, async () => {
     if (!(await tryBackend(backend))) return
     const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
@@ -101,7 +101,7 @@ test('whatever room there is for layers that are kept, the same weights come out
     for (const other of results.slice(1)) assert.ok(relativeError(other.get(name)!, values) < 1e-5, name)
 })
 
-for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const)
+for (const backend of ['wasm-blas', 'wasm', 'cpu', 'tensorflow'] as const)
   for (const [family, aggregate] of [
     ['qwen2', 'sample'],
     ['qwen3', 'batch'],
@@ -157,7 +157,7 @@ for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const)
       tf.dispose([...got.gradients.values()])
     })
 
-for (const backend of ['wasm-blas', 'cpu'] as const)
+for (const backend of ['wasm-blas', 'cpu', 'tensorflow'] as const)
   test(`${backend}: an entropy bonus is the mean entropy of the tokens that count, and so is its gradient`, async () => {
     if (!(await tryBackend(backend))) return
     const config = smallConfig('qwen3')
@@ -220,7 +220,7 @@ test('the tokens of highest entropy are those of the whole step, however it is c
   assert.ok(apart(all) > 1e-4, `${apart(all)}`)
 })
 
-for (const backend of ['wasm-blas', 'cpu'] as const)
+for (const backend of ['wasm-blas', 'cpu', 'tensorflow'] as const)
   test(`${backend}: of the upper layers alone, an update is what it would be with all, and the others stay`, async () => {
     if (!(await tryBackend(backend))) return
     const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
@@ -444,7 +444,7 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 test('200 updates leave the number of tensors and the memory as they were', async () => {
-  for (const backend of ['wasm-blas', 'wasm'] as const) {
+  for (const backend of ['wasm-blas', 'wasm', 'tensorflow'] as const) {
     if (!(await tryBackend(backend))) continue
     const { model } = await smallModel(smallConfig('qwen2'), [3, 4])
     const trainer = createTrainer(model)

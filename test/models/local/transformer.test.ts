@@ -28,7 +28,7 @@ function randomTokens(vocab: number, length: number, seed: number): number[] {
 
 const bits = (x: Float32Array) => Buffer.from(x.buffer, x.byteOffset, x.byteLength).toString('base64')
 
-for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const) {
+for (const backend of ['wasm-blas', 'wasm', 'cpu', 'tensorflow'] as const) {
   for (const [name, config] of Object.entries(SHAPES)) {
     test(`${backend}, ${name}: logits of packed sequences agree with the float64 reference`, async () => {
       if (!(await tryBackend(backend))) return
@@ -54,29 +54,31 @@ for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const) {
         assert.ok(relativeError(row, reference[t]) < 1e-3, `position ${t}`)
       })
 
+      // TensorFlow rounds a row by its batch.
+      const same = (got: Float32Array, expected: Float32Array) =>
+        backend === 'tensorflow'
+          ? assert.ok(relativeError(got, expected) < 1e-4)
+          : assert.is(bits(got), bits(expected))
       const [whole] = await decoder.step([{ sequence: decoder.open(), tokens }])
-      assert.is(bits(whole), bits(singly[74]))
+      same(whole, singly[74])
 
-      const size = backend === 'cpu' ? 4 : 64
+      const size = backend === 'cpu' || backend === 'tensorflow' ? 4 : 64
       const others = Array.from({ length: size }, () => decoder.open())
       const first = others.map((sequence, i) => ({
         sequence,
         tokens: i === 2 ? tokens.slice(0, 40) : randomTokens(config.vocabSize, 1 + ((i * 5) % 9), i),
       }))
       const [early] = (await decoder.step(first)).slice(2)
-      assert.is(bits(early), bits(singly[39]))
+      same(early, singly[39])
       const second = others.map((sequence, i) => ({
         sequence,
         tokens: i === 2 ? tokens.slice(40) : [i % 20],
       }))
-      assert.is(bits((await decoder.step(second.reverse()))[size - 3]), bits(singly[74]))
+      same((await decoder.step(second.reverse()))[size - 3], singly[74])
 
       const branch = decoder.fork(others[2])
       decoder.truncate(branch, 33)
-      assert.is(
-        bits((await decoder.step([{ sequence: branch, tokens: tokens.slice(33) }]))[0]),
-        bits(singly[74]),
-      )
+      same((await decoder.step([{ sequence: branch, tokens: tokens.slice(33) }]))[0], singly[74])
       decoder.dispose()
     })
   }
@@ -119,7 +121,7 @@ for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const) {
   })
 }
 
-for (const backend of ['wasm-blas', 'wasm', 'cpu'] as const)
+for (const backend of ['wasm-blas', 'wasm', 'cpu', 'tensorflow'] as const)
   test(`${backend}: a low-rank adapter acts in the forward pass and in decoding, and is trained alone`, async () => {
     if (!(await tryBackend(backend))) return
     const config = SHAPES.qwen2
