@@ -6,8 +6,8 @@ import { selfTest } from './self-test.ts'
 import { prepareWasm } from './wasm.ts'
 import { prepareWebgpu } from './webgpu.ts'
 
-/** The tensor backends, best first. */
-export const BACKENDS = ['webgpu', 'tensorflow-gpu', 'tensorflow', 'wasm-blas', 'wasm', 'cpu'] as const
+/** The tensor backends, best first: tfjs-node without a GPU is slower than WebAssembly, and rounds a row by its batch (docs/platforms.md). */
+export const BACKENDS = ['webgpu', 'tensorflow-gpu', 'wasm-blas', 'wasm', 'tensorflow', 'cpu'] as const
 export type BackendName = (typeof BACKENDS)[number]
 export type BackendChoice = 'auto' | BackendName
 
