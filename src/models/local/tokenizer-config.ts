@@ -20,6 +20,8 @@ const configSchema = z.looseObject({
   added_tokens_decoder: z.record(z.string(), z.object({ content: z.string(), ...flags })).optional(),
   ...{ additional_special_tokens: specials, extra_special_tokens: specials },
   clean_up_tokenization_spaces: z.boolean().nullish(),
+  split_special_tokens: z.boolean().nullish(),
+  add_prefix_space: z.boolean().nullish(),
 })
 export type TokenizerConfig = z.infer<typeof configSchema>
 
@@ -42,6 +44,7 @@ export function namedTokens(config: TokenizerConfig): Readonly<Record<string, st
 const tokenizerSchema = z.looseObject({
   added_tokens: z.array(z.object({ id: z.int().nonnegative(), content: z.string(), ...flags })),
   model: z.looseObject({ type: z.string().optional() }),
+  pre_tokenizer: z.unknown(),
 })
 
 type Parsed = z.infer<typeof tokenizerSchema>
@@ -58,11 +61,18 @@ export function withConfig(
   const tokenizer = tokenizerSchema.parse(json)
   if (config.clean_up_tokenization_spaces && tokenizer.model.type === 'WordPiece')
     throw refuse('clean_up_tokenization_spaces of WordPiece')
+  // Special tokens that stand in a text would be cut like any other text.
+  if (config.split_special_tokens) throw refuse('split_special_tokens')
+  if (config.add_prefix_space && JSON.stringify(tokenizer.pre_tokenizer ?? null).includes(NO_PREFIX_SPACE))
+    throw refuse('add_prefix_space, where the pre-tokenizer of tokenizer.json adds none')
   const added_tokens = addedTokens(tokenizer, config, refuse)
   const alone = added_tokens.find(({ single_word }) => single_word)
   if (alone) throw refuse(`added token '${alone.content}': single_word`)
   return { ...json, added_tokens }
 }
+
+/** For models that it knows by name AutoTokenizer makes the pre-tokenizer anew, with the space. */
+const NO_PREFIX_SPACE = '"add_prefix_space":false'
 
 function addedTokens({ added_tokens, model }: Parsed, config: TokenizerConfig, refuse: RefusePart) {
   const tokens = new Map(added_tokens.map((token) => [token.content, token]))

@@ -154,6 +154,12 @@ test('parts that are read only in part are refused by name', () => {
       { added_tokens_decoder: { 77: { content: '<y>', special: true } } },
       /added_tokens_decoder\.77.*<y>/,
     ],
+    [{}, { split_special_tokens: true }, /split_special_tokens/],
+    [
+      { pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false, use_regex: true } },
+      { add_prefix_space: true },
+      /add_prefix_space/,
+    ],
   ]
   for (const [parts, config, named] of cases)
     assert.throws(
