@@ -4,7 +4,7 @@ reference.py make DIR     writes model folders and adapters below DIR, and DIR/e
 reference.py ask          answers a JSON object on stdin with one on stdout: {"logits": FOLDER, "ids": [...]},
                           {"adapter": FOLDER, "base": FOLDER, "ids": [...]}, {"tokenize": FOLDER, "texts": [...], "special": bool},
                           {"decode": FOLDER, "ids": [[...]]}, {"render": FOLDER, "chats": [{"messages", "tools"}]} or
-                          {"greedy": FOLDER, "ids": [...], "count": N} or
+                          {"greedy": FOLDER, "ids": [...], "count": N}, {"logprobs": FOLDER, "ids": [[...]]} or
                           {"grpo": FOLDER, "samples": [{"ids", "first", "advantage", "old", "reference"}], "options": GRPOConfig's} by name
 """
 import json
@@ -33,6 +33,12 @@ MODELS = {
     "qwen3": ("qwen3", dict(tie_word_embeddings=True, head_dim=16, rope_theta=1e6), "float32", None),
     "qwen3-bias-sharded": ("qwen3", dict(tie_word_embeddings=False, head_dim=16, attention_bias=True), "float32", "40KB"),
     "llama": ("llama", dict(tie_word_embeddings=False), "float32", None),
+    "smollm2-like": (
+        "llama",
+        dict(tie_word_embeddings=True, hidden_size=36, num_attention_heads=9, num_key_value_heads=3, rope_theta=1e5, rms_norm_eps=1e-5),
+        "float32",
+        None,
+    ),
     "llama-bias-f16": ("llama", dict(tie_word_embeddings=True, attention_bias=True, rope_theta=1e5), "float16", None),
 }
 TEXTS = [
@@ -122,6 +128,15 @@ def last_logits(model, ids):
 
     with torch.no_grad():
         return model(torch.tensor([ids])).logits[0].double().tolist()
+
+
+def token_logprobs(model, ids):
+    """Of each token but the first."""
+    import torch
+
+    with torch.no_grad():
+        logs = model(torch.tensor([ids])).logits[0, :-1].double().log_softmax(-1)
+    return logs.gather(-1, torch.tensor(ids[1:])[:, None])[:, 0].tolist()
 
 
 def greedy(model, ids, count):
@@ -258,6 +273,9 @@ def ask(requests):
             ]
         elif "greedy" in request:
             answers[name] = greedy(load(request["greedy"]), request["ids"], request["count"])
+        elif "logprobs" in request:
+            model = load(request["logprobs"])
+            answers[name] = [token_logprobs(model, ids) for ids in request["ids"]]
         elif "grpo" in request:
             answers[name] = grpo(request["grpo"], request["samples"], request["options"])
         elif "adapter" in request:

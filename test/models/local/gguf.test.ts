@@ -325,7 +325,6 @@ test('SmolLM2-135M-Instruct answers as transformers does: ids, text and log-prob
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-    .filter(({ greedy_ids }) => greedy_ids.length <= 15)
   const folder = join(released, 'SmolLM2-135M-Instruct.Q4_1.gguf')
   assert.is((await describeFolder(folder)).dtype, 'Q4_1, Q8_0, F32')
   const model = await openLocalModel({ folder })
