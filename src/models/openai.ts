@@ -10,7 +10,7 @@ import { deadline, pause } from './openai/deadline.ts'
 import { type Fault, type FaultKind, faultOf, fetchReadably } from './openai/faults.ts'
 import { watchOddities } from './openai/oddities.ts'
 import { createWindow } from './openai/window.ts'
-import { fromWire, OPTIONAL_FIELDS, toWire } from './openai/wire.ts'
+import { fromWire, NEUTRAL, OPTIONAL_FIELDS, toWire, type Wire } from './openai/wire.ts'
 import type { GenerateRequest, Generation, LanguageModel } from './port.ts'
 import type { ModelOptions, PromptedModel } from './provider.ts'
 
@@ -87,10 +87,12 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
 
   async function call(request: GenerateRequest, budget: AbortSignal): Promise<Generation> {
     const limit = deadline(callMs, budget)
+    let sent: Wire['body'] = {}
     try {
       const images = 'messages' in request.prompt ? imagesOf(request.prompt.messages) : []
       const told = { ...options, without: refused, lengthField, urlOf: await dataUrls(images) }
       const { path, body } = toWire(model, request, told)
+      sent = body
       await options.permit?.()
       used.requests++
       used.images += images.length
@@ -105,7 +107,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     } catch (error) {
       throw budget.aborted || error instanceof RlError
         ? error
-        : { fault: faultOf(error, limit.expired()), error }
+        : ({ fault: faultOf(error, limit.expired()), error, sent } satisfies Failed)
     } finally {
       limit.clear()
     }
@@ -119,21 +121,24 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     return own?.max_model_len ?? null
   }
 
-  /** Whether the server named a field that it can be asked without. */
-  function adapts(error: unknown): boolean {
+  /** Whether the server named a field that it was sent and can be asked without. Calls that are under way together find the same. */
+  function adapts({ error, sent }: Failed): boolean {
     if (!(error instanceof OpenAI.APIError) || (error.status !== 400 && error.status !== 422)) return false
     const said = `${error.param ?? ''} ${error.message}`
     const names = (field: string) => new RegExp(`\\b${field}\\b`).test(said)
-    if (lengthField === 'max_tokens' && names('max_tokens') && names('max_completion_tokens')) {
+    const given = options.extraBody ?? {}
+    const isOurs = (field: string) => field in sent && !(field in given)
+    if (isOurs('max_tokens') && names('max_tokens') && names('max_completion_tokens')) {
       lengthField = 'max_completion_tokens'
       return true
     }
-    const field = OPTIONAL_FIELDS.find((one) => !refused.has(one) && names(one))
-    if (field) refused.add(field)
-    if (field !== undefined && TELLING.has(field))
+    const neutral = Object.keys(NEUTRAL).filter((field) => sent[field] === NEUTRAL[field])
+    const field = [...OPTIONAL_FIELDS, ...neutral].find((one) => isOurs(one) && names(one))
+    if (field !== undefined && TELLING.has(field) && !refused.has(field))
       report(
         `${model}: the endpoint refuses ${field}: it samples by its own default, which log-probs may not tell`,
       )
+    if (field !== undefined) refused.add(field)
     return field !== undefined
   }
 
@@ -143,15 +148,15 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     let last: Fault | null = null
     try {
       for (let attempt = 0; ; attempt++) {
-        let failed: { readonly fault: Fault; readonly error: unknown }
+        let failed: Failed
         try {
           return await limited(budget.signal, () => call(request, budget.signal))
         } catch (error) {
           if (budget.signal.aborted || error instanceof RlError) throw error
-          failed = error as typeof failed
+          failed = error as Failed
         }
         // vLLM names fields where a prompt leaves them no room.
-        if (failed.fault.kind !== 'context' && adapts(failed.error)) continue
+        if (failed.fault.kind !== 'context' && adapts(failed)) continue
         last = failed.fault
         faults[last.kind] = (faults[last.kind] ?? 0) + 1
         if (last.kind === 'context') window.refused(request, last.message)
@@ -177,7 +182,9 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
         ? `check the key in ${apiKeyEnv}`
         : kind === 'not-found'
           ? 'check the model name and baseUrl'
-          : 'the endpoint does not take such a request'
+          : /\btemperature\b|\btop_p\b/.test(message)
+            ? 'a model that samples at 1 alone needs temperature: 1 and topP: 1 in its section of the config (and in evaluation)'
+            : 'the endpoint does not take such a request'
     return fail('model.endpoint', `${kind}: ${message}`, hint)
   }
 
@@ -233,6 +240,9 @@ const modelList = z.object({
   data: z.array(z.object({ id: z.string(), max_model_len: z.int().positive().nullish() })),
 })
 const LIST_MS = 5_000
+
+/** A call without an answer, and what was sent. */
+type Failed = { readonly fault: Fault; readonly error: unknown; readonly sent: Wire['body'] }
 
 /** Fields without which sampling may be another one. */
 const TELLING: ReadonlySet<string> = new Set(['top_k', 'min_p', 'repetition_penalty'])

@@ -52,13 +52,13 @@ function optionsOf(section: Omit<Section, 'provider'>) {
   }
 }
 
-/** One short call: a wrong name, key or address is told before anything depends on it. */
+/** One short call: a wrong name, key or address is told before anything depends on it. At temperature 1, which every model takes. */
 export async function tryOut(model: PromptedModel): Promise<void> {
   await model.generate([
     {
       prompt: { messages: [{ role: 'user', content: 'Say ok.' }] },
       maxTokens: 1,
-      temperature: 0,
+      temperature: 1,
       seed: [0, 0],
     },
   ])

@@ -18,6 +18,9 @@ export const OPTIONAL_FIELDS = [
   'frequency_penalty',
 ] as const
 
+/** Fields without which a server samples as with these values: one that takes no other, as hosted reasoning models do, is asked without them. */
+export const NEUTRAL: Readonly<Record<string, number>> = { temperature: 1, top_p: 1 }
+
 export type Wire = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
 
 export type WireOptions = Pick<ModelOptions, 'extraBody' | 'template' | 'reasoningEffort' | 'sendSeed'> & {
@@ -68,7 +71,7 @@ export function toWire(
     logprobs: chat ? true : 0,
     return_token_ids: true,
   }
-  for (const field of without) delete body[field]
+  for (const field of without) if (!(field in NEUTRAL) || body[field] === NEUTRAL[field]) delete body[field]
   return { path: chat ? '/chat/completions' : '/completions', body: { ...body, ...extraBody } }
 }
 
