@@ -147,6 +147,8 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     const startedMs = performance.now()
     let last: Fault | null = null
     try {
+      const tooLong = await window.tooLong(request)
+      if (tooLong !== null) throw fail('model.context', tooLong)
       for (let attempt = 0; ; attempt++) {
         let failed: Failed
         try {

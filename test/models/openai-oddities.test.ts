@@ -178,6 +178,37 @@ test('a refusal for want of room, which names fields of the length, changes no f
   )
 })
 
+test('a prompt that is clearly longer than the context is not sent, whoever asks', async () => {
+  await against(
+    (asked) => (asked.path.endsWith('/models') ? { data: [{ id: 'm', max_model_len: 1_024 }] } : plain('ok')),
+    async (open, _, asked) => {
+      const endpoint = open({ model: 'm' })
+      const error = await errorOf(endpoint.generate([request(1, 'word '.repeat(2_000))]))
+      assert.is(error.code, 'model.context')
+      assert.match(error.message, /context has 1024/)
+      assert.equal(
+        asked.map(({ path }) => path),
+        ['/v1/models'],
+      )
+      await endpoint.generate([request(1, 'word '.repeat(700))])
+      assert.is(asked.length, 2)
+    },
+  )
+})
+
+test('a server that counts hardly any tokens of a long prompt is told of', async () => {
+  await against(
+    () => plain('ok', { usage: { prompt_tokens: 300, completion_tokens: 1 } }),
+    async (open, said) => {
+      const endpoint = open()
+      await endpoint.generate([request(1, 'words and words '.repeat(80))])
+      assert.not.ok(said.some((line) => /cut prompts/.test(line)))
+      await endpoint.generate([request(1, 'words and words '.repeat(800))])
+      assert.is(said.filter((line) => /counts 300 tokens .* cut prompts/.test(line)).length, 1)
+    },
+  )
+})
+
 test('what is odd is told once: no token ids, no log-probs, equal answers at a temperature above 0', async () => {
   await against(
     () => plain('the same', { usage: { prompt_tokens: 3, completion_tokens: 2 } }),

@@ -8,6 +8,10 @@ const REMEMBERED = 64
 /** So many equal answers in a row, with other seeds and none that differed, are no chance. */
 const SUSPICIOUS = 24
 
+/** Characters of a prompt that is long, and of a token in hardly any text. */
+const LONG = 4_000
+const MOST_PER_TOKEN = 10
+
 export function watchOddities(model: string, report: (message: string) => void): Oddities {
   const told = new Set<string>()
   const first = new Map<string, string>()
@@ -42,7 +46,22 @@ export function watchOddities(model: string, report: (message: string) => void):
         tell('its answers tell no token ids (return_token_ids): nothing can be learned from them')
       else if (usage.completionTokens > 0 && !logprobs)
         tell('its answers tell no log-probs: nothing can be learned from them')
+      const length = textLength(request)
+      if (length > LONG && usage.promptTokens > 0 && length > MOST_PER_TOKEN * usage.promptTokens)
+        tell(
+          `it counts ${usage.promptTokens} tokens of a prompt of ${length} characters: does it cut prompts (Ollama: num_ctx)?`,
+        )
       compare(request, generation.text)
     },
   }
+}
+
+/** Of a prompt's messages, white space aside: runs of it may be one token. */
+function textLength({ prompt }: GenerateRequest): number {
+  if (!('messages' in prompt)) return 0
+  return prompt.messages.reduce((sum, { content }) => {
+    const texts =
+      typeof content === 'string' ? [content] : content.map((part) => ('text' in part ? part.text : ''))
+    return sum + texts.join('').replaceAll(/\s+/g, '').length
+  }, 0)
 }

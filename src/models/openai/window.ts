@@ -8,6 +8,8 @@ import type { GenerateRequest } from '../port.ts'
 export type Window = {
   /** Whether prompt and answer are expected to fit; true where nothing is known. */
   readonly fits: (request: GenerateRequest) => Promise<boolean>
+  /** What is wrong with a request that is clearly longer than the context, in words: it is not to be sent. Null for any other. */
+  readonly tooLong: (request: GenerateRequest) => Promise<string | null>
   /** Learns from an answer's count of prompt tokens. */
   readonly learn: (request: GenerateRequest, promptTokens: number) => void
   /** Learns from the words of a refusal, such as `maximum context length is 4096 tokens`. */
@@ -26,7 +28,9 @@ const FIRST_RATIO = 3
 /** Shorter prompts tell little: the template's own words are most of them. */
 const LEAST_CHARACTERS = 400
 /** The endpoint is asked when a prompt may be longer than any context in use is short. */
-const ASK_ABOVE_TOKENS = 1_500
+const ASK_ABOVE_TOKENS = 400
+/** By so much what is expected may be more than what a prompt has: it is counted by the densest text seen. */
+const MARGIN = 1.5
 
 export function createWindow({ tokens, ask }: WindowOptions): Window {
   let context = tokens
@@ -40,18 +44,29 @@ export function createWindow({ tokens, ask }: WindowOptions): Window {
   const expected = (request: GenerateRequest) =>
     Math.ceil(textTokens(request) + images(request) * imageTokens) + request.maxTokens
 
+  /** In tokens; null where nobody knows. */
+  async function contextFor(request: GenerateRequest): Promise<number | null> {
+    if (context === null && expected(request) > ASK_ABOVE_TOKENS) {
+      asked ??= ask().then(
+        (told) => {
+          context ??= told
+        },
+        () => {},
+      )
+      await asked
+    }
+    return context
+  }
+
   return {
     async fits(request) {
-      if (context === null && expected(request) > ASK_ABOVE_TOKENS) {
-        asked ??= ask().then(
-          (told) => {
-            context ??= told
-          },
-          () => {},
-        )
-        await asked
-      }
-      return context === null || expected(request) <= context
+      return expected(request) <= ((await contextFor(request)) ?? Number.POSITIVE_INFINITY)
+    },
+    async tooLong(request) {
+      const room = await contextFor(request)
+      const wanted = expected(request)
+      if (room === null || wanted <= MARGIN * room) return null
+      return `some ${wanted} tokens of prompt and answer, where the context has ${room}`
     },
     learn(request, promptTokens) {
       const seen = images(request)
