@@ -15,9 +15,7 @@ export const command: Command = {
 rl serve --model DIR [--name NAME] [--host 127.0.0.1] [--port 8000] [--token TOKEN] [--backend NAME] [--max-requests N]
          [--threads 1] [--cache-megabytes N] [--allow-loading]
 
-Serves POST /v1/chat/completions and /v1/completions, GET /v1/models and /health, with temperature, top_p, top_k, min_p,
-repetition_penalty, n, best_of, max_tokens, stop, seed, logprobs, streams; in chats tools where the model's template tells them, and
-response_format (json_schema). What it does not do is refused by name.
+Serves POST /v1/chat/completions and /v1/completions (streaming, n, seed, stop, logprobs), GET /v1/models and /health.
 Every request under /v1 needs the header "Authorization: Bearer TOKEN". The token is RL_SERVE_TOKEN or --token; without
 either a random one is printed once. --port 0 takes a free port.
 
@@ -27,15 +25,24 @@ either a random one is printed once. --port 0 takes a free port.
 --allow-loading adds POST /v1/load_lora_adapter {"lora_name", "lora_path"} and /v1/unload_lora_adapter {"lora_name"} as vLLM has
 them, for adapters and whole model folders: whoever has the token may then have any folder of this machine read as a model.
 
-Beyond OpenAI's fields:
-  return_token_ids   true: prompt_token_ids and token_ids in the response, as vLLM gives them
+Taken of OpenAI's fields:
+  model, messages or prompt, temperature, top_p, max_tokens, max_completion_tokens, stop, seed, n, logprobs, top_logprobs, stream
+  best_of            so many are sampled; the n with the highest mean log-prob are the answer
+  tools              functions, where the chat template tells them; tool_choice none or auto, parallel_tool_calls
+  response_format    text, or json_schema whose values can be counted; not beside tools
+  prompt_cache_key   requests with the same key share a growing prefix
+
+Beyond them, by vLLM's names where it has one:
+  top_k, min_p, repetition_penalty
   stop_token_ids     ids that end a completion
   guided_choice      texts, one of which is the completion
-  guided_json        a JSON schema of few values that the completion keeps to
-  chat_template_kwargs  further variables of the chat template
+  guided_json        a JSON schema, as in response_format
   choice_token_ids   the same as token sequences; log-probs are over the tokens that they allow
   seed_words         two unsigned 32-bit words in place of seed
-  prompt_cache_key   requests with the same key share a growing prefix`,
+  chat_template_kwargs   further variables of the chat template, where it reads them
+  return_token_ids   true: prompt_token_ids and token_ids in the response, as vLLM gives them
+
+A field that is not here, or asks for what is not done, is refused by its name.`,
   async run(argv) {
     const { values } = parseCommandLine(
       {

@@ -33,4 +33,14 @@ test('the cache that rl serve is given bounds its context, which its list of mod
   await server.status
 })
 
+test('the help of rl serve names every field that it takes', async () => {
+  const help = startProcess(['src/rl.ts', 'serve', '--help'])
+  assert.is(await help.status, 0)
+  for (const field of [
+    ...['top_k', 'min_p', 'repetition_penalty', 'n', 'best_of', 'tools', 'response_format'],
+    ...['guided_choice', 'guided_json', 'chat_template_kwargs', 'max_completion_tokens', 'seed_words'],
+  ])
+    assert.match(help.output(), new RegExp(`\\b${field}\\b`))
+})
+
 test.run()
