@@ -11,6 +11,7 @@ import {
   updateFigures,
 } from '../actors/learner/checkpoints.ts'
 import { fittingSamples } from '../actors/learner/fitting-samples.ts'
+import { withReferenceOf } from '../actors/learner/kl-reference.ts'
 import { VERSION_EVENTS } from '../actors/learner/targets.ts'
 import { logprobTemperature, trainingAt, updateOptions } from '../actors/learner/update-options.ts'
 import type { Config } from '../config.ts'
@@ -19,7 +20,7 @@ import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogClient } from '../events/log-client.ts'
 import { subscribe } from '../events/subscription.ts'
 import { computeOf, openLocalModel } from '../models/local/model.ts'
-import type { TrainableModel } from '../models/port.ts'
+import type { TrainableModel, TrainingSample } from '../models/port.ts'
 
 export type TrainerOptions = {
   readonly log: LogClient
@@ -73,8 +74,10 @@ export async function startTrainer({
     const training = trainingAt(section.training, { ...data, iterations })
     const most = Math.min(training.tokenBudget, model.describe().contextTokens)
     const fitting = fittingSamples(samples, most)
-    const options = updateOptions(training, data.seed, logprobTemperature(section))
-    const figures = updateFigures(await model.update(fitting.samples, options))
+    const temperature = logprobTemperature(section)
+    const referred = await referredTo(fitting.samples, training.klReference, temperature)
+    const options = updateOptions(training, data.seed, temperature)
+    const figures = updateFigures(await model.update(referred, options))
     const late = () => report(`version ${version} came too late: the run has gone on`)
     // Another trainer's folder may lie there, whose digest is in the log.
     if (await isThere(version)) return late()
@@ -96,6 +99,21 @@ export async function startTrainer({
     report(
       `version ${version} from ${samples.length} samples in ${Math.round(performance.now() - startedMs)} ms`,
     )
+  }
+
+  /** A run whose model is behind an endpoint has no weights to score the KL reference with: they are here. */
+  async function referredTo(
+    samples: readonly TrainingSample[],
+    kind: 'iteration' | 'base',
+    temperature: number,
+  ): Promise<readonly TrainingSample[]> {
+    if (kind === 'iteration' || samples.every(({ referenceLogprobs }) => referenceLogprobs)) return samples
+    if (baseFolder === null)
+      throw new RlError('klReference is base, and the batch brings no log-probs of the base model', {
+        code: 'cli.usage',
+        hint: 'name the folder of version 0: --model DIR',
+      })
+    return withReferenceOf(baseFolder, samples, { compute: computeOf(config), temperature })
   }
 
   async function isThere(version: number): Promise<boolean> {

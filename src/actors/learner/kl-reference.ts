@@ -25,6 +25,15 @@ export async function withReference(
 ): Promise<readonly TrainingSample[]> {
   if (kind === 'iteration') return samples
   const { folder } = await checkpointOf(log, role, 0)
+  return withReferenceOf(folder, samples, { compute, temperature })
+}
+
+/** The samples with the log-probs that the model of a folder gives them. */
+export async function withReferenceOf(
+  folder: string,
+  samples: readonly TrainingSample[],
+  { compute, temperature }: { readonly compute: Compute; readonly temperature?: number },
+): Promise<readonly TrainingSample[]> {
   const base = await openLocalModel({ folder, ...compute })
   try {
     const logprobs = await base.score(samples, { temperature })
