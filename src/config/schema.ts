@@ -130,7 +130,9 @@ export const environmentSection = (own: z.ZodRawShape) =>
 
 const coldStart = {
   updates: count.default(700).describe('Optimiser steps.'),
-  batch: positive.default(16).describe('Samples in one optimiser step.'),
+  batch: positive
+    .default(16)
+    .describe('Samples in one optimiser step: episodes, or steps where a policy acts by prompts.'),
   learningRate: z
     .number()
     .positive()
@@ -393,7 +395,9 @@ const policy = section({
       .min(1)
       .default(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
       .describe('Modules that have one.'),
-  }).describe('With a rank, version 0 is taught on the demonstrations of `coldStart`.'),
+  }).describe(
+    'With a rank, version 0 is taught on the demonstrations of `coldStart`, however it acts on commands.',
+  ),
   temperature: z.number().nonnegative().default(1).describe('Of sampling in training rollouts.'),
   topP: share.default(1).describe('Nucleus of sampling in training rollouts.'),
   logprobs,

@@ -47,6 +47,11 @@ function rulesOf(config: Config): Rule[] {
   const acting = settingOf(config.environment)?.acting
   const ofPreset = acting?.kind === 'texts' ? 'free' : 'choices'
   const scripted = on.policy === 'nowhere'
+  const adapts = released && policy.lora.rank !== null
+  const folder = adapts
+    ? 'a folder that writes texts'
+    : 'a folder whose weights all learn: it begins as it is'
+  const untaught = released ? folder : 'an endpoint'
   return [
     ...(['policy', 'rewardModel', 'adaptation'] as const).flatMap((name) => ofCalls(name, config)),
     {
@@ -104,11 +109,9 @@ function rulesOf(config: Config): Rule[] {
     {
       path: ['policy', 'coldStart'],
       keys: Object.keys(DEFAULTS.policy.coldStart),
-      read: preset || (released && policy.lora.rank !== null) || scripted,
-      message: released
-        ? 'nothing is demonstrated to a folder whose weights all learn: it begins as it is'
-        : 'nothing is demonstrated to an endpoint',
-      hint: released ? 'leave it out, or add e.g. --set policy.lora.rank=16' : 'leave it out',
+      read: preset || (adapts && acting?.kind !== 'texts') || scripted,
+      message: `nothing is demonstrated to ${untaught}`,
+      hint: released && !adapts ? 'leave it out, or add e.g. --set policy.lora.rank=16' : 'leave it out',
     },
     {
       path: ['rewardModel', 'coldStart'],

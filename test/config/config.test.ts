@@ -262,6 +262,10 @@ test('keys that nothing would read are refused in a new run, and read in the log
       /policy\.coldStart\.updates: nothing is demonstrated to a fold/,
     ],
     [
+      [...texts, 'policy.acting=free', ...adapter, 'policy.coldStart.batch=4'],
+      /policy\.coldStart\.batch: nothing is demonstrated to a folder that writes texts/,
+    ],
+    [
       [...ENDPOINT, 'policy.coldStart.batch=4'],
       /policy\.coldStart\.batch: nothing is demonstrated to an end/,
     ],

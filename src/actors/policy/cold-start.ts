@@ -16,9 +16,10 @@ import type { TrainingSample } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import { type Figures, keptModel } from '../learner/kept-model.ts'
 import { supervise } from '../learner/supervise.ts'
-import { type Codec, codecOf, viewOf } from '../rollout/packing.ts'
+import { codecOf, viewOf } from '../rollout/packing.ts'
 import { demonstrate } from './demonstrations.ts'
-import { type Demonstration, demonstrationSample } from './samples.ts'
+import { type Lesson, type LessonPlan, packedLesson } from './lessons.ts'
+import type { Demonstration } from './samples.ts'
 import { vocabularyOf } from './vocabulary.ts'
 
 export type PolicyColdStart = {
@@ -81,15 +82,15 @@ export async function coldStartPolicy(
         ...compute,
       })
     },
-    teach: (model) => teach(model, codecOf(model.encode, viewOf(opened)), options, { opened, tasks, report }),
+    teach: (model) =>
+      teach(model, packedLesson(codecOf(model.encode, viewOf(opened)), contextTokens), options, {
+        ...{ opened, tasks, report },
+      }),
   })
   return startOf(folder, cached, figures)
 }
 
-/**
- * The first version of a released model: a fresh adapter on its folder, taught on demonstrations worded as the chat in which it
- * acts.
- */
+/** The first version of a released model: a fresh adapter on its folder, taught on demonstrations worded as those who ask it will. */
 export async function coldStartAdapter(
   options: Omit<PolicyColdStart, 'preset'> & {
     readonly base: string
@@ -97,7 +98,7 @@ export async function coldStartAdapter(
     readonly cacheBytes: number
   },
   { opened, tasks, cache, compute, report = () => {} }: ColdStartResources,
-  codecFor: (model: LocalModelFace) => Codec,
+  lesson: LessonPlan | null,
 ): Promise<PolicyStart> {
   const base = modelPlace(options.base)
   const weights = await weightsDigest(await readModelFolder(base))
@@ -106,13 +107,14 @@ export async function coldStartAdapter(
   const { folder, cached, figures } = await keptModel({
     cache,
     name: 'adapter',
-    identity: { ...recipe, ...identityOf(opened) },
+    identity: { ...recipe, ...identityOf(opened), ...lesson?.identity },
     open: () =>
       openLocalModel({
         ...{ ...compute, folder: base, cacheBytes, trains: true },
         lora: { ...lora, seed: seed[0] },
       }),
-    teach: (model) => teach(model, codecFor(model), options, { opened, tasks, report }),
+    teach: async (model) =>
+      lesson ? teach(model, lesson.of(model), options, { opened, tasks, report }) : {},
   })
   return startOf(folder, cached, figures)
 }
@@ -124,7 +126,7 @@ function startOf(folder: string, cached: boolean, { loss, expertSuccess, tooLong
 /** A supervised start on demonstrations; no figures without an expert. */
 async function teach(
   model: LocalModelFace,
-  codec: Codec,
+  lesson: Lesson,
   options: Omit<PolicyColdStart, 'preset'>,
   {
     opened,
@@ -133,7 +135,7 @@ async function teach(
   }: Pick<ColdStartResources, 'opened' | 'tasks'> & { report: (message: string) => void },
 ): Promise<Figures> {
   const { updates, batch, learningRate, tokenBudget, seed } = options
-  const demonstrations = demonstrationStream(opened, tasks, codec, options)
+  const demonstrations = demonstrationStream(opened, tasks, lesson, options)
   if (!demonstrations) return {}
   const loss = await supervise(
     model,
@@ -148,16 +150,17 @@ async function teach(
 function demonstrationStream(
   opened: OpenSetting,
   tasks: readonly Task[],
-  codec: Codec,
-  { expertNoise, maxSteps, contextTokens, seed }: Omit<PolicyColdStart, 'preset'>,
+  lesson: Lesson,
+  { expertNoise, maxSteps, seed }: Omit<PolicyColdStart, 'preset'>,
 ) {
   const { setting, environment } = opened
   if (!setting.expert) return null
   const samples: TrainingSample[] = []
   let successes = 0
   let shown = 0
+  let tooLong = 0
   return {
-    counted: () => ({ tooLong: shown - samples.length, expertSuccess: successes / Math.max(1, shown) }),
+    counted: () => ({ tooLong, expertSuccess: successes / Math.max(1, shown) }),
     /** The first `share` of all samples. */
     async upTo(share: number) {
       const wanted = Math.min(tasks.length, Math.max(1, Math.ceil(share * tasks.length)))
@@ -170,14 +173,15 @@ function demonstrationStream(
       shown += made.length
       for (const demonstration of made) {
         if (demonstration.outcome === 1) successes++
-        const sample = demonstrationSample(codec, demonstration, contextTokens)
-        if (sample) samples.push(sample)
+        const own = lesson.samplesOf(demonstration)
+        if (own.length === 0) tooLong++
+        samples.push(...own)
       }
       if (samples.length === 0)
-        throw new RlError(`each of ${shown} demonstrations begins with more than ${contextTokens} tokens`, {
-          code: 'model.context',
-          hint: 'raise policy.contextTokens',
-        })
+        throw new RlError(
+          `each of ${shown} demonstrations begins with more than ${lesson.mostTokens} tokens`,
+          { code: 'model.context', hint: lesson.hint },
+        )
       return samples
     },
   }

@@ -1,6 +1,6 @@
 /** The policy behind an endpoint: it acts by prompts. Its weights live there, so nothing is trained here. */
 import type { Config } from '../../config.ts'
-import { type OpenSetting, partOf } from '../../environments/setting.ts'
+import { type Choosing, type OpenSetting, partOf } from '../../environments/setting.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
@@ -8,7 +8,7 @@ import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { createCounts, tryOut } from '../learner/endpoint.ts'
-import { readPrompt } from '../learner/prompts.ts'
+import { type PromptFile, readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, SHORTENED } from '../learner/shortening.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
@@ -19,7 +19,7 @@ import { promptedTexts } from '../writing/text-acting.ts'
 import { toolActing } from '../writing/tool-acting.ts'
 import type { Acting } from './acting.ts'
 import { policyBatch } from './batch.ts'
-import { free, numbered, promptedActing } from './prompted-acting.ts'
+import { type Form, free, numbered, promptedActing } from './prompted-acting.ts'
 import { samplingOf } from './sampling.ts'
 import { seeingActing } from './seeing-acting.ts'
 
@@ -105,8 +105,17 @@ export function actingByPrompt({ setting, section }: OpenSetting, policy: Config
   if (part.kind === 'texts' && part.tools)
     return toolActing(part, part.tools, readPrompt(part.prompt ?? TEXTS_PROMPT), policy)
   if (part.kind === 'texts') return promptedTexts(part, readPrompt(part.prompt ?? TEXTS_PROMPT), policy)
-  const form = policy.acting === 'free' ? 'free' : 'numbered'
-  return promptedActing(readPrompt((part.prompts ?? PROMPTS)[form]), { free, numbered }[form], policy)
+  const { prompt, form } = listedPrompt(part, policy)
+  return promptedActing(prompt, form, policy)
+}
+
+/** Where commands are listed: the prompt that shows them, and the form of its answer. */
+export function listedPrompt(
+  { prompts = PROMPTS }: Pick<Choosing, 'prompts'>,
+  { acting }: Pick<Config['policy'], 'acting'>,
+): { readonly prompt: PromptFile; readonly form: Form } {
+  const name = acting === 'free' ? 'free' : 'numbered'
+  return { prompt: readPrompt(prompts[name]), form: { free, numbered }[name] }
 }
 
 const NO_ANSWER: ActReply = {

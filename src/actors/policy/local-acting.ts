@@ -44,11 +44,12 @@ export async function openLocalActor(
   }
 }
 
-function actingOf(
+/** As the config says: by choices, or by prompts that fit the model. */
+export function actingOf(
   model: LocalModelFace,
   policy: Config['policy'],
   opened: OpenSetting,
-  onShortened: () => void,
+  onShortened: () => void = () => {},
 ): Acting {
   const { contextTokens } = model.describe()
   const part = partOf(opened.setting, 'acting', 'a local policy')

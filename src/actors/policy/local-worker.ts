@@ -24,7 +24,8 @@ import { coldStartTexts, lessonsOf } from '../writing/cold-start.ts'
 import { policyBatch } from './batch.ts'
 import { coldStartAdapter, coldStartPolicy } from './cold-start.ts'
 import { withDemonstrationTasks } from './demonstration-tasks.ts'
-import { actWith, openLocalActor, releasedCodec } from './local-acting.ts'
+import { releasedLesson } from './lessons.ts'
+import { actWith, openLocalActor } from './local-acting.ts'
 import { samplingOf } from './sampling.ts'
 
 type TaughtModel = {
@@ -97,18 +98,20 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
           report: (message: string) => void process.stdout.write(`${message}\n`),
           tasks: demonstrated.tasks,
         }
-        if (!isPreset(preset))
+        if (!isPreset(preset)) {
+          const lesson = releasedLesson(opened, policy)
           return coldStartAdapter(
             {
               ...{ ...settings, expertNoise, maxSteps, base: preset },
-              // Demonstrations show commands as they are chosen; a model that reads prompts begins as it was released.
-              updates: policy.acting === 'choices' ? updates : 0,
+              // Nothing is taught without a lesson, and the identity of the start says so.
+              updates: lesson ? updates : 0,
               lora: { rank: rank!, alpha: alpha ?? 2 * rank!, targets },
               cacheBytes: cacheMegabytes * 1e6,
             },
             { opened: demonstrated, ...resources },
-            releasedCodec,
+            lesson,
           )
+        }
         if (acting.kind === 'texts')
           return coldStartTexts(
             preset,

@@ -12,10 +12,12 @@ export type Answered = {
   readonly invalid: string | null
 }
 
-/** How options are shown, and how an answer is read. */
+/** How options are shown, and how an answer is read and written. */
 export type Form = {
   readonly options: (admissible: readonly string[]) => string
   readonly read: (answer: string, admissible: readonly string[]) => Answered
+  /** The shortest answer that is read as this command. */
+  readonly write: (command: string, admissible: readonly string[]) => string
 }
 
 /** The published form: the last box's first whole number; nothing there means option 0, beyond the last the nearest. */
@@ -26,6 +28,7 @@ export const numbered: Form = {
     const invalid = problem?.startsWith('option ') ? 'the option does not exist' : problem
     return { action: command, invalid }
   },
+  write: (command, admissible) => `\\boxed{${admissible.indexOf(command)}}`,
 }
 
 /** The last line that is an admissible command; else the first admissible one. */
@@ -36,6 +39,7 @@ export const free: Form = {
     const invalid = problem === null || answer.trim() === '' ? problem : 'not an admissible command'
     return { action: command, invalid }
   },
+  write: (command) => command,
 }
 
 /** What an acting by prompts decides for itself. */

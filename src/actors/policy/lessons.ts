@@ -1,0 +1,87 @@
+/** How an episode of the expert becomes samples of a model that is to act as it does, in the words in which it will be asked. */
+import type { Config } from '../../config.ts'
+import { type OpenSetting, partOf } from '../../environments/setting.ts'
+import { RlError } from '../../errors.ts'
+import type { LocalModelFace } from '../../models/local/model.ts'
+import type { TrainingSample } from '../../models/port.ts'
+import type { Codec } from '../rollout/packing.ts'
+import { answerSample } from '../writing/packing.ts'
+import type { Acting } from './acting.ts'
+import { listedPrompt } from './endpoint-worker.ts'
+import { actingOf, releasedCodec } from './local-acting.ts'
+import type { Form } from './prompted-acting.ts'
+import { type Demonstration, demonstrationSample } from './samples.ts'
+
+/** Of one model. */
+export type Lesson = {
+  /** None where already its beginning is too long. */
+  readonly samplesOf: (demonstration: Demonstration) => readonly TrainingSample[]
+  /** Tokens of the longest sample. */
+  readonly mostTokens: number
+  /** What to raise where all demonstrations are longer. */
+  readonly hint: string
+}
+
+/** Of any model: the identity is a part of that under which a start is kept. */
+export type LessonPlan = {
+  readonly identity: Readonly<Record<string, unknown>>
+  readonly of: (model: LocalModelFace) => Lesson
+}
+
+/** An episode is one sample, whose commands are chosen under the trie of what was allowed. */
+export function packedLesson(codec: Codec, contextTokens: number): Lesson {
+  return {
+    samplesOf(demonstration) {
+      const sample = demonstrationSample(codec, demonstration, contextTokens)
+      return sample ? [sample] : []
+    },
+    mostTokens: contextTokens,
+    hint: 'raise policy.contextTokens',
+  }
+}
+
+/** As a released model acts. Null where it writes texts: nobody demonstrates those to it. */
+export function releasedLesson(opened: OpenSetting, policy: Config['policy']): LessonPlan | null {
+  const part = partOf(opened.setting, 'acting', 'a local policy')
+  if (part.kind === 'texts') return null
+  if (policy.acting === 'choices')
+    return { identity: {}, of: (model) => packedLesson(releasedCodec(model), policy.contextTokens) }
+  const { acting, thinking, historySteps, maxTokens } = policy
+  const { prompt, form } = listedPrompt(part, policy)
+  return {
+    identity: { prompted: { acting, prompt: prompt.sha256, thinking, historySteps, maxTokens } },
+    of: (model) => promptedLesson(model, form, actingOf(model, policy, opened), policy),
+  }
+}
+
+/** A step is one sample: the prompt that acting asks by, and as the answer the expert's command and the end of the turn. */
+function promptedLesson(model: LocalModelFace, form: Form, acting: Acting, policy: Config['policy']): Lesson {
+  const { endToken } = model.tokenizer
+  if (endToken === undefined)
+    throw new RlError(`policy.model ${policy.model}: its tokenizer names no token that ends a turn`, {
+      code: 'model.tokenizer',
+      hint: 'begin without demonstrations: policy.coldStart.updates 0',
+    })
+  const mostTokens = Math.min(model.describe().contextTokens, policy.training.tokenBudget)
+  const stepSample = (demonstration: Demonstration, step: number): TrainingSample | null => {
+    const { id, goal, observations, actions, admissible } = demonstration
+    const { request } = acting(
+      {
+        ...{ rollout: id, task: id, kind: '', goal, policyVersion: 0, packedTokens: 0 },
+        ...{ observations: observations.slice(0, step + 1), actions: actions.slice(0, step) },
+        ...{ admissible: admissible[step], seed: [0, 0], evaluation: false },
+      },
+      { temperature: 1, topP: 1, maxTokens: policy.maxTokens },
+    )
+    if (!request || !('tokens' in request.prompt)) return null
+    const answer = [...model.encode(form.write(actions[step], admissible[step])), endToken]
+    const sample = answerSample(`${id}, step ${step + 1}`, Array.from(request.prompt.tokens), answer)
+    return sample.tokens.length > mostTokens ? null : sample
+  }
+  return {
+    samplesOf: (demonstration) =>
+      demonstration.actions.flatMap((_, step) => stepSample(demonstration, step) ?? []),
+    mostTokens,
+    hint: 'raise policy.training.tokenBudget and policy.cacheMegabytes, or show fewer steps (policy.historySteps)',
+  }
+}
