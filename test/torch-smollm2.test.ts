@@ -55,7 +55,8 @@ else
     await compare({
       ...{ name: 'smollm2', base, role: 'policy' },
       adapter: { rank: 8, alpha: 16, targets: [...LORA_TARGETS] },
-      versions: [{ training: { klLimit: null }, samples: samplesOf, tolerance: 1e-3 }],
+      // Adam's first step is as long for the least gradient as for any: of millions some are rounded to the other side of 0.
+      versions: [{ training: { klLimit: null }, samples: samplesOf, tolerance: 1e-2 }],
     })
   })
 
