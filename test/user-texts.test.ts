@@ -21,11 +21,15 @@ const SETTINGS = [
   `environment.module=${file}`,
   ...['environment.tasks=8', 'environment.tasksPerIteration=4', 'environment.rolloutsPerTask=4'],
   ...['environment.minGroupSize=2', 'environment.maxSteps=1', 'learning.mixedOutcomes=false'],
-  ...['policy.acting=free', 'policy.contextTokens=64', 'policy.maxTokens=8'],
-  ...['policy.coldStart.demonstrations=64', 'policy.coldStart.updates=30'],
+  ...['policy.acting=free', 'policy.maxTokens=8'],
   ...['rewardModel.judging=group', 'rewardModel.samples=4', 'rewardModel.accuracyRange=[0, 1]'],
-  ...['rewardModel.coldStart.rollouts=64', 'rewardModel.coldStart.updates=20'],
   ...['adaptation.enabled=false', 'evaluation.splits=[]', 'run.iterations=2', 'run.heartbeatSeconds=0.5'],
+]
+
+/** Of models that are trained from scratch. */
+const SMALL = [
+  ...['policy.contextTokens=64', 'policy.coldStart.demonstrations=64', 'policy.coldStart.updates=30'],
+  ...['rewardModel.coldStart.rollouts=64', 'rewardModel.coldStart.updates=20'],
 ]
 
 function replays(run: string): void {
@@ -44,7 +48,7 @@ test('it keeps the contract', async () => {
 })
 
 test('small models are taught by its lessons, and both learn from what its tests and theirs show', async () => {
-  const head = startHead(root, 'small', SETTINGS)
+  const head = startHead(root, 'small', [...SETTINGS, ...SMALL])
   assert.is(await head.status, 0, head.output())
   const played = eventsOf('small', ['TrajectoryCompleted'])
   const values = played.map(({ data }) => (data.outcome.kind === 'scored' ? data.outcome.value : null))
