@@ -30,15 +30,21 @@ test.before(async () => {
 test.after(() => head.close())
 
 function start(): void {
-  subscriber = spawn(process.execPath, ['scripts/subscriber.ts', head.address.url, 'test', file], {
+  const child = spawn(process.execPath, ['scripts/subscriber.ts', head.address.url, 'test', file], {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, ...environmentOf(head.addressOf('tool')) },
+  })
+  subscriber = child
+  // One that is started while NATS is away ends with an error: who runs it starts it again.
+  child.once('exit', (code) => {
+    if (code !== null && subscriber === child) start()
   })
 }
 
 async function killSubscriber(): Promise<void> {
   const child = subscriber
   if (!child) return
+  subscriber = null
   const gone = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGKILL')
   await gone
