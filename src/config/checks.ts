@@ -40,6 +40,7 @@ export function checkNew(config: Config, origin: OriginOf): void {
   checkLearns(config, origin(['rewardModel', 'mode']))
   checkTimes(config, origin)
   checkRead(config, origin)
+  checkUnrestricted(config, origin)
 }
 
 /** Whether a section's model is one of this process, whose weights can be changed. */
@@ -74,6 +75,22 @@ function checkRead(config: Config, origin: OriginOf): void {
       `'${environment.data}' would not be read: environment.source is ${environment.source}`,
       'add --set environment.source=data, or leave it out',
     )
+}
+
+/** Fields of a request by which servers restrict what is sampled: log-probs are then over another set than those of a trainer. */
+const RESTRICTING =
+  /^(guided_(choice|json|regex|grammar)|structured_outputs|response_format|choice_token_ids|regex|json_schema|ebnf|grammar)$/
+
+function checkUnrestricted({ policy, rewardModel }: Config, origin: OriginOf): void {
+  const trained = { policy, ...(rewardModel.mode === 'co-trained' ? { rewardModel } : {}) }
+  for (const [name, { trainer, extraBody }] of Object.entries(trained)) {
+    const field = Object.keys(extraBody).find((key) => RESTRICTING.test(key))
+    if (trainer !== 'external' || field === undefined) continue
+    throw new RlError(
+      `${origin([name, 'extraBody'])}: ${name}.extraBody: '${field}' restricts what is sampled, and a trainer outside takes log-probs over all tokens`,
+      { code: 'config.invalid', hint: `leave ${field} out, or train nothing: ${name}.trainer own` },
+    )
+  }
 }
 
 /** Timers of Node take 2^31 ms and end at once where they are given more; some of ours wait for twice of what is said here. */

@@ -227,6 +227,14 @@ test('what a new run would not do is refused, and read in the log of an older on
       /rewardModel\.mode: a local judge begins with the weights/,
     ],
     [['rewardModel.model=other'], /rewardModel\.model: 'other' would not be opened/],
+    [
+      [...ENDPOINT, 'policy.trainer=external', 'policy.extraBody={guided_choice: [a, b]}'],
+      /policy\.extraBody: 'guided_choice' restricts what is sampled/,
+    ],
+    [
+      [...endpoint, 'rewardModel.trainer=external', 'rewardModel.extraBody={guided_regex: a+}'],
+      /rewardModel\.extraBody: 'guided_regex' restricts what is sampled/,
+    ],
     [['environment.data=games'], /environment\.data: 'games' would not be read/],
   ] as const) {
     assert.throws(() => loadConfig({ set }), words)
