@@ -60,10 +60,15 @@ export function headLogprobs(
     const h = args[0] as tf.Tensor2D
     const save = args.at(-1) as unknown as (tensors: tf.Tensor[]) => void
     let kept: tf.Tensor[] = []
-    const parts = chunks.map(([from, to]) => {
+    const rowsOf = (from: number, to: number) => {
       const logits = logitsOf(h, from, to)
-      const { out, lse } = logprobRows(logits, targets.subarray(from, to))
-      if (chunks.length === 1) kept = [logits, lse]
+      return { logits, ...logprobRows(logits, targets.subarray(from, to)) }
+    }
+    const parts = chunks.map(([from, to]) => {
+      // To the end of the operation the logits of all chunks would fill the memory.
+      if (chunks.length > 1) return tf.tidy(() => rowsOf(from, to).out)
+      const { out, logits, lse } = rowsOf(from, to)
+      kept = [logits, lse]
       return out
     })
     save([h, ...kept])
