@@ -134,12 +134,15 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     }
     const neutral = Object.keys(NEUTRAL).filter((field) => sent[field] === NEUTRAL[field])
     const field = [...OPTIONAL_FIELDS, ...neutral].find((one) => isOurs(one) && names(one))
-    if (field !== undefined && TELLING.has(field) && !refused.has(field))
+    if (field === undefined) return false
+    if (field in NEUTRAL && !refused.has(field))
+      report(`${model}: the endpoint refuses ${field}, which is left out where it is ${NEUTRAL[field]}`)
+    if (TELLING.has(field) && !refused.has(field))
       report(
         `${model}: the endpoint refuses ${field}: it samples by its own default, which log-probs may not tell`,
       )
-    if (field !== undefined) refused.add(field)
-    return field !== undefined
+    refused.add(field)
+    return true
   }
 
   async function generateOne(request: GenerateRequest, signal: AbortSignal): Promise<Generation> {

@@ -296,6 +296,7 @@ test('a server that refuses an optional field is asked without it from then on',
 
 test('a model that samples at 1 alone is asked without what it takes no value of, and refuses others by the key', async () => {
   const bodies: Record<string, unknown>[] = []
+  const told: string[] = []
   await through(
     (_, text) => {
       const body = JSON.parse(text) as Record<string, unknown>
@@ -324,7 +325,10 @@ test('a model that samples at 1 alone is asked without what it takes no value of
       assert.match(error.hint ?? '', /temperature: 1/)
       const cut = await errorOf(endpoint.generate([{ ...request, topP: 0.9 }]))
       assert.match(cut.message, /'top_p' is not supported/)
+      for (const name of ['top_p', 'temperature'])
+        assert.is(told.filter((line) => line.includes(`refuses ${name}, `)).length, 1)
     },
+    { report: (message) => void told.push(message) },
   )
 })
 
