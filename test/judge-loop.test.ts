@@ -11,7 +11,7 @@ import { replay } from '../src/replay/replay.ts'
 import { eventsBelow } from './support/logged.ts'
 import { type Started, startHead, startProcess } from './support/processes.ts'
 import { temporaryFolder, until } from './support/run.ts'
-import { writeTinyChatModel } from './support/tiny-chat-model.ts'
+import { serveTinyChatModel } from './support/tiny-served-model.ts'
 
 const root = temporaryFolder()
 const folder = join(root, 'model')
@@ -22,11 +22,9 @@ let server: Started
 let address = ''
 
 test.before(async () => {
-  await writeTinyChatModel(folder, 60)
-  const words = ['serve', '--model', folder, '--name', 'tiny', '--port', '0', '--allow-loading']
-  server = startProcess(['src/rl.ts', ...words], { RL_SERVE_TOKEN: 'word-of-the-server' })
-  await until('served', () => /http:\S+\s/.test(server.output()), 240_000)
-  address = /http:\S+/.exec(server.output())![0]
+  const served = await serveTinyChatModel(folder)
+  server = served.server
+  address = served.address
 })
 
 test.after(async () => {

@@ -16,10 +16,10 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readConnection, runFolder } from '../src/broker/connection.ts'
 import { eventsBelow } from './support/logged.ts'
-import { isAlive, type Started, startProcess, startProgram } from './support/processes.ts'
+import { isAlive, type Started, startProgram } from './support/processes.ts'
 import { PYTHON } from './support/python.ts'
 import { temporaryFolder, until } from './support/run.ts'
-import { writeTinyChatModel } from './support/tiny-chat-model.ts'
+import { serveTinyChatModel } from './support/tiny-served-model.ts'
 import { lacksTrainer } from './support/torch-trainer.ts'
 
 const root = temporaryFolder()
@@ -42,11 +42,9 @@ let server: Started
 let address = ''
 
 test.before(async () => {
-  await writeTinyChatModel(model, 60)
-  const words = ['serve', '--model', model, '--name', 'tiny', '--port', '0', '--allow-loading']
-  server = startProcess(['src/rl.ts', ...words], { RL_SERVE_TOKEN: 'word-of-the-server' })
-  await until('served', () => /http:\S+\s/.test(server.output()), 240_000)
-  address = /http:\S+/.exec(server.output())![0]
+  const served = await serveTinyChatModel(model)
+  server = served.server
+  address = served.address
 })
 
 test.after(async () => {

@@ -38,8 +38,8 @@ export function hubOptions(env: NodeJS.ProcessEnv = process.env): HubOptions {
   return { endpoint: env.HF_ENDPOINT || 'https://huggingface.co', token: env.HF_TOKEN || null }
 }
 
-export function hubFolder(name: string, cache = CACHE): string {
-  return join(cache, 'models', name)
+export function hubFolder(name: string): string {
+  return join(CACHE, 'models', name)
 }
 
 /** Where a model lies that a config or a command names: a path as it is, a name on a hub in the folder that it is fetched into. */
@@ -57,11 +57,8 @@ export function modelPlace(name: string): string {
  * Asks the hub, unless the model is here.
  * @throws RlError `model.hub`
  */
-export async function describeCopy(
-  name: string,
-  options: HubOptions,
-  folder = hubFolder(name),
-): Promise<HubCopy> {
+export async function describeCopy(name: string, options: HubOptions): Promise<HubCopy> {
+  const folder = hubFolder(name)
   const record = readRecord(folder)
   if (record ? record.isWhole : wasLaidThere(folder)) return { folder, missing: null, told: record }
   const model = await describeHubModel(name, options)
