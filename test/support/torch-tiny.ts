@@ -48,7 +48,10 @@ export const batchOf =
 /** An adapter (or all weights) of a model of the shape, through these versions. */
 export async function compareTiny(
   shape: PresetName,
-  { lora, ...rest }: Pick<Comparison, 'role' | 'versions' | 'processes'> & { readonly lora: boolean },
+  {
+    lora,
+    ...rest
+  }: Pick<Comparison, 'role' | 'versions' | 'processes' | 'command'> & { readonly lora: boolean },
 ): Promise<void> {
   const name = `${shape} ${rest.role} ${rest.processes ?? 1}`
   const base = join(temporaryFolder(), 'base')

@@ -7,7 +7,7 @@ import { encodeBatch } from '../../src/actors/learner/batch-file.ts'
 import { updateOptions } from '../../src/actors/learner/update-options.ts'
 import { environmentOf } from '../../src/broker/connection.ts'
 import { type Config, parseConfig } from '../../src/config.ts'
-import type { EventData } from '../../src/events/catalogue.ts'
+import type { EventData, NewEvent } from '../../src/events/catalogue.ts'
 import { connectLog } from '../../src/events/log-client.ts'
 import { readCheckpoint, readModelFolder } from '../../src/models/local/checkpoint.ts'
 import type { LoraConfig } from '../../src/models/local/lora.ts'
@@ -38,6 +38,8 @@ export type Comparison = {
   readonly adapter: LoraConfig | null
   /** Several are started by torchrun, and share the weights (FSDP). */
   readonly processes?: number
+  /** An installed one in place of the module in this folder. */
+  readonly command?: string
   readonly versions: readonly Version[]
 }
 
@@ -77,15 +79,27 @@ export async function sampleOf(
   return { id, tokens, mask, advantages, logprobs: older, allowed }
 }
 
-function startTrainer(head: TestHead, role: Role, words: readonly string[], processes: number): ChildProcess {
+/** As a head begins a run with what of its config a trainer asks for. */
+export const runStarted = (config: Record<string, unknown>): NewEvent => ({
+  type: 'RunStarted',
+  data: { config, configDigest: '0'.repeat(64), codeVersion: 'test', seed: 1, parent: null },
+})
+
+function startTrainer(
+  head: TestHead,
+  { role, processes = 1, command }: Pick<Comparison, 'role' | 'processes' | 'command'>,
+  words: readonly string[],
+): ChildProcess {
   const torchrun = ['torch.distributed.run', '--standalone', '--nproc-per-node', `${processes}`, '-m', '--']
-  const args = ['rlanything_trainer', '--run', 'test', '--role', role, '--runs', root, ...words]
-  return spawn(PYTHON, ['-m', ...(processes > 1 ? torchrun : []), ...args], {
+  const program = ['-m', ...(processes > 1 ? torchrun : []), 'rlanything_trainer']
+  const args = ['--run', 'test', '--role', role, '--runs', root, ...words]
+  return spawn(command ?? PYTHON, [...(command ? [] : program), ...args], {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: {
       ...process.env,
       ...environmentOf(head.addressOf(`${role}-worker`)),
-      ...{ PYTHONPATH: 'integrations/torch', HF_HUB_OFFLINE: '1', GLOO_SOCKET_IFNAME: 'lo' },
+      ...(command ? {} : { PYTHONPATH: 'integrations/torch' }),
+      ...{ HF_HUB_OFFLINE: '1', GLOO_SOCKET_IFNAME: 'lo' },
     },
   })
 }
@@ -110,14 +124,8 @@ async function difference(before: string, ours: string, theirs: string): Promise
 }
 
 /** Version after version, through a kill after each: what is remembered lies in the run's folder. */
-export async function compare({
-  name,
-  base,
-  role,
-  adapter,
-  processes = 1,
-  versions,
-}: Comparison): Promise<void> {
+export async function compare(comparison: Comparison): Promise<void> {
+  const { name, base, role, adapter, processes = 1, versions } = comparison
   const { policy } = parseConfig({})
   const head = await startTestHead()
   const log = connectLog({ bus: head.bus, run: 'test', actor: 'head' })
@@ -129,9 +137,12 @@ export async function compare({
     ...(adapter ? { lora: { ...adapter, seed: 3 } } : {}),
   })
   let sha256 = await model.save(place(0))
+  head.service.append([
+    runStarted({ [role === 'policy' ? 'policy' : 'rewardModel']: { trainer: 'external' } }),
+  ])
   const words = ['--base', base, ...(adapter ? [] : ['--full'])]
   const updated = role === 'policy' ? 'PolicyUpdated' : 'RewardModelUpdated'
-  let trainer = startTrainer(head, role, words, processes)
+  let trainer = startTrainer(head, comparison, words)
   try {
     for (const [i, { training: given, samples: make, temperature = 1, tolerance }] of versions.entries()) {
       const version = i + 1
@@ -170,6 +181,11 @@ export async function compare({
       assert.is(event.metrics.reward, 0.5)
       assert.is(event.metrics.droppedTooLong ?? 0, samples.length - fitting.length)
       assert.equal(event.trainedOn, ['s/0'])
+      const { tokensPerSecond, peakMemoryBytes } = event.timing as Record<string, number>
+      assert.ok(
+        tokensPerSecond > 0 && peakMemoryBytes > 1e8,
+        `${tokensPerSecond} tokens/s, ${peakMemoryBytes} bytes`,
+      )
       for (const key of ['loss', 'kl', 'entropy', 'clipShare', 'gradientNorm'] as const)
         assert.ok(
           Math.abs(event.metrics[key] - figures[key]) < 1e-3 * Math.max(1, Math.abs(figures[key])),
@@ -182,7 +198,7 @@ export async function compare({
       assert.ok(apart < tolerance, `${apart}`)
       if (processes > 1 || version === versions.length) continue
       trainer.kill('SIGKILL')
-      trainer = startTrainer(head, role, words, processes)
+      trainer = startTrainer(head, comparison, words)
     }
     head.service.append([{ type: 'RunCompleted', data: { iterations: versions.length, metrics: {} } }])
     await until('the end of the trainer', () => trainer.exitCode !== null, 120_000)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import torch
 
+from .agreement import disagreement
 from .batch import read_batch
+from .cost import measured
 from .group import Group
 from .model import Trained
 from .run import Run, address
@@ -64,6 +66,9 @@ def help_out(trained):
 async def follow(options, trained):
     run = Run(options.run, options.role, address(options.run, options.role, options.nats, options.runs))
     await run.open()
+    if (wrong := disagreement(await run.config(), options.role, options.full)) is not None:
+        await run.close()
+        raise SystemExit(f"rlanything-trainer: {wrong}")
     print(f"{options.role} of {options.run}: waiting for batches, {trained.device}", flush=True)
     over = False
     try:
@@ -92,7 +97,7 @@ async def answer(run, options, trained, event):
     path = f"checkpoints/{options.role}/{version:05d}"
     started = time.monotonic()
     # In threads: a connection whose event loop stands still does not answer the broker and is lost.
-    figures, stopped, state, moments, steps = await asyncio.to_thread(lead, trained, options, batch, content)
+    figures, stopped, state, moments, steps, cost = await asyncio.to_thread(lead, trained, options, batch, content)
     if await run.has(f"{updated}/{version}"):
         # Another trainer's folder may lie there, whose digest is in the log. These weights are no version's.
         trained.model = None
@@ -105,14 +110,16 @@ async def answer(run, options, trained, event):
         "checkpoint": {"sha256": sha256, "path": path},
         "metrics": {**batch["metrics"], **{name: float(value) for name, value in figures.items()}},
         "stopped": stopped,
-        "timing": {"durationMs": round(seconds * 1000), "device": str(trained.device)},
+        # Not among the metrics: those are compared between two runs of the same seed.
+        "timing": {"durationMs": round(seconds * 1000), "device": str(trained.device), **cost},
     }
     sealed = {"role": options.role, "version": version, "sha256": sha256, "path": path}
     late = await run.append([("CheckpointSealed", sealed), (updated, told)], event["id"])
     print(
         f"version {version} came too late: the run has gone on"
         if late
-        else f"version {version} from {batch['samples']} samples in {seconds:.1f} s, loss {figures['loss']:.4f}, kl {figures['kl']:.5f}",
+        else f"version {version} from {batch['samples']} samples in {seconds:.1f} s, loss {figures['loss']:.4f}, kl {figures['kl']:.5f}, "
+        f"{cost['tokensPerSecond']:.0f} tokens/s, {cost['peakMemoryBytes'] / 1e9:.1f} GB at most",
         flush=True,
     )
 
@@ -139,8 +146,10 @@ def train(trained, folder, opens, samples, options, seed, budget):
             trained.open(folder, seed[0])
         trained.folder = folder
         try:
-            figures, stopped, moments, steps = update(trained, samples, options, seed, token_budget=budget)
-            return figures, stopped, trained.state(), moments, steps
+            (figures, stopped, moments, steps), cost = measured(
+                trained.device, samples, lambda: update(trained, samples, options, seed, token_budget=budget)
+            )
+            return figures, stopped, trained.state(), moments, steps, cost
         except torch.OutOfMemoryError:
             longest = max(len(sample.tokens) for sample in samples)
             # The others of a group wait within a pass, and know nothing of it.

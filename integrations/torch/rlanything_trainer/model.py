@@ -76,8 +76,12 @@ class Trained:
     def open(self, folder, seed):
         """The weights of `folder` (null: the base as it is, with a fresh adapter where one is trained)."""
         given = folder if folder is not None and not is_adapter(folder) else self.base
+        dtype = self.half if self.lora is not None else torch.float32
+        self.adopt(AutoModelForCausalLM.from_pretrained(given, dtype=dtype), folder, seed)
+
+    def adopt(self, whole, folder, seed):
+        """Trains a model of transformers, with the adapter of `folder` where that is one."""
         frozen = self.lora is not None
-        whole = AutoModelForCausalLM.from_pretrained(given, dtype=self.half if frozen else torch.float32)
         if self.checkpointing:
             whole.gradient_checkpointing_enable({"use_reentrant": False})
         if not frozen:

@@ -91,6 +91,17 @@ class Run:
             except asyncio.TimeoutError:
                 pass
 
+    async def config(self):
+        """That which holds now: in a fork it is not the log's first."""
+        started = None
+        async for event in self.events(["RunStarted"]):
+            if event is not None:
+                started = event
+            elif started is None:
+                raise SystemExit(f"the log of run '{self.run}' does not begin with RunStarted: start its head first")
+            else:
+                return started["data"]["config"]
+
     async def has(self, key):
         return (await self.again("log.has", {"keys": [key]}))[0] is not None
 
