@@ -32,6 +32,7 @@ import type { TokenizerFiles } from './tokenizer.ts'
 const WEIGHTS = 'model.safetensors'
 const ADAPTER_WEIGHTS = 'adapter_model.safetensors'
 const OPTIMIZER = 'optimizer.safetensors'
+const CHAT_TEMPLATE = 'chat_template.jinja'
 
 /** What a folder's small files say; no weights are read. */
 export type ModelFolder = {
@@ -68,10 +69,24 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
   const model = isGguf(base)
     ? { ...(await readGgufModel(base)), generation: {} }
     : await readHuggingFace(base)
-  // An adapter may bring a tokenizer of its own; a file has no folder to look into.
-  const tokenizer =
-    isAdapter && existsSync(join(folder, 'tokenizer.json')) ? await readTokenizer(folder) : model.tokenizer
+  const tokenizer = isAdapter ? await adapterTokenizer(folder, model) : model.tokenizer
   return { ...model, folder, base, isAdapter, tokenizer }
+}
+
+/** An adapter may bring a tokenizer of its own, or a chat template alone; half a tokenizer is neither its own nor its base's. */
+async function adapterTokenizer(
+  folder: string,
+  { config, tokenizer }: Pick<ModelFolder, 'config' | 'tokenizer'>,
+): Promise<TokenizerFiles> {
+  const has = (name: string) => existsSync(join(folder, name))
+  if (has('tokenizer.json')) return await readTokenizer(folder, config.family)
+  if (has('tokenizer_config.json'))
+    throw new RlError(`${folder} holds a tokenizer_config.json and no tokenizer.json`, {
+      code: 'model.folder',
+      hint: "put the tokenizer.json beside it that it belongs to, or remove it: then the base's tokenizer is taken",
+    })
+  const chatTemplate = await readOptional(join(folder, CHAT_TEMPLATE), (text) => text)
+  return chatTemplate === undefined ? tokenizer : { ...tokenizer, chatTemplate }
 }
 
 /** Some trainers leave the base's config.json beside an adapter: what is there to be read is told by the weights. */
@@ -97,15 +112,16 @@ async function readHuggingFace(base: string) {
     })
   const generation = parsed.data
   const eosTokens = [...new Set([...config.eosTokens, ...[generation.eos_token_id ?? []].flat()])]
-  return { config: { ...config, eosTokens }, generation, tokenizer: await readTokenizer(base) }
+  return { config: { ...config, eosTokens }, generation, tokenizer: await readTokenizer(base, config.family) }
 }
 
-async function readTokenizer(home: string): Promise<TokenizerFiles> {
-  const chatTemplate = await readOptional(join(home, 'chat_template.jinja'), (text) => text)
+async function readTokenizer(home: string, modelType: string): Promise<TokenizerFiles> {
+  const chatTemplate = await readOptional(join(home, CHAT_TEMPLATE), (text) => text)
   const config = await readJson(join(home, 'tokenizer_config.json'))
   // Folders of before tokenizer_config.json had all tokens name the special ones here.
   const named = config.added_tokens_decoder ? undefined : join(home, 'special_tokens_map.json')
   return {
+    modelType,
     tokenizer: await readJson(join(home, 'tokenizer.json')),
     config: named && existsSync(named) ? { ...config, ...(await readJson(named)) } : config,
     ...(chatTemplate === undefined ? {} : { chatTemplate }),

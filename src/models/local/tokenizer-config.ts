@@ -1,5 +1,6 @@
 /** tokenizer_config.json: the names of special tokens, the chat templates, and what it changes in tokenizer.json. */
 import { z } from 'zod'
+import { readByClass } from './tokenizer-class.ts'
 import type { RefusePart } from './tokenizer-parts.ts'
 
 const special = z.union([z.string(), z.object({ content: z.string() }).transform(({ content }) => content)])
@@ -11,6 +12,7 @@ const flags = {
   ...{ single_word: z.boolean().default(false), special: z.boolean().default(false) },
   normalized: z.boolean().optional(),
 }
+const CORRUPTING = 'clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output'
 const configSchema = z.looseObject({
   ...{ bos_token: special.nullish(), eos_token: special.nullish() },
   ...{ unk_token: special.nullish(), pad_token: special.nullish() },
@@ -20,8 +22,10 @@ const configSchema = z.looseObject({
   added_tokens_decoder: z.record(z.string(), z.object({ content: z.string(), ...flags })).optional(),
   ...{ additional_special_tokens: specials, extra_special_tokens: specials },
   clean_up_tokenization_spaces: z.boolean().nullish(),
+  [CORRUPTING]: z.boolean().nullish(),
   split_special_tokens: z.boolean().nullish(),
-  add_prefix_space: z.boolean().nullish(),
+  tokenizer_class: z.string().nullish(),
+  ...{ add_prefix_space: z.boolean().nullish(), legacy: z.boolean().nullish() },
 })
 export type TokenizerConfig = z.infer<typeof configSchema>
 
@@ -44,50 +48,69 @@ export function namedTokens(config: TokenizerConfig): Readonly<Record<string, st
 const tokenizerSchema = z.looseObject({
   added_tokens: z.array(z.object({ id: z.int().nonnegative(), content: z.string(), ...flags })),
   model: z.looseObject({ type: z.string().optional() }),
-  pre_tokenizer: z.unknown(),
 })
 
 type Parsed = z.infer<typeof tokenizerSchema>
 
 /**
- * tokenizer.json with the tokens that tokenizer_config.json adds to those that stand whole in a text: AutoTokenizer does so too, and
- * leaves what is put around a text to tokenizer.json (`add_bos_token` changes nothing). Errors: of `refuse`, and ZodError.
+ * tokenizer.json as tokenizer_config.json has it read: cut by its class, with the tokens that are added to those that stand whole in a
+ * text. AutoTokenizer does so too, and leaves what is put around a text to tokenizer.json (`add_bos_token` changes nothing).
+ * @param modelType of config.json, where there is one
+ * Errors: of `refuse`, and ZodError.
  */
 export function withConfig(
   json: Readonly<Record<string, unknown>>,
   config: TokenizerConfig,
+  modelType: string | undefined,
   refuse: RefusePart,
 ): Readonly<Record<string, unknown>> {
-  const tokenizer = tokenizerSchema.parse(json)
+  const { tokenizer: read, anew } = readByClass(json, config, modelType)
+  const tokenizer = tokenizerSchema.parse(read)
+  if (config.split_special_tokens) throw refuse('split_special_tokens: true')
   if (config.clean_up_tokenization_spaces && tokenizer.model.type === 'WordPiece')
     throw refuse('clean_up_tokenization_spaces of WordPiece')
-  // Special tokens that stand in a text would be cut like any other text.
-  if (config.split_special_tokens) throw refuse('split_special_tokens')
-  if (config.add_prefix_space && JSON.stringify(tokenizer.pre_tokenizer ?? null).includes(NO_PREFIX_SPACE))
-    throw refuse('add_prefix_space, where the pre-tokenizer of tokenizer.json adds none')
-  const added_tokens = addedTokens(tokenizer, config, refuse)
+  if (config.clean_up_tokenization_spaces && config[CORRUPTING]) throw refuse(`${CORRUPTING}: true`)
+  if (anew) checkOrder(tokenizer, config, refuse)
+  const added_tokens = addedTokens(tokenizer, config, anew === 'Qwen2Tokenizer', refuse)
   const alone = added_tokens.find(({ single_word }) => single_word)
   if (alone) throw refuse(`added token '${alone.content}': single_word`)
-  return { ...json, added_tokens }
+  return { ...read, added_tokens }
 }
 
-/** For models that it knows by name AutoTokenizer makes the pre-tokenizer anew, with the space. */
-const NO_PREFIX_SPACE = '"add_prefix_space":false'
+/** A tokenizer that is built anew gives its added tokens the next ids in order, and has those alone that the config names, where it names any. */
+function checkOrder({ added_tokens, model }: Parsed, config: TokenizerConfig, refuse: RefusePart): void {
+  const vocabulary = (model.vocab ?? {}) as Readonly<Record<string, number>>
+  const size = Object.keys(vocabulary).length
+  const further = added_tokens.filter(({ content }) => !Object.hasOwn(vocabulary, content))
+  const shifted = further.toSorted((a, b) => a.id - b.id).find(({ id }, index) => id !== size + index)
+  if (shifted) throw refuse(`added token '${shifted.content}' at ${shifted.id}, which is not the next id,`)
+  const told = config.added_tokens_decoder
+  const left = told && added_tokens.find(({ id, content }) => told[id]?.content !== content)
+  if (left) throw refuse(`added_tokens_decoder without '${left.content}' of tokenizer.json`)
+}
 
-function addedTokens({ added_tokens, model }: Parsed, config: TokenizerConfig, refuse: RefusePart) {
+/** @param plain whether tokens with a name take no space around them, whatever is told: that class adds them once more */
+function addedTokens(
+  { added_tokens, model }: Parsed,
+  config: TokenizerConfig,
+  plain: boolean,
+  refuse: RefusePart,
+) {
   const tokens = new Map(added_tokens.map((token) => [token.content, token]))
   const vocabulary = (model.vocab ?? {}) as Readonly<Record<string, number>>
   const idOf = (content: string) => (Object.hasOwn(vocabulary, content) ? vocabulary[content] : undefined)
   for (const [key, token] of Object.entries(config.added_tokens_decoder ?? {})) {
     const { content } = token
-    if (tokens.has(content)) continue
-    if (idOf(content) !== Number(key))
+    if ((tokens.get(content)?.id ?? idOf(content)) !== Number(key))
       throw refuse(`added_tokens_decoder.${key}: '${content}', which tokenizer.json has not at that place`)
     tokens.set(content, { ...token, id: Number(key) })
   }
-  for (const content of specialTokens(config)) {
-    const id = idOf(content)
-    if (tokens.has(content) || id === undefined) continue
+  for (const [key, content] of specialTokens(config)) {
+    const known = tokens.get(content)
+    const id = known?.id ?? idOf(content)
+    if (known && !plain) continue
+    // It would be added behind the vocabulary, where the model has no row for it.
+    if (id === undefined) throw refuse(`${key}: '${content}', which tokenizer.json has not,`)
     tokens.set(content, { ...flagsSchema.parse({}), id, content, special: true, normalized: false })
   }
   return [...tokens.values()]
@@ -95,14 +118,9 @@ function addedTokens({ added_tokens, model }: Parsed, config: TokenizerConfig, r
 
 const flagsSchema = z.object(flags)
 
-/** Those that a key names (`eos_token`, also `image_token` and the like) and those of the lists. */
-function specialTokens({
-  additional_special_tokens,
-  extra_special_tokens,
-  ...config
-}: TokenizerConfig): string[] {
-  const named = Object.entries(config).flatMap(([key, value]) =>
-    key.endsWith('_token') ? (special.safeParse(value).data ?? []) : [],
-  )
-  return [...named, ...(additional_special_tokens ?? []), ...(extra_special_tokens ?? [])]
+/** Those that a key names (`eos_token`, also `image_token` and the like) and those of a list, each with the key; the newer list stands for the older. */
+function specialTokens(config: TokenizerConfig): (readonly [key: string, content: string])[] {
+  const list = config.extra_special_tokens?.length ? 'extra_special_tokens' : 'additional_special_tokens'
+  const listed = (config[list] ?? []).map((content) => [list, content] as const)
+  return [...Object.entries(namedTokens(config)), ...listed].filter(([, content]) => content !== '')
 }

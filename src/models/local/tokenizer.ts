@@ -13,6 +13,8 @@ export type TokenizerFiles = {
   readonly config: Readonly<Record<string, unknown>>
   /** Text of chat_template.jinja, which newer folders have instead of the key in tokenizer_config.json. */
   readonly chatTemplate?: string
+  /** `model_type` of config.json, where it says with the class how tokenizer.json is read. */
+  readonly modelType?: string
 }
 
 export type Tokenizer = {
@@ -55,7 +57,7 @@ export type Tokenizer = {
  * @throws RlError `model.tokenizer` where the files are not a tokenizer that is implemented.
  */
 export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'): Tokenizer {
-  const { inner, config } = readFiles(files, source)
+  const { inner, config, parts } = readFiles(files, source)
   const { eos_token, unk_token, chat_template } = config
   const vocabulary = inner.get_vocab(true)
   let highest = -1
@@ -64,7 +66,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
     [...inner.get_added_tokens_decoder()].filter(([, t]) => t.special).map(([id]) => id),
   )
   const addedTokens = new Set(inner.get_added_tokens_decoder().keys())
-  const decoder = JSON.stringify(files.tokenizer.decoder ?? null)
+  const decoder = JSON.stringify(parts.decoder ?? null)
   const byteLevel = decoder.includes('"ByteLevel"')
   /** Vocabularies of SentencePiece's make: a space is written with U+2581, a byte as `<0x0A>`. */
   const byteFallback = decoder.includes('"ByteFallback"')
@@ -183,12 +185,12 @@ function readFiles(files: TokenizerFiles, source: string) {
   try {
     const config = parseTokenizerConfig(files.config)
     const { bos_token, eos_token, pad_token } = config
-    const parts = readableParts(withConfig(files.tokenizer, config, refuse), refuse)
+    const parts = readableParts(withConfig(files.tokenizer, config, files.modelType, refuse), refuse)
     // Of a vocabulary of words the library takes the unknown token from here.
     const unk_token = config.unk_token ?? (parts.model as { unk_token?: string }).unk_token
     // The library would read more there than AutoTokenizer does, and change ids by it.
     const inner = new HuggingFaceTokenizer(parts, { bos_token, eos_token, unk_token, pad_token })
-    return { inner, config }
+    return { inner, config, parts }
   } catch (cause) {
     if (cause instanceof RlError) throw cause
     if (!(cause instanceof ZodError))

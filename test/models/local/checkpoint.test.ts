@@ -96,7 +96,7 @@ for (const [name, config] of [
     assert.equal(await logitsOfFolder(folder), expected)
     const read = await readModelFolder(folder)
     assert.equal(read.config, config)
-    assert.equal(read.tokenizer, tokenizer)
+    assert.equal(read.tokenizer, { ...tokenizer, modelType: config.family })
     assert.is(await weightsDigest(read), sha256)
     const info = await describeFolder(folder)
     assert.equal([info.parameters, info.dtype, info.sha256], [parameterCount(config), 'F32', sha256])
@@ -482,6 +482,28 @@ test("an adapter beside its base's config.json is an adapter; beside whole weigh
   assert.is((await readCheckpoint(read)).adapter?.lora.rank, 2)
   await writeSafetensors(join(folder, 'model.safetensors'), base.weights)
   assert.match(await messageOf(readModelFolder(folder)), /both an adapter and the weights of a whole model/)
+})
+
+test('an adapter brings a tokenizer of its own, or a chat template; half a tokenizer is refused', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen2')
+  const base = await saved('of-template', config)
+  const folder = join(root, 'adapter-with-template')
+  await mkdir(folder)
+  const lora = initLora(config, { rank: 2, alpha: 4, targets: ['q_proj'] }, [1, 1])
+  await writeAdapter(folder, lora, { base: '../of-template' })
+  const plain = (await readModelFolder(base.folder)).tokenizer
+  assert.equal((await readModelFolder(folder)).tokenizer, plain)
+  const chatTemplate = '{{ messages[0].content }}!'
+  await writeFile(join(folder, 'chat_template.jinja'), chatTemplate)
+  const own = (await readModelFolder(folder)).tokenizer
+  assert.equal(own, { ...plain, chatTemplate })
+  assert.is(createTokenizer(own).renderChat([{ role: 'user', content: 'hi' }]), 'hi!')
+  const half = { ...tokenizer.config, eos_token: 'other' }
+  await writeFile(join(folder, 'tokenizer_config.json'), JSON.stringify(half))
+  assert.match(await messageOf(readModelFolder(folder)), /tokenizer_config\.json and no tokenizer\.json/)
+  await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(tokenizer.tokenizer))
+  assert.equal((await readModelFolder(folder)).tokenizer.config, half)
 })
 
 test('folders that lack something, or whose files do not belong together, are refused', async () => {

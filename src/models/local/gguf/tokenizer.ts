@@ -1,18 +1,17 @@
 /** The tokenizer that a GGUF file's metadata describes, as the files of a Hugging Face folder. */
 import { RlError } from '../../../errors.ts'
 import type { TokenizerFiles } from '../tokenizer.ts'
+import { QWEN2_PATTERN } from '../tokenizer-class.ts'
 import type { GgufValue } from './reader.ts'
 
 /** How text is cut before merging, by `tokenizer.ggml.pre`. Null is GPT-2's own rule, which ByteLevel knows. */
-const QWEN2 =
-  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-const LLAMA3 = QWEN2.replace('\\p{N}|', '\\p{N}{1,3}|')
+const LLAMA3 = QWEN2_PATTERN.replace('\\p{N}|', '\\p{N}{1,3}|')
 const SPLITS: Readonly<Record<string, { readonly pattern: string | null; readonly nfc?: true }>> = {
   default: { pattern: null },
   'gpt-2': { pattern: null },
   smollm: { pattern: null },
-  qwen2: { pattern: QWEN2, nfc: true },
-  'deepseek-r1-qwen': { pattern: QWEN2, nfc: true },
+  qwen2: { pattern: QWEN2_PATTERN, nfc: true },
+  'deepseek-r1-qwen': { pattern: QWEN2_PATTERN, nfc: true },
   'llama-bpe': { pattern: LLAMA3 },
   llama3: { pattern: LLAMA3 },
   'llama-v3': { pattern: LLAMA3 },

@@ -1,0 +1,99 @@
+/**
+ * The class that tokenizer_config.json names. AutoTokenizer of transformers 5 takes of tokenizer.json no more than the vocabulary, the
+ * merges and what is put around a text where the class is Qwen2Tokenizer, GPT2Tokenizer or LlamaTokenizer, and cuts text by the class's own
+ * rule: SmolLM2's digits, which its tokenizer.json parts, stay together there. Other classes leave tokenizer.json as it is.
+ */
+type Json = Readonly<Record<string, unknown>>
+
+/** What of tokenizer_config.json the classes read. */
+export type ClassOptions = {
+  readonly tokenizer_class?: string | null
+  readonly add_prefix_space?: boolean | null
+  readonly legacy?: boolean | null
+}
+
+/** How Qwen2's tokenizer cuts text. */
+export const QWEN2_PATTERN =
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+
+const BUILT: Readonly<Record<string, (options: ClassOptions) => Json>> = {
+  Qwen2Tokenizer: ({ add_prefix_space }) => ({
+    normalizer: { type: 'NFC' },
+    pre_tokenizer: {
+      type: 'Sequence',
+      pretokenizers: [
+        { type: 'Split', pattern: { Regex: QWEN2_PATTERN }, behavior: 'Isolated', invert: false },
+        byteLevel(add_prefix_space ?? false, false),
+      ],
+    },
+    decoder: byteLevel(false, true),
+  }),
+  GPT2Tokenizer: ({ add_prefix_space }) => ({
+    normalizer: null,
+    pre_tokenizer: byteLevel(add_prefix_space ?? false, true),
+    decoder: byteLevel(false, true),
+  }),
+  LlamaTokenizer({ add_prefix_space, legacy }) {
+    const prefixed = add_prefix_space ?? true
+    const prepend_scheme = prefixed ? (legacy ? 'always' : 'first') : 'never'
+    const strip = { type: 'Strip', content: ' ', start: 1, stop: 0 }
+    return {
+      normalizer: null,
+      pre_tokenizer: { type: 'Metaspace', replacement: '\u2581', prepend_scheme, split: false },
+      decoder: {
+        type: 'Sequence',
+        decoders: [
+          { type: 'Replace', pattern: { String: '\u2581' }, content: ' ' },
+          ...[{ type: 'ByteFallback' }, { type: 'Fuse' }, ...(prefixed ? [strip] : [])],
+        ],
+      },
+    }
+  },
+}
+
+/**
+ * tokenizer.json as its class reads it, and the class where that builds it anew.
+ * @param modelType of config.json; without it tokenizer.json stands as it is
+ */
+export function readByClass(
+  tokenizer: Json,
+  options: ClassOptions,
+  modelType: string | undefined,
+): { readonly tokenizer: Json; readonly anew: string | null } {
+  const model = tokenizer.model as Json | undefined
+  const name = classOf(tokenizer, options, modelType)
+  if (name === null || !Object.hasOwn(BUILT, name) || model?.type !== 'BPE') return { tokenizer, anew: null }
+  const pieces = name === 'LlamaTokenizer'
+  return {
+    tokenizer: {
+      ...{ ...tokenizer, ...BUILT[name](options) },
+      model: {
+        ...{ ...model, dropout: null, unk_token: null, ignore_merges: false },
+        ...{ continuing_subword_prefix: null, end_of_word_suffix: null },
+        ...{ fuse_unk: pieces, byte_fallback: pieces },
+      },
+    },
+    anew: name,
+  }
+}
+
+/** As AutoTokenizer chooses: Qwen2's models have one class, whatever the file names. */
+function classOf(
+  tokenizer: Json,
+  { tokenizer_class }: ClassOptions,
+  modelType: string | undefined,
+): string | null {
+  if (modelType === undefined) return null
+  const named = tokenizer_class?.replace(/Fast$/, '') ?? null
+  if (modelType === 'qwen2') return 'Qwen2Tokenizer'
+  if (
+    named === 'LlamaTokenizer' &&
+    JSON.stringify([tokenizer.pre_tokenizer, tokenizer.decoder]).includes('"ByteLevel"')
+  )
+    return null
+  return named ?? (modelType === 'qwen3' ? 'Qwen2Tokenizer' : null)
+}
+
+function byteLevel(add_prefix_space: boolean, use_regex: boolean): Json {
+  return { type: 'ByteLevel', add_prefix_space, trim_offsets: true, use_regex }
+}
