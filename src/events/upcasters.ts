@@ -19,8 +19,9 @@ export const UPCASTERS: Upcasters = {
   ActorStarted: { 1: (data) => ({ ...data, node: 'unknown' }) },
   RunStarted: { 1: unchanged },
   RunResumed: { 1: unchanged },
-  StepScored: { 1: unchanged },
-  UnitTestWritten: { 1: unchanged, 2: unchanged },
+  TrajectoryCompleted: { 1: unchanged },
+  StepScored: { 1: unchanged, 2: unchanged },
+  UnitTestWritten: { 1: unchanged, 2: unchanged, 3: unchanged },
   BatchReady: { 1: unchanged },
 }
 

@@ -3,6 +3,7 @@ import { parseNumbered, parsePlain } from '../../environments/answers.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
 import { episodeText, type PromptFile } from '../learner/prompts.ts'
+import { reasoningText } from '../learner/reasoning.ts'
 import type { ActReply, ActRequest, PackedTokens } from '../rollout/act.ts'
 import type { Acting, Prompting } from './acting.ts'
 
@@ -66,12 +67,14 @@ export function askingActing(prompt: PromptFile, { promptOf, read, pack }: Askin
     reply(generation) {
       if (generation === null) throw new TypeError('every turn has a request')
       const { action, invalid } = read(generation, act)
+      const packed = pack(generation, act)
       const cut = invalid !== null && generation.finish === 'length'
       return {
         action,
         invalid: cut ? 'the answer was cut off' : invalid,
         fits: true,
-        ...pack(generation, act),
+        ...packed,
+        ...(packed.tokens === null ? reasoningText(generation) : {}),
         promptSha256: prompt.sha256,
         usage: generation.usage,
       }

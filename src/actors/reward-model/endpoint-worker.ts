@@ -12,6 +12,7 @@ import { updatedEvents } from '../learner/checkpoints.ts'
 import { createCounts, tryOut } from '../learner/endpoint.ts'
 import { trainOutside } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
+import { reasoningText } from '../learner/reasoning.ts'
 import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, SHORTENED } from '../learner/shortening.ts'
 import { framesOf } from '../rollout/frames.ts'
@@ -134,6 +135,7 @@ export async function openEndpointJudge(
         tokensI32: known ? int32Column(tokens) : NOTHING,
         logprobsF32: known ? float32Column(logprobs) : NOTHING,
         ...(known && told.reasoning ? { reasoningTokens: told.reasoning.tokens } : {}),
+        ...(known ? {} : unlessCritique(critique, told)),
       }
     })
     return { judgements, ...(prompt === null ? {} : { promptI32: int32Column(prompt) }) }
@@ -173,6 +175,12 @@ export async function openEndpointJudge(
 
 function sameTokens(a: Int32Array, b: Int32Array | null): boolean {
   return b !== null && a.length === b.length && a.every((token, i) => token === b[i])
+}
+
+/** Where nothing was said before the verdict the critique is the reasoning. */
+function unlessCritique(critique: string, judged: Pick<Judged, 'reasoning'>) {
+  const told = reasoningText(judged)
+  return told.reasoning === critique ? {} : told
 }
 
 const NO_VERDICT = { critique: '', score: 0, tokens: null, logprobs: null, promptTokens: null } as const

@@ -53,6 +53,8 @@ type Live = {
   readonly frames: ImageRef[]
   readonly segments: SegmentBuilder
   readonly invalid: Record<string, number>
+  /** By step. */
+  readonly reasoning: Map<number, string>
   readonly usage: { promptTokens: number; cachedTokens: number; completionTokens: number }
   trainable: boolean
   promptSha256: string | undefined
@@ -108,6 +110,7 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
         frames: [...frames],
         segments: segmentBuilder(),
         invalid: {},
+        reasoning: new Map(),
         usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
         trainable: true,
         promptSha256: undefined,
@@ -245,6 +248,7 @@ function record(one: Live, reply: ActReply): void {
   if (reply.tokens) one.segments.add(one.actions.length, reply.tokens, reply.continues)
   else one.trainable = false
   if (reply.invalid !== null) one.invalid[reply.invalid] = (one.invalid[reply.invalid] ?? 0) + 1
+  if (reply.reasoning !== undefined) one.reasoning.set(one.actions.length, reply.reasoning)
   one.promptSha256 = reply.promptSha256
   one.usage.promptTokens += reply.usage.promptTokens
   one.usage.cachedTokens += reply.usage.cachedTokens
@@ -279,6 +283,9 @@ function trajectory(one: Live, ended: Trajectory['ended']): Trajectory {
     trainable: one.trainable,
     segments: one.trainable ? one.segments.build() : [],
     ...(one.promptSha256 === undefined ? {} : { promptSha256: one.promptSha256 }),
+    ...(one.reasoning.size === 0
+      ? {}
+      : { reasoning: one.actions.map((_, step) => one.reasoning.get(step) ?? '') }),
     usage: one.usage,
     timing: { durationMs: Math.round(performance.now() - one.startedMs) },
   }

@@ -19,6 +19,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import type { Generation } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import type { Judge } from '../decider/jobs.ts'
+import { reasoningText } from '../learner/reasoning.ts'
 import { openTaskBook, trajectoryBook } from '../rollout/log-queries.ts'
 
 type Judgement = EventData<'StepScored'>['judgements'][number]
@@ -93,6 +94,7 @@ export function unitTestJudge(
           invalid: 'test' in test ? null : test.reason,
           tokensI32: tokens && logprobs ? int32Column(tokens) : NOTHING,
           logprobsF32: tokens && logprobs ? float32Column(logprobs) : NOTHING,
+          ...(tokens && logprobs ? {} : reasoningText({ reasoning })),
           ...(promptTokens ? { promptI32: int32Column(promptTokens) } : {}),
           ...(reasoning ? { reasoningTokens: reasoning.tokens } : {}),
           ...prompt,

@@ -42,6 +42,10 @@ export const innerPath = z
   .string()
   .max(512)
   .regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/)
+/** Most characters of what an endpoint told as reasoning. */
+export const MOST_REASONING = 4_000
+/** Reasoning that an endpoint told apart from its answer, as text; its end where it is longer. */
+export const reasoning = z.string().max(MOST_REASONING)
 /** Successes among n rollouts. */
 export const tally = z.strictObject({ successes: count, n: count })
 /** Figures by name. */

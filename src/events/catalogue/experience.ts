@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { column, count, define, name, seed, sha256, share, timing } from './definition.ts'
+import { column, count, define, name, reasoning, seed, sha256, share, timing } from './definition.ts'
 import { purpose } from './iteration.ts'
 
 /** Who is to blame for a rollout without an outcome; only an agent's own failure may earn a reward. */
@@ -23,7 +23,8 @@ export const segment = z.strictObject({
 
 export const experienceEvents = {
   TrajectoryCompleted: define({
-    v: 1,
+    v: 2,
+    digestVersion: 1,
     by: ['environment-worker'],
     summary: 'A rollout was played to its end, with everything that was seen, done and sampled, as columns.',
     schema: z.strictObject({
@@ -54,6 +55,8 @@ export const experienceEvents = {
       segments: z.array(segment),
       /** Of the prompt file that the policy was asked with; absent where it takes no prompt. */
       promptSha256: sha256.optional(),
+      /** [steps] what the endpoint told as reasoning where it told no token ids, '' for none; absent where no step has any, and before version 2. */
+      reasoning: z.array(reasoning).optional(),
       usage: z.strictObject({ promptTokens: count, cachedTokens: count, completionTokens: count }),
       timing,
     }),

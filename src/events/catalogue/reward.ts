@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { column, count, define, name, sha256, share, timing } from './definition.ts'
+import { column, count, define, name, reasoning, sha256, share, timing } from './definition.ts'
 import { purpose } from './iteration.ts'
 
 export const judgement = z.strictObject({
@@ -12,11 +12,13 @@ export const judgement = z.strictObject({
   logprobsF32: column,
   /** How many of the first tokens are reasoning that the endpoint told apart; absent for none. */
   reasoningTokens: count.optional(),
+  /** The text of it where the tokens are unknown and the critique is not it; absent for none, and before version 3. */
+  reasoning: reasoning.optional(),
 })
 
 export const rewardEvents = {
   UnitTestWritten: define({
-    v: 3,
+    v: 4,
     digestVersion: 1,
     by: ['reward-model-worker'],
     summary:
@@ -42,6 +44,8 @@ export const rewardEvents = {
       logprobsF32: column,
       /** How many of the first tokens are reasoning that the endpoint told apart; absent for none. */
       reasoningTokens: count.optional(),
+      /** The text of it where the tokens are unknown; absent for none, and before version 4. */
+      reasoning: reasoning.optional(),
       /** Int32: the prompt that it was written to, as an endpoint told its tokens; absent where unknown or where it follows from the task. */
       promptI32: column.optional(),
       /** Of the prompt file that was used; absent where there is none. */
@@ -52,7 +56,7 @@ export const rewardEvents = {
     reproducible: true,
   }),
   StepScored: define({
-    v: 2,
+    v: 3,
     digestVersion: 1,
     by: ['reward-model-worker'],
     summary: 'The reward model judged one step of a trajectory m times.',

@@ -1,0 +1,109 @@
+/** Reasoning of endpoints that give no token ids is in the log all the same: as text, bounded. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openEndpointPolicy } from '../../src/actors/policy/endpoint-worker.ts'
+import { openEndpointJudge } from '../../src/actors/reward-model/endpoint-worker.ts'
+import { ACT_SERVICE, actIn } from '../../src/actors/rollout/act-service.ts'
+import { createPlayer } from '../../src/actors/rollout/player.ts'
+import type { JobContext } from '../../src/actors/runtime/worker.ts'
+import { parseConfig } from '../../src/config.ts'
+import { openSetting } from '../../src/environments/open.ts'
+import type { EventData, NewEvent } from '../../src/events/catalogue.ts'
+import { connectLog, type LogClient } from '../../src/events/log-client.ts'
+import { connectBus } from '../../src/events/nats/connect.ts'
+import { requestFor, task } from '../support/household.ts'
+import { startTestHead, type TestHead } from '../support/run.ts'
+import { completion, startScriptedEndpoint } from '../support/scripted-endpoint.ts'
+
+let head: TestHead
+
+test.before(async () => {
+  head = await startTestHead()
+})
+
+test.after(() => head.close())
+
+/** What a rollout's event and its verdicts say where a policy and a judge behind an endpoint answer so. */
+async function playedAndJudged(run: string, answer: (judging: boolean, index: number) => unknown) {
+  const endpoint = await startScriptedEndpoint(({ path, body }, _, index) =>
+    path === '/v1/models' ? { data: [] } : answer(body.model === 'judge', index),
+  )
+  const section = { provider: 'openai', baseUrl: endpoint.url }
+  const config = parseConfig({
+    environment: { name: 'alfworld', tasks: 4 },
+    policy: { ...section, model: 'policy', acting: 'free' },
+    rewardModel: { ...section, model: 'judge', samples: 1 },
+  })
+  const opened = await openSetting(config)
+  const bus = await connectBus(head.addressOf('environment'))
+  const log = connectLog({ bus, run: 'test', actor: 'environment' })
+  try {
+    const policy = await openEndpointPolicy(config, opened, log)
+    const { environment } = opened
+    const act = actIn(policy.worker.services![ACT_SERVICE])
+    const request = { ...requestFor(0, 2), rollout: run, task: run }
+    const own = { ...task, id: run }
+    const data = await createPlayer({ environment, act, actDeadlineMs: 60_000 }).play(request, own)
+    const events: NewEvent[] = [
+      { type: 'TaskAdded', data: { slot: run, split: 'train', index: 0, total: 1, task: own } },
+      { type: 'TrajectoryCompleted', data },
+    ]
+    await log.append(events)
+    return { data, scored: await judged(log, data) }
+  } finally {
+    log.close()
+    await bus.close()
+    await endpoint.close()
+  }
+
+  async function judged(log: LogClient, played: EventData<'TrajectoryCompleted'>) {
+    const { iteration, slot, task, rollout, steps } = played
+    const judge = await openEndpointJudge(config, opened, log)
+    const input = {
+      iteration,
+      slot,
+      task,
+      rewardModelVersion: 0,
+      rollouts: [{ rollout, steps, seed: [1, 2] }],
+    }
+    const context = { signal: new AbortController().signal } as JobContext
+    const scored = await judge.worker.perform({ kind: 'judge', input } as never, context)
+    return scored.map(({ data }) => (data as EventData<'StepScored'>).judgements[0])
+  }
+}
+
+const thinking = (content: string, reasoning_content: string) => ({
+  choices: [{ message: { role: 'assistant', content, reasoning_content }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 300, completion_tokens: 20 },
+})
+
+test('without token ids the reasoning of each step and of each verdict is kept, its end where it is long', async () => {
+  const long = `${'so '.repeat(3_000)}that is why`
+  const { data, scored } = await playedAndJudged('without', (judging, index) => {
+    if (judging) return thinking('It went to the right place. \\boxed{1}', ` ${long} `)
+    return thinking('look', index === 1 ? 'I look first' : '')
+  })
+  assert.is(data.trainable, false)
+  assert.equal(data.reasoning, ['I look first', ''])
+  assert.is(scored.length, 2)
+  for (const { critique, reasoning } of scored) {
+    assert.is(critique, 'It went to the right place.')
+    assert.is(reasoning, long.slice(-4_000))
+  }
+})
+
+test('a critique that is the reasoning is kept once; with token ids nothing is kept twice', async () => {
+  const { data, scored } = await playedAndJudged('with', (judging) =>
+    judging
+      ? thinking('\\boxed{-1}', 'it went back')
+      : completion({ content: 'look', reasoning_content: 'hm' }, { prompt: [1, 2], tokens: [3, 4] }),
+  )
+  assert.is(data.trainable, true)
+  assert.not.ok('reasoning' in data)
+  for (const judgement of scored) {
+    assert.is(judgement.critique, 'it went back')
+    assert.not.ok('reasoning' in judgement)
+  }
+})
+
+test.run()
