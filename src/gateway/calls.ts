@@ -5,6 +5,7 @@ import type { Target } from '../actors/learner/targets.ts'
 import { RlError } from '../errors.ts'
 import { type ApiError, apiError, toApiError } from '../models/local/server/errors.ts'
 import { BadAnswer } from '../models/openai/faults.ts'
+import { isWorded } from '../models/openai/refusals.ts'
 import { type Answer, answerStream, readAnswer } from './answer.ts'
 import type { Api, Asked, Wording } from './apis/api.ts'
 import type { OpenRollout } from './rollouts.ts'
@@ -73,7 +74,7 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
       await permit?.().catch(refuse)
       const sent = encode(asked, target.model, refused)
       const answer = await upstream.post(target, asked.path, sent, signal)
-      if (answer.statusCode !== 400 && answer.statusCode !== 422) return answer
+      if (!isWorded(answer.statusCode)) return answer
       const said = await readAll(answer, 1_000_000, tooLong)
       const named = Object.keys(WANTED[asked.path]).find(
         (field) =>

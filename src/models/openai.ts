@@ -7,10 +7,11 @@ import { withoutCredentials } from '../secrets.ts'
 import { imagesOf } from './content.ts'
 import { createDataUrls } from './openai/data-urls.ts'
 import { deadline, pause } from './openai/deadline.ts'
-import { type Fault, type FaultKind, faultOf, fetchReadably } from './openai/faults.ts'
+import { type Fault, type FaultKind, faultOf, fetchReadably, isCutOff } from './openai/faults.ts'
 import { watchOddities } from './openai/oddities.ts'
+import { rememberRefusals } from './openai/refusals.ts'
 import { createWindow } from './openai/window.ts'
-import { fromWire, NEUTRAL, OPTIONAL_FIELDS, toWire, type Wire } from './openai/wire.ts'
+import { CUT_OFF, fromWire, toWire } from './openai/wire.ts'
 import type { GenerateRequest, Generation, LanguageModel } from './port.ts'
 import type { ModelOptions, PromptedModel } from './provider.ts'
 
@@ -26,6 +27,8 @@ export type EndpointUse = {
   readonly images: number
   /** Answers without token ids or without log-probs: nothing can be learned from them. */
   readonly untrainable: number
+  /** Prompts that were known not to fit. */
+  readonly unsent: number
   /** Null where no price is known. */
   readonly cost: number | null
   /** Every fault, also those that a retry made good. */
@@ -33,6 +36,13 @@ export type EndpointUse = {
 }
 
 export type EndpointModel = LanguageModel & PromptedModel & { readonly use: () => EndpointUse }
+
+/** A call that gave no answer, and the body that it sent. */
+type Failed = {
+  readonly fault: Fault
+  readonly error: unknown
+  readonly sent: Readonly<Record<string, unknown>>
+}
 
 /**
  * Opens an endpoint; nothing is sent yet. `generate` tries again after passing faults (408, 409, 429, 5xx, lost connections,
@@ -66,8 +76,11 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
   })
   const limited = createLimit(options.concurrency)
   const dataUrls = createDataUrls(options.readImage)
-  const refused = new Set<string>()
-  let lengthField: 'max_tokens' | 'max_completion_tokens' = 'max_tokens'
+  const refusals = rememberRefusals({
+    kept: options.extraBody ?? {},
+    section: options.section,
+    report: (message) => report(clean(`${model}: ${message}`)),
+  })
   const used = {
     requests: 0,
     retries: 0,
@@ -76,10 +89,11 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     completionTokens: 0,
     images: 0,
     untrainable: 0,
+    unsent: 0,
   }
   const faults: Partial<Record<FaultKind, number>> = {}
   const oddities = watchOddities(model, (message) => report(clean(message)))
-  const window = createWindow({ tokens: options.windowTokens ?? null, ask: windowOfServer })
+  const window = options.window ?? createWindow(options.windowTokens ?? null)
 
   const clean = (text: string) => withoutCredentials(key ? text.replaceAll(key, '***') : text).slice(0, 500)
   const fail = (code: string, text: string, hint?: string) =>
@@ -87,10 +101,10 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
 
   async function call(request: GenerateRequest, budget: AbortSignal): Promise<Generation> {
     const limit = deadline(callMs, budget)
-    let sent: Wire['body'] = {}
+    let sent: Readonly<Record<string, unknown>> = {}
     try {
       const images = 'messages' in request.prompt ? imagesOf(request.prompt.messages) : []
-      const told = { ...options, without: refused, lengthField, urlOf: await dataUrls(images) }
+      const told = { ...options, ...refusals.told(), urlOf: await dataUrls(images) }
       const { path, body } = toWire(model, request, told)
       sent = body
       await options.permit?.()
@@ -98,16 +112,20 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
       used.images += images.length
       const generation = fromWire(await client.post<unknown>(path, { body, signal: limit.signal }), request)
       if (!generation.tokens || !generation.logprobs) used.untrainable++
-      window.learn(request, generation.usage.promptTokens)
-      oddities.see(request, generation)
+      const whole = window.learn(request, generation.usage.promptTokens)
+      oddities.see(request, generation, whole)
       used.promptTokens += generation.usage.promptTokens
       used.cachedTokens += generation.usage.cachedTokens
       used.completionTokens += generation.usage.completionTokens
       return generation
     } catch (error) {
+      if (isCutOff(error)) {
+        used.untrainable++
+        return CUT_OFF
+      }
       throw budget.aborted || error instanceof RlError
         ? error
-        : ({ fault: faultOf(error, limit.expired()), error, sent } satisfies Failed)
+        : { fault: faultOf(error, limit.expired()), error, sent }
     } finally {
       limit.clear()
     }
@@ -121,37 +139,20 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     return own?.max_model_len ?? null
   }
 
-  /** Whether the server named a field that it was sent and can be asked without. Calls that are under way together find the same. */
-  function adapts({ error, sent }: Failed): boolean {
-    if (!(error instanceof OpenAI.APIError) || (error.status !== 400 && error.status !== 422)) return false
-    const said = `${error.param ?? ''} ${error.message}`
-    const names = (field: string) => new RegExp(`\\b${field}\\b`).test(said)
-    const given = options.extraBody ?? {}
-    const isOurs = (field: string) => field in sent && !(field in given)
-    if (isOurs('max_tokens') && names('max_tokens') && names('max_completion_tokens')) {
-      lengthField = 'max_completion_tokens'
-      return true
-    }
-    const neutral = Object.keys(NEUTRAL).filter((field) => sent[field] === NEUTRAL[field])
-    const field = [...OPTIONAL_FIELDS, ...neutral].find((one) => isOurs(one) && names(one))
-    if (field === undefined) return false
-    if (field in NEUTRAL && !refused.has(field))
-      report(`${model}: the endpoint refuses ${field}, which is left out where it is ${NEUTRAL[field]}`)
-    if (TELLING.has(field) && !refused.has(field))
-      report(
-        `${model}: the endpoint refuses ${field}: it samples by its own default, which log-probs may not tell`,
-      )
-    refused.add(field)
-    return true
-  }
-
   async function generateOne(request: GenerateRequest, signal: AbortSignal): Promise<Generation> {
+    const excess = window.excess(request)
+    if (excess) {
+      used.unsent++
+      throw fail(
+        'model.context',
+        `a prompt of some ${excess.tokens} tokens, with an answer of up to ${request.maxTokens}, does not fit a context of ${excess.context}, and was not sent`,
+        'a shorter answer (maxTokens), fewer steps in prompts (policy.historySteps), or a longer context (windowTokens)',
+      )
+    }
     const budget = deadline(budgetMs, signal)
     const startedMs = performance.now()
     let last: Fault | null = null
     try {
-      const tooLong = await window.tooLong(request)
-      if (tooLong !== null) throw fail('model.context', tooLong)
       for (let attempt = 0; ; attempt++) {
         let failed: Failed
         try {
@@ -161,11 +162,11 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
           failed = error as Failed
         }
         // vLLM names fields where a prompt leaves them no room.
-        if (failed.fault.kind !== 'context' && adapts(failed)) continue
+        if (failed.fault.kind !== 'context' && refusals.adapts(failed.error, failed.sent)) continue
         last = failed.fault
         faults[last.kind] = (faults[last.kind] ?? 0) + 1
         if (last.kind === 'context') window.refused(request, last.message)
-        if (!last.passing) throw terminal(last)
+        if (!last.passing) throw terminal(failed)
         const waitMs = backoffMs(attempt, last.retryAfterMs)
         if (performance.now() - startedMs + waitMs >= budgetMs) throw outOfTime(last)
         used.retries++
@@ -180,16 +181,14 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     }
   }
 
-  function terminal({ kind, message }: Fault): RlError {
+  function terminal({ fault: { kind, message }, error, sent }: Failed): RlError {
     if (kind === 'context') return fail('model.context', message)
     const hint =
       kind === 'unauthorised'
         ? `check the key in ${apiKeyEnv}`
         : kind === 'not-found'
           ? 'check the model name and baseUrl'
-          : /\btemperature\b|\btop_p\b/.test(message)
-            ? 'a model that samples at 1 alone needs temperature: 1 and topP: 1 in its section of the config (and in evaluation)'
-            : 'the endpoint does not take such a request'
+          : (refusals.advice(error, sent) ?? 'the endpoint does not take such a request')
     return fail('model.endpoint', `${kind}: ${message}`, hint)
   }
 
@@ -230,7 +229,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     async score() {
       throw fail('model.unsupported', 'an endpoint gives no log-probs of given tokens')
     },
-    fits: window.fits,
+    fits: (request) => window.fits(request, windowOfServer),
     use,
     counts() {
       const { cost, faults, ...counts } = use()
@@ -245,12 +244,6 @@ const modelList = z.object({
   data: z.array(z.object({ id: z.string(), max_model_len: z.int().positive().nullish() })),
 })
 const LIST_MS = 5_000
-
-/** A call without an answer, and what was sent. */
-type Failed = { readonly fault: Fault; readonly error: unknown; readonly sent: Wire['body'] }
-
-/** Fields without which sampling may be another one. */
-const TELLING: ReadonlySet<string> = new Set(['top_k', 'min_p', 'repetition_penalty'])
 
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 8_000

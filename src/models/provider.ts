@@ -1,3 +1,4 @@
+import type { Window } from './openai/window.ts'
 import type { GenerateRequest, ImageRef, LanguageModel } from './port.ts'
 
 /** A model that answers prompts, wherever it lives. Of its requests those with `tokens` or `choices` are for local models alone. */
@@ -10,6 +11,8 @@ export type PromptedModel = Pick<LanguageModel, 'generate' | 'close'> & {
 
 /** What a section of the config says of a model (`policy`, `rewardModel`, `adaptation`), and how long its asker waits. */
 export type ModelOptions = {
+  /** The section's name, for errors that say which key to change. */
+  readonly section?: 'policy' | 'rewardModel' | 'adaptation'
   /** The name that the provider knows. */
   readonly model: string
   /** Null for the provider's own. */
@@ -18,6 +21,8 @@ export type ModelOptions = {
   readonly apiKeyEnv: string
   /** Tokens of its context, prompt and answer; null where the endpoint is to be asked. */
   readonly windowTokens?: number | null
+  /** What is known of the lengths of prompts, for models that share a server; each has its own where absent. */
+  readonly window?: Window
   /** Further fields of every request; they stand over those of ours. */
   readonly extraBody?: Readonly<Record<string, unknown>>
   /** Further variables of the chat template, e.g. `enable_thinking`; a request's own stand over them. */

@@ -24,7 +24,7 @@ test('two processes and a restart of each make no more calls than allowed, and t
         const bus = await connectBus(head.addressOf(user))
         const log = connectLog({ bus, run: 'test', actor: 'reward-model' })
         const budget = callBudgetOf(log, 'reward-model', config)
-        const model = await endpointOf(config.rewardModel, config, 60, budget)
+        const model = await endpointOf('rewardModel', config.rewardModel, config, 60, budget)
         const prompt = { messages: [{ role: 'user' as const, content: 'good?' }] }
         await model
           .generate([{ prompt, maxTokens: 1, temperature: 0, seed: [0, 0] }])

@@ -34,7 +34,8 @@ async function problems(): Promise<ReadonlyMap<string, CodingProblem>> {
 /** Answers by what is asked: two of three programs right, half of the tests; the first rewrite has too few tests. */
 function answerer(known: ReadonlyMap<string, CodingProblem>) {
   const counts = { program: 0, test: 0, rewrite: 0 }
-  return function answer({ body }: Asked): unknown {
+  return function answer({ path, body }: Asked): unknown {
+    if (path === '/v1/models') return { data: [] }
     const text = (body.messages as { content: string }[]).map(({ content }) => content).join('\n')
     const problem = [...known.values()].find(({ question }) => text.includes(question))
     return completion({ content: contentOf(text, problem) }, { prompt: [1, 2, 3], tokens: [4, 5] })
@@ -70,7 +71,7 @@ function rewritten(index: number): string {
   })
 }
 
-function startLoop(run: string, url: string): Started {
+function startLoop(run: string, url: string, more: readonly string[] = []): Started {
   const endpoint = (section: string) => [
     ...[`${section}.provider=openai`, `${section}.model=scripted`, `${section}.baseUrl=${url}`],
     `${section}.apiKeyEnv=RL_TEST_WORD`,
@@ -83,6 +84,7 @@ function startLoop(run: string, url: string): Started {
     ...['rewardModel.trainer=external', 'run.deadlines.trainingSeconds=1'],
     ...['adaptation.rewriter=language-model', 'adaptation.samples=2', 'adaptation.high=0.6'],
     ...['evaluation.splits=[]', 'run.iterations=2', 'run.heartbeatSeconds=0.5'],
+    ...more,
   ]
   return startHead(root, run, settings, { RL_TEST_WORD: 'word' })
 }
@@ -152,6 +154,27 @@ test('programs, unit tests and rewritten problems come from models behind an end
     rewrites.some((text) => /\d+ % pass/.test(text)),
     'a rewriter reads how programs did on each test',
   )
+})
+
+test('a writer whose context holds no problem is not asked: there is no test, no vote, and the run goes on', async () => {
+  if (!provider) return
+  const endpoint = await startScriptedEndpoint(answerer(await problems()))
+  const cramped = ['rewardModel.windowTokens=2048', 'rewardModel.maxTokens=2040', 'adaptation.enabled=false']
+  try {
+    const head = startLoop('cramped', endpoint.url, [
+      ...cramped,
+      ...['environment.tasksPerIteration=1', 'run.iterations=1'],
+    ])
+    assert.is(await head.status, 0, head.output())
+  } finally {
+    await endpoint.close()
+  }
+  assert.not.ok(endpoint.asked.some(({ body }) => JSON.stringify(body).includes('designer of tests')))
+  const written = eventsOf('cramped', ['UnitTestWritten'])
+  assert.ok(written.length >= 4)
+  assert.ok(written.every(({ data }) => data.text === '' && data.invalid !== null))
+  const verdicts = eventsOf('cramped', ['StepScored']).flatMap(({ data }) => data.judgements)
+  assert.ok(verdicts.length > 0 && verdicts.every(({ score }) => score === 0))
 })
 
 test.run()

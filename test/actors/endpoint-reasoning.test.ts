@@ -24,9 +24,10 @@ test.before(async () => {
 test.after(() => head.close())
 
 /** What a rollout's event and its verdicts say where a policy and a judge behind an endpoint answer so. */
-async function playedAndJudged(run: string, answer: (judging: boolean, index: number) => unknown) {
-  const endpoint = await startScriptedEndpoint(({ path, body }, _, index) =>
-    path === '/v1/models' ? { data: [] } : answer(body.model === 'judge', index),
+async function playedAndJudged(run: string, answer: (judging: boolean, first: boolean) => unknown) {
+  let answers = 0
+  const endpoint = await startScriptedEndpoint(({ path, body }) =>
+    path === '/v1/models' ? { data: [] } : answer(body.model === 'judge', answers++ === 0),
   )
   const section = { provider: 'openai', baseUrl: endpoint.url }
   const config = parseConfig({
@@ -79,9 +80,9 @@ const thinking = (content: string, reasoning_content: string) => ({
 
 test('without token ids the reasoning of each step and of each verdict is kept, its end where it is long', async () => {
   const long = `${'so '.repeat(3_000)}that is why`
-  const { data, scored } = await playedAndJudged('without', (judging, index) => {
+  const { data, scored } = await playedAndJudged('without', (judging, first) => {
     if (judging) return thinking('It went to the right place. \\boxed{1}', ` ${long} `)
-    return thinking('look', index === 1 ? 'I look first' : '')
+    return thinking('look', first ? 'I look first' : '')
   })
   assert.is(data.trainable, false)
   assert.equal(data.reasoning, ['I look first', ''])

@@ -377,6 +377,23 @@ test('what a stream refuses is still asked of whole answers', async () => {
   await post(taken.outcome_url, taken.key, { success: true })
 })
 
+test('log-probs that a hosted reasoning model refuses with 403 are not asked for again', async () => {
+  const asked: boolean[] = []
+  answer = ({ body }, response) => {
+    asked.push('logprobs' in body)
+    if (!('logprobs' in body)) return completion({ content: 'x' }, { prompt: [1], tokens: [2] })
+    const message = 'You are not allowed to request logprobs from this model.'
+    response.writeHead(403).end(JSON.stringify({ error: { message } }))
+    return undefined
+  }
+  const taken = await take('thinking')
+  const body = { model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }
+  for (let call = 0; call < 2; call++)
+    assert.is((await post(`${taken.url}/chat/completions`, taken.key, body)).status, 200)
+  assert.equal(asked, [true, false, false])
+  await post(taken.outcome_url, taken.key, { success: true })
+})
+
 test('a stream without end is broken off, and is no step', async () => {
   const noise = Buffer.from(`: ${'x'.repeat(1_000_000)}\n\n`)
   answer = async (_, response) => {

@@ -2,51 +2,11 @@
 import type { ServerResponse } from 'node:http'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { tryOut } from '../../src/actors/learner/endpoint.ts'
 import { fromWire } from '../../src/models/openai/wire.ts'
-import { openEndpoint } from '../../src/models/openai.ts'
-import type { GenerateRequest } from '../../src/models/port.ts'
-import type { ModelOptions } from '../../src/models/provider.ts'
+import { against, plain, request, SECRET } from '../support/against-endpoint.ts'
 import { errorOf } from '../support/error-of.ts'
-import { type Asked, completion, startScriptedEndpoint } from '../support/scripted-endpoint.ts'
-
-const SECRET = 'word-that-nobody-may-read'
-process.env.RL_TEST_ODD_WORD = SECRET
-
-async function against(
-  answer: (asked: Asked, response: ServerResponse, index: number) => unknown,
-  use: (
-    open: (changes?: Partial<ModelOptions>) => ReturnType<typeof openEndpoint>,
-    said: string[],
-    asked: readonly Asked[],
-  ) => Promise<void>,
-): Promise<void> {
-  const endpoint = await startScriptedEndpoint(answer)
-  const said: string[] = []
-  try {
-    await use(
-      (changes = {}) =>
-        openEndpoint({
-          ...{ model: 'odd', baseUrl: endpoint.url, apiKeyEnv: 'RL_TEST_ODD_WORD', concurrency: 8 },
-          ...{ callMs: 60_000, budgetMs: 120_000, promptPrice: null, completionPrice: null },
-          report: (message) => void said.push(message),
-          ...changes,
-        }),
-      said,
-      endpoint.asked,
-    )
-  } finally {
-    await endpoint.close()
-  }
-}
-
-const request = (seed: number, content = 'hi'): GenerateRequest => ({
-  ...{ prompt: { messages: [{ role: 'user', content }] }, maxTokens: 4, temperature: 1, seed: [seed, 0] },
-})
-
-const plain = (content: string, more: object = {}) => ({
-  choices: [{ message: { role: 'assistant', content }, finish_reason: 'stop' }],
-  ...more,
-})
+import { completion } from '../support/scripted-endpoint.ts'
 
 test('an answer whose counts, ids or log-probs make no sense is an answer all the same', async () => {
   const wholes = [
@@ -178,37 +138,6 @@ test('a refusal for want of room, which names fields of the length, changes no f
   )
 })
 
-test('a prompt that is clearly longer than the context is not sent, whoever asks', async () => {
-  await against(
-    (asked) => (asked.path.endsWith('/models') ? { data: [{ id: 'm', max_model_len: 1_024 }] } : plain('ok')),
-    async (open, _, asked) => {
-      const endpoint = open({ model: 'm' })
-      const error = await errorOf(endpoint.generate([request(1, 'word '.repeat(2_000))]))
-      assert.is(error.code, 'model.context')
-      assert.match(error.message, /context has 1024/)
-      assert.equal(
-        asked.map(({ path }) => path),
-        ['/v1/models'],
-      )
-      await endpoint.generate([request(1, 'word '.repeat(700))])
-      assert.is(asked.length, 2)
-    },
-  )
-})
-
-test('a server that counts hardly any tokens of a long prompt is told of', async () => {
-  await against(
-    () => plain('ok', { usage: { prompt_tokens: 300, completion_tokens: 1 } }),
-    async (open, said) => {
-      const endpoint = open()
-      await endpoint.generate([request(1, 'words and words '.repeat(80))])
-      assert.not.ok(said.some((line) => /cut prompts/.test(line)))
-      await endpoint.generate([request(1, 'words and words '.repeat(800))])
-      assert.is(said.filter((line) => /counts 300 tokens .* cut prompts/.test(line)).length, 1)
-    },
-  )
-})
-
 test('what is odd is told once: no token ids, no log-probs, equal answers at a temperature above 0', async () => {
   await against(
     () => plain('the same', { usage: { prompt_tokens: 3, completion_tokens: 2 } }),
@@ -286,16 +215,43 @@ test('a long prompt is known not to fit before it is sent', async () => {
     ({ path }) => {
       if (path !== '/v1/models') return plain('ok', { usage: { prompt_tokens: 400, completion_tokens: 1 } })
       lists++
-      return { data: [{ id: 'odd', max_model_len: 2_048 }] }
+      return { data: [{ id: 'odd', max_model_len: 1_024 }] }
     },
     async (open, _, asked) => {
       const endpoint = open()
-      await endpoint.generate([request(1, 'word '.repeat(200))])
+      await tryOut(endpoint, { temperature: 1 })
+      assert.is(lists, 1, 'the try-out asks how long the context is')
+      await endpoint.generate([request(1, 'word '.repeat(400))])
+      const sent = asked.length
       assert.ok(await endpoint.fits?.(request(1, 'short')))
-      assert.not.ok(await endpoint.fits?.(request(1, 'word '.repeat(2_000))))
-      assert.ok(await endpoint.fits?.(request(1, 'word '.repeat(700))))
+      assert.ok(await endpoint.fits?.(request(1, 'word '.repeat(1_000))))
+      assert.not.ok(await endpoint.fits?.(request(1, 'word '.repeat(1_200))))
+      const { code, message } = await errorOf(endpoint.generate([request(1, 'word '.repeat(1_400))]))
+      assert.is(code, 'model.context')
+      assert.match(message, /some 1400 tokens.*context of 1024/)
+      assert.is(asked.length, sent, 'it was not sent')
+      assert.is(endpoint.use().unsent, 1)
       assert.is(lists, 1)
-      assert.is(asked.length, 2)
+    },
+  )
+})
+
+test('a server that counts far fewer tokens than a prompt has is told of, once', async () => {
+  const context = 2_048
+  await against(
+    ({ body }) => {
+      const [{ content }] = body.messages as { content: string }[]
+      const tokens = Math.ceil(content.length / 4)
+      return plain(content.slice(0, 3), {
+        usage: { prompt_tokens: Math.min(tokens, context), completion_tokens: 0 },
+      })
+    },
+    async (open, said) => {
+      const endpoint = open()
+      for (const words of [100, 1_000, 1_500, 2_000, 4_000, 8_000, 9_000])
+        await endpoint.generate([request(1, 'word '.repeat(words))])
+      assert.is(said.length, 1, said.join('\n'))
+      assert.match(said[0], /2048 prompt tokens.*num_ctx/)
     },
   )
 })

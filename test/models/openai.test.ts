@@ -294,44 +294,6 @@ test('a server that refuses an optional field is asked without it from then on',
   )
 })
 
-test('a model that samples at 1 alone is asked without what it takes no value of, and refuses others by the key', async () => {
-  const bodies: Record<string, unknown>[] = []
-  const told: string[] = []
-  await through(
-    (_, text) => {
-      const body = JSON.parse(text) as Record<string, unknown>
-      bodies.push(body)
-      const message =
-        'top_p' in body
-          ? "Unsupported parameter: 'top_p' is not supported with this model."
-          : 'temperature' in body
-            ? `Unsupported value: 'temperature' does not support ${body.temperature} with this model. Only the default (1) value is supported.`
-            : null
-      return message === null ? null : { status: 400, body: { error: { message } } }
-    },
-    async (endpoint) => {
-      const request = { ...chat(1), temperature: 1 }
-      // Calls that are under way together are told the same.
-      await endpoint.generate([request, request, request])
-      await endpoint.generate([request])
-      assert.equal(
-        ['top_p', 'temperature'].map((name) => name in bodies.at(-1)!),
-        [false, false],
-      )
-      assert.equal(endpoint.use().faults, {})
-      const error = await errorOf(endpoint.generate([{ ...request, temperature: 0.5 }]))
-      assert.is(bodies.at(-1)!.temperature, 0.5)
-      assert.match(error.message, /'temperature' does not support 0.5/)
-      assert.match(error.hint ?? '', /temperature: 1/)
-      const cut = await errorOf(endpoint.generate([{ ...request, topP: 0.9 }]))
-      assert.match(cut.message, /'top_p' is not supported/)
-      for (const name of ['top_p', 'temperature'])
-        assert.is(told.filter((line) => line.includes(`refuses ${name}, `)).length, 1)
-    },
-    { report: (message) => void told.push(message) },
-  )
-})
-
 test('sampling parameters are always told: what is absent is taken from files that nobody sees', async () => {
   const bodies: Record<string, unknown>[] = []
   await through(

@@ -11,18 +11,23 @@ type Scored = EventData<'StepScored'>
 /** Most characters of one summary: two sentences are asked for. */
 const SUMMARY_LENGTH = 600
 
-/** The question about one failed rollout. A step is risky where every judgement of it is bad. */
+/**
+ * The question about one failed rollout. A step is risky where every judgement of it is bad.
+ * @param shown at most so many of the latest steps
+ */
 export function failureRequest(
   { rollout, observations, actions, steps, index }: Trajectory,
   scored: readonly Scored[],
   goal: string,
   {
     prompt,
+    shown,
     seed,
     maxTokens,
     temperature,
   }: {
     readonly prompt: PromptFile
+    readonly shown: number
     readonly seed: Seed
     readonly maxTokens: number
     readonly temperature: number
@@ -39,7 +44,7 @@ export function failureRequest(
         goal,
         steps: String(steps),
         risky: risky.length === 0 ? 'none' : risky.join(', '),
-        history: episodeText({ observations, actions }, { numbered: true }),
+        history: episodeText({ observations, actions }, { numbered: true, steps: shown }),
       }),
     },
     maxTokens,

@@ -11,11 +11,13 @@ import {
 import { RlError } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import type { GenerateRequest, Generation } from '../../models/port.ts'
 import { seedOf } from '../../random.ts'
 import type { RewriteTask } from '../decider/jobs.ts'
 import { callBudgetOf } from '../learner/call-budget.ts'
 import { createCounts, endpointOf } from '../learner/endpoint.ts'
 import { type PromptFile, readPrompt } from '../learner/prompts.ts'
+import { askFitting, isTooLong, TOO_LONG } from '../learner/shortening.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
 import { testRates } from '../writing/test-rates.ts'
 import { failureRequest, readSummary } from './failures.ts'
@@ -46,11 +48,13 @@ export async function openLanguageRewriter(
   // Two questions in a row: what went wrong, and what to ask instead.
   const questions = prompts.failure ? 2 : 1
   const model = await endpointOf(
+    'adaptation',
     adaptation,
     config,
     run.deadlines.rewriteSeconds / questions,
     callBudgetOf(log, 'adapter', config),
   )
+  const fits = async (request: GenerateRequest) => (await model.fits?.(request)) ?? true
   const tasks = openTaskBook(log)
   const counts = createCounts()
 
@@ -79,16 +83,28 @@ export async function openLanguageRewriter(
       .filter(({ outcome }) => outcome.kind === 'scored' && !outcome.success)
       .sort((a, b) => a.index - b.index)
     const settings = { prompt, seed: job.seed, maxTokens, temperature }
-    const answers = await model.generate(
-      failed.map((trajectory) => failureRequest(trajectory, scored, parent.goal, settings)),
-      signal,
+    const summaries = await Promise.all(
+      failed.map(async (trajectory) => {
+        const requestOf = (shown: number) =>
+          failureRequest(trajectory, scored, parent.goal, { ...settings, shown })
+        try {
+          const { generation, leftOut } = await askFitting(trajectory.actions.length, requestOf, {
+            fits,
+            generate: async (request) => (await model.generate([request], signal))[0],
+          })
+          if (leftOut > 0) counts.add('prompts shortened')
+          const summary = readSummary(generation.text)
+          if (summary === null) counts.add('invalid: summary without a box')
+          return summary ?? []
+        } catch (error) {
+          if (!isTooLong(error)) throw error
+          counts.add(`invalid: ${TOO_LONG}`)
+          return []
+        }
+      }),
     )
-    const summaries = answers.flatMap(({ text }) => {
-      const summary = readSummary(text)
-      if (summary === null) counts.add('invalid: summary without a box')
-      return summary ?? []
-    })
-    return summaries.length > 0 ? summaries.join('\n') : job.critique
+    const told = summaries.flat()
+    return told.length > 0 ? told.join('\n') : job.critique
   }
 
   /** The first of the answers that the environment takes. */
@@ -103,21 +119,41 @@ export async function openLanguageRewriter(
       taken,
       seed,
     }
-    const messages = prompts.rewrite.render({
-      ...(await language.brief(environment, request, judgedByTests ? await evidenceOf(parent, job) : null)),
-      direction,
-      accuracy: `${parentAccuracy.successes} of ${parentAccuracy.n}`,
-      goal: parent.goal,
-      failures: critique === '' ? 'nothing is known of failures' : critique,
-    })
-    const refused = createCounts()
-    const answers = await model.generate(
-      Array.from({ length: adaptation.samples }, (_, attempt) => ({
+    const brief = await language.brief(
+      environment,
+      request,
+      judgedByTests ? await evidenceOf(parent, job) : null,
+    )
+    const failures = critique === '' ? [] : critique.split('\n')
+    // The commonest failures stand first, so the rarest are left out where not all fit.
+    const requestsOf = (shown: number) => {
+      const messages = prompts.rewrite.render({
+        ...brief,
+        direction,
+        accuracy: `${parentAccuracy.successes} of ${parentAccuracy.n}`,
+        goal: parent.goal,
+        failures: shown === 0 ? 'nothing is known of failures' : failures.slice(0, shown).join('\n'),
+      })
+      return Array.from({ length: adaptation.samples }, (_, attempt) => ({
         ...{ prompt: { messages }, maxTokens, temperature },
         seed: seedOf(seed, 'rewrite', attempt),
-      })),
-      signal,
-    )
+      }))
+    }
+    const without = (reason: string) => rejected(job, parent, { low, high }, reason)
+    const refused = createCounts()
+    let answers: readonly Generation[]
+    try {
+      const asked = await askFitting(failures.length, requestsOf, {
+        fits: ([first]) => fits(first),
+        generate: (requests) => model.generate(requests, signal),
+      })
+      if (asked.leftOut > 0) counts.add('prompts shortened')
+      answers = asked.generation
+    } catch (error) {
+      if (!isTooLong(error)) throw error
+      counts.add(`invalid: ${TOO_LONG}`)
+      return without(`the language model cannot be asked: ${TOO_LONG}`)
+    }
     for (const { text } of answers) {
       const answer = await language.read(environment, request, text)
       if ('task' in answer) {
@@ -129,10 +165,7 @@ export async function openLanguageRewriter(
       counts.add(answer.refused === NO_PAIR ? `invalid: ${NO_PAIR}` : 'refused tasks')
     }
     const reasons = Object.entries(refused.counts()).map(([reason, count]) => `${count}x ${reason}`)
-    return rejected(
-      job,
-      parent,
-      { low, high },
+    return without(
       `none of ${adaptation.samples} answers of the language model can be used: ${reasons.join('; ')}`,
     )
   }

@@ -1,11 +1,12 @@
 /** Language models that answer prompts, as the roles use them: opened from a section of the config, tried once, counted. */
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
+import type { GenerateRequest } from '../../models/port.ts'
 import type { ModelOptions, PromptedModel } from '../../models/provider.ts'
 import { providerOf } from '../../models/registry.ts'
 import type { CallBudget } from './call-budget.ts'
 
-type Section = Omit<ModelOptions, 'callMs' | 'budgetMs' | 'permit' | 'readImage' | 'report'> & {
+type Section = Omit<ModelOptions, 'section' | 'callMs' | 'budgetMs' | 'permit' | 'readImage' | 'report'> & {
   readonly provider: string
 }
 
@@ -13,12 +14,14 @@ type Section = Omit<ModelOptions, 'callMs' | 'budgetMs' | 'permit' | 'readImage'
 const SHARE_OF_DEADLINE = 0.95
 
 /**
+ * @param name the section's, which errors say
  * @param budgetSeconds how long the asker waits for one generation, retries included
  * @param calls what each call is taken from
  * @param readImage for prompts with images
  * @throws RlError `config.invalid` where the section's provider answers no prompts
  */
 export async function endpointOf(
+  name: ModelOptions['section'],
   { provider, ...section }: Section,
   config: Config,
   budgetSeconds: number,
@@ -28,6 +31,7 @@ export async function endpointOf(
   const found = providerOf({ provider }, config)
   const budgetMs = budgetSeconds * 1000 * SHARE_OF_DEADLINE
   const opened = await found.open?.({
+    section: name,
     ...optionsOf(section),
     report: (message) => void process.stdout.write(`${message}\n`),
     callMs: Math.min(config.run.deadlines.llmCallSeconds * 1000, budgetMs),
@@ -45,23 +49,28 @@ export async function endpointOf(
 /** Of a section what concerns its model: a user's provider is told no more. */
 function optionsOf(section: Omit<Section, 'provider'>) {
   const { model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice } = section
-  const { windowTokens, extraBody, template, reasoningEffort, sendSeed } = section
+  const { window, windowTokens, extraBody, template, reasoningEffort, sendSeed } = section
   return {
     ...{ model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice },
-    ...{ windowTokens, extraBody, template, reasoningEffort, sendSeed },
+    ...{ window, windowTokens, extraBody, template, reasoningEffort, sendSeed },
   }
 }
 
-/** One short call: a wrong name, key or address is told before anything depends on it. At temperature 1, which every model takes. */
-export async function tryOut(model: PromptedModel): Promise<void> {
-  await model.generate([
-    {
-      prompt: { messages: [{ role: 'user', content: 'Say ok.' }] },
-      maxTokens: 1,
-      temperature: 1,
-      seed: [0, 0],
-    },
-  ])
+/**
+ * One short call: a wrong name, key or address, or sampling that the model does not take, is told before anything depends on it. The
+ * endpoint is asked how long its context is, so that the first long prompt finds it known.
+ * @param sampling as the section will ask: hosted reasoning models refuse other temperatures than 1
+ */
+export async function tryOut(
+  model: PromptedModel,
+  { temperature, topP }: Pick<GenerateRequest, 'temperature' | 'topP'>,
+): Promise<void> {
+  const request: GenerateRequest = {
+    ...{ prompt: { messages: [{ role: 'user', content: 'Say ok.' }] }, maxTokens: 1 },
+    ...{ temperature, topP, seed: [0, 0] },
+  }
+  await model.fits?.(request)
+  await model.generate([request])
 }
 
 /** Counts by name, for answers that no rule could read. */

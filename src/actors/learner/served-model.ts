@@ -1,6 +1,7 @@
 /** The endpoint of a role's model, or its endpoints: each version that was published has servers and a name of its own. */
 import type { Config } from '../../config.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { createWindow } from '../../models/openai/window.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
 import type { PromptedModel } from '../../models/provider.ts'
 import { callBudgetOf } from './call-budget.ts'
@@ -28,10 +29,13 @@ export async function openServedModel(
   log: LogClient,
   budgetSeconds: number,
 ): Promise<ServedModel> {
-  const section = role === 'policy' ? config.policy : config.rewardModel
-  const { publish } = section
+  const name = role === 'policy' ? 'policy' : 'rewardModel'
+  const section = config[name]
+  const { publish, windowTokens } = section
+  // Versions of a model have one tokenizer and one context: what one of them tells holds for all.
+  const shared = { ...section, window: createWindow(windowTokens) }
   const calls = callBudgetOf(log, role, config)
-  const first = await endpointOf(section, config, budgetSeconds, calls, log.getBlob)
+  const first = await endpointOf(name, shared, config, budgetSeconds, calls, log.getBlob)
   const fits = async (request: GenerateRequest) => (await first.fits?.(request)) ?? true
   if (publish.as === 'none')
     return {
@@ -51,11 +55,11 @@ export async function openServedModel(
     const { targets } = await publisher
     await targets.settled(version, publish.ackSeconds * 1000)
     const target = targets.targetOf(version)
-    const name = `${target.baseUrl} ${target.model}`
-    const known = models.get(name)
+    const served = `${target.baseUrl} ${target.model}`
+    const known = models.get(served)
     if (known) return known
-    const opened = await endpointOf({ ...section, ...target }, config, budgetSeconds, calls, log.getBlob)
-    models.set(name, opened)
+    const opened = await endpointOf(name, { ...shared, ...target }, config, budgetSeconds, calls, log.getBlob)
+    models.set(served, opened)
     return opened
   }
 

@@ -2,8 +2,8 @@
 import { RlError } from '../../errors.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
 
-export type Asked = {
-  readonly generation: Generation
+export type Asked<Answer> = {
+  readonly generation: Answer
   /** Earlier steps that were left out of the prompt because they would not have fitted. */
   readonly leftOut: number
 }
@@ -29,27 +29,35 @@ export function madeFitting<T>(
  * @param steps that there are to be shown
  * @throws RlError `model.context` where not even a prompt without earlier steps fits, and what `generate` throws
  */
-export async function askFitting(
+export async function askFitting<Request = GenerateRequest, Answer = Generation>(
   steps: number,
-  requestOf: (shown: number) => GenerateRequest,
+  requestOf: (shown: number) => Request,
   {
     fits,
     generate,
   }: {
-    readonly fits: (request: GenerateRequest) => Promise<boolean>
-    readonly generate: (request: GenerateRequest) => Promise<Generation>
+    readonly fits: (request: Request) => Promise<boolean>
+    readonly generate: (request: Request) => Promise<Answer>
   },
-): Promise<Asked> {
+): Promise<Asked<Answer>> {
   for (let shown = steps; ; shown--) {
-    while (shown > 0 && !(await fits(requestOf(shown)))) shown--
+    while (!(await fits(requestOf(shown))) && shown > 0) shown--
     try {
       return { generation: await generate(requestOf(shown)), leftOut: steps - shown }
     } catch (error) {
-      if (shown === 0 || !(error instanceof RlError) || error.code !== 'model.context') throw error
+      if (shown === 0 || !isTooLong(error)) throw error
       shown = Math.ceil(shown * KEPT_AFTER_REFUSAL)
     }
   }
 }
+
+/** Whether it is the prompt, which no other attempt makes shorter. */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof RlError && error.code === 'model.context'
+}
+
+/** What is counted, and told of an answer that there is not, where a prompt is too long for the model. */
+export const TOO_LONG = 'the prompt is too long'
 
 /** Share of the steps that stay after a refusal. */
 const KEPT_AFTER_REFUSAL = 0.75

@@ -1,7 +1,7 @@
 /** The policy behind an endpoint: it acts by prompts. Its weights live there, so nothing is trained here. */
 import type { Config } from '../../config.ts'
 import { type Choosing, type OpenSetting, partOf } from '../../environments/setting.ts'
-import { explain, RlError } from '../../errors.ts'
+import { explain } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { unchangedVersion } from '../decider/fold.ts'
@@ -10,7 +10,7 @@ import { updatedEvents } from '../learner/checkpoints.ts'
 import { createCounts, tryOut } from '../learner/endpoint.ts'
 import { type PromptFile, readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
-import { askFitting, SHORTENED } from '../learner/shortening.ts'
+import { askFitting, isTooLong, SHORTENED } from '../learner/shortening.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
@@ -60,13 +60,14 @@ export async function openEndpointPolicy(
       if (reply.invalid !== null) counted.add(`invalid: ${reply.invalid}`)
       return reply
     } catch (error) {
-      const full = error instanceof RlError && error.code === 'model.context'
-      return { ...NO_ANSWER, ...(full ? {} : { fault: explain(error) }) }
+      return { ...NO_ANSWER, ...(isTooLong(error) ? {} : { fault: explain(error) }) }
     }
   }
 
   async function firstVersion(): Promise<NewEvent[]> {
-    await tryOut(served.first)
+    const [training, evaluating] = [samplingOf(config, false), samplingOf(config, true)]
+    await tryOut(served.first, training)
+    if (evaluating.temperature !== training.temperature) await tryOut(served.first, evaluating)
     return updatedEvents('policy', unchangedVersion(0, null))
   }
 

@@ -1,7 +1,6 @@
 /** The reward model behind an endpoint: it judges by prompts. Its weights live there: a trainer outside makes its versions, or nobody does. */
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
-import { RlError } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
@@ -14,7 +13,7 @@ import { trainOutside } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { reasoningText } from '../learner/reasoning.ts'
 import { openServedModel } from '../learner/served-model.ts'
-import { askFitting, SHORTENED } from '../learner/shortening.ts'
+import { askFitting, isTooLong, SHORTENED, TOO_LONG } from '../learner/shortening.ts'
 import { framesOf } from '../rollout/frames.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
@@ -116,8 +115,8 @@ export async function openEndpointJudge(
       if (leftOut > 0) counted.add(SHORTENED)
       return readJudgement(generation)
     } catch (error) {
-      if (!(error instanceof RlError) || error.code !== 'model.context') throw error
-      return { ...NO_VERDICT, invalid: 'the prompt is too long' }
+      if (!isTooLong(error)) throw error
+      return { ...NO_VERDICT, invalid: TOO_LONG }
     }
   }
 
@@ -142,7 +141,7 @@ export async function openEndpointJudge(
   }
 
   async function firstVersion(): Promise<NewEvent[]> {
-    await tryOut(served.first)
+    await tryOut(served.first, { temperature, topP })
     return updatedEvents('reward-model', unchangedVersion(0, null))
   }
 

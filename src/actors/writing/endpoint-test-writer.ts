@@ -2,6 +2,7 @@
 import type { Config } from '../../config.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import type { Generation } from '../../models/port.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
@@ -9,11 +10,12 @@ import { createCounts, tryOut } from '../learner/endpoint.ts'
 import { type OutsideBatch, trainOutside } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
+import { askFitting, isTooLong, TOO_LONG } from '../learner/shortening.ts'
 import { toldSample } from '../reward-model/prompted-batch.ts'
 import { readIteration } from '../rollout/log-queries.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { testAdvantages } from './test-batch.ts'
-import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
+import { testJudgingOf, unitTestJudge, type WriteTests, type WrittenTest } from './unit-tests.ts'
 
 /** Tasks that are judged at a time; the endpoint's own bound is that of its calls. */
 const JOBS_AT_A_TIME = 16
@@ -35,11 +37,20 @@ export async function openEndpointTestWriter(
       problem: await judging.describe(environment, task),
       form: (await judging.form?.(environment, task)) ?? '',
     })
-    const answers = await served.generate(
-      version,
-      seeds.map((seed) => ({ prompt: { messages }, maxTokens, temperature, topP, seed })),
-      signal,
-    )
+    const requests = seeds.map((seed) => ({ prompt: { messages }, maxTokens, temperature, topP, seed }))
+    let answers: readonly Generation[]
+    try {
+      const asked = await askFitting(0, () => requests, {
+        fits: ([first]) => served.fits(first),
+        generate: (all) => served.generate(version, all, signal),
+      })
+      answers = asked.generation
+    } catch (error) {
+      if (!isTooLong(error)) throw error
+      // Nothing of the task can be left out. Nothing was written: no test, and no vote, now or at any other attempt.
+      for (const _ of seeds) invalid.add(`invalid: ${TOO_LONG}`)
+      return seeds.map(() => NOTHING_WRITTEN)
+    }
     for (const { text } of answers) {
       const parsed = await judging.read(environment, text, task)
       if ('reason' in parsed) invalid.add(`invalid: ${parsed.reason}`)
@@ -49,7 +60,7 @@ export async function openEndpointTestWriter(
   const { judge } = unitTestJudge(config, opened, log, { write, promptSha256: prompt.sha256 })
 
   async function firstVersion() {
-    await tryOut(served.first)
+    await tryOut(served.first, { temperature, topP })
     return updatedEvents('reward-model', unchangedVersion(0, null))
   }
 
@@ -98,3 +109,5 @@ export async function openEndpointTestWriter(
     },
   }
 }
+
+const NOTHING_WRITTEN: WrittenTest = { text: '', tokens: null, logprobs: null }

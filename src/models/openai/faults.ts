@@ -129,6 +129,15 @@ export function faultOf(error: unknown, timedOut: boolean): Fault {
   return fault(isTooLong(error) ? 'context' : 'refused', false)
 }
 
+/** Whether a refusal says that a hosted model thought until its tokens were spent: that is an answer which was cut off. */
+export function isCutOff(error: unknown): boolean {
+  return (
+    error instanceof OpenAI.APIError &&
+    error.status === 400 &&
+    /could not finish the message because max_tokens/i.test(error.message)
+  )
+}
+
 /** OpenAI has a code for it; the others say it in words. */
 function isTooLong({ code, message, status }: InstanceType<typeof OpenAI.APIError>): boolean {
   if (code === 'context_length_exceeded') return true

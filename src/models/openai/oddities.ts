@@ -1,16 +1,15 @@
 /** What is odd about an endpoint's answers although none of them is wrong: told once each, since nothing else would show it. */
 import type { GenerateRequest, Generation } from '../port.ts'
 
-export type Oddities = { readonly see: (request: GenerateRequest, generation: Generation) => void }
+export type Oddities = {
+  /** @param whole whether as many prompt tokens were counted as the prompt may have */
+  readonly see: (request: GenerateRequest, generation: Generation, whole: boolean) => void
+}
 
 /** Prompts whose first answer is remembered for comparison. */
 const REMEMBERED = 64
 /** So many equal answers in a row, with other seeds and none that differed, are no chance. */
 const SUSPICIOUS = 24
-
-/** Characters of a prompt that is long, and of a token in hardly any text. */
-const LONG = 4_000
-const MOST_PER_TOKEN = 10
 
 export function watchOddities(model: string, report: (message: string) => void): Oddities {
   const told = new Set<string>()
@@ -40,28 +39,17 @@ export function watchOddities(model: string, report: (message: string) => void):
   }
 
   return {
-    see(request, generation) {
+    see(request, generation, whole) {
       const { tokens, logprobs, promptTokens, usage } = generation
       if (usage.completionTokens > 0 && (!tokens || !promptTokens))
         tell('its answers tell no token ids (return_token_ids): nothing can be learned from them')
       else if (usage.completionTokens > 0 && !logprobs)
         tell('its answers tell no log-probs: nothing can be learned from them')
-      const length = textLength(request)
-      if (length > LONG && usage.promptTokens > 0 && length > MOST_PER_TOKEN * usage.promptTokens)
+      if (!whole)
         tell(
-          `it counts ${usage.promptTokens} tokens of a prompt of ${length} characters: does it cut prompts (Ollama: num_ctx)?`,
+          `it counted ${usage.promptTokens} prompt tokens where far more were expected: does it cut prompts without a word, as Ollama does beyond num_ctx? windowTokens shortens them by their oldest steps`,
         )
       compare(request, generation.text)
     },
   }
-}
-
-/** Of a prompt's messages, white space aside: runs of it may be one token. */
-function textLength({ prompt }: GenerateRequest): number {
-  if (!('messages' in prompt)) return 0
-  return prompt.messages.reduce((sum, { content }) => {
-    const texts =
-      typeof content === 'string' ? [content] : content.map((part) => ('text' in part ? part.text : ''))
-    return sum + texts.join('').replaceAll(/\s+/g, '').length
-  }, 0)
 }

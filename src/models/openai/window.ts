@@ -6,37 +6,42 @@ import { imagesOf } from '../content.ts'
 import type { GenerateRequest } from '../port.ts'
 
 export type Window = {
-  /** Whether prompt and answer are expected to fit; true where nothing is known. */
-  readonly fits: (request: GenerateRequest) => Promise<boolean>
-  /** What is wrong with a request that is clearly longer than the context, in words: it is not to be sent. Null for any other. */
-  readonly tooLong: (request: GenerateRequest) => Promise<string | null>
-  /** Learns from an answer's count of prompt tokens. */
-  readonly learn: (request: GenerateRequest, promptTokens: number) => void
+  /**
+   * Whether prompt and answer are expected to fit; true where nothing is known.
+   * @param ask for the endpoint's own word on its context; asked once, where it is not known. Null where it has none
+   */
+  readonly fits: (request: GenerateRequest, ask: () => Promise<number | null>) => Promise<boolean>
+  /** Tokens of a prompt that cannot fit by any count, and of the context that is too short for it; null for every other one. */
+  readonly excess: (request: GenerateRequest) => { readonly tokens: number; readonly context: number } | null
+  /** Learns from an answer's count of prompt tokens; false where the prompt must have more: then it was cut. */
+  readonly learn: (request: GenerateRequest, promptTokens: number) => boolean
   /** Learns from the words of a refusal, such as `maximum context length is 4096 tokens`. */
   readonly refused: (request: GenerateRequest, message: string) => void
-}
-
-export type WindowOptions = {
-  /** Tokens of prompt and answer; null where the endpoint is to be asked. */
-  readonly tokens: number | null
-  /** The endpoint's own word on it, asked once and only when a prompt is long; null where it has none. */
-  readonly ask: () => Promise<number | null>
 }
 
 /** Characters of a token in texts of which nothing is known: fewer than in English, so that more is expected. */
 const FIRST_RATIO = 3
 /** Shorter prompts tell little: the template's own words are most of them. */
 const LEAST_CHARACTERS = 400
-/** The endpoint is asked when a prompt may be longer than any context in use is short. */
-const ASK_ABOVE_TOKENS = 400
-/** By so much what is expected may be more than what a prompt has: it is counted by the densest text seen. */
-const MARGIN = 1.5
+/** Of these the template's words are so few that characters a token are those of the text. */
+const LONG_CHARACTERS = 2_000
+/** More characters than a token has in any text in use: English has four to five, indented programs up to six. */
+const MOST_RATIO = 8
+/** A text may have so many times the characters a token of any seen before: a prompt that is not sent for nothing costs more than a refusal. */
+const SPARSER = 1.25
+/** With so many times the characters a token of the densest long text, not all of it was counted. */
+const CUT = 2
 
-export function createWindow({ tokens, ask }: WindowOptions): Window {
+/** @param tokens of prompt and answer; null where the endpoint is to be asked */
+export function createWindow(tokens: number | null): Window {
   let context = tokens
+  /** Whether the answer counts: a refusal may be about the prompt alone. */
+  let withAnswer = true
   let asked: Promise<void> | null = null
   /** Least characters a token seen, in prompts of text alone. */
   let ratio: number | null = null
+  /** The same of long prompts, and the most. */
+  let long: { readonly least: number; readonly most: number } | null = null
   /** Most tokens an image seen. */
   let imageTokens = 0
 
@@ -44,43 +49,44 @@ export function createWindow({ tokens, ask }: WindowOptions): Window {
   const expected = (request: GenerateRequest) =>
     Math.ceil(textTokens(request) + images(request) * imageTokens) + request.maxTokens
 
-  /** In tokens; null where nobody knows. */
-  async function contextFor(request: GenerateRequest): Promise<number | null> {
-    if (context === null && expected(request) > ASK_ABOVE_TOKENS) {
-      asked ??= ask().then(
-        (told) => {
-          context ??= told
-        },
-        () => {},
-      )
-      await asked
-    }
-    return context
-  }
-
   return {
-    async fits(request) {
-      return expected(request) <= ((await contextFor(request)) ?? Number.POSITIVE_INFINITY)
+    async fits(request, ask) {
+      if (context === null) {
+        asked ??= ask().then(
+          (told) => {
+            context ??= told
+          },
+          () => {},
+        )
+        await asked
+      }
+      return context === null || expected(request) <= context
     },
-    async tooLong(request) {
-      const room = await contextFor(request)
-      const wanted = expected(request)
-      if (room === null || wanted <= MARGIN * room) return null
-      return `some ${wanted} tokens of prompt and answer, where the context has ${room}`
+    excess(request) {
+      const least = Math.floor(characters(request) / (long ? long.most * SPARSER : MOST_RATIO))
+      if (context === null || least + (withAnswer ? request.maxTokens : 0) <= context) return null
+      return { tokens: Math.ceil(textTokens(request)), context }
     },
     learn(request, promptTokens) {
       const seen = images(request)
       if (seen > 0) {
         // What the text does not take: its characters say nothing of an image's tokens.
         imageTokens = Math.max(imageTokens, (promptTokens - textTokens(request)) / seen)
-        return
+        return true
       }
       const length = characters(request)
-      if (length < LEAST_CHARACTERS || promptTokens <= 0) return
-      ratio = Math.min(ratio ?? Number.POSITIVE_INFINITY, length / promptTokens)
+      if (length < LEAST_CHARACTERS || promptTokens <= 0) return true
+      const own = length / promptTokens
+      if (length >= LONG_CHARACTERS) {
+        if (own > (long ? CUT * long.least : MOST_RATIO)) return false
+        long = { least: Math.min(long?.least ?? own, own), most: Math.max(long?.most ?? own, own) }
+      }
+      ratio = Math.min(ratio ?? Number.POSITIVE_INFINITY, own)
+      return true
     },
     refused(request, message) {
       const [, told] = /context (?:length|size|window)\D{0,20}?(\d{2,8})/i.exec(message) ?? []
+      if (context === null) withAnswer = false
       // Where the words tell no number, less than what was refused.
       context = Math.min(context ?? Number.POSITIVE_INFINITY, told ? Number(told) : expected(request) - 1)
     },

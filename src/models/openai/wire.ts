@@ -16,10 +16,12 @@ export const OPTIONAL_FIELDS = [
   'repetition_penalty',
   'presence_penalty',
   'frequency_penalty',
+  'top_p',
+  'temperature',
 ] as const
 
-/** Fields without which a server samples as with these values: one that takes no other, as hosted reasoning models do, is asked without them. */
-export const NEUTRAL: Readonly<Record<string, number>> = { temperature: 1, top_p: 1 }
+/** Of these only what changes nothing is left out: another value is asked for, and answers without it would be other ones. */
+export const NEUTRAL: Readonly<Record<string, number>> = { top_p: 1, temperature: 1 }
 
 export type Wire = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
 
@@ -186,6 +188,12 @@ export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'ch
       completionTokens: usage?.completion_tokens ?? tokens?.length ?? 0,
     },
   }
+}
+
+/** An answer that was cut off before its first word. */
+export const CUT_OFF: Generation = {
+  ...{ text: '', finish: 'length', tokens: null, logprobs: null, promptTokens: null },
+  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
 }
 
 /** Up to the end of thinking, as the texts of the tokens tell; all where they tell no such end. */

@@ -19,6 +19,9 @@ const requestOf = (content: string): GenerateRequest => ({
 
 const contentOf = ({ prompt }: GenerateRequest) => ('messages' in prompt ? prompt.messages[0].content : '')
 
+/** An endpoint whose list says nothing of its context. */
+const untold = async () => null
+
 const tooLong = () => new RlError('too long', { code: 'model.context' })
 
 test('as many of the latest steps as fit are shown, whoever says that more do not', async () => {
@@ -70,26 +73,55 @@ test('the first observation stays, the oldest steps go, and the prompt says so',
   assert.is(text, 'observation: start\n(2 earlier steps are left out)\naction: c\nobservation: three')
 })
 
-test('a window learns how long tokens are, and asks the endpoint only about long prompts', async () => {
+test('a window learns how long tokens are, and asks the endpoint once how many it takes', async () => {
   let asked = 0
-  const window = createWindow({
-    tokens: null,
-    async ask() {
+  const window = createWindow(null)
+  const fits = (request: GenerateRequest) =>
+    window.fits(request, async () => {
       asked++
       return 2_000
-    },
-  })
+    })
   const long = requestOf('word '.repeat(1_500))
-  assert.ok(await window.fits(requestOf('short')))
-  assert.is(asked, 0)
-  assert.not.ok(await window.fits(long), 'some 2,500 tokens are expected of 7,500 characters')
+  assert.ok(await fits(requestOf('short')))
+  assert.is(asked, 1)
+  assert.not.ok(await fits(long), 'some 2,500 tokens are expected of 7,500 characters')
   window.learn(requestOf('word '.repeat(200)), 200)
-  assert.ok(await window.fits(long), 'at five characters a token they are 1,500')
+  assert.ok(await fits(long), 'at five characters a token they are 1,500')
   assert.is(asked, 1)
 })
 
+test('what cannot fit by any count is told; what may fit is left to the endpoint', () => {
+  const window = createWindow(1_000)
+  const excess = (words: number) => window.excess(requestOf('word '.repeat(words)))?.context ?? null
+  assert.is(excess(1_500), null, 'at eight characters a token they are 938')
+  assert.is(excess(1_700), 1_000)
+  assert.ok(window.learn(requestOf('word '.repeat(800)), 800))
+  assert.is(excess(1_200), null, 'texts differ: at 6.25 characters a token they are 960')
+  assert.is(excess(1_300), 1_000)
+  assert.is(createWindow(null).excess(requestOf('word '.repeat(100_000))), null)
+})
+
+test('what a refusal says is held against the prompt alone: its server may mind no long answer', () => {
+  const window = createWindow(null)
+  const asking = (maxTokens: number) => ({ ...requestOf('w'.repeat(4_000)), maxTokens })
+  window.refused(asking(10), 'the request exceeds the available context size (1000 tokens)')
+  assert.is(window.excess(asking(2_000)), null)
+  assert.ok(createWindow(1_000).excess(asking(2_000)))
+})
+
+test('a count that no such prompt can have is not learned from', async () => {
+  const window = createWindow(5_000)
+  const fits = (words: number) => window.fits(requestOf('word '.repeat(words)), untold)
+  assert.ok(window.learn(requestOf('word '.repeat(1_000)), 1_000))
+  assert.not.ok(window.learn(requestOf('word '.repeat(4_500)), 2_000), 'it was cut')
+  assert.ok(window.learn(requestOf('word '.repeat(4_500)), 3_600), 'a text of longer words')
+  assert.not.ok(await fits(5_100))
+  assert.not.ok(createWindow(null).learn(requestOf('word '.repeat(8_000)), 4_096))
+  assert.ok(createWindow(null).learn(requestOf('word '.repeat(20)), 1), 'short prompts tell nothing')
+})
+
 test('what images and tools take is not learned as a property of the text', async () => {
-  const window = createWindow({ tokens: 4_000, ask: async () => null })
+  const window = createWindow(4_000)
   const image = { sha256: '0'.repeat(64), bytes: 9, mediaType: 'image/png', width: 8, height: 8 } as const
   const seeing = (text: string, images: number): GenerateRequest => {
     const parts = Array.from({ length: images }, () => ({ type: 'image', image }) as const)
@@ -101,14 +133,14 @@ test('what images and tools take is not learned as a property of the text', asyn
   const text = 'word '.repeat(200)
   window.learn(requestOf(text), 200)
   window.learn(seeing(text, 1), 1_200)
-  assert.ok(await window.fits(requestOf('word '.repeat(3_900))), 'some 3,900 tokens of text')
-  assert.ok(await window.fits(seeing(text, 3)), 'some 3,200 tokens')
-  assert.not.ok(await window.fits(seeing(text, 4)), 'some 4,200 tokens')
+  assert.ok(await window.fits(requestOf('word '.repeat(3_900)), untold), 'some 3,900 tokens of text')
+  assert.ok(await window.fits(seeing(text, 3), untold), 'some 3,200 tokens')
+  assert.not.ok(await window.fits(seeing(text, 4), untold), 'some 4,200 tokens')
 
   const parameters = { type: 'object', description: 'word '.repeat(1_000) }
   const tools = [{ name: 'look', description: 'looks', parameters }]
   window.learn({ ...requestOf(''), prompt: { messages: [{ role: 'user', content: text }], tools } }, 1_200)
-  assert.ok(await window.fits(requestOf('word '.repeat(3_900))))
+  assert.ok(await window.fits(requestOf('word '.repeat(3_900)), untold))
 })
 
 test('a refusal is learned from: by its number where it has one', async () => {
@@ -117,11 +149,11 @@ test('a refusal is learned from: by its number where it has one', async () => {
     ['the request exceeds the available context size (4096 tokens)', 4_000],
     ['Input is too long', 14_000],
   ] as const) {
-    const window = createWindow({ tokens: null, ask: async () => null })
+    const window = createWindow(null)
     window.learn(requestOf('w'.repeat(1_000)), 1_000)
     window.refused(requestOf('w'.repeat(15_000)), message)
-    assert.ok(await window.fits(requestOf('w'.repeat(fits))), message)
-    assert.not.ok(await window.fits(requestOf('w'.repeat(fits + 1_100))), message)
+    assert.ok(await window.fits(requestOf('w'.repeat(fits)), untold), message)
+    assert.not.ok(await window.fits(requestOf('w'.repeat(fits + 1_100)), untold), message)
   }
 })
 

@@ -1,0 +1,82 @@
+/** The rewriter behind an endpoint whose context is short: it reads fewer failures, or says that it cannot be asked. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openLanguageRewriter } from '../../../src/actors/adapter/language-rewrite.ts'
+import type { RewriteTask } from '../../../src/actors/decider/jobs.ts'
+import { parseConfig } from '../../../src/config.ts'
+import { openSetting } from '../../../src/environments/open.ts'
+import { connectLog } from '../../../src/events/log-client.ts'
+import { connectBus } from '../../../src/events/nats/connect.ts'
+import { plain } from '../../support/against-endpoint.ts'
+import { startTestHead, type TestHead } from '../../support/run.ts'
+import { startScriptedEndpoint } from '../../support/scripted-endpoint.ts'
+
+let head: TestHead
+
+test.before(async () => {
+  head = await startTestHead()
+})
+
+test.after(() => head.close())
+
+/** Thirty complaints of some hundred characters, the commonest first. */
+const critique = Array.from(
+  { length: 30 },
+  (_, i) => `${40 - i}x complaint number ${i}: ${'went to a wrong place '.repeat(4)}`,
+).join('\n')
+
+/** What a rewriter makes of a task where the endpoint's list tells this context. */
+async function rewriteWithin(contextTokens: number) {
+  const endpoint = await startScriptedEndpoint(({ path }) =>
+    path === '/v1/models'
+      ? { data: [{ id: 'rewriter', max_model_len: contextTokens }] }
+      : plain('I would rather not.', { usage: { prompt_tokens: 700, completion_tokens: 5 } }),
+  )
+  const adaptation = {
+    ...{ rewriter: 'language-model', provider: 'openai', model: 'rewriter', baseUrl: endpoint.url },
+    ...{ samples: 2, maxTokens: 64 },
+  }
+  const config = parseConfig({ environment: { name: 'alfworld', tasks: 4 }, adaptation })
+  const opened = await openSetting(config)
+  const [parent] = await opened.environment.tasks('train')
+  const bus = await connectBus(head.addressOf('adapter'))
+  const log = connectLog({ bus, run: 'test', actor: 'adapter' })
+  const job: RewriteTask = {
+    ...{ iteration: 1, slot: 'train-0', parent: parent.id, direction: 'easier', critique },
+    ...{ parentAccuracy: { successes: 0, n: 4 }, taken: [parent.id], seed: [1, 2] },
+  }
+  try {
+    const rewriter = await openLanguageRewriter(config, opened, log)
+    const event = await rewriter.rewrite(parent, job, new AbortController().signal)
+    const prompts = endpoint.asked.filter(({ path }) => path !== '/v1/models')
+    return { event, prompts: prompts.map(({ body }) => JSON.stringify(body)), counts: rewriter.counters() }
+  } finally {
+    log.close()
+    await bus.close()
+    await endpoint.close()
+  }
+}
+
+test('a rewriter reads the commonest failures, and as many of them as fit', async () => {
+  const whole = await rewriteWithin(8_192)
+  assert.is(whole.prompts.length, 2)
+  assert.match(whole.prompts[0], 'complaint number 29')
+  assert.is(whole.counts['prompts shortened'], undefined)
+  const { prompts, counts } = await rewriteWithin(1_536)
+  assert.is(prompts.length, 2)
+  for (const prompt of prompts) {
+    assert.match(prompt, 'complaint number 0')
+    assert.not.match(prompt, 'complaint number 29')
+  }
+  assert.is(counts['prompts shortened'], 1)
+})
+
+test('a rewriter whose context holds not even the task rejects by name, and asks nothing', async () => {
+  const { event, prompts, counts } = await rewriteWithin(128)
+  assert.is(event.type, 'TaskRejected')
+  assert.match('reason' in event.data ? event.data.reason : '', 'the prompt is too long')
+  assert.equal(prompts, [])
+  assert.is(counts['invalid: the prompt is too long'], 1)
+})
+
+test.run()
