@@ -61,29 +61,36 @@ export function readAnswer(json: unknown): Answer {
 
 /** A completion of text as one of a chat; anything else as it is. */
 function asChat(json: unknown): unknown {
-  const parsed = textCompletion.safeParse(json)
-  if (!parsed.success) return json
-  const choices = parsed.data.choices.map(({ text, ...rest }) => ({
+  const parsed = readText(json)
+  if (parsed === null) return json
+  const choices = parsed.choices.map(({ text, ...rest }) => ({
     ...rest,
     message: { role: 'assistant', content: text },
   }))
-  return { ...parsed.data, choices }
+  return { ...parsed, choices }
 }
 
 const textCompletion = z.looseObject({ choices: z.array(z.looseObject({ text: z.string() })).min(1) })
 
+/** Null for what is none; looked at first, since a schema that fails costs an error for each event of a chat. */
+function readText(json: unknown) {
+  const choices: unknown = (json as { choices?: unknown } | null)?.choices
+  const [first] = Array.isArray(choices) ? (choices as ({ text?: unknown } | null)[]) : []
+  return typeof first?.text === 'string' ? (textCompletion.safeParse(json).data ?? null) : null
+}
+
 /** The same of an event of a stream. */
 function asChatEvent(json: unknown): unknown {
-  const parsed = textCompletion.safeParse(json)
-  if (!parsed.success) return json
-  const choices = parsed.data.choices.map(({ text, logprobs, ...rest }) => {
+  const parsed = readText(json)
+  if (parsed === null) return json
+  const choices = parsed.choices.map(({ text, logprobs, ...rest }) => {
     const told = tokenLogprobs.safeParse(logprobs).data?.token_logprobs
     return {
       ...{ ...rest, delta: { content: text } },
       ...(told ? { logprobs: { content: told.map((logprob) => ({ logprob })) } } : {}),
     }
   })
-  return { ...parsed.data, choices }
+  return { ...parsed, choices }
 }
 
 const tokenLogprobs = z.object({ token_logprobs: z.array(z.number().nullable()) })

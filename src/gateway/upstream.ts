@@ -119,10 +119,12 @@ export function readAll(message: IncomingMessage, most: number, onTooLong: () =>
     })
     message.on('end', () => {
       if (message.complete) resolve(parts.length === 1 ? parts[0] : Buffer.concat(parts, bytes))
-      else reject(brokenOff())
     })
     message.on('error', reject)
-    message.on('close', () => reject(brokenOff()))
+    // Every message is closed at last; an error costs its stack.
+    message.on('close', () => {
+      if (!message.complete) reject(brokenOff())
+    })
   })
 }
 
