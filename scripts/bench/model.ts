@@ -103,10 +103,9 @@ function localEngine(name: BackendName, model: LocalModel): Engine {
       if (work.op === 'forward')
         return await timed(tokens, async () => {
           for (let i = 0; i < work.times; i++) {
-            // Reading one row waits for all, as PyTorch does; neither copies the logits to anywhere else.
-            const last = tf.tidy(() =>
-              tf.slice(logits(model, pack(sequences)), [work.batch * work.length - 1, 0]),
-            )
+            // Reading one row waits for all, as PyTorch does; neither copies the logits to anywhere else (tf.slice would, on WebAssembly).
+            const row = [work.batch * work.length - 1]
+            const last = tf.tidy(() => tf.gather(logits(model, pack(sequences)), tf.tensor1d(row, 'int32')))
             await last.data()
             last.dispose()
           }
