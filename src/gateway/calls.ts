@@ -69,12 +69,17 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
 
   /** The answer's head; asked again without a field of ours that the endpoint names as wrong. */
   async function ask(asked: Asked, target: Target, streamed: boolean, signal: AbortSignal) {
-    const refused = refusedBy(target, asked, streamed)
+    const known = refusedBy(target, asked, streamed)
+    const refused = new Set(known)
     for (;;) {
       await permit?.().catch(refuse)
       const sent = encode(asked, target.model, refused)
       const answer = await upstream.post(target, asked.path, sent, signal)
-      if (!isWorded(answer.statusCode)) return answer
+      if (!isWorded(answer.statusCode)) {
+        // Refused in words of the agent's own, a call is refused without our fields too: nothing is learned from that.
+        if (answer.statusCode === 200) for (const field of refused) known.add(field)
+        return answer
+      }
       const said = await readAll(answer, 1_000_000, tooLong)
       const named = Object.keys(WANTED[asked.path]).find(
         (field) =>

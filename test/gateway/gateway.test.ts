@@ -394,6 +394,26 @@ test('log-probs that a hosted reasoning model refuses with 403 are not asked for
   await post(taken.outcome_url, taken.key, { success: true })
 })
 
+test("a call that is refused in words of the agent's own takes nothing from the calls of others", async () => {
+  const asked: [string, boolean][] = []
+  answer = ({ body }, response) => {
+    const [{ content }] = body.messages as { content: string }[]
+    asked.push([content, 'logprobs' in body])
+    if (content === 'hello') return completion({ content: 'x' }, { prompt: [1], tokens: [2] })
+    response.writeHead(400).end(JSON.stringify({ error: { message: `not allowed: '${content}'` } }))
+    return undefined
+  }
+  const taken = await take('quoting')
+  const ask = (content: string) => {
+    const body = { model: 'scripted', messages: [{ role: 'user', content }], tools: TOOLS }
+    return post(`${taken.url}/chat/completions`, taken.key, body)
+  }
+  assert.is((await ask('tell logprobs')).status, 400)
+  assert.is((await ask('hello')).status, 200)
+  assert.equal(asked.at(-1), ['hello', true])
+  await post(taken.outcome_url, taken.key, { success: true })
+})
+
 test('a stream without end is broken off, and is no step', async () => {
   const noise = Buffer.from(`: ${'x'.repeat(1_000_000)}\n\n`)
   answer = async (_, response) => {

@@ -136,4 +136,41 @@ test('a model that thought until its tokens were spent has answered, with a text
   })
 })
 
+test('of a refusal that lists what the server takes only the field that it refuses is left out', async () => {
+  const taken = ['model', 'messages', 'temperature', 'top_p', 'seed', 'max_tokens', 'max_completion_tokens']
+  const known = [...taken, 'logprobs']
+  await against(
+    ({ body }, response) => {
+      const unknown = Object.keys(body).find((field) => !known.includes(field))
+      if (unknown === undefined) return plain('ok')
+      response.writeHead(422).end(`unknown field \`${unknown}\`, expected one of ${known.join(', ')}`)
+    },
+    async (open, said, asked) => {
+      await open().generate([request(1)])
+      const left = Object.keys(asked.at(-1)!.body)
+      for (const field of ['temperature', 'top_p', 'seed', 'max_tokens', 'logprobs'])
+        assert.ok(left.includes(field), field)
+      assert.not.ok(said.join().includes('max_completion_tokens'))
+    },
+  )
+})
+
+test('a refusal of what a prompt says, in its words, takes no field away from others', async () => {
+  await against(
+    ({ body }, response) => {
+      const [{ content }] = body.messages as { content: string }[]
+      if (!content.includes('bomb')) return plain('ok')
+      response.writeHead(400).end(JSON.stringify({ error: { message: `not allowed: '${content}'` } }))
+    },
+    async (open, _, asked) => {
+      const endpoint = open()
+      const { code } = await errorOf(endpoint.generate([request(1, 'a seed, logprobs, temperature, bomb')]))
+      assert.is(code, 'model.endpoint')
+      await endpoint.generate([request(2)])
+      const { body } = asked.at(-1)!
+      assert.ok('seed' in body && 'logprobs' in body && 'temperature' in body)
+    },
+  )
+})
+
 test.run()

@@ -29,31 +29,41 @@ export function rememberRefusals({
   readonly report: (message: string) => void
 }): Refusals {
   const without = new Set<string>()
+  const said = new Set<string>()
   let lengthField: WireOptions['lengthField'] = 'max_tokens'
   const key = (name: string) => (section === undefined ? name : `${section}.${name}`)
 
   return {
     told: () => ({ without, lengthField }),
     adapts(error, sent) {
-      const names = named(error)
+      const place = placesIn(error)
       // Of calls that were under way together each is refused, and each goes on by what it had sent itself.
-      const leaves = (field: string) => field in sent && !(field in kept) && names(field)
-      if (leaves('max_tokens') && names('max_completion_tokens')) {
+      const leaves = (field: string) => field in sent && !(field in kept) && place(field) >= 0
+      const renamed = leaves('max_tokens') && place('max_completion_tokens') >= 0
+      const fields = OPTIONAL_FIELDS.filter(
+        (one) => leaves(one) && (!(one in NEUTRAL) || sent[one] === NEUTRAL[one]),
+      )
+      // What is refused stands first; after it some servers list all that they take.
+      const [field] = [...fields, ...(renamed ? ['max_tokens'] : [])].sort((a, b) => place(a) - place(b))
+      if (field === undefined) {
+        // Refused for good in words that name what was not sent, such as a prompt's own: it was not about those fields.
+        for (const one of without) if (!(one in sent) && place(one) >= 0) without.delete(one)
+        return false
+      }
+      if (field === 'max_tokens') {
         if (lengthField === 'max_tokens') report('the endpoint takes max_completion_tokens, not max_tokens')
         lengthField = 'max_completion_tokens'
         return true
       }
-      const field = OPTIONAL_FIELDS.find(
-        (one) => leaves(one) && (!(one in NEUTRAL) || sent[one] === NEUTRAL[one]),
-      )
-      if (field === undefined) return false
-      if (!without.has(field) && TELLING.has(field))
+      if (!said.has(field) && TELLING.has(field))
         report(`the endpoint refuses ${field}: it samples by its own default, which log-probs may not tell`)
+      said.add(field)
       without.add(field)
       return true
     },
     advice(error, sent) {
-      const names = named(error)
+      const place = placesIn(error)
+      const names = (field: string) => place(field) >= 0
       const own = Object.keys(kept).find(names)
       if (own !== undefined) return `leave ${own} out of ${key('extraBody')}`
       const field = Object.keys(KEYS).find((one) => one in sent && names(one))
@@ -77,9 +87,9 @@ export function isWorded(status: number | undefined): boolean {
   return status === 400 || status === 403 || status === 422
 }
 
-/** Whether a refusal names a field. */
-function named(error: unknown): (field: string) => boolean {
-  if (!(error instanceof OpenAI.APIError) || !isWorded(error.status)) return () => false
+/** Where a refusal names a field, first of all as its `param`; -1 where it does not. */
+function placesIn(error: unknown): (field: string) => number {
+  if (!(error instanceof OpenAI.APIError) || !isWorded(error.status)) return () => -1
   const said = `${error.param ?? ''} ${error.message}`
-  return (field) => new RegExp(`\\b${field}\\b`).test(said)
+  return (field) => said.search(new RegExp(`\\b${field}\\b`))
 }
