@@ -31,6 +31,8 @@ const MOST_RATIO = 8
 const SPARSER = 1.25
 /** With so many times the characters a token of the densest long text, not all of it was counted. */
 const CUT = 2
+/** Characters that a token may have whatever the prompts so far had: a role's tasks may be Chinese and English. */
+const ANY_RATIO = 6
 
 /** @param tokens of prompt and answer; null where the endpoint is to be asked */
 export function createWindow(tokens: number | null): Window {
@@ -44,6 +46,8 @@ export function createWindow(tokens: number | null): Window {
   let long: { readonly least: number; readonly most: number } | null = null
   /** Most tokens an image seen. */
   let imageTokens = 0
+  /** Most tokens of a prompt that was answered: no context is shorter. */
+  let answered = 0
 
   const textTokens = (request: GenerateRequest) => characters(request) / (ratio ?? FIRST_RATIO)
   const expected = (request: GenerateRequest) =>
@@ -63,11 +67,14 @@ export function createWindow(tokens: number | null): Window {
       return context === null || expected(request) <= context
     },
     excess(request) {
-      const least = Math.floor(characters(request) / (long ? long.most * SPARSER : MOST_RATIO))
-      if (context === null || least + (withAnswer ? request.maxTokens : 0) <= context) return null
+      if (context === null) return null
+      const sparsest = long ? Math.max(long.most * SPARSER, ANY_RATIO) : MOST_RATIO
+      const least = Math.floor(characters(request, withoutRuns) / sparsest)
+      if (least + (withAnswer ? request.maxTokens : 0) <= context) return null
       return { tokens: Math.ceil(textTokens(request)), context }
     },
     learn(request, promptTokens) {
+      answered = Math.max(answered, promptTokens)
       const seen = images(request)
       if (seen > 0) {
         // What the text does not take: its characters say nothing of an image's tokens.
@@ -77,33 +84,53 @@ export function createWindow(tokens: number | null): Window {
       const length = characters(request)
       if (length < LEAST_CHARACTERS || promptTokens <= 0) return true
       const own = length / promptTokens
-      if (length >= LONG_CHARACTERS) {
-        if (own > (long ? CUT * long.least : MOST_RATIO)) return false
-        long = { least: Math.min(long?.least ?? own, own), most: Math.max(long?.most ?? own, own) }
+      const dense = characters(request, withoutRuns)
+      if (dense >= LONG_CHARACTERS) {
+        const sure = dense / promptTokens
+        if (sure > (long ? Math.max(CUT * long.least, ANY_RATIO) : MOST_RATIO)) return false
+        long = { least: Math.min(long?.least ?? sure, sure), most: Math.max(long?.most ?? sure, sure) }
       }
       ratio = Math.min(ratio ?? Number.POSITIVE_INFINITY, own)
       return true
     },
     refused(request, message) {
-      const [, told] = /context (?:length|size|window)\D{0,20}?(\d{2,8})/i.exec(message) ?? []
-      if (context === null) withAnswer = false
+      const told = toldContext(message)
+      // An image whose tokens nobody has told may be all of what was too much.
+      const unknown = images(request) > 0 && imageTokens === 0
       // Where the words tell no number, less than what was refused.
-      context = Math.min(context ?? Number.POSITIVE_INFINITY, told ? Number(told) : expected(request) - 1)
+      const found = told !== null && told > answered ? told : unknown ? null : expected(request) - 1
+      if (found === null) return
+      if (context === null) withAnswer = false
+      context = Math.min(context ?? Number.POSITIVE_INFINITY, found)
     },
   }
 }
 
+/** The context that a refusal tells, as 131072, 131,072 or 128k; null where it tells none, or only by how much it was exceeded. */
+function toldContext(message: string): number | null {
+  const [, digits, thousands] =
+    /context (?:length|size|window)(?:(?!\bby\b)\D){0,20}?(\d{1,3}(?:[,.]\d{3}){1,2}(?!\d)|\d{1,4}(?=k)|\d{2,8})(k?)/i.exec(
+      message,
+    ) ?? []
+  return digits === undefined ? null : Number(digits.replaceAll(/[,.]/g, '')) * (thousands ? 1000 : 1)
+}
+
 /** Of the texts of a prompt, with its tools and their calls; prompts of tokens and images count nothing. */
-function characters({ prompt }: GenerateRequest): number {
-  if ('text' in prompt) return prompt.text.length
+function characters({ prompt }: GenerateRequest, read = (text: string) => text): number {
+  if ('text' in prompt) return read(prompt.text).length
   if (!('messages' in prompt)) return 0
   let sum = prompt.tools ? JSON.stringify(prompt.tools).length : 0
   for (const { content, toolCalls } of prompt.messages) {
     for (const part of typeof content === 'string' ? [content] : content)
-      sum += typeof part === 'string' ? part.length : part.type === 'text' ? part.text.length : 0
+      sum += typeof part === 'string' ? read(part).length : part.type === 'text' ? read(part.text).length : 0
     if (toolCalls) sum += JSON.stringify(toolCalls).length
   }
   return sum
+}
+
+/** A run of one character, such as a line or an indentation, may be one token. */
+function withoutRuns(text: string): string {
+  return text.replaceAll(/([\s\S])\1+/g, '$1')
 }
 
 function images({ prompt }: GenerateRequest): number {

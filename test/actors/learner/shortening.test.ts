@@ -157,4 +157,42 @@ test('a refusal is learned from: by its number where it has one', async () => {
   }
 })
 
+test('a refusal says how long the context is as people write numbers, and not by how much it was exceeded', async () => {
+  const excess = (message: string) => {
+    const window = createWindow(null)
+    window.refused(requestOf('word '.repeat(100_000)), message)
+    return window.excess(requestOf('word '.repeat(80_000)))?.context ?? null
+  }
+  assert.is(excess('the maximum context length is 32,768 tokens'), 32_768)
+  assert.is(excess('a context window of 32k tokens is exceeded'), 32_000)
+  assert.is(excess('exceeds the context window by 120 tokens'), null)
+  const window = createWindow(null)
+  assert.ok(window.learn(requestOf('word '.repeat(2_000)), 2_000))
+  window.refused(requestOf('word '.repeat(9_000)), 'context size exceeded, error 1024')
+  assert.ok(await window.fits(requestOf('word '.repeat(2_000)), untold), 'so long a prompt was answered')
+})
+
+test('a role whose tasks are in several languages is kept from none of them', () => {
+  const window = createWindow(4_096)
+  const english = requestOf('word '.repeat(1_600))
+  assert.ok(window.learn(requestOf('漢字'.repeat(1_500)), 2_500))
+  assert.is(window.excess(english), null, 'at five characters a token they are 1,600')
+  assert.ok(window.learn(english, 1_600), 'it was not cut')
+})
+
+test('white space and lines, of which a token may hold many, keep no prompt back and are no sign of a cut', () => {
+  const window = createWindow(4_096)
+  const table = requestOf(`${' '.repeat(30)}x ${'-'.repeat(30)}\n`.repeat(800))
+  assert.is(window.excess(table), null)
+  assert.ok(window.learn(table, 3_200))
+})
+
+test('a refusal of images whose tokens nobody has told is not held against texts', async () => {
+  const window = createWindow(null)
+  const image = { sha256: '0'.repeat(64), bytes: 9, mediaType: 'image/png', width: 8, height: 8 } as const
+  const messages = [{ role: 'user', content: [{ type: 'image', image }] }] as const
+  window.refused({ ...requestOf(''), prompt: { messages } }, 'Request Entity Too Large')
+  assert.ok(await window.fits(requestOf('word '.repeat(1_000)), untold))
+})
+
 test.run()
