@@ -173,4 +173,17 @@ test('a refusal of what a prompt says, in its words, takes no field away from ot
   )
 })
 
+test('a text completion knows one name of its length, and is refused once where the server wants the other', async () => {
+  const message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+  await against(
+    (_, response) => void response.writeHead(400).end(JSON.stringify({ error: { message } })),
+    async (open, _, asked) => {
+      const endpoint = open({ budgetMs: 5_000 })
+      const { code } = await errorOf(endpoint.generate([{ ...request(1), prompt: { text: 'Say ok.' } }]))
+      assert.is(code, 'model.endpoint')
+      assert.is(asked.length, 1)
+    },
+  )
+})
+
 test.run()

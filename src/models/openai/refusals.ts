@@ -39,7 +39,8 @@ export function rememberRefusals({
       const place = placesIn(error)
       // Of calls that were under way together each is refused, and each goes on by what it had sent itself.
       const leaves = (field: string) => field in sent && !(field in kept) && place(field) >= 0
-      const renamed = leaves('max_tokens') && place('max_completion_tokens') >= 0
+      // A text completion has one name for its length.
+      const renamed = 'messages' in sent && leaves('max_tokens') && place('max_completion_tokens') >= 0
       const fields = OPTIONAL_FIELDS.filter(
         (one) => leaves(one) && (!(one in NEUTRAL) || sent[one] === NEUTRAL[one]),
       )
