@@ -67,7 +67,8 @@ export async function openEndpointPolicy(
   async function firstVersion(): Promise<NewEvent[]> {
     const [training, evaluating] = [samplingOf(config, false), samplingOf(config, true)]
     await tryOut(served.first, training)
-    if (evaluating.temperature !== training.temperature) await tryOut(served.first, evaluating)
+    if (evaluating.temperature !== training.temperature || evaluating.topP !== training.topP)
+      await tryOut(served.first, evaluating)
     return updatedEvents('policy', unchangedVersion(0, null))
   }
 

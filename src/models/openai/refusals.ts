@@ -70,8 +70,7 @@ export function rememberRefusals({
       const field = Object.keys(KEYS).find((one) => one in sent && names(one))
       if (field === undefined) return null
       if (!(field in NEUTRAL)) return `leave ${key(KEYS[field])} out: this model does not take it`
-      const evaluated =
-        section === 'policy' && field === 'temperature' ? ', and evaluation.temperature to 1 or null' : ''
+      const evaluated = section === 'policy' ? `, and evaluation.${KEYS[field]} to 1 or null` : ''
       return `set ${key(KEYS[field])} to 1${evaluated}: it was asked with ${sent[field]}, which this model does not take`
     },
   }
