@@ -93,6 +93,19 @@ test('without token ids the reasoning of each step and of each verdict is kept, 
   }
 })
 
+test('where one step tells token ids and another none, no tokens are kept, and the reasoning of both is', async () => {
+  const { data } = await playedAndJudged('mixed', (judging, first) => {
+    if (judging) return thinking('\\boxed{1}', '')
+    if (!first) return thinking('look', 'I look again')
+    return completion(
+      { content: 'look', reasoning_content: 'I look first' },
+      { prompt: [1, 2], tokens: [3, 4] },
+    )
+  })
+  assert.is(data.trainable, false)
+  assert.equal(data.reasoning, ['I look first', 'I look again'])
+})
+
 test('a critique that is the reasoning is kept once; with token ids nothing is kept twice', async () => {
   const { data, scored } = await playedAndJudged('with', (judging) =>
     judging

@@ -118,6 +118,26 @@ test('refusals in any words lose the field that they name, and never tell the ke
   )
 })
 
+test('a prompt that is too long is known by the words of many servers', async () => {
+  for (const message of [
+    'The decoder prompt (length 5000) is longer than the maximum model length of 4096.',
+    'The prompt (total length 5000) is too long to fit into the model (context length 4096).',
+    "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
+    'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens',
+    'Input validation error: `inputs` must have less than 4096 tokens. Given: 5000',
+    'the request exceeds the available context size, try increasing it',
+    'The input token count (5000) exceeds the maximum number of tokens allowed (4096).',
+    'prompt is too long: 5000 tokens > 4096 maximum',
+  ])
+    await against(
+      (_, response) => void response.writeHead(400).end(JSON.stringify({ error: { message } })),
+      async (open, _, asked) => {
+        assert.is((await errorOf(open().generate([request(1)]))).code, 'model.context', message)
+        assert.is(asked.length, 1)
+      },
+    )
+})
+
 test('a refusal for want of room, which names fields of the length, changes no field', async () => {
   const words =
     "'max_tokens' or 'max_completion_tokens' is too large: 4. This model's maximum context length is 4096 tokens."

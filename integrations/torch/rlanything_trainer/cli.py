@@ -66,9 +66,13 @@ def help_out(trained):
 async def follow(options, trained):
     run = Run(options.run, options.role, address(options.run, options.role, options.nats, options.runs))
     await run.open()
-    if (wrong := disagreement(await run.config(), options.role, options.full)) is not None:
+    try:
+        if (wrong := disagreement(await run.config(), options.role, options.full)) is not None:
+            raise SystemExit(f"rlanything-trainer: {wrong}")
+    except SystemExit:
         await run.close()
-        raise SystemExit(f"rlanything-trainer: {wrong}")
+        trained.group.tell(OVER)
+        raise
     print(f"{options.role} of {options.run}: waiting for batches, {trained.device}", flush=True)
     over = False
     try:

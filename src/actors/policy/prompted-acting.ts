@@ -67,14 +67,13 @@ export function askingActing(prompt: PromptFile, { promptOf, read, pack }: Askin
     reply(generation) {
       if (generation === null) throw new TypeError('every turn has a request')
       const { action, invalid } = read(generation, act)
-      const packed = pack(generation, act)
       const cut = invalid !== null && generation.finish === 'length'
       return {
         action,
         invalid: cut ? 'the answer was cut off' : invalid,
         fits: true,
-        ...packed,
-        ...(packed.tokens === null ? reasoningText(generation) : {}),
+        ...pack(generation, act),
+        ...reasoningText(generation),
         promptSha256: prompt.sha256,
         usage: generation.usage,
       }

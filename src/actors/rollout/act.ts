@@ -37,7 +37,7 @@ export type ActReply = {
   readonly tokens: PackedTokens | null
   /** Tokens of all episodes that the policy keeps between their turns; absent where it has no such bound. */
   readonly cacheTokens?: number
-  /** What the endpoint told as reasoning, where its tokens are unknown; absent for none. */
+  /** What the endpoint told as reasoning; absent for none. */
   readonly reasoning?: string
   /** Of the prompt file that was used; absent where there is none. */
   readonly promptSha256?: string

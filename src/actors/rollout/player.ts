@@ -283,7 +283,8 @@ function trajectory(one: Live, ended: Trajectory['ended']): Trajectory {
     trainable: one.trainable,
     segments: one.trainable ? one.segments.build() : [],
     ...(one.promptSha256 === undefined ? {} : { promptSha256: one.promptSha256 }),
-    ...(one.reasoning.size === 0
+    // Else it is among the tokens.
+    ...(one.trainable || one.reasoning.size === 0
       ? {}
       : { reasoning: one.actions.map((_, step) => one.reasoning.get(step) ?? '') }),
     usage: one.usage,

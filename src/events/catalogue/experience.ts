@@ -55,7 +55,7 @@ export const experienceEvents = {
       segments: z.array(segment),
       /** Of the prompt file that the policy was asked with; absent where it takes no prompt. */
       promptSha256: sha256.optional(),
-      /** [steps] what the endpoint told as reasoning where it told no token ids, '' for none; absent where no step has any, and before version 2. */
+      /** [steps] what the endpoint told as reasoning, where no tokens are kept that hold it, '' for none; absent where no step has any, and before version 2. */
       reasoning: z.array(reasoning).optional(),
       usage: z.strictObject({ promptTokens: count, cachedTokens: count, completionTokens: count }),
       timing,

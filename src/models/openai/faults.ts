@@ -138,16 +138,16 @@ export function isCutOff(error: unknown): boolean {
   )
 }
 
-/** OpenAI has a code for it; the others say it in words. */
+/** OpenAI has a code for it; the others say it in words: vLLM, SGLang, llama.cpp's server, TGI, Gemini, Anthropic. */
 function isTooLong({ code, message, status }: InstanceType<typeof OpenAI.APIError>): boolean {
-  if (code === 'context_length_exceeded') return true
-  return (
-    status === 413 ||
-    /(?:maximum|exceeds?|longer than).{0,40}context|context (?:length|size|window).{0,40}exceed/i.test(
-      message,
-    )
-  )
+  return code === 'context_length_exceeded' || status === 413 || TOO_LONG.some((words) => words.test(message))
 }
+
+const TOO_LONG = [
+  /(?:maximum|exceeds?|longer than).{0,40}context|context (?:length|size|window).{0,40}exceed/i,
+  /longer than the maximum model length|exceeds the maximum number of tokens|prompt (?:\(.{0,40}\) )?is too long/i,
+  /`inputs`.{0,40}must (?:be <=|have less than)/i,
+]
 
 /** The header `retry-after-ms`, or `Retry-After` as seconds or a date. */
 function retryAfter(headers: Headers | undefined): number | null {

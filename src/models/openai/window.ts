@@ -109,7 +109,7 @@ export function createWindow(tokens: number | null): Window {
 /** The context that a refusal tells, as 131072, 131,072 or 128k; null where it tells none, or only by how much it was exceeded. */
 function toldContext(message: string): number | null {
   const [, digits, thousands] =
-    /context (?:length|size|window)(?:(?!\bby\b)\D){0,20}?(\d{1,3}(?:[,.]\d{3}){1,2}(?!\d)|\d{1,4}(?=k)|\d{2,8})(k?)/i.exec(
+    /(?:context (?:length|size|window)|maximum model length)(?:(?!\bby\b)\D){0,20}?(\d{1,3}(?:[,.]\d{3}){1,2}(?!\d)|\d{1,4}(?=k)|\d{2,8})(k?)/i.exec(
       message,
     ) ?? []
   return digits === undefined ? null : Number(digits.replaceAll(/[,.]/g, '')) * (thousands ? 1000 : 1)
