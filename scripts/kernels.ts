@@ -17,7 +17,7 @@ export async function buildKernels(): Promise<Uint8Array> {
     'stub',
     '--importMemory',
     '--enable',
-    'simd,relaxed-simd,bulk-memory',
+    'simd,bulk-memory',
   ]
   const { error, stderr } = await asc.main(['kernels.ts', '--outFile', 'kernels.wasm', ...flags], {
     readFile: (name: string) => (name.endsWith('kernels.ts') ? source : null),

@@ -22,34 +22,21 @@ function at(base: usize, index: i32): usize {
   return base + ((<usize>index) << 2)
 }
 
-// a b + c and c - a b, rounded once where the processor can: relaxed SIMD, in one and the same way on one machine.
-// @ts-ignore: decorator
-@inline
-function madd(a: v128, b: v128, c: v128): v128 {
-  return f32x4.relaxed_madd(a, b, c)
-}
-
-// @ts-ignore: decorator
-@inline
-function nmadd(a: v128, b: v128, c: v128): v128 {
-  return f32x4.relaxed_nmadd(a, b, c)
-}
-
 // exp by reduction to |r| <= ln(2)/2 and a polynomial of degree 6 (Cephes expf); relative error about 1e-7. NaN stays NaN.
 // Adding 1.5 * 2^23 rounds to the nearest integer and leaves it in the low bits: cheaper than nearest and trunc_sat.
 // @ts-ignore: decorator
 @inline
 function exp4(input: v128): v128 {
   let x = f32x4.pmin(f32x4.pmax(input, f32x4.splat(-87.33654)), f32x4.splat(88.37626))
-  let t = madd(x, f32x4.splat(1.44269504), f32x4.splat(12582912))
+  let t = f32x4.add(f32x4.mul(x, f32x4.splat(1.44269504)), f32x4.splat(12582912))
   let n = f32x4.sub(t, f32x4.splat(12582912))
-  let r = nmadd(n, f32x4.splat(-2.12194440e-4), nmadd(n, f32x4.splat(0.693359375), x))
-  let p = madd(f32x4.splat(1.9875691500e-4), r, f32x4.splat(1.3981999507e-3))
-  p = madd(p, r, f32x4.splat(8.3334519073e-3))
-  p = madd(p, r, f32x4.splat(4.1665795894e-2))
-  p = madd(p, r, f32x4.splat(1.6666665459e-1))
-  p = madd(p, r, f32x4.splat(5.0000001201e-1))
-  p = f32x4.add(madd(p, f32x4.mul(r, r), r), f32x4.splat(1))
+  let r = f32x4.sub(f32x4.sub(x, f32x4.mul(n, f32x4.splat(0.693359375))), f32x4.mul(n, f32x4.splat(-2.12194440e-4)))
+  let p = f32x4.add(f32x4.mul(f32x4.splat(1.9875691500e-4), r), f32x4.splat(1.3981999507e-3))
+  p = f32x4.add(f32x4.mul(p, r), f32x4.splat(8.3334519073e-3))
+  p = f32x4.add(f32x4.mul(p, r), f32x4.splat(4.1665795894e-2))
+  p = f32x4.add(f32x4.mul(p, r), f32x4.splat(1.6666665459e-1))
+  p = f32x4.add(f32x4.mul(p, r), f32x4.splat(5.0000001201e-1))
+  p = f32x4.add(f32x4.add(f32x4.mul(p, f32x4.mul(r, r)), r), f32x4.splat(1))
   return f32x4.mul(p, i32x4.shl(i32x4.add(t, i32x4.splat(127)), 23))
 }
 
@@ -172,13 +159,13 @@ function tile(kc: i32, a: usize, b: usize, alpha: f32, beta: f32, c: usize, ldc:
   while (b < end) {
     b0 = v128.load(b, 0); b1 = v128.load(b, 16)
     x = v128.load_splat<f32>(a, 0)
-    c00 = madd(x, b0, c00); c01 = madd(x, b1, c01)
+    c00 = f32x4.add(c00, f32x4.mul(x, b0)); c01 = f32x4.add(c01, f32x4.mul(x, b1))
     x = v128.load_splat<f32>(a, 4)
-    c10 = madd(x, b0, c10); c11 = madd(x, b1, c11)
+    c10 = f32x4.add(c10, f32x4.mul(x, b0)); c11 = f32x4.add(c11, f32x4.mul(x, b1))
     x = v128.load_splat<f32>(a, 8)
-    c20 = madd(x, b0, c20); c21 = madd(x, b1, c21)
+    c20 = f32x4.add(c20, f32x4.mul(x, b0)); c21 = f32x4.add(c21, f32x4.mul(x, b1))
     x = v128.load_splat<f32>(a, 12)
-    c30 = madd(x, b0, c30); c31 = madd(x, b1, c31)
+    c30 = f32x4.add(c30, f32x4.mul(x, b0)); c31 = f32x4.add(c31, f32x4.mul(x, b1))
     a += 16
     b += 32
   }
@@ -196,8 +183,8 @@ function put(c: usize, v0: v128, v1: v128, alpha: f32, beta: f32, cols: i32): vo
   if (cols == NR) {
     if (beta != 0) {
       let keep = f32x4.splat(beta)
-      v0 = madd(v128.load(c), keep, v0)
-      v1 = madd(v128.load(c, 16), keep, v1)
+      v0 = f32x4.add(v0, f32x4.mul(v128.load(c), keep))
+      v1 = f32x4.add(v1, f32x4.mul(v128.load(c, 16), keep))
     }
     v128.store(c, v0)
     v128.store(c, v1, 16)
@@ -244,7 +231,7 @@ export function putTransposed(t: usize, ld: i32, y: usize, rows: i32, cols: i32,
 // @ts-ignore: decorator
 @inline
 function putRow(to: usize, v: v128, keep4: v128, keep: f32): void {
-  v128.store(to, keep != 0 ? madd(v128.load(to), keep4, v) : v)
+  v128.store(to, keep != 0 ? f32x4.add(v, f32x4.mul(v128.load(to), keep4)) : v)
 }
 
 // ---- RMSNorm -------------------------------------------------------------------------------------------------------
@@ -257,7 +244,7 @@ export function rmsNorm(x: usize, w: usize, y: usize, inverse: usize, rows: i32,
     let i = 0
     for (; i < d4; i += 4) {
       let v = v128.load(at(x, i))
-      acc = madd(v, v, acc)
+      acc = f32x4.add(acc, f32x4.mul(v, v))
     }
     let s = sumLanes(acc)
     for (; i < d; i++) s += f32.load(at(x, i)) * f32.load(at(x, i))
@@ -280,15 +267,15 @@ export function rmsNormGrad(x: usize, w: usize, inverse: usize, dy: usize, dx: u
     let acc = f32x4.splat(0)
     let i = 0
     for (; i < d4; i += 4)
-      acc = madd(f32x4.mul(v128.load(at(dy, i)), v128.load(at(w, i))), v128.load(at(x, i)), acc)
+      acc = f32x4.add(acc, f32x4.mul(f32x4.mul(v128.load(at(dy, i)), v128.load(at(w, i))), v128.load(at(x, i))))
     let s = sumLanes(acc)
     for (; i < d; i++) s += f32.load(at(dy, i)) * f32.load(at(w, i)) * f32.load(at(x, i))
     let back: f32 = s * inv * inv * inv / <f32>d
     let inv4 = f32x4.splat(inv), back4 = f32x4.splat(back)
     for (i = 0; i < d4; i += 4) {
       let xv = v128.load(at(x, i)), g = v128.load(at(dy, i))
-      v128.store(at(dx, i), nmadd(xv, back4, f32x4.mul(f32x4.mul(g, v128.load(at(w, i))), inv4)))
-      v128.store(at(dw, i), madd(f32x4.mul(g, xv), inv4, v128.load(at(dw, i))))
+      v128.store(at(dx, i), f32x4.sub(f32x4.mul(f32x4.mul(g, v128.load(at(w, i))), inv4), f32x4.mul(xv, back4)))
+      v128.store(at(dw, i), f32x4.add(v128.load(at(dw, i)), f32x4.mul(f32x4.mul(g, xv), inv4)))
     }
     for (; i < d; i++) {
       let xv = f32.load(at(x, i)), g = f32.load(at(dy, i))
@@ -314,8 +301,8 @@ export function rope(x: usize, y: usize, c: usize, s: usize, rows: i32, heads: i
       for (; i < half4; i += 4) {
         let lo = v128.load(at(x, i)), hi = v128.load(at(x, half + i))
         let cv = v128.load(at(c, i)), sv = f32x4.mul(v128.load(at(s, i)), sign4)
-        v128.store(at(y, i), nmadd(hi, sv, f32x4.mul(lo, cv)))
-        v128.store(at(y, half + i), madd(lo, sv, f32x4.mul(hi, cv)))
+        v128.store(at(y, i), f32x4.sub(f32x4.mul(lo, cv), f32x4.mul(hi, sv)))
+        v128.store(at(y, half + i), f32x4.add(f32x4.mul(hi, cv), f32x4.mul(lo, sv)))
       }
       for (; i < half; i++) {
         let lo = f32.load(at(x, i)), hi = f32.load(at(x, half + i))
@@ -407,7 +394,7 @@ export function rowDot(a: usize, b: usize, out: usize, rows: i32, d: i32): void 
   for (let row = 0; row < rows; row++) {
     let acc = f32x4.splat(0)
     let i = 0
-    for (; i < d4; i += 4) acc = madd(v128.load(at(a, i)), v128.load(at(b, i)), acc)
+    for (; i < d4; i += 4) acc = f32x4.add(acc, f32x4.mul(v128.load(at(a, i)), v128.load(at(b, i))))
     let s = sumLanes(acc)
     for (; i < d; i++) s += f32.load(at(a, i)) * f32.load(at(b, i))
     f32.store(at(out, row), s)
@@ -440,7 +427,7 @@ export function swigluGrad(g: usize, u: usize, dy: usize, dg: usize, du: usize, 
     let x = v128.load(at(g, i)), d = v128.load(at(dy, i))
     let sig = f32x4.div(one, f32x4.add(one, exp4(f32x4.neg(x))))
     let silu = f32x4.mul(x, sig)
-    let slope = madd(silu, f32x4.sub(one, sig), sig)
+    let slope = f32x4.add(sig, f32x4.mul(silu, f32x4.sub(one, sig)))
     v128.store(at(dg, i), f32x4.mul(f32x4.mul(d, v128.load(at(u, i))), slope))
     v128.store(at(du, i), f32x4.mul(d, silu))
   }
@@ -474,7 +461,7 @@ export function tokenLogprob(z: usize, targets: usize, logp: usize, entropy: usi
         let x = f32x4.sub(v128.load(at(z, i)), high4)
         let e = exp4(x)
         acc = f32x4.add(acc, e)
-        weighted = madd(e, f32x4.pmax(x, f32x4.splat(-100)), weighted)
+        weighted = f32x4.add(weighted, f32x4.mul(e, f32x4.pmax(x, f32x4.splat(-100))))
       }
       total += <f64>sumLanes(acc)
       mean += <f64>sumLanes(weighted)
@@ -577,11 +564,11 @@ export function adamw(
   let i = 0
   for (; i + 4 <= n; i += 4) {
     let gv = f32x4.mul(v128.load(at(g, i)), scale4)
-    let mv = madd(gv, c1, f32x4.mul(v128.load(at(m, i)), b1))
-    let vv = madd(f32x4.mul(gv, gv), c2, f32x4.mul(v128.load(at(v, i)), b2))
+    let mv = f32x4.add(f32x4.mul(v128.load(at(m, i)), b1), f32x4.mul(gv, c1))
+    let vv = f32x4.add(f32x4.mul(v128.load(at(v, i)), b2), f32x4.mul(f32x4.mul(gv, gv), c2))
     v128.store(at(m, i), mv)
     v128.store(at(v, i), vv)
-    let move = f32x4.div(f32x4.mul(mv, step4), madd(f32x4.sqrt(vv), root4, eps4))
+    let move = f32x4.div(f32x4.mul(mv, step4), f32x4.add(f32x4.mul(f32x4.sqrt(vv), root4), eps4))
     v128.store(at(p, i), f32x4.sub(f32x4.mul(v128.load(at(p, i)), keep), move))
   }
   for (; i < n; i++) {
@@ -637,14 +624,14 @@ export function cacheAttend(
         let a0 = zero, a1 = zero, a2 = zero, a3 = zero, a4 = zero, a5 = zero, a6 = zero, a7 = zero
         for (let d = 0; d < dim; d++) {
           let x = v128.load_splat<f32>(at(q, d))
-          a0 = madd(x, v128.load(keys), a0)
-          a1 = madd(x, v128.load(keys, 16), a1)
-          a2 = madd(x, v128.load(keys, 32), a2)
-          a3 = madd(x, v128.load(keys, 48), a3)
-          a4 = madd(x, v128.load(keys, 64), a4)
-          a5 = madd(x, v128.load(keys, 80), a5)
-          a6 = madd(x, v128.load(keys, 96), a6)
-          a7 = madd(x, v128.load(keys, 112), a7)
+          a0 = f32x4.add(a0, f32x4.mul(x, v128.load(keys)))
+          a1 = f32x4.add(a1, f32x4.mul(x, v128.load(keys, 16)))
+          a2 = f32x4.add(a2, f32x4.mul(x, v128.load(keys, 32)))
+          a3 = f32x4.add(a3, f32x4.mul(x, v128.load(keys, 48)))
+          a4 = f32x4.add(a4, f32x4.mul(x, v128.load(keys, 64)))
+          a5 = f32x4.add(a5, f32x4.mul(x, v128.load(keys, 80)))
+          a6 = f32x4.add(a6, f32x4.mul(x, v128.load(keys, 96)))
+          a7 = f32x4.add(a7, f32x4.mul(x, v128.load(keys, 112)))
           keys += 128
         }
         let to = at(scratch, first)
@@ -673,14 +660,14 @@ export function cacheAttend(
           let stop = min(n - first, PAGE)
           for (let i = 0; i < stop; i++) {
             let p = v128.load_splat<f32>(at(scratch, first + i))
-            a0 = madd(p, v128.load(values), a0)
-            a1 = madd(p, v128.load(values, 16), a1)
-            a2 = madd(p, v128.load(values, 32), a2)
-            a3 = madd(p, v128.load(values, 48), a3)
-            a4 = madd(p, v128.load(values, 64), a4)
-            a5 = madd(p, v128.load(values, 80), a5)
-            a6 = madd(p, v128.load(values, 96), a6)
-            a7 = madd(p, v128.load(values, 112), a7)
+            a0 = f32x4.add(a0, f32x4.mul(p, v128.load(values)))
+            a1 = f32x4.add(a1, f32x4.mul(p, v128.load(values, 16)))
+            a2 = f32x4.add(a2, f32x4.mul(p, v128.load(values, 32)))
+            a3 = f32x4.add(a3, f32x4.mul(p, v128.load(values, 48)))
+            a4 = f32x4.add(a4, f32x4.mul(p, v128.load(values, 64)))
+            a5 = f32x4.add(a5, f32x4.mul(p, v128.load(values, 80)))
+            a6 = f32x4.add(a6, f32x4.mul(p, v128.load(values, 96)))
+            a7 = f32x4.add(a7, f32x4.mul(p, v128.load(values, 112)))
             values = at(values, dim)
           }
         }
@@ -698,10 +685,10 @@ export function cacheAttend(
           let stop = min(n - first, PAGE)
           for (let i = 0; i < stop; i++) {
             let p = v128.load_splat<f32>(at(scratch, first + i))
-            a0 = madd(p, v128.load(values), a0)
-            a1 = madd(p, v128.load(values, 16), a1)
-            a2 = madd(p, v128.load(values, 32), a2)
-            a3 = madd(p, v128.load(values, 48), a3)
+            a0 = f32x4.add(a0, f32x4.mul(p, v128.load(values)))
+            a1 = f32x4.add(a1, f32x4.mul(p, v128.load(values, 16)))
+            a2 = f32x4.add(a2, f32x4.mul(p, v128.load(values, 32)))
+            a3 = f32x4.add(a3, f32x4.mul(p, v128.load(values, 48)))
             values = at(values, dim)
           }
         }
@@ -715,7 +702,7 @@ export function cacheAttend(
           let values = at(<usize>load<u32>(at(table, first / PAGE)) + offset, dim * PAGE + d)
           let stop = min(n - first, PAGE)
           for (let i = 0; i < stop; i++) {
-            a0 = madd(v128.load_splat<f32>(at(scratch, first + i)), v128.load(values), a0)
+            a0 = f32x4.add(a0, f32x4.mul(v128.load_splat<f32>(at(scratch, first + i)), v128.load(values)))
             values = at(values, dim)
           }
         }
