@@ -17,7 +17,7 @@ import type { RewriteTask } from '../decider/jobs.ts'
 import { callBudgetOf } from '../learner/call-budget.ts'
 import { createCounts, endpointOf } from '../learner/endpoint.ts'
 import { type PromptFile, readPrompt } from '../learner/prompts.ts'
-import { askFitting, isTooLong, TOO_LONG } from '../learner/shortening.ts'
+import { askFitting, isTooLong, SHORTENED, TOO_LONG } from '../learner/shortening.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
 import { testRates } from '../writing/test-rates.ts'
 import { failureRequest, readSummary } from './failures.ts'
@@ -83,6 +83,8 @@ export async function openLanguageRewriter(
       .filter(({ outcome }) => outcome.kind === 'scored' && !outcome.success)
       .sort((a, b) => a.index - b.index)
     const settings = { prompt, seed: job.seed, maxTokens, temperature }
+    const failing = new AbortController()
+    const together = AbortSignal.any([signal, failing.signal])
     const summaries = await Promise.all(
       failed.map(async (trajectory) => {
         const requestOf = (shown: number) =>
@@ -90,14 +92,18 @@ export async function openLanguageRewriter(
         try {
           const { generation, leftOut } = await askFitting(trajectory.actions.length, requestOf, {
             fits,
-            generate: async (request) => (await model.generate([request], signal))[0],
+            generate: async (request) => (await model.generate([request], together))[0],
           })
-          if (leftOut > 0) counts.add('prompts shortened')
+          if (leftOut > 0) counts.add(SHORTENED)
           const summary = readSummary(generation.text)
           if (summary === null) counts.add('invalid: summary without a box')
           return summary ?? []
         } catch (error) {
-          if (!isTooLong(error)) throw error
+          if (!isTooLong(error)) {
+            // The job fails: no further call is spent on it.
+            failing.abort()
+            throw error
+          }
           counts.add(`invalid: ${TOO_LONG}`)
           return []
         }
@@ -147,7 +153,7 @@ export async function openLanguageRewriter(
         fits: ([first]) => fits(first),
         generate: (requests) => model.generate(requests, signal),
       })
-      if (asked.leftOut > 0) counts.add('prompts shortened')
+      if (asked.leftOut > 0) counts.add(SHORTENED)
       answers = asked.generation
     } catch (error) {
       if (!isTooLong(error)) throw error

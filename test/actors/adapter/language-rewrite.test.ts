@@ -3,11 +3,14 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLanguageRewriter } from '../../../src/actors/adapter/language-rewrite.ts'
 import type { RewriteTask } from '../../../src/actors/decider/jobs.ts'
+import { createPlayer } from '../../../src/actors/rollout/player.ts'
 import { parseConfig } from '../../../src/config.ts'
 import { openSetting } from '../../../src/environments/open.ts'
 import { connectLog } from '../../../src/events/log-client.ts'
 import { connectBus } from '../../../src/events/nats/connect.ts'
 import { plain } from '../../support/against-endpoint.ts'
+import { errorOf } from '../../support/error-of.ts'
+import { requestFor } from '../../support/household.ts'
 import { startTestHead, type TestHead } from '../../support/run.ts'
 import { startScriptedEndpoint } from '../../support/scripted-endpoint.ts'
 
@@ -25,16 +28,21 @@ const critique = Array.from(
   (_, i) => `${40 - i}x complaint number ${i}: ${'went to a wrong place '.repeat(4)}`,
 ).join('\n')
 
-/** What a rewriter makes of a task where the endpoint's list tells this context. */
-async function rewriteWithin(contextTokens: number) {
-  const endpoint = await startScriptedEndpoint(({ path }) =>
-    path === '/v1/models'
+type Answer = Parameters<typeof startScriptedEndpoint>[0]
+
+const declines: Answer = () =>
+  plain('I would rather not.', { usage: { prompt_tokens: 700, completion_tokens: 5 } })
+
+/** What a rewriter makes of a task where the endpoint's list tells this context, after so many failed rollouts of it. */
+async function rewriteWithin(contextTokens: number, { answer = declines, failed = 0 } = {}) {
+  const endpoint = await startScriptedEndpoint((asked, response, index) =>
+    asked.path === '/v1/models'
       ? { data: [{ id: 'rewriter', max_model_len: contextTokens }] }
-      : plain('I would rather not.', { usage: { prompt_tokens: 700, completion_tokens: 5 } }),
+      : answer(asked, response, index),
   )
   const adaptation = {
     ...{ rewriter: 'language-model', provider: 'openai', model: 'rewriter', baseUrl: endpoint.url },
-    ...{ samples: 2, maxTokens: 64 },
+    ...{ samples: 2, maxTokens: 64, concurrency: 1 },
   }
   const config = parseConfig({ environment: { name: 'alfworld', tasks: 4 }, adaptation })
   const opened = await openSetting(config)
@@ -45,9 +53,23 @@ async function rewriteWithin(contextTokens: number) {
     ...{ iteration: 1, slot: 'train-0', parent: parent.id, direction: 'easier', critique },
     ...{ parentAccuracy: { successes: 0, n: 4 }, taken: [parent.id], seed: [1, 2] },
   }
+  const act = async (asked: readonly unknown[]) =>
+    asked.map(() => ({
+      ...{ action: 'look', invalid: null, fits: true, continues: false, tokens: null },
+      usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+    }))
+  const player = createPlayer({ environment: opened.environment, act, actDeadlineMs: 60_000 })
   try {
+    for (let index = 0; index < failed; index++) {
+      const request = { ...requestFor(index, 1), slot: job.slot, task: parent.id }
+      head.service.append([{ type: 'TrajectoryCompleted', data: await player.play(request, parent) }])
+    }
     const rewriter = await openLanguageRewriter(config, opened, log)
-    const event = await rewriter.rewrite(parent, job, new AbortController().signal)
+    const event = await rewriter.rewrite(parent, job, new AbortController().signal).catch(async (error) => {
+      // What went on all the same would be asked now.
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      throw Object.assign(error, { asked: endpoint.asked })
+    })
     const prompts = endpoint.asked.filter(({ path }) => path !== '/v1/models')
     return { event, prompts: prompts.map(({ body }) => JSON.stringify(body)), counts: rewriter.counters() }
   } finally {
@@ -77,6 +99,15 @@ test('a rewriter whose context holds not even the task rejects by name, and asks
   assert.match('reason' in event.data ? event.data.reason : '', 'the prompt is too long')
   assert.equal(prompts, [])
   assert.is(counts['invalid: the prompt is too long'], 1)
+})
+
+test('where one summary of a failure cannot be had, no call is spent on the others', async () => {
+  const answer: Answer = (_, response) => void response.writeHead(401).end('{"error":{"message":"no"}}')
+  const error = await errorOf(rewriteWithin(8_192, { answer, failed: 6 }))
+  assert.is(error.code, 'model.endpoint')
+  const { asked } = error as unknown as { asked: readonly { path: string }[] }
+  const calls = asked.filter(({ path }) => path !== '/v1/models').length
+  assert.ok(calls > 0 && calls < 3, `${calls} calls`)
 })
 
 test.run()
