@@ -11,7 +11,7 @@ import { type Fault, type FaultKind, faultOf, fetchReadably, isCutOff } from './
 import { watchOddities } from './openai/oddities.ts'
 import { rememberRefusals } from './openai/refusals.ts'
 import { createWindow } from './openai/window.ts'
-import { CUT_OFF, fromWire, toWire } from './openai/wire.ts'
+import { CUT_OFF, fromWire, toWire, type Wire } from './openai/wire.ts'
 import type { GenerateRequest, Generation, LanguageModel } from './port.ts'
 import type { ModelOptions, PromptedModel } from './provider.ts'
 
@@ -41,7 +41,7 @@ export type EndpointModel = LanguageModel & PromptedModel & { readonly use: () =
 type Failed = {
   readonly fault: Fault
   readonly error: unknown
-  readonly sent: Readonly<Record<string, unknown>>
+  readonly sent: Wire['body']
 }
 
 /**
@@ -101,7 +101,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
 
   async function call(request: GenerateRequest, budget: AbortSignal): Promise<Generation> {
     const limit = deadline(callMs, budget)
-    let sent: Readonly<Record<string, unknown>> = {}
+    let sent: Wire['body'] = {}
     try {
       const images = 'messages' in request.prompt ? imagesOf(request.prompt.messages) : []
       const told = { ...options, ...refusals.told(), urlOf: await dataUrls(images) }

@@ -1,15 +1,15 @@
 /** What an endpoint does not take, as its refusals name it: it is asked otherwise from then on, and people are told once. */
 import OpenAI from 'openai'
 import type { ModelOptions } from '../provider.ts'
-import { NEUTRAL, OPTIONAL_FIELDS, type WireOptions } from './wire.ts'
+import { NEUTRAL, OPTIONAL_FIELDS, type Wire, type WireOptions } from './wire.ts'
 
 export type Refusals = {
   /** What requests leave out, and how they call their length. */
   readonly told: () => Pick<WireOptions, 'without' | 'lengthField'>
   /** Whether the refused request can be asked otherwise: without a field that the server named, or with another name of it. */
-  readonly adapts: (error: unknown, sent: Readonly<Record<string, unknown>>) => boolean
+  readonly adapts: (error: unknown, sent: Wire['body']) => boolean
   /** What to change in the config where a refusal names a field that it sets and that cannot be left out; null for any other. */
-  readonly advice: (error: unknown, sent: Readonly<Record<string, unknown>>) => string | null
+  readonly advice: (error: unknown, sent: Wire['body']) => string | null
 }
 
 /** Fields without which sampling may be another one. */

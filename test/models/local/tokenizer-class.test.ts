@@ -12,6 +12,7 @@ import { modelConfigJson } from '../../../src/models/local/config.ts'
 import { createTokenizer, type Tokenizer } from '../../../src/models/local/tokenizer.ts'
 import { QWEN2_PATTERN } from '../../../src/models/local/tokenizer-class.ts'
 import { byteTokenizer } from '../../support/byte-tokenizer.ts'
+import { PIECE_DECODER } from '../../support/piece-decoder.ts'
 import { lacks } from '../../support/python.ts'
 import { temporaryFolder } from '../../support/run.ts'
 import { ask } from '../../support/transformers.ts'
@@ -75,14 +76,7 @@ const pieceFile: Json = {
       { type: 'Replace', pattern: { String: ' ' }, content: '▁' },
     ],
   },
-  decoder: {
-    type: 'Sequence',
-    decoders: [
-      { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
-      ...[{ type: 'ByteFallback' }, { type: 'Fuse' }],
-      { type: 'Strip', content: ' ', start: 1, stop: 0 },
-    ],
-  },
+  decoder: PIECE_DECODER,
   model: modelOf(vocabularyOf(pieceTokens), PIECE_PAIRS, true),
 }
 

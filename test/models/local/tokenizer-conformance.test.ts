@@ -10,6 +10,7 @@ import * as assert from 'uvu/assert'
 import { createTokenizer, type TokenizerFiles } from '../../../src/models/local/tokenizer.ts'
 import type { ChatMessage } from '../../../src/models/port.ts'
 import { byteTokenizer } from '../../support/byte-tokenizer.ts'
+import { PIECE_DECODER } from '../../support/piece-decoder.ts'
 import { lacks } from '../../support/python.ts'
 import { ask } from '../../support/transformers.ts'
 
@@ -161,14 +162,7 @@ function pieceFiles(more: object, config: object = {}): TokenizerFiles {
         pair: [{ Sequence: { id: 'A', type_id: 0 } }, { Sequence: { id: 'B', type_id: 1 } }],
         special_tokens: { '<s>': { id: '<s>', ids: [1], tokens: ['<s>'] } },
       },
-      decoder: {
-        type: 'Sequence',
-        decoders: [
-          { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
-          ...[{ type: 'ByteFallback' }, { type: 'Fuse' }],
-          { type: 'Strip', content: ' ', start: 1, stop: 0 },
-        ],
-      },
+      decoder: PIECE_DECODER,
       model: {
         ...{ type: 'BPE', dropout: null, unk_token: '<unk>', continuing_subword_prefix: null },
         ...{
