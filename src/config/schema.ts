@@ -184,6 +184,11 @@ const training = {
     .nullable()
     .default(0.1)
     .describe('Mean k3 above which the rest of an update is left out; null for none.'),
+  klHalvings: count
+    .default(0)
+    .describe(
+      'How often an update may halve a step that went beyond `klLimit`, before the step is taken back; 0: it stays, and only the rest is left out.',
+    ),
   objective: z
     .enum(['clip', 'cispo', 'sapo'])
     .default('clip')

@@ -171,6 +171,11 @@ export type UpdateOptions = {
   readonly seed: Seed
   /** Mean k3 KL to the reference above which the remaining updates are left out. */
   readonly klLimit: number | null
+  /**
+   * How often an update may halve a step that took the KL beyond `klLimit`, and the rate of the steps behind it; a step that is
+   * too long all the same is taken back. 0 where absent: such a step stays, and the rest is left out.
+   */
+  readonly klHalvings?: number
   /** Weights start from fresh optimiser moments. */
   readonly resetOptimizer?: boolean
 }

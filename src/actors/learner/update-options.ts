@@ -51,6 +51,7 @@ export function updateOptions(training: Training, seed: Seed, temperature = 1): 
     updates: training.updates,
     tokenBudget: training.tokenBudget,
     klLimit: training.klLimit,
+    klHalvings: training.klHalvings,
     layers: training.layers ?? undefined,
     resetOptimizer: training.resetOptimizer,
     seed,

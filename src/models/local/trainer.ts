@@ -15,6 +15,7 @@ import {
 import { LEAST_PASS, type Passes } from './memory.ts'
 import { createOptimizer, type Optimizer, squaredNorm } from './optimizer.ts'
 import { type LocalModel, trainedNames } from './params.ts'
+import { beforeStep, type StepBack } from './step-back.ts'
 
 export type Trainer = {
   readonly optimizer: Optimizer
@@ -92,6 +93,11 @@ export function createTrainer(model: LocalModel): Trainer {
       if (options.resetOptimizer) optimizer.reset()
       const trained = samples.filter((sample) => countTrained(sample) > 0)
       const parts = split(rng(options.seed).shuffle(trained), options.updates)
+      /** Mean k3 to the reference over the trained tokens. */
+      const klOf = async (samples: readonly TrainingSample[]) => {
+        const scored = await rowValues(samples, 'logprob', { budget, temperature: options.temperature })
+        return meanK3(samples, scored)
+      }
       const total = {
         updates: 0,
         samples: 0,
@@ -104,7 +110,9 @@ export function createTrainer(model: LocalModel): Trainer {
         steps: 0,
       }
       let stopped: UpdateMetrics['stopped'] = null
-      for (const part of parts) {
+
+      /** Sums and gradient of one part, which are the caller's to dispose. */
+      const passOver = async (part: readonly TrainingSample[]) => {
         const counts = part.map(countTrained)
         const weights = tokenWeights(
           counts,
@@ -113,38 +121,64 @@ export function createTrainer(model: LocalModel): Trainer {
         const chosen = await chosenTokens(part, options.loss, (samples) =>
           rowValues(samples, 'entropy', { budget, temperature: options.temperature }),
         )
-        const entropyMean = 1 / (chosen?.count ?? counts.reduce((a, b) => a + b, 0))
+        const tokens = counts.reduce((a, b) => a + b, 0)
+        const entropyMean = 1 / (chosen?.count ?? tokens)
         const weighted = part.map((sample, i) => ({
           ...{ sample, weight: weights[i], entropyMean },
           chosen: chosen?.marks[i],
         }))
         const sum = { loss: 0, kl: 0, clipped: 0, entropy: 0 }
-        let gradients: Map<string, tf.Tensor> | undefined
+        let gradients = new Map<string, tf.Tensor>()
+        let bad: UpdateMetrics['stopped'] = null
         for (const batch of microBatches(weighted, budget)) {
           const recompute = tokensOf(batch) > keptTokens
           const forward = { recompute, frozenLayers, temperature: options.temperature }
           const result = await lossGradients(model, names, batch, options.loss, forward)
-          const bad = [result.loss, result.norm].find((value) => !Number.isFinite(value))
-          gradients = gradients ? addInto(gradients, result.gradients) : result.gradients
-          if (bad !== undefined) {
-            stopped = {
-              reason: 'not-finite',
-              sample: await culprit(names, batch, options.loss, forward),
-              value: bad,
-            }
+          const value = [result.loss, result.norm].find((value) => !Number.isFinite(value))
+          gradients = gradients.size > 0 ? addInto(gradients, result.gradients) : result.gradients
+          if (value !== undefined) {
+            const sample = await culprit(names, batch, options.loss, forward)
+            bad = { reason: 'not-finite', sample, value }
             break
           }
           for (const key of ['loss', 'kl', 'clipped', 'entropy'] as const) sum[key] += result[key]
         }
-        const tokens = counts.reduce((a, b) => a + b, 0)
-        const norm: number = stopped || !gradients ? 0 : Math.sqrt(await squaredNorm(gradients.values()))
-        if (!stopped && !Number.isFinite(norm)) stopped = { reason: 'not-finite', value: norm }
-        if (!stopped && options.klLimit !== null && sum.kl / tokens > options.klLimit)
-          stopped = { reason: 'kl', value: sum.kl / tokens }
-        if (!stopped && gradients) {
+        const norm: number = bad ? 0 : Math.sqrt(await squaredNorm(gradients.values()))
+        if (!bad && !Number.isFinite(norm)) bad = { reason: 'not-finite', value: norm }
+        return { sum, gradients, tokens, norm, bad, kl: sum.kl / tokens }
+      }
+
+      // A step that took the KL too far is halved, and so is the rate of those behind it.
+      let rate = options.learningRate
+      let halvings = options.klHalvings ?? 0
+      let last: StepBack | undefined
+      const tooFar = (kl: number) => options.klLimit !== null && kl > options.klLimit
+      const halve = async () => {
+        halvings--
+        rate /= 2
+        await last!.halve()
+      }
+      const takeBack = async (samples: number) => {
+        await last!.undo()
+        total.updates--
+        total.samples -= samples
+      }
+
+      for (const [index, part] of parts.entries()) {
+        let pass = await passOver(part)
+        while (!pass.bad && tooFar(pass.kl) && last && halvings > 0) {
+          tf.dispose([...pass.gradients.values()])
+          await halve()
+          pass = await passOver(part)
+        }
+        const { sum, gradients, tokens, norm } = pass
+        stopped = pass.bad ?? (tooFar(pass.kl) ? { reason: 'kl', value: pass.kl } : null)
+        if (stopped?.reason === 'kl' && last) await takeBack(parts[index - 1].length)
+        if (!stopped) {
+          if (options.klLimit !== null && options.klHalvings) last = await beforeStep(model.params, names)
           const scale = options.clipNorm !== null && norm > options.clipNorm ? options.clipNorm / norm : 1
           optimizer.step(gradients, scale, {
-            learningRate: options.learningRate,
+            learningRate: rate,
             beta1: options.beta1 ?? 0.9,
             beta2: options.beta2 ?? 0.999,
             epsilon: ADAM_EPSILON,
@@ -153,7 +187,7 @@ export function createTrainer(model: LocalModel): Trainer {
           total.updates++
           total.samples += part.length
         }
-        tf.dispose([...(gradients?.values() ?? [])])
+        tf.dispose([...gradients.values()])
         if (stopped?.reason !== 'not-finite') {
           total.steps++
           total.tokens += tokens
@@ -161,6 +195,16 @@ export function createTrainer(model: LocalModel): Trainer {
           for (const key of ['loss', 'kl', 'clipped', 'entropy'] as const) total[key] += sum[key]
         }
         if (stopped) break
+      }
+      // No part comes behind the last step that would tell how far it went: its own is scored again.
+      const lastPart = parts.at(-1)
+      if (last && lastPart && !stopped) {
+        let kl = await klOf(lastPart)
+        for (; tooFar(kl) && halvings > 0; kl = await klOf(lastPart)) await halve()
+        if (tooFar(kl)) {
+          stopped = { reason: 'kl', value: kl }
+          await takeBack(lastPart.length)
+        }
       }
       const perToken = (value: number) => (total.tokens === 0 ? 0 : value / total.tokens)
       const perStep = (value: number) => (total.steps === 0 ? 0 : value / total.steps)
@@ -181,6 +225,19 @@ export function createTrainer(model: LocalModel): Trainer {
     },
     dispose: () => optimizer.dispose(),
   }
+}
+
+function meanK3(samples: readonly TrainingSample[], scored: readonly Float32Array[]): number {
+  let sum = 0
+  let count = 0
+  for (const [i, { mask, logprobs, referenceLogprobs = logprobs }] of samples.entries())
+    for (let t = 0; t < mask.length; t++) {
+      if (!mask[t]) continue
+      const ratio = referenceLogprobs[t] - scored[i][t]
+      sum += Math.exp(ratio) - ratio - 1
+      count++
+    }
+  return count === 0 ? 0 : sum / count
 }
 
 /**

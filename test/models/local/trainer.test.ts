@@ -361,6 +361,56 @@ test('the KL limit leaves out the remaining updates', async () => {
   trainer.dispose()
 })
 
+test('a step that goes beyond the KL limit is halved until it does not, or is taken back', async () => {
+  await tryBackend('wasm')
+  const after = async (changes: Partial<UpdateOptions>) => {
+    const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+    const trainer = createTrainer(model)
+    const samples = samplesOf(model, 6)
+    const scores = await trainer.score(samples)
+    const onPolicy = samples.map((sample, i) => ({
+      ...{ ...sample, logprobs: scores[i], referenceLogprobs: scores[i] },
+    }))
+    const options = { ...OPTIONS, learningRate: 0.05, klLimit: 0.01, updates: 2, ...changes }
+    const metrics = await trainer.update(onPolicy, options)
+    const now = await trainer.score(samples)
+    const kl = relativeKl(onPolicy, now)
+    trainer.dispose()
+    return { metrics, kl, weights: await weightsOf(model) }
+  }
+  const fresh = await after({ learningRate: 0 })
+
+  const halved = await after({ klHalvings: 12 })
+  assert.is(halved.metrics.stopped, null)
+  assert.is(halved.metrics.updates, 2)
+  assert.is(halved.metrics.samples, 6)
+  assert.not.equal(halved.weights, fresh.weights)
+  assert.ok(halved.kl < (await after({})).kl / 10)
+
+  // The last step is measured as well: here it is the only one.
+  const one = { updates: 1 }
+  const whole = await after({ ...one, klHalvings: 1 })
+  assert.is(whole.metrics.stopped?.reason, 'kl')
+  assert.is(whole.metrics.updates, 0)
+  assert.is(whole.metrics.samples, 0)
+  assert.equal(whole.weights, fresh.weights)
+  const some = await after({ ...one, klHalvings: 12 })
+  assert.is(some.metrics.stopped, null)
+  assert.ok(some.kl > 0 && some.kl <= 0.01)
+
+  // A step that is short enough is the same with it and without.
+  const short = { learningRate: 1e-5 }
+  assert.equal((await after({ ...short, klHalvings: 3 })).weights, (await after(short)).weights)
+})
+
+/** Mean k3 over the trained tokens. */
+function relativeKl(samples: readonly TrainingSample[], now: readonly Float32Array[]): number {
+  const terms = samples.flatMap(({ mask, logprobs }, i) =>
+    [...logprobs].map((old, t) => old - now[i][t]).filter((_, t) => mask[t]),
+  )
+  return terms.reduce((sum, ratio) => sum + Math.exp(ratio) - 1 - ratio, 0) / terms.length
+}
+
 test('optimiser state survives export and import; a reset starts anew', async () => {
   await tryBackend('wasm')
   const run = async (via: 'straight' | 'restored' | 'reset') => {
