@@ -38,6 +38,12 @@ const OTHERWISE: readonly Version[] = [
   },
 ]
 
+/** Steps of such a length go beyond the limit: those of the first version can be halved often enough, those of the second cannot. */
+const LEASHED: readonly Version[] = [8, 1].map((klHalvings) => ({
+  training: { klHalvings, klLimit: 0.15, learningRate: 0.3, tokenBudget: 64, updates: 3 },
+  ...{ samples: batchOf(6), tolerance: TOLERANCE },
+}))
+
 const lacking = lacksTrainer()
 if (lacking)
   test('options of the trainer in PyTorch', () => {
@@ -46,6 +52,8 @@ if (lacking)
 else {
   test('an adapter comes out as ours with a KL to what is given and to the base, another temperature, objective and mean', () =>
     compareTiny('nano', { role: 'policy', lora: true, versions: OTHERWISE }))
+  test('steps that go beyond the KL limit are halved and taken back as ours are', () =>
+    compareTiny('nano', { role: 'policy', lora: true, versions: LEASHED }))
   test('whole weights have a KL to the base as well', () =>
     compareTiny('nano', { role: 'policy', lora: false, versions: OTHERWISE.slice(1) }))
 }

@@ -9,7 +9,7 @@ import torch
 from .batch import micro_batches, parts, token_weights
 from .draws import shuffled
 from .group import local
-from .loss import policy_loss
+from .loss import k3, policy_loss
 from .model import read_moments
 
 EPSILON = 1e-8
@@ -29,21 +29,32 @@ def update(trained, samples, options, seed, *, token_budget=None):
     total = dict.fromkeys((*SUMS, "norm", "tokens", "steps", "updates", "samples"), 0)
     stopped = None
     trained.model.train()
-    for part in parts(shuffled(seed, fitting), options["updates"]) if fitting else []:
-        sums = _gradients(trained, part, references, options, budget)
-        _drop_lower(trained, parameters, options.get("layers"))
-        tokens = sum(sample.trained for sample in part)
-        norm = _norm(trained, parameters.values())
-        if not (math.isfinite(sums["loss"]) and math.isfinite(norm)):
+    batches = parts(shuffled(seed, fitting), options["updates"]) if fitting else []
+    leash = Leash(trained, optimizer, options, references, budget)
+    for place, part in enumerate(batches):
+        while True:
+            sums = _gradients(trained, part, references, options, budget)
+            _drop_lower(trained, parameters, options.get("layers"))
+            tokens = sum(sample.trained for sample in part)
+            norm = _norm(trained, parameters.values())
+            finite = math.isfinite(sums["loss"]) and math.isfinite(norm)
+            if not finite or not leash.too_far(sums["kl"] / tokens) or not leash.halve():
+                break
+            optimizer.zero_grad(set_to_none=True)
+        if not finite:
             stopped = f"not-finite {sums['loss'] if math.isfinite(norm) else norm}"
-        elif options.get("klLimit") is not None and sums["kl"] / tokens > options["klLimit"]:
+        elif leash.too_far(sums["kl"] / tokens):
             stopped = f"kl {sums['kl'] / tokens}"
+            if leash.undo():
+                total["updates"] -= 1
+                total["samples"] -= len(batches[place - 1])
         if stopped is None:
             limit = options.get("clipNorm")
             if limit is not None and norm > limit:
                 for parameter in parameters.values():
                     if parameter.grad is not None:
                         parameter.grad.mul_(limit / norm)
+            leash.keep(parameters)
             optimizer.step()
             taken += 1
             total["updates"] += 1
@@ -57,10 +68,75 @@ def update(trained, samples, options, seed, *, token_budget=None):
             total["steps"] += 1
         if stopped is not None:
             break
+    # No part comes behind the last step that would tell how far it went: its own is scored again.
+    if batches and stopped is None and leash.before:
+        kl = leash.kl(batches[-1])
+        while leash.too_far(kl) and leash.halve():
+            kl = leash.kl(batches[-1])
+        if leash.too_far(kl):
+            stopped = f"kl {kl}"
+            leash.undo()
+            total["updates"] -= 1
+            total["samples"] -= len(batches[-1])
     figures = _figures(total)
     if len(fitting) < len(samples):
         figures["droppedTooLong"] = len(samples) - len(fitting)
     return figures, stopped, trained.group.gathered(_moments(parameters, optimizer)), taken
+
+
+class Leash:
+    """Halves a step that took the KL beyond its limit, and the rate of those behind it, so often as the options have it; or takes it back."""
+
+    def __init__(self, trained, optimizer, options, references, budget):
+        self.trained, self.optimizer, self.options = trained, optimizer, options
+        self.references, self.budget = references, budget
+        self.limit, self.halvings = options.get("klLimit"), options.get("klHalvings", 0)
+        self.before = []
+
+    def too_far(self, kl):
+        return self.limit is not None and kl > self.limit
+
+    def keep(self, parameters):
+        """Of the weights that the next step will move."""
+        if self.limit is not None and self.options.get("klHalvings", 0) > 0:
+            moved = [one for one in parameters.values() if one.grad is not None]
+            self.before = [(one, one.detach().clone()) for one in moved]
+
+    @torch.no_grad()
+    def halve(self):
+        """False where there is no step, or none may be halved any more."""
+        if not self.before or self.halvings == 0:
+            return False
+        self.halvings -= 1
+        for group in self.optimizer.param_groups:
+            group["lr"] /= 2
+        for parameter, old in self.before:
+            parameter.sub_(old).mul_(0.5).add_(old)
+        return True
+
+    @torch.no_grad()
+    def undo(self):
+        """False where there is no step."""
+        for parameter, old in self.before:
+            parameter.copy_(old)
+        return bool(self.before)
+
+    @torch.no_grad()
+    def kl(self, part):
+        """Mean k3 to the reference over the trained tokens."""
+        total = 0.0
+        for batch, times in self.trained.group.share(micro_batches(part, self.budget)):
+            logprobs, _ = self.trained.row_logprobs(batch, temperature=self.options.get("temperature", 1))
+            reference = _column(batch, lambda one: self.references.get(one.id, one.logprobs), logprobs.device)
+            if times > 0:
+                total += float(k3(logprobs, reference).sum())
+        return self.trained.group.sum([total])[0] / sum(one.trained for one in part)
+
+
+def _column(batch, read, device):
+    """Of the trained tokens, in order."""
+    values = torch.cat([torch.as_tensor(read(one)[one.mask.astype(bool)].copy()) for one in batch])
+    return values.to(device, torch.float32)
 
 
 def _optimizer(trained, parameters, options):
@@ -100,8 +176,7 @@ def _gradients(trained, part, references, options, budget):
         logprobs, entropy = trained.row_logprobs(batch, temperature=temperature)
 
         def column(read):
-            values = torch.cat([torch.as_tensor(read(one)[one.mask.astype(bool)].copy()) for one in batch])
-            return values.to(logprobs.device, torch.float32)
+            return _column(batch, read, logprobs.device)
 
         row_weights = torch.cat([torch.full((one.trained,), weights[one.id]) for one in batch])
         members = torch.cat([torch.full((one.trained,), place) for place, one in enumerate(batch)])

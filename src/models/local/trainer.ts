@@ -1,5 +1,5 @@
 import { RlError } from '../../errors.ts'
-import { tokenWeights } from '../../learning/loss.ts'
+import { k3, tokenWeights } from '../../learning/loss.ts'
 import { rng } from '../../random.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { LossOptions, TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
@@ -227,17 +227,23 @@ export function createTrainer(model: LocalModel): Trainer {
   }
 }
 
-function meanK3(samples: readonly TrainingSample[], scored: readonly Float32Array[]): number {
-  let sum = 0
-  let count = 0
-  for (const [i, { mask, logprobs, referenceLogprobs = logprobs }] of samples.entries())
-    for (let t = 0; t < mask.length; t++) {
-      if (!mask[t]) continue
-      const ratio = referenceLogprobs[t] - scored[i][t]
-      sum += Math.exp(ratio) - ratio - 1
-      count++
-    }
-  return count === 0 ? 0 : sum / count
+/** Over the trained tokens, whose present log-probs are `scored`. */
+async function meanK3(samples: readonly TrainingSample[], scored: readonly Float32Array[]): Promise<number> {
+  const column = (valuesOf: (sample: TrainingSample, i: number) => Float32Array) =>
+    tf.tensor1d(
+      samples.flatMap((sample, i) => [...valuesOf(sample, i).filter((_, t) => sample.mask[t])]),
+      'float32',
+    )
+  const mean = tf.tidy(() => {
+    const reference = column(({ logprobs, referenceLogprobs }) => referenceLogprobs ?? logprobs)
+    return k3(
+      column((_, i) => scored[i]),
+      reference,
+    ).mean()
+  })
+  const [value] = await mean.data()
+  mean.dispose()
+  return value
 }
 
 /**
