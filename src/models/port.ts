@@ -191,6 +191,8 @@ export type UpdateMetrics = {
   /** Share of trained tokens whose ratio was clipped. */
   readonly clipShare: number
   readonly gradientNorm: number
+  /** How often a step was halved; absent where none may be. */
+  readonly klHalvings?: number
   /** Why the update ended early or was refused: weights are then those of the last good update. */
   readonly stopped: null | {
     readonly reason: 'kl' | 'not-finite'

@@ -181,6 +181,7 @@ export async function compare(comparison: Comparison): Promise<void> {
       sha256 = event.checkpoint!.sha256
       assert.is(event.stopped?.split(' ')[0] ?? null, figures.stopped?.reason ?? null)
       assert.is(event.metrics.updates, figures.updates)
+      assert.is(event.metrics.klHalvings, figures.klHalvings)
       assert.is(event.metrics.reward, 0.5)
       assert.is(event.metrics.droppedTooLong ?? 0, samples.length - fitting.length)
       assert.equal(event.trainedOn, ['s/0'])

@@ -45,7 +45,7 @@ def update(trained, samples, options, seed, *, token_budget=None):
             stopped = f"not-finite {sums['loss'] if math.isfinite(norm) else norm}"
         elif leash.too_far(sums["kl"] / tokens):
             stopped = f"kl {sums['kl'] / tokens}"
-            if leash.undo():
+            if leash.take_back():
                 total["updates"] -= 1
                 total["samples"] -= len(batches[place - 1])
         if stopped is None:
@@ -75,10 +75,12 @@ def update(trained, samples, options, seed, *, token_budget=None):
             kl = leash.kl(batches[-1])
         if leash.too_far(kl):
             stopped = f"kl {kl}"
-            leash.undo()
+            leash.take_back()
             total["updates"] -= 1
             total["samples"] -= len(batches[-1])
     figures = _figures(total)
+    if options.get("klHalvings", 0) > 0:
+        figures["klHalvings"] = leash.halvings
     if len(fitting) < len(samples):
         figures["droppedTooLong"] = len(samples) - len(fitting)
     return figures, stopped, trained.group.gathered(_moments(parameters, optimizer)), taken
@@ -90,24 +92,24 @@ class Leash:
     def __init__(self, trained, optimizer, options, references, budget):
         self.trained, self.optimizer, self.options = trained, optimizer, options
         self.references, self.budget = references, budget
-        self.limit, self.halvings = options.get("klLimit"), options.get("klHalvings", 0)
-        self.before = []
+        self.limit, self.most = options.get("klLimit"), options.get("klHalvings", 0)
+        self.before, self.halvings = [], 0
 
     def too_far(self, kl):
         return self.limit is not None and kl > self.limit
 
     def keep(self, parameters):
         """Of the weights that the next step will move."""
-        if self.limit is not None and self.options.get("klHalvings", 0) > 0:
+        if self.limit is not None and self.most > 0:
             moved = [one for one in parameters.values() if one.grad is not None]
             self.before = [(one, one.detach().clone()) for one in moved]
 
     @torch.no_grad()
     def halve(self):
         """False where there is no step, or none may be halved any more."""
-        if not self.before or self.halvings == 0:
+        if not self.before or self.halvings == self.most:
             return False
-        self.halvings -= 1
+        self.halvings += 1
         for group in self.optimizer.param_groups:
             group["lr"] /= 2
         for parameter, old in self.before:
@@ -115,7 +117,7 @@ class Leash:
         return True
 
     @torch.no_grad()
-    def undo(self):
+    def take_back(self):
         """False where there is no step."""
         for parameter, old in self.before:
             parameter.copy_(old)

@@ -12,10 +12,10 @@ import {
   type ScoredSample,
   type WeightedSample,
 } from './gradients.ts'
+import { createLeash } from './leash.ts'
 import { LEAST_PASS, type Passes } from './memory.ts'
 import { createOptimizer, type Optimizer, squaredNorm } from './optimizer.ts'
 import { type LocalModel, trainedNames } from './params.ts'
-import { beforeStep, type StepBack } from './step-back.ts'
 
 export type Trainer = {
   readonly optimizer: Optimizer
@@ -148,37 +148,26 @@ export function createTrainer(model: LocalModel): Trainer {
         return { sum, gradients, tokens, norm, bad, kl: sum.kl / tokens }
       }
 
-      // A step that took the KL too far is halved, and so is the rate of those behind it.
-      let rate = options.learningRate
-      let halvings = options.klHalvings ?? 0
-      let last: StepBack | undefined
-      const tooFar = (kl: number) => options.klLimit !== null && kl > options.klLimit
-      const halve = async () => {
-        halvings--
-        rate /= 2
-        await last!.halve()
-      }
+      const leash = createLeash(model.params, names, options)
       const takeBack = async (samples: number) => {
-        await last!.undo()
+        if (!(await leash.takeBack())) return
         total.updates--
         total.samples -= samples
       }
-
       for (const [index, part] of parts.entries()) {
         let pass = await passOver(part)
-        while (!pass.bad && tooFar(pass.kl) && last && halvings > 0) {
+        while (!pass.bad && leash.tooFar(pass.kl) && (await leash.halve())) {
           tf.dispose([...pass.gradients.values()])
-          await halve()
           pass = await passOver(part)
         }
         const { sum, gradients, tokens, norm } = pass
-        stopped = pass.bad ?? (tooFar(pass.kl) ? { reason: 'kl', value: pass.kl } : null)
-        if (stopped?.reason === 'kl' && last) await takeBack(parts[index - 1].length)
+        stopped = pass.bad ?? (leash.tooFar(pass.kl) ? { reason: 'kl', value: pass.kl } : null)
+        if (stopped?.reason === 'kl' && index > 0) await takeBack(parts[index - 1].length)
         if (!stopped) {
-          if (options.klLimit !== null && options.klHalvings) last = await beforeStep(model.params, names)
+          await leash.keep()
           const scale = options.clipNorm !== null && norm > options.clipNorm ? options.clipNorm / norm : 1
           optimizer.step(gradients, scale, {
-            learningRate: rate,
+            learningRate: options.learningRate * 0.5 ** leash.halvings,
             beta1: options.beta1 ?? 0.9,
             beta2: options.beta2 ?? 0.999,
             epsilon: ADAM_EPSILON,
@@ -198,10 +187,10 @@ export function createTrainer(model: LocalModel): Trainer {
       }
       // No part comes behind the last step that would tell how far it went: its own is scored again.
       const lastPart = parts.at(-1)
-      if (last && lastPart && !stopped) {
+      if (lastPart && !stopped && options.klHalvings) {
         let kl = await klOf(lastPart)
-        for (; tooFar(kl) && halvings > 0; kl = await klOf(lastPart)) await halve()
-        if (tooFar(kl)) {
+        while (leash.tooFar(kl) && (await leash.halve())) kl = await klOf(lastPart)
+        if (leash.tooFar(kl)) {
           stopped = { reason: 'kl', value: kl }
           await takeBack(lastPart.length)
         }
@@ -217,6 +206,7 @@ export function createTrainer(model: LocalModel): Trainer {
         entropy: perToken(total.entropy),
         clipShare: perToken(total.clipped),
         gradientNorm: perStep(total.norm),
+        ...(options.klHalvings ? { klHalvings: leash.halvings } : {}),
         stopped,
       }
     },

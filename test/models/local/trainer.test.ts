@@ -384,6 +384,7 @@ test('a step that goes beyond the KL limit is halved until it does not, or is ta
   assert.is(halved.metrics.stopped, null)
   assert.is(halved.metrics.updates, 2)
   assert.is(halved.metrics.samples, 6)
+  assert.ok(halved.metrics.klHalvings! > 0)
   assert.not.equal(halved.weights, fresh.weights)
   assert.ok(halved.kl < (await after({})).kl / 10)
 
@@ -393,6 +394,7 @@ test('a step that goes beyond the KL limit is halved until it does not, or is ta
   assert.is(whole.metrics.stopped?.reason, 'kl')
   assert.is(whole.metrics.updates, 0)
   assert.is(whole.metrics.samples, 0)
+  assert.is(whole.metrics.klHalvings, 1)
   assert.equal(whole.weights, fresh.weights)
   const some = await after({ ...one, klHalvings: 12 })
   assert.is(some.metrics.stopped, null)
