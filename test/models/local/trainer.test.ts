@@ -374,7 +374,7 @@ test('a step that goes beyond the KL limit is halved until it does not, or is ta
     const options = { ...OPTIONS, learningRate: 0.05, klLimit: 0.01, updates: 2, ...changes }
     const metrics = await trainer.update(onPolicy, options)
     const now = await trainer.score(samples)
-    const kl = relativeKl(onPolicy, now)
+    const kl = meanK3(onPolicy, now)
     trainer.dispose()
     return { metrics, kl, weights: await weightsOf(model) }
   }
@@ -406,7 +406,7 @@ test('a step that goes beyond the KL limit is halved until it does not, or is ta
 })
 
 /** Mean k3 over the trained tokens. */
-function relativeKl(samples: readonly TrainingSample[], now: readonly Float32Array[]): number {
+function meanK3(samples: readonly TrainingSample[], now: readonly Float32Array[]): number {
   const terms = samples.flatMap(({ mask, logprobs }, i) =>
     [...logprobs].map((old, t) => old - now[i][t]).filter((_, t) => mask[t]),
   )
