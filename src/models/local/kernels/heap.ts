@@ -25,6 +25,7 @@ export type Gemm = (
 /** Exports of kernels.wasm; what each computes stands in kernels.as. Arguments are byte offsets into the heap, counts and scalars. */
 type Kernel<Names extends string> = { readonly [name in Names]: (...args: number[]) => void }
 export type Kernels = Kernel<
+  | 'setConstants'
   | 'gemm'
   | 'packMatrix'
   | 'putTransposed'
@@ -90,6 +91,7 @@ type Emscripten = {
 
 const PACK_A_FLOATS = 64 * 256
 const PACK_B_DEPTH = 256
+const CONSTANT_FLOATS = 16 * 4
 
 /** Puts kernels.wasm on the memory of the backend. */
 export function openHeap(backend: BackendWasm): Heap {
@@ -111,6 +113,7 @@ export function openHeap(backend: BackendWasm): Heap {
     pools.set(purpose, { pointer, length: rounded })
     return pointer
   }
+  kernels.setConstants(scratch('constants', CONSTANT_FLOATS))
   const make = (shape: readonly number[], dtype: 'float32' | 'int32' = 'float32') => {
     const info = backend.makeOutput([...shape], dtype)
     if (pointer(info) !== 0) return info

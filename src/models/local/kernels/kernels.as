@@ -22,28 +22,56 @@ function at(base: usize, index: i32): usize {
   return base + ((<usize>index) << 2)
 }
 
+// ---- exp -----------------------------------------------------------------------------------------------------------
+
+// Constants of inner loops stand in memory, 16 bytes each: where code names a constant vector, V8 builds it anew from an
+// immediate, a move and a shuffle, in loops too, which took longer than the arithmetic of exp.
+let constants: usize = 0
+
+// to: room for 16 vectors. Called once, before all else.
+export function setConstants(to: usize): void {
+  constants = to
+  v128.store(to, f32x4.splat(-87.33654), 0)
+  v128.store(to, f32x4.splat(88.37626), 16)
+  v128.store(to, f32x4.splat(1.44269504), 32)
+  v128.store(to, f32x4.splat(12582912), 48)
+  v128.store(to, f32x4.splat(0.693359375), 64)
+  v128.store(to, f32x4.splat(-2.12194440e-4), 80)
+  v128.store(to, f32x4.splat(1.9875691500e-4), 96)
+  v128.store(to, f32x4.splat(1.3981999507e-3), 112)
+  v128.store(to, f32x4.splat(8.3334519073e-3), 128)
+  v128.store(to, f32x4.splat(4.1665795894e-2), 144)
+  v128.store(to, f32x4.splat(1.6666665459e-1), 160)
+  v128.store(to, f32x4.splat(5.0000001201e-1), 176)
+  v128.store(to, f32x4.splat(1), 192)
+  v128.store(to, i32x4.splat(127), 208)
+  v128.store(to, f32x4.splat(-100), 224)
+  v128.store(to, f32x4.splat(-Infinity), 240)
+}
+
 // exp by reduction to |r| <= ln(2)/2 and a polynomial of degree 6 (Cephes expf); relative error about 1e-7. NaN stays NaN.
 // Adding 1.5 * 2^23 rounds to the nearest integer and leaves it in the low bits: cheaper than nearest and trunc_sat.
+// c: `constants`.
 // @ts-ignore: decorator
 @inline
-function exp4(input: v128): v128 {
-  let x = f32x4.pmin(f32x4.pmax(input, f32x4.splat(-87.33654)), f32x4.splat(88.37626))
-  let t = f32x4.add(f32x4.mul(x, f32x4.splat(1.44269504)), f32x4.splat(12582912))
-  let n = f32x4.sub(t, f32x4.splat(12582912))
-  let r = f32x4.sub(f32x4.sub(x, f32x4.mul(n, f32x4.splat(0.693359375))), f32x4.mul(n, f32x4.splat(-2.12194440e-4)))
-  let p = f32x4.add(f32x4.mul(f32x4.splat(1.9875691500e-4), r), f32x4.splat(1.3981999507e-3))
-  p = f32x4.add(f32x4.mul(p, r), f32x4.splat(8.3334519073e-3))
-  p = f32x4.add(f32x4.mul(p, r), f32x4.splat(4.1665795894e-2))
-  p = f32x4.add(f32x4.mul(p, r), f32x4.splat(1.6666665459e-1))
-  p = f32x4.add(f32x4.mul(p, r), f32x4.splat(5.0000001201e-1))
-  p = f32x4.add(f32x4.add(f32x4.mul(p, f32x4.mul(r, r)), r), f32x4.splat(1))
-  return f32x4.mul(p, i32x4.shl(i32x4.add(t, i32x4.splat(127)), 23))
+function exp4(input: v128, c: usize): v128 {
+  let x = f32x4.pmin(f32x4.pmax(input, v128.load(c, 0)), v128.load(c, 16))
+  let t = f32x4.add(f32x4.mul(x, v128.load(c, 32)), v128.load(c, 48))
+  let n = f32x4.sub(t, v128.load(c, 48))
+  let r = f32x4.sub(f32x4.sub(x, f32x4.mul(n, v128.load(c, 64))), f32x4.mul(n, v128.load(c, 80)))
+  let p = f32x4.add(f32x4.mul(v128.load(c, 96), r), v128.load(c, 112))
+  p = f32x4.add(f32x4.mul(p, r), v128.load(c, 128))
+  p = f32x4.add(f32x4.mul(p, r), v128.load(c, 144))
+  p = f32x4.add(f32x4.mul(p, r), v128.load(c, 160))
+  p = f32x4.add(f32x4.mul(p, r), v128.load(c, 176))
+  p = f32x4.add(f32x4.add(f32x4.mul(p, f32x4.mul(r, r)), r), v128.load(c, 192))
+  return f32x4.mul(p, i32x4.shl(i32x4.add(t, v128.load(c, 208)), 23))
 }
 
 // @ts-ignore: decorator
 @inline
-function exp1(x: f32): f32 {
-  return f32x4.extract_lane(exp4(f32x4.splat(x)), 0)
+function exp1(x: f32, c: usize): f32 {
+  return f32x4.extract_lane(exp4(f32x4.splat(x), c), 0)
 }
 
 // Natural logarithm of a positive normal number: exponent and 2 atanh((m - 1) / (m + 1)) for m in [sqrt(1/2), sqrt(2)).
@@ -322,6 +350,7 @@ export function rope(x: usize, y: usize, c: usize, s: usize, rows: i32, heads: i
 
 // Row r sees its first `visible + r` columns; the rest of `cols` becomes 0. lse gets log(sum(exp(scale s))), stride lseStep.
 export function softmaxCausal(s: usize, rows: i32, cols: i32, ld: i32, visible: i32, scale: f32, lse: usize, lseStep: i32): void {
+  let c = constants
   let scale4 = f32x4.splat(scale)
   for (let row = 0; row < rows; row++) {
     let n = min(cols, visible + row)
@@ -335,13 +364,13 @@ export function softmaxCausal(s: usize, rows: i32, cols: i32, ld: i32, visible: 
     let high4 = f32x4.splat(high)
     let acc = f32x4.splat(0)
     for (i = 0; i < n4; i += 4) {
-      let e = exp4(f32x4.sub(f32x4.mul(v128.load(at(s, i)), scale4), high4))
+      let e = exp4(f32x4.sub(f32x4.mul(v128.load(at(s, i)), scale4), high4), c)
       v128.store(at(s, i), e)
       acc = f32x4.add(acc, e)
     }
     let total = sumLanes(acc)
     for (; i < n; i++) {
-      let e = exp1(f32.load(at(s, i)) * scale - high)
+      let e = exp1(f32.load(at(s, i)) * scale - high, c)
       f32.store(at(s, i), e)
       total += e
     }
@@ -360,6 +389,7 @@ export function softmaxCausal(s: usize, rows: i32, cols: i32, ld: i32, visible: 
 export function softmaxCausalGrad(
   s: usize, dp: usize, rows: i32, cols: i32, ld: i32, visible: i32, scale: f32, lse: usize, delta: usize, step: i32,
 ): void {
+  let c = constants
   let scale4 = f32x4.splat(scale)
   for (let row = 0; row < rows; row++) {
     let n = min(cols, visible + row)
@@ -368,12 +398,12 @@ export function softmaxCausalGrad(
     let l4 = f32x4.splat(l), dl4 = f32x4.splat(dl)
     let i = 0
     for (; i < n4; i += 4) {
-      let p = exp4(f32x4.sub(f32x4.mul(v128.load(at(s, i)), scale4), l4))
+      let p = exp4(f32x4.sub(f32x4.mul(v128.load(at(s, i)), scale4), l4), c)
       v128.store(at(s, i), p)
       v128.store(at(dp, i), f32x4.mul(f32x4.mul(p, f32x4.sub(v128.load(at(dp, i)), dl4)), scale4))
     }
     for (; i < n; i++) {
-      let p = exp1(f32.load(at(s, i)) * scale - l)
+      let p = exp1(f32.load(at(s, i)) * scale - l, c)
       f32.store(at(s, i), p)
       f32.store(at(dp, i), p * (f32.load(at(dp, i)) - dl) * scale)
     }
@@ -407,25 +437,27 @@ export function rowDot(a: usize, b: usize, out: usize, rows: i32, d: i32): void 
 
 // y = g sigmoid(g) u.
 export function swiglu(g: usize, u: usize, y: usize, n: i32): void {
-  let one = f32x4.splat(1)
+  let c = constants
+  let one = v128.load(c, 192)
   let i = 0
   for (; i + 4 <= n; i += 4) {
     let x = v128.load(at(g, i))
-    let sig = f32x4.div(one, f32x4.add(one, exp4(f32x4.neg(x))))
+    let sig = f32x4.div(one, f32x4.add(one, exp4(f32x4.neg(x), c)))
     v128.store(at(y, i), f32x4.mul(f32x4.mul(x, sig), v128.load(at(u, i))))
   }
   for (; i < n; i++) {
     let x = f32.load(at(g, i))
-    f32.store(at(y, i), x * (1 / (1 + exp1(-x))) * f32.load(at(u, i)))
+    f32.store(at(y, i), x * (1 / (1 + exp1(-x, c))) * f32.load(at(u, i)))
   }
 }
 
 export function swigluGrad(g: usize, u: usize, dy: usize, dg: usize, du: usize, n: i32): void {
-  let one = f32x4.splat(1)
+  let c = constants
+  let one = v128.load(c, 192)
   let i = 0
   for (; i + 4 <= n; i += 4) {
     let x = v128.load(at(g, i)), d = v128.load(at(dy, i))
-    let sig = f32x4.div(one, f32x4.add(one, exp4(f32x4.neg(x))))
+    let sig = f32x4.div(one, f32x4.add(one, exp4(f32x4.neg(x), c)))
     let silu = f32x4.mul(x, sig)
     let slope = f32x4.add(sig, f32x4.mul(silu, f32x4.sub(one, sig)))
     v128.store(at(dg, i), f32x4.mul(f32x4.mul(d, v128.load(at(u, i))), slope))
@@ -433,7 +465,7 @@ export function swigluGrad(g: usize, u: usize, dy: usize, dg: usize, du: usize, 
   }
   for (; i < n; i++) {
     let x = f32.load(at(g, i)), d = f32.load(at(dy, i))
-    let sig: f32 = 1 / (1 + exp1(-x))
+    let sig: f32 = 1 / (1 + exp1(-x, c))
     f32.store(at(dg, i), d * f32.load(at(u, i)) * (sig + x * sig * (1 - sig)))
     f32.store(at(du, i), d * x * sig)
   }
@@ -443,6 +475,7 @@ export function swigluGrad(g: usize, u: usize, dy: usize, dg: usize, du: usize, 
 
 // logp = z[target] - lse(z); entropy = lse(z) - sum(p z).
 export function tokenLogprob(z: usize, targets: usize, logp: usize, entropy: usize, lse: usize, rows: i32, vocab: i32): void {
+  let c = constants
   let v4 = vocab & ~3
   for (let row = 0; row < rows; row++) {
     let top = f32x4.splat(-Infinity)
@@ -459,16 +492,16 @@ export function tokenLogprob(z: usize, targets: usize, logp: usize, entropy: usi
       let stop = min(v4, i + 256)
       for (; i < stop; i += 4) {
         let x = f32x4.sub(v128.load(at(z, i)), high4)
-        let e = exp4(x)
+        let e = exp4(x, c)
         acc = f32x4.add(acc, e)
-        weighted = f32x4.add(weighted, f32x4.mul(e, f32x4.pmax(x, f32x4.splat(-100))))
+        weighted = f32x4.add(weighted, f32x4.mul(e, f32x4.pmax(x, v128.load(c, 224))))
       }
       total += <f64>sumLanes(acc)
       mean += <f64>sumLanes(weighted)
     }
     for (; i < vocab; i++) {
       let x = f32.load(at(z, i)) - high
-      let e = exp1(x)
+      let e = exp1(x, c)
       total += <f64>e
       mean += <f64>(e * max<f32>(x, -100))
     }
@@ -482,13 +515,14 @@ export function tokenLogprob(z: usize, targets: usize, logp: usize, entropy: usi
 
 // dz = dlogp (onehot(target) - softmax(z)).
 export function tokenLogprobGrad(z: usize, targets: usize, lse: usize, dlogp: usize, dz: usize, rows: i32, vocab: i32): void {
+  let c = constants
   let v4 = vocab & ~3
   for (let row = 0; row < rows; row++) {
     let l = f32.load(at(lse, row)), g: f32 = -f32.load(at(dlogp, row))
     let l4 = f32x4.splat(l), g4 = f32x4.splat(g)
     let i = 0
-    for (; i < v4; i += 4) v128.store(at(dz, i), f32x4.mul(exp4(f32x4.sub(v128.load(at(z, i)), l4)), g4))
-    for (; i < vocab; i++) f32.store(at(dz, i), exp1(f32.load(at(z, i)) - l) * g)
+    for (; i < v4; i += 4) v128.store(at(dz, i), f32x4.mul(exp4(f32x4.sub(v128.load(at(z, i)), l4), c), g4))
+    for (; i < vocab; i++) f32.store(at(dz, i), exp1(f32.load(at(z, i)) - l, c) * g)
     let hit = at(dz, i32.load(at(targets, row)))
     f32.store(hit, f32.load(hit) - g)
     z = at(z, vocab)
@@ -610,6 +644,7 @@ export function cacheAttend(
   q: usize, out: usize, tables: usize, positions: usize, layerOffset: usize, rows: i32, heads: i32, kvHeads: i32, dim: i32,
   scale: f32, scratch: usize,
 ): void {
+  let c = constants
   let group = heads / kvHeads
   let headBytes = (<usize>(dim * PAGE)) << 3
   for (let row = 0; row < rows; row++) {
@@ -646,7 +681,7 @@ export function cacheAttend(
       let acc = f32x4.splat(0)
       for (let i = 0; i < end; i += 4) {
         let z = v128.load(at(scratch, i))
-        let e = v128.and(exp4(f32x4.sub(f32x4.mul(z, scale4), high4)), f32x4.ne(z, f32x4.splat(-Infinity)))
+        let e = v128.and(exp4(f32x4.sub(f32x4.mul(z, scale4), high4), c), f32x4.ne(z, v128.load(c, 240)))
         v128.store(at(scratch, i), e)
         acc = f32x4.add(acc, e)
       }
