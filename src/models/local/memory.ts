@@ -22,37 +22,55 @@ export function cacheBytesPerToken({ layers, kvHeads, headDim }: ModelConfig): n
   return 2 * 4 * layers * kvHeads * headDim
 }
 
-/** What one layer's results and their gradients take for one token, in floats: measured, as multiples of the widths. */
-const KEPT = { hidden: 16, heads: 8, feedForward: 7 }
-
 /**
- * Bytes that a backward pass keeps for each token of a micro-batch.
- * @param recompute layers keep their inputs alone: all of one layer is there at a time
- * @param trainedLayers those below them keep nothing
+ * What one layer's results and their gradients take for one token, in floats: measured, as multiples of the widths. A fused kernel
+ * keeps its inputs, a composition of operations all that lies between.
  */
+const KEPT = {
+  fused: { hidden: 16, heads: 8, feedForward: 7 },
+  composed: { hidden: 36, heads: 22, feedForward: 13 },
+}
+
+/** Floats of one score of composed attention with its share, gradients and copies: measured. */
+const SCORE_FLOATS = 9
+
+/** How a pass over a micro-batch computes. */
+export type Pass = {
+  /** Layers keep their inputs alone: all of one layer is there at a time. */
+  readonly recompute: boolean
+  /** Those below them keep nothing; all where absent. */
+  readonly trainedLayers?: number
+  /** Where the backend has no fused kernels, tokens of the longest sequence: scores of attention are there for one layer at a time. */
+  readonly composed?: number
+}
+
+/** Bytes that a backward pass takes for each token of a micro-batch. */
 export function activationBytesPerToken(
   { layers, hiddenSize, heads, kvHeads, headDim, intermediateSize }: ModelConfig,
-  recompute: boolean,
-  trainedLayers = layers,
+  { recompute, trainedLayers = layers, composed }: Pass,
 ): number {
-  const attention = KEPT.heads * (heads + kvHeads) * headDim
-  const layer = KEPT.hidden * hiddenSize + attention + KEPT.feedForward * intermediateSize
-  return 4 * (recompute ? layer + 2 * trainedLayers * hiddenSize : trainedLayers * layer)
+  const times = composed === undefined ? KEPT.fused : KEPT.composed
+  const attention = times.heads * (heads + kvHeads) * headDim
+  const layer = times.hidden * hiddenSize + attention + times.feedForward * intermediateSize
+  const kept = recompute ? layer + 2 * trainedLayers * hiddenSize : trainedLayers * layer
+  // One layer's backward pass takes as much again as the layer keeps.
+  const between = composed === undefined ? 0 : layer + SCORE_FLOATS * heads * composed
+  return 4 * (kept + between)
 }
 
 /** Tokens of a micro-batch whose layers can all be kept in so many bytes; a quarter of them stays free for what lies between. */
-function keptTokens(config: ModelConfig, bytes: number, trainedLayers = config.layers): number {
+function keptTokens(config: ModelConfig, bytes: number, pass: Omit<Pass, 'recompute'>): number {
   const room = 0.75 * bytes - headBytes(config.vocabSize)
-  return Math.max(0, Math.floor(room / activationBytesPerToken(config, false, trainedLayers)))
+  return Math.max(0, Math.floor(room / activationBytesPerToken(config, { ...pass, recompute: false })))
 }
 
 /** Tokens of a pass that are worth its price: each pass reads all weights. A model that has no room for so many is not trained. */
 export const LEAST_PASS = 256
 
 /** Most tokens of a pass in so many bytes, where layers are computed again. */
-function mostTokens(config: ModelConfig, bytes: number, trainedLayers = config.layers): number {
+function mostTokens(config: ModelConfig, bytes: number, pass: Omit<Pass, 'recompute'>): number {
   const room = bytes - headBytes(config.vocabSize)
-  return Math.max(0, Math.floor(room / activationBytesPerToken(config, true, trainedLayers)))
+  return Math.max(0, Math.floor(room / activationBytesPerToken(config, { ...pass, recompute: true })))
 }
 
 /** How the samples of an update are cut into passes. */
@@ -74,11 +92,11 @@ export function passesOf(
   {
     tokenBudget,
     free,
-    trainedLayers,
-  }: { readonly tokenBudget: number; readonly free: number; readonly trainedLayers?: number },
+    ...pass
+  }: { readonly tokenBudget: number; readonly free: number } & Omit<Pass, 'recompute'>,
 ): Passes {
-  const kept = keptTokens(config, free, trainedLayers)
-  const room = Math.max(kept, mostTokens(config, free, trainedLayers), ...lengths)
+  const kept = keptTokens(config, free, pass)
+  const room = Math.max(kept, mostTokens(config, free, pass), ...lengths)
   return { keptTokens: kept, mostTokens: Math.min(tokenBudget, room) }
 }
 
@@ -86,7 +104,6 @@ export function passesOf(
  * @param trainable Number of trained weights: all, those of an adapter, or 0.
  * @param cacheBytes Bound of the sampler's cache.
  * @param tokens Tokens of a micro-batch, 0 where nothing is trained.
- * @param trainedLayers Upper layers that alone are trained; all where absent.
  * @param packs Sampling has no BLAS: it packs the weights.
  */
 export function memoryNeed(
@@ -95,24 +112,17 @@ export function memoryNeed(
     trainable,
     cacheBytes,
     tokens,
-    recompute = false,
-    trainedLayers,
     packs = false,
-  }: {
-    trainable: number
-    cacheBytes: number
-    tokens: number
-    recompute?: boolean
-    trainedLayers?: number
-    packs?: boolean
-  },
+    recompute = false,
+    ...pass
+  }: { trainable: number; cacheBytes: number; tokens: number; packs?: boolean } & Partial<Pass>,
 ): MemoryNeed {
   const weights = 4 * parameterCount(config)
   const training = 16 * trainable
   const activations =
     tokens === 0
       ? 0
-      : tokens * activationBytesPerToken(config, recompute, trainedLayers) + headBytes(config.vocabSize)
+      : tokens * activationBytesPerToken(config, { ...pass, recompute }) + headBytes(config.vocabSize)
   const packed = packs ? weights : 0
   return {
     ...{ weights, training, activations, packed },

@@ -4,6 +4,7 @@
  */
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { AttentionShape } from './kernels/attention.ts'
+import { recomputed } from './recompute.ts'
 
 type Saved = tf.Tensor[]
 
@@ -127,6 +128,11 @@ export function rotary(x: tf.Tensor2D, cos: tf.Tensor2D, sin: tf.Tensor2D): tf.T
   ) as tf.Tensor2D
 }
 
+/** False where every operation here is a composition. */
+export function hasFusedKernels(): boolean {
+  return has('PackedAttention')
+}
+
 /** Causal grouped-query attention within each packed sequence; q [tokens, heads x dim], k and v [tokens, kvHeads x dim]. */
 export function attention(
   q: tf.Tensor2D,
@@ -134,7 +140,12 @@ export function attention(
   v: tf.Tensor2D,
   shape: AttentionShape,
 ): tf.Tensor2D {
-  if (!has('PackedAttention')) return composedAttention(q, k, v, shape)
+  // Scores of all pairs of tokens: those of one layer at a time.
+  if (!hasFusedKernels())
+    return recomputed(
+      ([q, k, v]) => composedAttention(q as tf.Tensor2D, k as tf.Tensor2D, v as tf.Tensor2D, shape),
+      [q, k, v],
+    ) as tf.Tensor2D
   return custom(
     [q, k, v],
     (save) => {

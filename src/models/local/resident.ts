@@ -23,9 +23,11 @@ import {
   LEAST_PASS,
   memoryLimit,
   memoryNeed,
+  type Pass,
   passesOf,
 } from './memory.ts'
 import type { Calls, LocalGeneration, LocalRequest, Ready, TokenEvent, WorkerOptions } from './messages.ts'
+import { hasFusedKernels } from './ops.ts'
 import { initParams, type LocalModel, type Params, parameterCount, paramShapes, variable } from './params.ts'
 import type { NamedTensor } from './safetensors.ts'
 import { createSampler, type SampleResult } from './sampler.ts'
@@ -81,8 +83,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   const trainable = adapter
     ? adapter.tensors.reduce((sum, { values }) => sum + values.length, 0)
     : parameterCount(config)
-  type Batch = { readonly tokens: number; readonly recompute: boolean; readonly trainedLayers?: number }
-  const needed = (training: Batch | null) =>
+  const needed = (training: ({ readonly tokens: number } & Pass) | null) =>
     memoryNeed(config, {
       trainable: training ? trainable : 0,
       cacheBytes: cacheTokens * perToken,
@@ -92,7 +93,9 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   // The limit is that of before anything was taken.
   const limit = memoryLimit(backend.name)
   assertTensorsFit(name, config, backend.mostTensorBytes)
-  const leastPass = { tokens: Math.min(LEAST_PASS, whole.contextTokens), recompute: true }
+  const composed = (longest: number) => (hasFusedKernels() ? {} : { composed: longest })
+  const least = Math.min(LEAST_PASS, whole.contextTokens)
+  const leastPass = { tokens: least, recompute: true, ...composed(least) }
   assertFits(name, needed(options.trains ? leastPass : null), limit)
 
   // What is trained is another one in each process.
@@ -154,13 +157,14 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
       const lengths = samples.map((sample) => sample.tokens.length)
       const { tokenBudget, layers: trainedLayers } = options
       const free = limit.bytes - needed({ tokens: 0, recompute: false }).total
-      const passes = passesOf(config, lengths, { tokenBudget, free, trainedLayers })
+      const pass = { trainedLayers, ...composed(Math.max(0, ...lengths)) }
+      const passes = passesOf(config, lengths, { tokenBudget, free, ...pass })
       const largest = Math.min(
         lengths.reduce((a, b) => a + b, 0),
         passes.mostTokens,
       )
       const recompute = largest > passes.keptTokens
-      assertFits(name, needed({ tokens: largest, recompute, trainedLayers }), limit)
+      assertFits(name, needed({ tokens: largest, recompute, ...pass }), limit)
       try {
         return await trainer.update(samples, options, passes)
       } finally {

@@ -8,6 +8,7 @@ import * as tf from '../../tensorflow/tensorflow.ts'
 import type { ModelConfig } from './config.ts'
 import { addLowRank, attention, embedding, linear, rmsNorm, rotary, swiglu } from './ops.ts'
 import { type LocalModel, trainedNames, weight } from './params.ts'
+import { recomputed } from './recompute.ts'
 
 /** Sequences end to end: sequence s is tokens[offsets[s] .. offsets[s + 1]]; none is empty. */
 export type Packed = { readonly tokens: Int32Array; readonly offsets: Int32Array }
@@ -26,10 +27,7 @@ export function pack(sequences: readonly ArrayLike<number>[]): Packed {
 }
 
 export type ForwardOptions = {
-  /**
-   * A layer keeps its input alone for the backward pass and is computed again there (arXiv 1604.06174): a third more time for
-   * a fraction of the memory.
-   */
+  /** A layer keeps its input alone for the backward pass: a third more time for a fraction of the memory. */
   readonly recompute?: boolean
   /** So many of the lower layers keep nothing: no gradient goes through them. */
   readonly frozenLayers?: number
@@ -110,33 +108,16 @@ function frozen(model: LocalModel, layers: number, x: tf.Tensor2D, rows: Rows): 
 
 function recomputedLayer(model: LocalModel, layer: number, x: tf.Tensor2D, rows: Rows): tf.Tensor2D {
   const names = trainedNames(model.params).filter((name) => name.startsWith(`model.layers.${layer}.`))
-  const forward =
-    (rows: Rows) =>
-    (x: tf.Tensor, ...trained: tf.Tensor[]) => {
+  return recomputed(
+    ([x, ...trained], [cos, sin]) => {
       const own = names.map((name, i) => [name, trained[i] as tf.Variable] as const)
       const params = new Map([...model.params, ...own])
-      return decoderLayer({ ...model, params }, layer, x as tf.Tensor2D, rows)
-    }
-  const op = tf.customGrad((...args) => {
-    const save = args.at(-1) as unknown as (tensors: tf.Tensor[]) => void
-    const [x, ...trained] = args.slice(0, -1) as tf.Tensor[]
-    save([rows.cos, rows.sin, x, ...trained])
-    return {
-      value: forward(rows)(x, ...trained),
-      gradFunc: (dy, saved) => {
-        const [cos, sin, ...inputs] = saved as [tf.Tensor2D, tf.Tensor2D, ...tf.Tensor[]]
-        // TensorFlow.js has one tape at a time: the outer one is put aside while the layer is taped again.
-        const { state } = tf.engine()
-        const outer = state.activeTape
-        try {
-          return tf.grads(forward({ ...rows, cos, sin }))(inputs, dy as tf.Tensor)
-        } finally {
-          state.activeTape = outer
-        }
-      },
-    }
-  })
-  return op(x, ...names.map((name) => weight(model.params, name))) as tf.Tensor2D
+      const again = { offsets: rows.offsets, cos: cos as tf.Tensor2D, sin: sin as tf.Tensor2D }
+      return decoderLayer({ ...model, params }, layer, x as tf.Tensor2D, again)
+    },
+    [x, ...names.map((name) => weight(model.params, name))],
+    [rows.cos, rows.sin],
+  ) as tf.Tensor2D
 }
 
 /** Logits [rows, vocabSize] of the chosen rows of the packed tokens, of all where none are named. */

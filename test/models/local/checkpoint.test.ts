@@ -17,9 +17,16 @@ import { exportAdapter, exportFolder } from '../../../src/models/local/export-fo
 import { describeFolder } from '../../../src/models/local/folder-info.ts'
 import { greedyDefaults } from '../../../src/models/local/generation-config.ts'
 import { initLora, loraScale, writeAdapter } from '../../../src/models/local/lora.ts'
-import { assertFits, assertTensorsFit, memoryNeed, passesOf } from '../../../src/models/local/memory.ts'
+import {
+  activationBytesPerToken,
+  assertFits,
+  assertTensorsFit,
+  memoryNeed,
+  passesOf,
+} from '../../../src/models/local/memory.ts'
 import {
   disposeParams,
+  initParams,
   type LocalModel,
   parameterCount,
   toParams,
@@ -27,7 +34,7 @@ import {
 } from '../../../src/models/local/params.ts'
 import { writeSafetensors } from '../../../src/models/local/safetensors.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
-import { logits, pack } from '../../../src/models/local/transformer.ts'
+import { hiddenStates, logits, pack } from '../../../src/models/local/transformer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { rng } from '../../../src/random.ts'
 import * as tf from '../../../src/tensorflow/tensorflow.ts'
@@ -633,6 +640,28 @@ test('passes are as large as the budget where they fit, smaller where they do no
   assert.is(passes(512, [200, 300]).mostTokens, 512)
   assert.is(passes(4096, [200, 3000]).mostTokens, 3000)
   assert.is(passes(2048, [200, 3000]).mostTokens, 2048)
+})
+
+test('a backward pass without fused kernels takes no more than is counted, however many layers there are', async () => {
+  await tryBackend('cpu')
+  const [longest, sequences] = [192, 2]
+  const tokens = longest * sequences
+  const peak = async (layers: number) => {
+    const config = smallConfig('qwen2', { num_hidden_layers: layers })
+    const model = { config, params: initParams(config, [1, 2]), loraScale: 1 }
+    const packed = pack(Array.from({ length: sequences }, () => new Int32Array(longest).fill(3)))
+    const before = tf.memory().numBytes
+    const { peakBytes } = await tf.profile(() => {
+      const { grads, value } = tf.variableGrads(() => hiddenStates(model, packed).square().sum())
+      tf.dispose([value, ...Object.values(grads)])
+    })
+    const counted = tokens * activationBytesPerToken(config, { recompute: false, composed: longest })
+    disposeParams(model.params)
+    return { taken: peakBytes - before, counted }
+  }
+  const [one, four] = [await peak(1), await peak(4)]
+  for (const { taken, counted } of [one, four])
+    assert.ok(taken <= counted && taken > counted / 2, `${taken} bytes taken, ${counted} counted`)
 })
 
 test.run()

@@ -1,0 +1,33 @@
+import * as tf from '../../tensorflow/tensorflow.ts'
+
+/**
+ * `compute(inputs, constants)`, of which the inputs alone are kept for the backward pass: it computes again there
+ * (arXiv 1604.06174). Differentiable in the inputs.
+ */
+export function recomputed(
+  compute: (inputs: tf.Tensor[], constants: tf.Tensor[]) => tf.Tensor,
+  inputs: readonly tf.Tensor[],
+  constants: readonly tf.Tensor[] = [],
+): tf.Tensor {
+  const op = tf.customGrad((...args) => {
+    const save = args.at(-1) as unknown as (tensors: tf.Tensor[]) => void
+    const inputs = args.slice(0, -1) as tf.Tensor[]
+    save([...constants, ...inputs])
+    return {
+      value: compute(inputs, [...constants]),
+      gradFunc: (dy, saved) => {
+        const kept = saved as tf.Tensor[]
+        const again = (...inputs: tf.Tensor[]) => compute(inputs, kept.slice(0, constants.length))
+        // TensorFlow.js has one tape at a time: the outer one is put aside while this is taped again.
+        const { state } = tf.engine()
+        const outer = state.activeTape
+        try {
+          return tf.grads(again)(kept.slice(constants.length), dy as tf.Tensor)
+        } finally {
+          state.activeTape = outer
+        }
+      },
+    }
+  })
+  return op(...inputs)
+}
