@@ -37,6 +37,34 @@ const ADAM_EPSILON = 1e-8
 const SCORE_TOKENS = 8192
 const ENDLESS: Passes = { keptTokens: Number.POSITIVE_INFINITY, mostTokens: Number.POSITIVE_INFINITY }
 
+/** What a pass over a part sums up over its trained tokens. */
+const SUMS = ['loss', 'kl', 'clipped', 'entropy'] as const
+type Sums = Record<(typeof SUMS)[number], number>
+
+/** How the parts of one update are computed. */
+type Setup = {
+  readonly options: UpdateOptions
+  /** The weights that move. */
+  readonly names: readonly string[]
+  readonly frozenLayers: number
+  /** Tokens of a micro-batch. */
+  readonly budget: number
+  /** In longer micro-batches layers are computed again. */
+  readonly keptTokens: number
+}
+
+/** The part of an optimiser step, computed under the weights before it. */
+type PartPass = {
+  readonly sum: Sums
+  readonly gradients: ReadonlyMap<string, tf.Tensor>
+  readonly tokens: number
+  readonly norm: number
+  /** What was not finite. */
+  readonly bad: UpdateMetrics['stopped']
+  /** Mean over the trained tokens. */
+  readonly kl: number
+}
+
 /** Adapter weights are trained alone where there are any, else all weights. */
 export function createTrainer(model: LocalModel): Trainer {
   const optimizer = createOptimizer(model.params)
@@ -80,132 +108,107 @@ export function createTrainer(model: LocalModel): Trainer {
     return results
   }
 
+  /** Sums and gradient of one part over its micro-batches. The gradients are the caller's to dispose. */
+  const passOver = async (
+    part: readonly TrainingSample[],
+    { options, names, frozenLayers, budget, keptTokens }: Setup,
+  ): Promise<PartPass> => {
+    const { loss, temperature } = options
+    const counts = part.map(countTrained)
+    const weights = tokenWeights(counts, loss.kind === 'policy' ? loss.aggregate : 'batch')
+    const chosen = await chosenTokens(part, loss, (samples) =>
+      rowValues(samples, 'entropy', { budget, temperature }),
+    )
+    const tokens = counts.reduce((a, b) => a + b, 0)
+    const entropyMean = 1 / (chosen?.count ?? tokens)
+    const weighted = part.map((sample, i) => ({
+      ...{ sample, weight: weights[i], entropyMean },
+      chosen: chosen?.marks[i],
+    }))
+    const sum = { loss: 0, kl: 0, clipped: 0, entropy: 0 }
+    let gradients = new Map<string, tf.Tensor>()
+    let bad: UpdateMetrics['stopped'] = null
+    for (const batch of microBatches(weighted, budget)) {
+      const forward = { recompute: tokensOf(batch) > keptTokens, frozenLayers, temperature }
+      const result = await lossGradients(model, names, batch, loss, forward)
+      gradients = gradients.size > 0 ? addInto(gradients, result.gradients) : result.gradients
+      const value = [result.loss, result.norm].find((value) => !Number.isFinite(value))
+      if (value !== undefined) {
+        bad = { reason: 'not-finite', sample: await culprit(names, batch, loss, forward), value }
+        break
+      }
+      for (const key of SUMS) sum[key] += result[key]
+    }
+    const norm = bad ? 0 : Math.sqrt(await squaredNorm(gradients.values()))
+    if (!bad && !Number.isFinite(norm)) bad = { reason: 'not-finite', value: norm }
+    return { sum, gradients, tokens, norm, bad, kl: sum.kl / tokens }
+  }
+
+  const step = (
+    { gradients, norm }: PartPass,
+    { learningRate, clipNorm, beta1 = 0.9, beta2 = 0.999, weightDecay = 0 }: UpdateOptions,
+    halvings: number,
+  ) => {
+    const scale = clipNorm !== null && norm > clipNorm ? clipNorm / norm : 1
+    const rate = learningRate * 0.5 ** halvings
+    optimizer.step(gradients, scale, {
+      ...{ learningRate: rate, beta1, beta2, weightDecay },
+      epsilon: ADAM_EPSILON,
+    })
+  }
+
   return {
     optimizer,
     async update(samples, options, { keptTokens, mostTokens } = ENDLESS) {
       checkOptions(model, options)
+      for (const sample of samples) checkSample(model, sample, options.tokenBudget)
       const frozenLayers = options.layers === undefined ? 0 : model.config.layers - options.layers
       const names = trainedNames(model.params, frozenLayers)
       // So small that nothing is computed again, but no smaller than is worth it.
       const most = Math.min(options.tokenBudget, mostTokens)
       const budget = keptTokens < LEAST_PASS ? most : Math.min(most, keptTokens)
-      for (const sample of samples) checkSample(model, sample, options.tokenBudget)
+      const setup: Setup = { options, names, frozenLayers, budget, keptTokens }
       if (options.resetOptimizer) optimizer.reset()
       const trained = samples.filter((sample) => countTrained(sample) > 0)
       const parts = split(rng(options.seed).shuffle(trained), options.updates)
-      /** Mean k3 to the reference over the trained tokens. */
-      const klOf = async (samples: readonly TrainingSample[]) => {
-        const scored = await rowValues(samples, 'logprob', { budget, temperature: options.temperature })
-        return meanK3(samples, scored)
-      }
-      const total = {
-        updates: 0,
-        samples: 0,
-        tokens: 0,
-        loss: 0,
-        kl: 0,
-        clipped: 0,
-        entropy: 0,
-        norm: 0,
-        steps: 0,
-      }
-      let stopped: UpdateMetrics['stopped'] = null
-
-      /** Sums and gradient of one part, which are the caller's to dispose. */
-      const passOver = async (part: readonly TrainingSample[]) => {
-        const counts = part.map(countTrained)
-        const weights = tokenWeights(
-          counts,
-          options.loss.kind === 'policy' ? options.loss.aggregate : 'batch',
-        )
-        const chosen = await chosenTokens(part, options.loss, (samples) =>
-          rowValues(samples, 'entropy', { budget, temperature: options.temperature }),
-        )
-        const tokens = counts.reduce((a, b) => a + b, 0)
-        const entropyMean = 1 / (chosen?.count ?? tokens)
-        const weighted = part.map((sample, i) => ({
-          ...{ sample, weight: weights[i], entropyMean },
-          chosen: chosen?.marks[i],
-        }))
-        const sum = { loss: 0, kl: 0, clipped: 0, entropy: 0 }
-        let gradients = new Map<string, tf.Tensor>()
-        let bad: UpdateMetrics['stopped'] = null
-        for (const batch of microBatches(weighted, budget)) {
-          const recompute = tokensOf(batch) > keptTokens
-          const forward = { recompute, frozenLayers, temperature: options.temperature }
-          const result = await lossGradients(model, names, batch, options.loss, forward)
-          const value = [result.loss, result.norm].find((value) => !Number.isFinite(value))
-          gradients = gradients.size > 0 ? addInto(gradients, result.gradients) : result.gradients
-          if (value !== undefined) {
-            const sample = await culprit(names, batch, options.loss, forward)
-            bad = { reason: 'not-finite', sample, value }
-            break
-          }
-          for (const key of ['loss', 'kl', 'clipped', 'entropy'] as const) sum[key] += result[key]
-        }
-        const norm: number = bad ? 0 : Math.sqrt(await squaredNorm(gradients.values()))
-        if (!bad && !Number.isFinite(norm)) bad = { reason: 'not-finite', value: norm }
-        return { sum, gradients, tokens, norm, bad, kl: sum.kl / tokens }
-      }
-
       const leash = createLeash(model.params, names, options)
-      const takeBack = async (samples: number) => {
-        if (!(await leash.takeBack())) return
-        total.updates--
-        total.samples -= samples
-      }
+      const totals = createTotals()
+      let stopped: UpdateMetrics['stopped'] = null
       for (const [index, part] of parts.entries()) {
-        let pass = await passOver(part)
+        let pass = await passOver(part, setup)
         while (!pass.bad && leash.tooFar(pass.kl) && (await leash.halve())) {
           tf.dispose([...pass.gradients.values()])
-          pass = await passOver(part)
+          pass = await passOver(part, setup)
         }
-        const { sum, gradients, tokens, norm } = pass
         stopped = pass.bad ?? (leash.tooFar(pass.kl) ? { reason: 'kl', value: pass.kl } : null)
-        if (stopped?.reason === 'kl' && index > 0) await takeBack(parts[index - 1].length)
+        if (stopped?.reason === 'kl' && index > 0 && (await leash.takeBack()))
+          totals.takeBack(parts[index - 1].length)
         if (!stopped) {
           await leash.keep()
-          const scale = options.clipNorm !== null && norm > options.clipNorm ? options.clipNorm / norm : 1
-          optimizer.step(gradients, scale, {
-            learningRate: options.learningRate * 0.5 ** leash.halvings,
-            beta1: options.beta1 ?? 0.9,
-            beta2: options.beta2 ?? 0.999,
-            epsilon: ADAM_EPSILON,
-            weightDecay: options.weightDecay ?? 0,
-          })
-          total.updates++
-          total.samples += part.length
+          step(pass, options, leash.halvings)
+          totals.stepped(part.length)
         }
-        tf.dispose([...gradients.values()])
-        if (stopped?.reason !== 'not-finite') {
-          total.steps++
-          total.tokens += tokens
-          total.norm += norm
-          for (const key of ['loss', 'kl', 'clipped', 'entropy'] as const) total[key] += sum[key]
-        }
+        tf.dispose([...pass.gradients.values()])
+        if (!pass.bad) totals.seen(pass)
         if (stopped) break
       }
       // No part comes behind the last step that would tell how far it went: its own is scored again.
-      const lastPart = parts.at(-1)
-      if (lastPart && !stopped && options.klHalvings) {
-        let kl = await klOf(lastPart)
-        while (leash.tooFar(kl) && (await leash.halve())) kl = await klOf(lastPart)
+      const last = parts.at(-1)
+      if (last && !stopped && options.klHalvings) {
+        /** Mean k3 to the reference over the trained tokens. */
+        const klOf = async () => {
+          const scored = await rowValues(last, 'logprob', { budget, temperature: options.temperature })
+          return meanK3(last, scored)
+        }
+        let kl = await klOf()
+        while (leash.tooFar(kl) && (await leash.halve())) kl = await klOf()
         if (leash.tooFar(kl)) {
           stopped = { reason: 'kl', value: kl }
-          await takeBack(lastPart.length)
+          if (await leash.takeBack()) totals.takeBack(last.length)
         }
       }
-      const perToken = (value: number) => (total.tokens === 0 ? 0 : value / total.tokens)
-      const perStep = (value: number) => (total.steps === 0 ? 0 : value / total.steps)
       return {
-        updates: total.updates,
-        samples: total.samples,
-        tokens: total.tokens,
-        loss: perStep(total.loss),
-        kl: perToken(total.kl),
-        entropy: perToken(total.entropy),
-        clipShare: perToken(total.clipped),
-        gradientNorm: perStep(total.norm),
+        ...totals.metrics(),
         ...(options.klHalvings ? { klHalvings: leash.halvings } : {}),
         stopped,
       }
@@ -214,6 +217,39 @@ export function createTrainer(model: LocalModel): Trainer {
       return rowValues(samples, 'logprob', { budget: tokenBudget, temperature })
     },
     dispose: () => optimizer.dispose(),
+  }
+}
+
+/** What an update did so far. */
+function createTotals() {
+  const done = { updates: 0, samples: 0 }
+  const sum: Sums = { loss: 0, kl: 0, clipped: 0, entropy: 0 }
+  let [tokens, norm, passes] = [0, 0, 0]
+  const share = (value: number, of: number) => (of === 0 ? 0 : value / of)
+  return {
+    stepped(samples: number) {
+      done.updates++
+      done.samples += samples
+    },
+    takeBack(samples: number) {
+      done.updates--
+      done.samples -= samples
+    },
+    seen(pass: PartPass) {
+      passes++
+      tokens += pass.tokens
+      norm += pass.norm
+      for (const key of SUMS) sum[key] += pass.sum[key]
+    },
+    metrics: () => ({
+      ...done,
+      tokens,
+      loss: share(sum.loss, passes),
+      kl: share(sum.kl, tokens),
+      entropy: share(sum.entropy, tokens),
+      clipShare: share(sum.clipped, tokens),
+      gradientNorm: share(norm, passes),
+    }),
   }
 }
 
