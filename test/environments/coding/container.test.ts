@@ -61,6 +61,12 @@ test('the words of a container, and what its ends mean', async () => {
   has('--pull', 'never')
   has('an/image:1', '-s', '-B', '-c')
   await executor.close()
+  const asked = readFileSync(join(folder, 'asked'), 'utf8')
+  assert.match(
+    asked,
+    '["rm","--force","rl-program-',
+    'what was stopped is removed before the provider is closed',
+  )
   rmSync(folder, { recursive: true })
 })
 

@@ -56,6 +56,17 @@ export async function createContainerProvider({
     })
   const interpreter = engine === 'gvisor' ? await findPython() : null
 
+  /** A killed client leaves its container behind: those that are being removed. */
+  const removals = new Set<Promise<void>>()
+  const remove = (words: readonly string[]) => {
+    const child = spawn(command, words, { stdio: 'ignore', detached: true, timeout: GRACE_MS })
+    const removal = new Promise<void>((resolve) =>
+      child.on('error', () => resolve()).on('exit', () => resolve()),
+    )
+    removals.add(removal)
+    void removal.then(() => removals.delete(removal))
+  }
+
   async function runOnce(program: string, stdin: string, limits: Limits, signal?: AbortSignal) {
     const name = `rl-program-${randomUUID()}`
     const text = Buffer.from(program)
@@ -76,10 +87,7 @@ export async function createContainerProvider({
         },
         graceMs: GRACE_MS,
         signal,
-        kill: () =>
-          spawn(command as string, removal, { stdio: 'ignore', detached: true })
-            .on('error', () => {})
-            .unref(),
+        kill: () => remove(removal),
       })
       return resultOf(run, engine)
     } finally {
@@ -101,7 +109,9 @@ export async function createContainerProvider({
     semantics: `container-1 ${engine} ${interpreter?.version ?? image}`,
     concurrency,
     run,
-    close: async () => {},
+    async close() {
+      await Promise.all(removals)
+    },
   }
 }
 
