@@ -41,20 +41,20 @@ export type Pass = {
   /** Those below them keep nothing; all where absent. */
   readonly trainedLayers?: number
   /** Where the backend has no fused kernels, tokens of the longest sequence: scores of attention are there for one layer at a time. */
-  readonly composed?: number
+  readonly composedTokens?: number
 }
 
 /** Bytes that a backward pass takes for each token of a micro-batch. */
 export function activationBytesPerToken(
   { layers, hiddenSize, heads, kvHeads, headDim, intermediateSize }: ModelConfig,
-  { recompute, trainedLayers = layers, composed }: Pass,
+  { recompute, trainedLayers = layers, composedTokens }: Pass,
 ): number {
-  const times = composed === undefined ? KEPT.fused : KEPT.composed
+  const times = composedTokens === undefined ? KEPT.fused : KEPT.composed
   const attention = times.heads * (heads + kvHeads) * headDim
   const layer = times.hidden * hiddenSize + attention + times.feedForward * intermediateSize
   const kept = recompute ? layer + 2 * trainedLayers * hiddenSize : trainedLayers * layer
   // One layer's backward pass takes as much again as the layer keeps.
-  const between = composed === undefined ? 0 : layer + SCORE_FLOATS * heads * composed
+  const between = composedTokens === undefined ? 0 : layer + SCORE_FLOATS * heads * composedTokens
   return 4 * (kept + between)
 }
 

@@ -93,7 +93,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   // The limit is that of before anything was taken.
   const limit = memoryLimit(backend.name)
   assertTensorsFit(name, config, backend.mostTensorBytes)
-  const composed = (longest: number) => (hasFusedKernels() ? {} : { composed: longest })
+  const composed = (longest: number) => (hasFusedKernels() ? {} : { composedTokens: longest })
   const least = Math.min(LEAST_PASS, whole.contextTokens)
   const leastPass = { tokens: least, recompute: true, ...composed(least) }
   assertFits(name, needed(options.trains ? leastPass : null), limit)

@@ -655,7 +655,7 @@ test('a backward pass without fused kernels takes no more than is counted, howev
       const { grads, value } = tf.variableGrads(() => hiddenStates(model, packed).square().sum())
       tf.dispose([value, ...Object.values(grads)])
     })
-    const counted = tokens * activationBytesPerToken(config, { recompute: false, composed: longest })
+    const counted = tokens * activationBytesPerToken(config, { recompute: false, composedTokens: longest })
     disposeParams(model.params)
     return { taken: peakBytes - before, counted }
   }

@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -60,11 +61,9 @@ export async function createContainerProvider({
   const removals = new Set<Promise<void>>()
   const remove = (words: readonly string[]) => {
     const child = spawn(command, words, { stdio: 'ignore', detached: true, timeout: GRACE_MS })
-    const removal = new Promise<void>((resolve) =>
-      child.on('error', () => resolve()).on('exit', () => resolve()),
-    )
+    const done = () => void removals.delete(removal)
+    const removal: Promise<void> = once(child, 'exit').then(done, done)
     removals.add(removal)
-    void removal.then(() => removals.delete(removal))
   }
 
   async function runOnce(program: string, stdin: string, limits: Limits, signal?: AbortSignal) {
