@@ -183,7 +183,9 @@ const training = {
     .positive()
     .nullable()
     .default(0.1)
-    .describe('Mean k3 above which the rest of an update is left out; null for none.'),
+    .describe(
+      'KL of the policy that sampled to the present one, over the tokens of the next step, above which the rest of an update is left out; null for none.',
+    ),
   klHalvings: count
     .default(0)
     .describe(

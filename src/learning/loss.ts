@@ -33,6 +33,8 @@ export type LossTerms = {
   readonly loss: tf.Scalar
   /** Sum of k3 over the rows, unweighted. */
   readonly kl: tf.Scalar
+  /** Sum of `drift` over the rows, unweighted. */
+  readonly drift: tf.Scalar
   /** Rows whose ratio or objective was clipped, so that they carry no policy gradient. */
   readonly clipped: tf.Scalar
 }
@@ -71,6 +73,7 @@ export function policyLoss(rows: LossRows, options: PolicyLossOptions): LossTerm
   return {
     loss: bonus ? loss.sub(bonus) : loss,
     kl: kl.sum(),
+    drift: drift(rows).sum(),
     clipped: tf.sum(clipped.cast('float32')) as tf.Scalar,
   }
 }
@@ -165,12 +168,22 @@ function constant(x: tf.Tensor, of = (value: tf.Tensor): tf.Tensor => value.clon
 }
 
 /** Weighted negative log-likelihood; advantages are the token weights (1 for plain supervised learning). */
-export function supervisedLoss({ logprobs, advantages, reference, weights }: LossRows): LossTerms {
+export function supervisedLoss(rows: LossRows): LossTerms {
+  const { logprobs, advantages, reference, weights } = rows
   return {
     loss: logprobs.mul(advantages).mul(weights).sum().neg() as tf.Scalar,
     kl: k3(logprobs, reference).sum(),
+    drift: drift(rows).sum(),
     clipped: tf.scalar(0),
   }
+}
+
+/**
+ * Estimate of KL(behaviour || policy), how far an update has gone, from the samples of the behaviour policy: r - 1 - log r. The k3 of
+ * the loss takes the same samples for the policy's own, so that a token which became 50 times less likely counts 45 in it, and 3 here.
+ */
+export function drift({ logprobs, behaviour }: Pick<LossRows, 'logprobs' | 'behaviour'>): tf.Tensor1D {
+  return k3(behaviour, logprobs)
 }
 
 /** Non-negative estimate of KL(policy || reference) from the policy's own samples; rounding below 0 is cut. */

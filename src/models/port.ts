@@ -169,7 +169,7 @@ export type UpdateOptions = {
   readonly layers?: number
   /** Order of the samples. */
   readonly seed: Seed
-  /** Mean k3 KL to the reference above which the remaining updates are left out. */
+  /** Mean KL of the policy that sampled to the present one above which the remaining updates are left out: `drift` of learning/loss.ts. */
   readonly klLimit: number | null
   /**
    * How often an update may halve a step that took the KL beyond `klLimit`, and the rate of the steps behind it; a step that is

@@ -15,8 +15,13 @@ def k3(logprobs, reference):
     return (torch.expm1(d) - d).clamp_min(0)
 
 
+def drift(logprobs, behaviour):
+    """Estimate of KL(behaviour || policy) from the samples of the behaviour policy: r - 1 - log r."""
+    return k3(behaviour, logprobs)
+
+
 def policy_loss(logprobs, behaviour, reference, advantages, weights, members, options, *, chosen=None, bonus=None):
-    """All arguments are [rows]; `members` is the index of each row's sample. Gives the weighted loss, and the sums of k3 and of clipped rows.
+    """All arguments are [rows]; `members` is the index of each row's sample. Gives the weighted loss, and the sums of k3, of drift and of clipped rows.
 
     `chosen` is 1 where the objective is about the row, else 0 (all rows where None); `bonus` is the entropies of the rows times
     their weight in the mean of the optimiser step.
@@ -36,7 +41,7 @@ def policy_loss(logprobs, behaviour, reference, advantages, weights, members, op
     loss = ((kl * options["klWeight"] - objective) * weights).sum()
     if bonus is not None:
         loss = loss - options["entropyWeight"] * (bonus if chosen is None else bonus * chosen).sum()
-    return loss, kl.detach().sum(), clipped.sum()
+    return loss, kl.detach().sum(), drift(logprobs.detach(), behaviour).sum(), clipped.sum()
 
 
 def _ratio(logs, members, kind):

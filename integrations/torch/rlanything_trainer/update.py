@@ -9,12 +9,12 @@ import torch
 from .batch import micro_batches, parts, token_weights
 from .draws import shuffled
 from .group import local
-from .loss import k3, policy_loss
+from .loss import drift, policy_loss
 from .model import read_moments
 
 EPSILON = 1e-8
 LAYER = re.compile(r"model\.layers\.(\d+)\.")
-SUMS = ("loss", "kl", "clipped", "entropy")
+SUMS = ("loss", "kl", "drift", "clipped", "entropy")
 
 
 def update(trained, samples, options, seed, *, token_budget=None):
@@ -30,21 +30,22 @@ def update(trained, samples, options, seed, *, token_budget=None):
     stopped = None
     trained.model.train()
     batches = parts(shuffled(seed, fitting), options["updates"]) if fitting else []
-    leash = Leash(trained, optimizer, options, references, budget)
+    leash = Leash(trained, optimizer, options, budget)
     for place, part in enumerate(batches):
         while True:
             sums = _gradients(trained, part, references, options, budget)
             _drop_lower(trained, parameters, options.get("layers"))
             tokens = sum(sample.trained for sample in part)
             norm = _norm(trained, parameters.values())
+            moved = sums["drift"] / tokens
             finite = math.isfinite(sums["loss"]) and math.isfinite(norm)
-            if not finite or not leash.too_far(sums["kl"] / tokens) or not leash.halve():
+            if not finite or not leash.too_far(moved) or not leash.halve():
                 break
             optimizer.zero_grad(set_to_none=True)
         if not finite:
             stopped = f"not-finite {sums['loss'] if math.isfinite(norm) else norm}"
-        elif leash.too_far(sums["kl"] / tokens):
-            stopped = f"kl {sums['kl'] / tokens}"
+        elif leash.too_far(moved):
+            stopped = f"kl {moved}"
             if leash.take_back():
                 total["updates"] -= 1
                 total["samples"] -= len(batches[place - 1])
@@ -70,11 +71,11 @@ def update(trained, samples, options, seed, *, token_budget=None):
             break
     # No part comes behind the last step that would tell how far it went: its own is scored again.
     if batches and stopped is None and leash.before:
-        kl = leash.kl(batches[-1])
-        while leash.too_far(kl) and leash.halve():
-            kl = leash.kl(batches[-1])
-        if leash.too_far(kl):
-            stopped = f"kl {kl}"
+        moved = leash.moved(batches[-1])
+        while leash.too_far(moved) and leash.halve():
+            moved = leash.moved(batches[-1])
+        if leash.too_far(moved):
+            stopped = f"kl {moved}"
             leash.take_back()
             total["updates"] -= 1
             total["samples"] -= len(batches[-1])
@@ -89,9 +90,9 @@ def update(trained, samples, options, seed, *, token_budget=None):
 class Leash:
     """Halves a step that took the KL beyond its limit, and the rate of those behind it, so often as the options have it; or takes it back."""
 
-    def __init__(self, trained, optimizer, options, references, budget):
+    def __init__(self, trained, optimizer, options, budget):
         self.trained, self.optimizer, self.options = trained, optimizer, options
-        self.references, self.budget = references, budget
+        self.budget = budget
         self.limit, self.most = options.get("klLimit"), options.get("klHalvings", 0)
         self.before, self.halvings = [], 0
 
@@ -124,14 +125,14 @@ class Leash:
         return bool(self.before)
 
     @torch.no_grad()
-    def kl(self, part):
-        """Mean k3 to the reference over the trained tokens."""
+    def moved(self, part):
+        """Mean drift over the trained tokens."""
         total = 0.0
         for batch, times in self.trained.group.share(micro_batches(part, self.budget)):
             logprobs, _ = self.trained.row_logprobs(batch, temperature=self.options.get("temperature", 1))
-            reference = _column(batch, lambda one: self.references.get(one.id, one.logprobs), logprobs.device)
+            behaviour = _column(batch, lambda one: one.logprobs, logprobs.device)
             if times > 0:
-                total += float(k3(logprobs, reference).sum())
+                total += float(drift(logprobs, behaviour).sum())
         return self.trained.group.sum([total])[0] / sum(one.trained for one in part)
 
 
@@ -182,7 +183,7 @@ def _gradients(trained, part, references, options, budget):
 
         row_weights = torch.cat([torch.full((one.trained,), weights[one.id]) for one in batch])
         members = torch.cat([torch.full((one.trained,), place) for place, one in enumerate(batch)])
-        loss, kl, clipped = policy_loss(
+        loss, kl, moved, clipped = policy_loss(
             logprobs,
             column(lambda one: one.logprobs),
             column(lambda one: references.get(one.id, one.logprobs)),
@@ -195,7 +196,7 @@ def _gradients(trained, part, references, options, budget):
         )
         (loss * times).backward()
         if times > 0:
-            for name, value in zip(SUMS, (loss.detach(), kl, clipped, entropy.detach().sum())):
+            for name, value in zip(SUMS, (loss.detach(), kl, moved, clipped, entropy.detach().sum())):
                 sums[name] += float(value)
     return dict(zip(SUMS, trained.group.sum([sums[name] for name in SUMS])))
 

@@ -27,6 +27,7 @@ export type Gradients = {
   readonly loss: number
   /** Sums over the trained tokens. */
   readonly kl: number
+  readonly drift: number
   readonly clipped: number
   readonly entropy: number
   /** Euclidean norm of all gradients. */
@@ -67,11 +68,11 @@ export async function lossGradients(
       ...(batch.some(({ chosen }) => chosen) ? { chosen: column(({ chosen }, t) => chosen?.[t] ?? 1) } : {}),
     }
     const terms: LossTerms = loss.kind === 'policy' ? policyLoss(given, loss) : supervisedLoss(given)
-    sums = tf.keep(tf.stack([terms.kl, terms.clipped, entropies.sum()]))
+    sums = tf.keep(tf.stack([terms.kl, terms.drift, terms.clipped, entropies.sum()]))
     return terms.loss
   }, variables)
   const [lossSum] = await value.data()
-  const [kl, clipped, entropy] = await sums!.data()
+  const [kl, drift, clipped, entropy] = await sums!.data()
   tf.dispose([value, sums!])
   // Gradients come by the names of the variables, in the engine's registry.
   const gradients = new Map(names.map((name, i) => [name, grads[variables[i].name]] as const))
@@ -79,6 +80,7 @@ export async function lossGradients(
     gradients,
     loss: lossSum,
     kl,
+    drift,
     clipped,
     entropy,
     norm: Math.sqrt(await squaredNorm(gradients.values())),

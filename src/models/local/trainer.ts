@@ -1,5 +1,5 @@
 import { RlError } from '../../errors.ts'
-import { k3, tokenWeights } from '../../learning/loss.ts'
+import { drift, tokenWeights } from '../../learning/loss.ts'
 import { rng } from '../../random.ts'
 import * as tf from '../../tensorflow/tensorflow.ts'
 import type { LossOptions, TrainingSample, UpdateMetrics, UpdateOptions } from '../port.ts'
@@ -38,8 +38,9 @@ const SCORE_TOKENS = 8192
 const ENDLESS: Passes = { keptTokens: Number.POSITIVE_INFINITY, mostTokens: Number.POSITIVE_INFINITY }
 
 /** What a pass over a part sums up over its trained tokens. */
-const SUMS = ['loss', 'kl', 'clipped', 'entropy'] as const
+const SUMS = ['loss', 'kl', 'drift', 'clipped', 'entropy'] as const
 type Sums = Record<(typeof SUMS)[number], number>
+const NOTHING: Sums = { loss: 0, kl: 0, drift: 0, clipped: 0, entropy: 0 }
 
 /** How the parts of one update are computed. */
 type Setup = {
@@ -62,7 +63,7 @@ type PartPass = {
   /** What was not finite. */
   readonly bad: UpdateMetrics['stopped']
   /** Mean over the trained tokens. */
-  readonly kl: number
+  readonly drift: number
 }
 
 /** Adapter weights are trained alone where there are any, else all weights. */
@@ -125,7 +126,7 @@ export function createTrainer(model: LocalModel): Trainer {
       ...{ sample, weight: weights[i], entropyMean },
       chosen: chosen?.marks[i],
     }))
-    const sum = { loss: 0, kl: 0, clipped: 0, entropy: 0 }
+    const sum = { ...NOTHING }
     let gradients = new Map<string, tf.Tensor>()
     let bad: UpdateMetrics['stopped'] = null
     for (const batch of microBatches(weighted, budget)) {
@@ -141,7 +142,7 @@ export function createTrainer(model: LocalModel): Trainer {
     }
     const norm = bad ? 0 : Math.sqrt(await squaredNorm(gradients.values()))
     if (!bad && !Number.isFinite(norm)) bad = { reason: 'not-finite', value: norm }
-    return { sum, gradients, tokens, norm, bad, kl: sum.kl / tokens }
+    return { sum, gradients, tokens, norm, bad, drift: sum.drift / tokens }
   }
 
   const step = (
@@ -176,11 +177,11 @@ export function createTrainer(model: LocalModel): Trainer {
       let stopped: UpdateMetrics['stopped'] = null
       for (const [index, part] of parts.entries()) {
         let pass = await passOver(part, setup)
-        while (!pass.bad && leash.tooFar(pass.kl) && (await leash.halve())) {
+        while (!pass.bad && leash.tooFar(pass.drift) && (await leash.halve())) {
           tf.dispose([...pass.gradients.values()])
           pass = await passOver(part, setup)
         }
-        stopped = pass.bad ?? (leash.tooFar(pass.kl) ? { reason: 'kl', value: pass.kl } : null)
+        stopped = pass.bad ?? (leash.tooFar(pass.drift) ? { reason: 'kl', value: pass.drift } : null)
         if (stopped?.reason === 'kl' && index > 0 && (await leash.takeBack()))
           totals.takeBack(parts[index - 1].length)
         if (!stopped) {
@@ -195,15 +196,14 @@ export function createTrainer(model: LocalModel): Trainer {
       // No part comes behind the last step that would tell how far it went: its own is scored again.
       const last = parts.at(-1)
       if (last && !stopped && options.klHalvings) {
-        /** Mean k3 to the reference over the trained tokens. */
-        const klOf = async () => {
+        const driftOf = async () => {
           const scored = await rowValues(last, 'logprob', { budget, temperature: options.temperature })
-          return meanK3(last, scored)
+          return meanDrift(last, scored)
         }
-        let kl = await klOf()
-        while (leash.tooFar(kl) && (await leash.halve())) kl = await klOf()
-        if (leash.tooFar(kl)) {
-          stopped = { reason: 'kl', value: kl }
+        let value = await driftOf()
+        while (leash.tooFar(value) && (await leash.halve())) value = await driftOf()
+        if (leash.tooFar(value)) {
+          stopped = { reason: 'kl', value }
           if (await leash.takeBack()) totals.takeBack(last.length)
         }
       }
@@ -223,7 +223,7 @@ export function createTrainer(model: LocalModel): Trainer {
 /** What an update did so far. */
 function createTotals() {
   const done = { updates: 0, samples: 0 }
-  const sum: Sums = { loss: 0, kl: 0, clipped: 0, entropy: 0 }
+  const sum: Sums = { ...NOTHING }
   let [tokens, norm, passes] = [0, 0, 0]
   const share = (value: number, of: number) => (of === 0 ? 0 : value / of)
   return {
@@ -254,19 +254,18 @@ function createTotals() {
 }
 
 /** Over the trained tokens, whose present log-probs are `scored`. */
-async function meanK3(samples: readonly TrainingSample[], scored: readonly Float32Array[]): Promise<number> {
+async function meanDrift(
+  samples: readonly TrainingSample[],
+  scored: readonly Float32Array[],
+): Promise<number> {
   const column = (valuesOf: (sample: TrainingSample, i: number) => Float32Array) =>
     tf.tensor1d(
       samples.flatMap((sample, i) => [...valuesOf(sample, i).filter((_, t) => sample.mask[t])]),
       'float32',
     )
-  const mean = tf.tidy(() => {
-    const reference = column(({ logprobs, referenceLogprobs }) => referenceLogprobs ?? logprobs)
-    return k3(
-      column((_, i) => scored[i]),
-      reference,
-    ).mean()
-  })
+  const mean = tf.tidy(() =>
+    drift({ logprobs: column((_, i) => scored[i]), behaviour: column(({ logprobs }) => logprobs) }).mean(),
+  )
   const [value] = await mean.data()
   mean.dispose()
   return value
