@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
+  drift,
   k3,
   type PolicyLossOptions,
   policyLoss,
@@ -181,6 +182,19 @@ test('k3 is never negative, is 0 at equality and its formula elsewhere', () => {
   assert.is(
     tf.tidy(() => k3(tf.tensor1d([-2]), tf.tensor1d([-2])).dataSync()[0]),
     0,
+  )
+})
+
+test('drift over the distribution that sampled is the KL from it to the policy', () => {
+  const logs = fc.array(fc.double({ min: -6, max: 0, noNaN: true }), { minLength: 5, maxLength: 5 })
+  fc.assert(
+    fc.property(logs, logs, (from, to) => {
+      const [behaviour, logprobs] = [from, to].map((row) => tf.logSoftmax(tf.tensor1d(row)) as tf.Tensor1D)
+      const weighted = behaviour.exp().mul(drift({ logprobs, behaviour })).sum().dataSync()[0]
+      const exact = behaviour.exp().mul(behaviour.sub(logprobs)).sum().dataSync()[0]
+      tf.dispose([behaviour, logprobs])
+      near(weighted, exact, 1e-4)
+    }),
   )
 })
 

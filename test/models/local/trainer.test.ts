@@ -361,6 +361,26 @@ test('the KL limit leaves out the remaining updates', async () => {
   trainer.dispose()
 })
 
+test('the KL limit is about how far the update goes, not about how far away the reference is', async () => {
+  await tryBackend('wasm')
+  const { model } = await smallModel(smallConfig('qwen3'), [3, 4])
+  const trainer = createTrainer(model)
+  const samples = samplesOf(model, 6)
+  const scores = await trainer.score(samples)
+  const onPolicy = samples.map((sample, i) => ({
+    ...{ ...sample, logprobs: scores[i], referenceLogprobs: scores[i].map((value) => value + 1) },
+  }))
+  for (const klHalvings of [0, 4]) {
+    const metrics = await trainer.update(onPolicy, {
+      ...{ ...OPTIONS, learningRate: 1e-5, updates: 2, klLimit: 0.01, klHalvings },
+    })
+    assert.ok(metrics.kl > 0.5)
+    assert.is(metrics.stopped, null)
+    assert.is(metrics.updates, 2)
+  }
+  trainer.dispose()
+})
+
 test('a step that goes beyond the KL limit is halved until it does not, or is taken back', async () => {
   await tryBackend('wasm')
   const after = async (changes: Partial<UpdateOptions>) => {
@@ -374,7 +394,7 @@ test('a step that goes beyond the KL limit is halved until it does not, or is ta
     const options = { ...OPTIONS, learningRate: 0.05, klLimit: 0.01, updates: 2, ...changes }
     const metrics = await trainer.update(onPolicy, options)
     const now = await trainer.score(samples)
-    const kl = meanK3(onPolicy, now)
+    const kl = meanDrift(onPolicy, now)
     trainer.dispose()
     return { metrics, kl, weights: await weightsOf(model) }
   }
@@ -405,10 +425,10 @@ test('a step that goes beyond the KL limit is halved until it does not, or is ta
   assert.equal((await after({ ...short, klHalvings: 3 })).weights, (await after(short)).weights)
 })
 
-/** Mean k3 over the trained tokens. */
-function meanK3(samples: readonly TrainingSample[], now: readonly Float32Array[]): number {
+/** Over the trained tokens. */
+function meanDrift(samples: readonly TrainingSample[], now: readonly Float32Array[]): number {
   const terms = samples.flatMap(({ mask, logprobs }, i) =>
-    [...logprobs].map((old, t) => old - now[i][t]).filter((_, t) => mask[t]),
+    [...logprobs].map((old, t) => now[i][t] - old).filter((_, t) => mask[t]),
   )
   return terms.reduce((sum, ratio) => sum + Math.exp(ratio) - 1 - ratio, 0) / terms.length
 }
