@@ -3,6 +3,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { probeBackend } from '../../models/local/backend/probe.ts'
+import type { Compute } from '../../models/local/model.ts'
 import type { TrainableModel } from '../../models/port.ts'
 
 export type Figures = Readonly<Record<string, number>>
@@ -19,8 +21,9 @@ export type Recipe<M extends TrainableModel> = {
   /** Folder in which finished models are kept. */
   readonly cache: string
   readonly name: string
-  /** All that decides what comes out, as JSON: the same identity is the same model. */
+  /** All that decides what comes out, as JSON: with the same `compute`, the same identity is the same model. */
   readonly identity: unknown
+  readonly compute: Compute
   readonly open: () => Promise<M>
   /** Teaches the model, which is closed afterwards. */
   readonly teach: (model: M) => Promise<Figures>
@@ -33,10 +36,13 @@ export async function keptModel<M extends TrainableModel>({
   cache,
   name,
   identity,
+  compute,
   open,
   teach,
 }: Recipe<M>): Promise<KeptModel> {
-  const folder = join(cache, `${name}-${digestOf(identity)}`)
+  // Sums differ in their last digits with the backend, its kernels and its threads, and what is learned with them.
+  const { used } = await probeBackend(compute)
+  const folder = join(cache, `${name}-${digestOf([identity, used])}`)
   if (isWhole(folder)) return { folder, cached: true, figures: figuresIn(folder) }
   const model = await open()
   try {

@@ -71,6 +71,7 @@ export async function coldStartPolicy(
     cache,
     name: 'policy',
     identity: { VERSION, options, ...vocabulary, tasks: tasks.map(({ id }) => id), ...identityOf(opened) },
+    compute,
     async open() {
       const tokenizer = trainWordTokenizer(vocabulary)
       const { size, encode } = createTokenizer(tokenizer)
@@ -108,6 +109,7 @@ export async function coldStartAdapter(
     cache,
     name: 'adapter',
     identity: { ...recipe, ...identityOf(opened), ...lesson?.identity },
+    compute,
     open: () =>
       openLocalModel({
         ...{ ...compute, folder: base, cacheBytes, trains: true },

@@ -76,6 +76,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
         ...(isReleased ? { judging: 'chat' } : {}),
         ...(await baseOf(policy.folder)),
       },
+      compute: computeOf(config),
       open: () => openLocalModel({ folder: policy.folder, ...computeOf(config), cacheBytes, trains: true }),
       teach: (model) => teach(model, settings),
     })

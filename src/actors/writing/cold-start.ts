@@ -139,6 +139,7 @@ async function cachedModel(
       ...{ VERSION, WORDS, COPYING, what, options, tasks: ids },
       ...{ lessons: lessons.version, setting: opened.setting.name, ...identityOf(opened) },
     },
+    compute: resources.compute,
     open,
     async teach(model) {
       const codec = textCodec(model)

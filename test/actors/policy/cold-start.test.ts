@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { keptModel } from '../../../src/actors/learner/kept-model.ts'
 import { rateAt, shuffledPasses, supervise } from '../../../src/actors/learner/supervise.ts'
 import { choiceActing } from '../../../src/actors/policy/acting.ts'
 import { coldStartPolicy } from '../../../src/actors/policy/cold-start.ts'
@@ -19,7 +20,7 @@ import { alfworldWords } from '../../../src/environments/alfworld/words.ts'
 import { openSetting } from '../../../src/environments/open.ts'
 import type { WebEnvironment } from '../../../src/environments/web/environment.ts'
 import { readFloat32, readInt32 } from '../../../src/events/columns.ts'
-import { openLocalModel } from '../../../src/models/local/model.ts'
+import { type Compute, openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
@@ -134,6 +135,30 @@ test('shuffled passes: samples that come later join, and each is drawn before an
   const drawn = [10, 20, 30, 40].flatMap((known) => draw(samples.slice(0, known), 10))
   assert.is(new Set(drawn).size, 40)
   assert.is(new Set(draw(samples, 40)).size, 40)
+})
+
+test('a start is kept for the backend that made it: with another one sums have other last digits', async () => {
+  const cache = mkdtempSync(join(tmpdir(), 'rl-cold-start-'))
+  const { size, files } = tokenizer
+  const kept = (compute: Compute) =>
+    keptModel({
+      ...{ cache, name: 'policy', identity: 'a start', compute },
+      open: () =>
+        openLocalModel({
+          config: presetConfig('nano', { vocabSize: size, contextTokens: 64, endToken: codec.end }),
+          ...{ tokenizer: files, seed: 1, ...compute },
+        }),
+      teach: async () => ({}),
+    })
+  try {
+    const first = await kept({ backend: 'wasm' })
+    const other = await kept({ backend: 'cpu' })
+    assert.is(other.cached, false)
+    assert.is.not(other.folder, first.folder)
+    assert.equal(await kept({ backend: 'wasm' }), { ...first, cached: true })
+  } finally {
+    rmSync(cache, { recursive: true, force: true })
+  }
 })
 
 test('a cold start is made once; acting records the log-probs that training recomputes', async () => {

@@ -1,16 +1,17 @@
 import { ensureOpenBlas } from '../../../broker/find.ts'
 import type { Config } from '../../../config.ts'
 import { probeBackend } from '../../../models/local/backend/probe.ts'
+import { computeOf } from '../../../models/local/model.ts'
 import { providerOf } from '../../../models/registry.ts'
 import { installHint } from '../../../platform/programs.ts'
 
 /** What the plan says of the tensor backend; null where no model runs here. Gets OpenBLAS into the cache where it can be had. */
 export async function backendLine(config: Config, say: (line: string) => void): Promise<string | null> {
-  const { policy, rewardModel, backend } = config
+  const { policy, rewardModel } = config
   const judged = rewardModel.mode !== 'off' && providerOf(rewardModel, config).trains
   if (!providerOf(policy, config).trains && !judged) return null
   const blas = await ensureOpenBlas({ onStep: say })
-  const chosen = await probeBackend(backend)
-  if (blas !== null || !chosen.startsWith('wasm ')) return chosen
-  return `${chosen}; without OpenBLAS models sample and train several times slower: ${installHint('openblas')}`
+  const { used, description } = await probeBackend(computeOf(config))
+  if (blas !== null || !used.startsWith('wasm ')) return description
+  return `${description}; without OpenBLAS models sample and train several times slower: ${installHint('openblas')}`
 }

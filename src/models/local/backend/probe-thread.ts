@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { RlError } from '../../../errors.ts'
-import { type BackendChoice, describeBackend, openBackend } from './backend.ts'
+import type { Compute } from '../model.ts'
+import { describeBackend, openBackend } from './backend.ts'
 import type { ProbeReply } from './probe.ts'
 
 function answer(reply: ProbeReply): void {
@@ -8,7 +9,9 @@ function answer(reply: ProbeReply): void {
 }
 
 try {
-  answer({ description: describeBackend(await openBackend(workerData as BackendChoice)) })
+  const compute: Compute = workerData
+  const opened = await openBackend(compute.backend, compute)
+  answer({ used: `${opened.name} (${opened.detail})`, description: describeBackend(opened) })
 } catch (error) {
   const hint = error instanceof RlError ? error.hint : undefined
   answer({ error: error instanceof Error ? error.message : String(error), hint })

@@ -2,18 +2,23 @@
 import { once } from 'node:events'
 import { RlError } from '../../../errors.ts'
 import { startThread } from '../../../package.ts'
-import type { BackendChoice } from './backend.ts'
+import type { Compute } from '../model.ts'
 
-export type ProbeReply =
-  | { readonly description: string }
-  | { readonly error: string; readonly hint: string | undefined }
+export type ProbedBackend = {
+  /** What is used: name, library and threads, or adapter. */
+  readonly used: string
+  /** The same in one line for people, with why nothing better is. */
+  readonly description: string
+}
 
-/** One line: what is used, and why nothing better is. @throws RlError where a named backend cannot be used */
-export async function probeBackend(choice: BackendChoice): Promise<string> {
-  const thread = startThread(new URL('./probe-thread.ts', import.meta.url), choice)
+export type ProbeReply = ProbedBackend | { readonly error: string; readonly hint: string | undefined }
+
+/** @throws RlError where a named backend cannot be used */
+export async function probeBackend(compute: Compute): Promise<ProbedBackend> {
+  const thread = startThread(new URL('./probe-thread.ts', import.meta.url), compute)
   try {
     const [reply] = (await once(thread, 'message')) as [ProbeReply]
-    if ('description' in reply) return reply.description
+    if ('description' in reply) return reply
     throw new RlError(reply.error, { code: 'backend.missing', hint: reply.hint })
   } finally {
     await thread.terminate()
