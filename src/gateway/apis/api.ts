@@ -1,7 +1,7 @@
 /** What an agent speaks: each API is read into one call of the model, and its answer is worded as that API has it. */
 import { z } from 'zod'
 import { apiError } from '../../models/local/server/errors.ts'
-import { withoutNulls } from '../../models/local/server/requests.ts'
+import { dropNulls } from '../../models/local/server/requests.ts'
 import type { Answer } from '../answer.ts'
 
 export type Asked = {
@@ -37,7 +37,9 @@ export type Api = {
 
 /** @throws ApiError 400 that names the field */
 export function checked<Schema extends z.ZodType>(schema: Schema, json: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(json)
+  let parsed = schema.safeParse(json)
+  while (!parsed.success && dropNulls(json, parsed.error.issues.map(innermost)))
+    parsed = schema.safeParse(json)
   if (parsed.success) return parsed.data
   const [outer] = parsed.error.issues
   const issue = innermost(outer)
@@ -48,9 +50,6 @@ export function checked<Schema extends z.ZodType>(schema: Schema, json: unknown)
       code: 'unsupported_parameter',
     })
   if (issue.code === 'unrecognized_keys') {
-    // Null asks for nothing, whatever the field means.
-    const rest = withoutNulls(json, issue.path, issue.keys)
-    if (rest !== null) return checked(schema, rest)
     const field = [...path, issue.keys[0]].join('.')
     throw notPassedOn(field, `'${field}'`)
   }

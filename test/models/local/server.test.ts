@@ -6,6 +6,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type LocalModelFace, openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
+import { jsonTexts } from '../../../src/models/local/server/json-texts.ts'
+import { parseChat } from '../../../src/models/local/server/requests.ts'
 import { createTextStream } from '../../../src/models/local/server/text-stream.ts'
 import { type ModelServer, startModelServer } from '../../../src/models/local/server.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
@@ -279,6 +281,49 @@ test('fields that ask for nothing are taken, and those that say who asks', async
   assert.is(same.choices[0].message.content, plain.choices[0].message.content)
 })
 
+test('unknown fields that are null are taken wherever they stand, however many they are', () => {
+  const messages = Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'a', x: null, y: null }))
+  const body = parseChat({ model: 'tiny', messages, z: null })
+  assert.equal([body.messages.length, body.messages[0]], [20_000, { role: 'user', content: 'a' }])
+  const one = { model: 'tiny', messages: [{ role: 'user', content: 'a', x: null, y: 1 }] }
+  assert.throws(() => parseChat(one), /messages\.0\.y/)
+})
+
+test('a short schema with more texts than memory holds is refused', () => {
+  const many = { type: 'integer', minimum: 1, maximum: 4096 }
+  const $ref = '#/$defs/many'
+  const required = ['a', 'b', 'c']
+  const bombs = [
+    { anyOf: Array(50_000).fill({ $ref }) },
+    { type: 'object', properties: { a: { $ref }, b: { $ref }, c: { $ref } }, required },
+    { type: 'array', items: { $ref }, minItems: 0, maxItems: 9 },
+    { type: Array(50_000).fill('integer'), minimum: 1, maximum: 4096 },
+  ]
+  for (const bomb of bombs) {
+    assert.throws(() => jsonTexts({ ...bomb, $defs: { many } }, 'guided_json'), /more than 4096 texts/)
+  }
+})
+
+test('what is nested too deeply is no fault of the server', async () => {
+  const deep = '['.repeat(9_000) + ']'.repeat(9_000)
+  const tool = `{"type":"function","function":{"name":"f","parameters":{"const":${deep}}}}`
+  const body = `{"model":"tiny","messages":[{"role":"user","content":"a"}],"tools":[${tool}]}`
+  const headers = { authorization: `Bearer ${client.apiKey}`, 'content-type': 'application/json' }
+  const answer = await fetch(`${client.baseURL}/chat/completions`, { method: 'POST', headers, body })
+  const { error } = (await answer.json()) as { error: { code: string } }
+  assert.equal([answer.status, error.code], [400, 'invalid_json'])
+})
+
+test('what was sampled for the best of several is paid for as well', async () => {
+  const { choices, usage } = await client.chat.completions.create({
+    ...{ ...chat, ...{ best_of: 4, return_token_ids: true } },
+  })
+  assert.is(choices.length, 1)
+  const plain = await client.chat.completions.create({ ...chat, n: 4 })
+  assert.is(usage!.prompt_tokens, plain.usage!.prompt_tokens)
+  assert.is(usage!.completion_tokens, plain.usage!.completion_tokens)
+})
+
 test('a negative seed is another seed', async () => {
   const ask = async (seed: number) =>
     (await client.chat.completions.create({ ...chat, seed })).choices[0].message.content
@@ -338,6 +383,7 @@ test('errors have the status and the shape that clients know', async () => {
     [() => create({ temperature: -1 }), 400, 'invalid_value', 'temperature'],
     [() => create({ messages: [] }), 400, 'invalid_value', 'messages'],
     [() => create({ n: 1000 }), 400, 'invalid_value', 'n'],
+    [() => create({ repetition_penalty: 1e-300 }), 400, 'invalid_value', 'repetition_penalty'],
     [
       () => create({ tools: [{ type: 'function', function: { name: 'f' } }] }),
       400,

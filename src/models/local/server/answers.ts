@@ -26,7 +26,8 @@ export type Piece = {
 }
 
 export type Answers = {
-  whole(generations: readonly LocalGeneration[]): unknown
+  /** @param sampled all generations, those too that are not given: they are paid as well */
+  whole(generations: readonly LocalGeneration[], sampled?: readonly LocalGeneration[]): unknown
   /** What is text of an answer, and what are calls of tools. */
   said(text: string): { readonly content: string; readonly calls: readonly ToolCall[] }
   /** Chat tells the role and the prompt's ids in a chunk of their own before the first piece. */
@@ -65,7 +66,7 @@ export function createAnswers(
   })
 
   return {
-    whole(generations) {
+    whole(generations, sampled = generations) {
       const choices = generations.map((generation, index) => {
         const { content, calls } = said(generation.text)
         return {
@@ -83,7 +84,7 @@ export function createAnswers(
         ...head,
         object,
         choices,
-        usage: usage(generations, plan.choices),
+        usage: usage(sampled, plan.bestOf ?? plan.choices),
         ...(chat ? promptIds(generations[0]?.promptTokens) : {}),
       }
     },
@@ -159,10 +160,10 @@ function tokenName(bytes: Buffer): string {
   return `bytes:${[...bytes].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')}`
 }
 
-/** A prompt counts once, however many choices it has: they stand side by side. */
-function usage(generations: readonly LocalGeneration[], choices: number) {
+/** A prompt counts once, however many are sampled of it: they stand side by side. */
+function usage(generations: readonly LocalGeneration[], ofPrompt: number) {
   const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0)
-  const prompts = generations.filter((_, i) => i % choices === 0).map(({ usage }) => usage)
+  const prompts = generations.filter((_, i) => i % ofPrompt === 0).map(({ usage }) => usage)
   const prompt = sum(prompts.map(({ promptTokens }) => promptTokens))
   const completion = sum(generations.map(({ usage }) => usage.completionTokens))
   return {

@@ -5,7 +5,7 @@ import type { LocalGeneration, LocalModelFace, TokenEvent } from '../model.ts'
 import { type Answers, createAnswers, type Told } from './answers.ts'
 import { apiError, toApiError } from './errors.ts'
 import { bestOf, type Plan, planChat, planCompletion } from './plan.ts'
-import { parseChat, parseCompletion, parseLoad, parseUnload } from './requests.ts'
+import { isDeep, parseChat, parseCompletion, parseLoad, parseUnload } from './requests.ts'
 import type { ServedModel, ServedModels } from './served.ts'
 import { createTextStream } from './text-stream.ts'
 
@@ -97,7 +97,7 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
     if (plan.stream) return streamed(model, plan, answers, c.req.raw.signal, done)
     try {
       const sampled = await model.sample(plan.requests, { signal: c.req.raw.signal })
-      return c.json(answers.whole(bestOf(sampled, plan)) as object)
+      return c.json(answers.whole(bestOf(sampled, plan), sampled) as object)
     } finally {
       done()
     }
@@ -222,11 +222,13 @@ function callingStream(
 
 async function json(c: Context): Promise<unknown> {
   try {
-    return await c.req.json()
+    const body: unknown = await c.req.json()
+    if (!isDeep(body)) return body
   } catch (error) {
     if (error instanceof SyntaxError) throw apiError(400, 'the body is not JSON', { code: 'invalid_json' })
     throw error
   }
+  throw apiError(400, 'the body is nested too deeply', { code: 'invalid_json' })
 }
 
 /** Compared by digest: neither the content nor the length shows in the time it takes. */

@@ -70,20 +70,14 @@ export function jsonTexts(schema: unknown, param: string): string[] {
       if (form === 'const') return [one.const].filter(listed).map((value) => JSON.stringify(value))
       if (!Array.isArray(one[form])) return refuse(path, `'${form}' is no list`)
       const parts: readonly unknown[] = one[form]
-      if (form === 'enum') return parts.filter(listed).map((value) => JSON.stringify(value))
+      if (form === 'enum') return joined(parts.filter(listed), (value) => [JSON.stringify(value)], path)
       if (one.type !== undefined) return refuse(path, `'type' beside '${form}' is not read`)
-      const all = bounded(
-        parts.flatMap((part, i) => textsOf(part, `${path}/${i}`, depth + 1)),
-        path,
-      )
+      const all = joined(parts, (part, i) => textsOf(part, `${path}/${i}`, depth + 1), path)
       // What two of them allow is no value of `oneOf`.
       return form === 'anyOf' ? all : all.filter((text) => all.indexOf(text) === all.lastIndexOf(text))
     }
     if (types.length === 0) return refuse(path, 'it has no type')
-    return bounded(
-      types.flatMap((type) => textsOfType(String(type), one, path, depth)),
-      path,
-    )
+    return joined(types, (type) => textsOfType(String(type), one, path, depth), path)
   }
 
   /** Each definition once: they may name one another over and over. One that names itself ends at the bound of depth. */
@@ -138,18 +132,12 @@ export function jsonTexts(schema: unknown, param: string): string[] {
         return refuse(path, `'${name}' is required and not described`)
     let heads = ['']
     for (const [name, inner] of properties) {
-      const members = textsOf(inner, `${path}/${name}`, depth + 1).map(
-        (text) => `${JSON.stringify(name)}:${text}`,
-      )
-      const added = heads.flatMap((head) =>
-        members.map((member) => (head === '' ? member : `${head},${member}`)),
-      )
-      heads = bounded(required.has(name) ? added : [...heads, ...added], path)
+      const key = JSON.stringify(name)
+      const members = textsOf(inner, `${path}/${name}`, depth + 1).map((text) => `${key}:${text}`)
+      const added = paired(heads, members, path)
+      heads = required.has(name) ? added : joined([heads, added], (texts) => texts, path)
     }
-    return bounded(
-      heads.map((head) => `{${head}}`),
-      path,
-    )
+    return heads.map((head) => `{${head}}`)
   }
 
   function arrays(one: Schema, path: string, depth: number): string[] {
@@ -159,27 +147,38 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     if (minItems > MOST_TEXTS) return refuse(path, `more than ${MOST_TEXTS} items`)
     if (maxItems < minItems) return []
     const items = textsOf(one.items, `${path}/items`, depth + 1)
-    const all: string[] = []
+    let all: string[] = []
     let lists = ['']
     for (let length = 0; length <= maxItems; length++) {
-      if (length > 0)
-        lists = bounded(
-          lists.flatMap((list) => items.map((item) => (length === 1 ? item : `${list},${item}`))),
-          path,
-        )
-      if (length >= minItems) all.push(...lists.map((list) => `[${list}]`))
-      bounded(all, path)
+      if (length > 0) lists = paired(lists, items, path)
+      if (length >= minItems) all = joined([all, lists.map((list) => `[${list}]`)], (texts) => texts, path)
       if (lists.length === 0) break
     }
     return all
   }
 
-  function bounded(texts: string[], path: string): string[] {
-    if (texts.length > MOST_TEXTS) return refuse(path, `more than ${MOST_TEXTS} texts`)
-    const characters = texts.reduce((sum, text) => sum + text.length, 0)
-    return characters > MOST_CHARACTERS
-      ? refuse(path, `texts of more than ${MOST_CHARACTERS} characters`)
-      : texts
+  /** The texts of all parts. Counted while they are made: a short schema may have more than memory holds. */
+  function joined<T>(
+    parts: readonly T[],
+    textsOfPart: (part: T, index: number) => readonly string[],
+    path: string,
+  ): string[] {
+    const all: string[] = []
+    let characters = 0
+    for (const [index, part] of parts.entries())
+      for (const text of textsOfPart(part, index)) {
+        characters += text.length
+        if (all.push(text) > MOST_TEXTS) return refuse(path, `more than ${MOST_TEXTS} texts`)
+        if (characters > MOST_CHARACTERS)
+          return refuse(path, `texts of more than ${MOST_CHARACTERS} characters`)
+      }
+    return all
+  }
+
+  /** Each of the heads with each of the members behind it. */
+  function paired(heads: readonly string[], members: readonly string[], path: string): string[] {
+    const behind = (head: string) => members.map((member) => (head === '' ? member : `${head},${member}`))
+    return joined(heads, behind, path)
   }
 
   const all = [...new Set(textsOf(schema, '', 0))]

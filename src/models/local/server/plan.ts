@@ -4,7 +4,7 @@ import type { ChatMessage, Prompt } from '../../port.ts'
 import type { LocalGeneration, LocalModelFace, LocalRequest } from '../model.ts'
 import { apiError } from './errors.ts'
 import { jsonTexts } from './json-texts.ts'
-import type { ChatBody, CompletionBody } from './requests.ts'
+import { type ChatBody, type CompletionBody, isDeep } from './requests.ts'
 import { assertStrict, strictValues } from './strict-schema.ts'
 import type { Callable } from './tools.ts'
 
@@ -129,7 +129,7 @@ function promptMessage(
 function objectOf(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && !isDeep(value)
       ? (value as Record<string, unknown>)
       : null
   } catch {

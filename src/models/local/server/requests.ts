@@ -79,7 +79,7 @@ const common = {
   top_p: z.number().gt(0).max(1).nullish(),
   top_k: z.int().min(-1).nullish(),
   min_p: z.number().min(0).max(1).nullish(),
-  repetition_penalty: z.number().gt(0).max(10).nullish(),
+  repetition_penalty: z.number().min(0.01).max(10).nullish(),
   n: z.int().min(1).max(128).nullish(),
   /** So many are sampled and the `n` likeliest a token are given. */
   best_of: z.int().min(1).max(128).nullish(),
@@ -178,14 +178,12 @@ export const parseLoad = (json: unknown) => parse(loadSchema, json)
 export const parseUnload = (json: unknown) => parse(unloadSchema, json)
 
 function parse<T>(schema: z.ZodType<T>, json: unknown): T {
-  const parsed = schema.safeParse(json)
+  let parsed = schema.safeParse(json)
+  while (!parsed.success && dropNulls(json, parsed.error.issues)) parsed = schema.safeParse(json)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   if (issue.code === 'unrecognized_keys') {
     const unknown = [...issue.path, issue.keys[0]].join('.')
-    // Null asks for nothing, whatever the field means.
-    const rest = withoutNulls(json, issue.path, issue.keys)
-    if (rest !== null) return parse(schema, rest)
     throw apiError(400, `'${unknown}' is not supported by this server`, {
       param: unknown,
       code: 'unsupported_parameter',
@@ -204,16 +202,33 @@ function parse<T>(schema: z.ZodType<T>, json: unknown): T {
   )
 }
 
-/** The body without those unknown fields, where all of them are null; else null. */
-export function withoutNulls(json: unknown, path: readonly PropertyKey[], keys: readonly string[]): unknown {
-  if (typeof json !== 'object' || json === null) return null
-  const [first, ...further] = path
-  if (first === undefined) {
-    const entries = Object.entries(json)
-    if (entries.some(([key, value]) => keys.includes(key) && value !== null)) return null
-    return Object.fromEntries(entries.filter(([key]) => !keys.includes(key)))
+/** Takes unknown fields that are null out of a body: null asks for nothing, whatever the field means. Says whether there were any. */
+export function dropNulls(json: unknown, issues: readonly z.core.$ZodIssue[]): boolean {
+  let dropped = false
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') continue
+    const holder = issue.path.reduce((value, key) => (value as Fields)[key], json) as Fields
+    for (const key of issue.keys)
+      if (holder[key] === null) {
+        delete holder[key]
+        dropped = true
+      }
   }
-  const inner = withoutNulls((json as Record<PropertyKey, unknown>)[first], further, keys)
-  if (inner === null) return null
-  return Array.isArray(json) ? json.with(Number(first), inner) : { ...json, [first]: inner }
+  return dropped
+}
+
+type Fields = Record<PropertyKey, unknown>
+
+const MOST_DEPTH = 200
+
+/** Whether a value is nested so deeply that what walks through it could run out of stack. */
+export function isDeep(json: unknown): boolean {
+  let level = [json]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MOST_DEPTH) return true
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    )
+  }
+  return false
 }
