@@ -40,7 +40,7 @@ export type ModelFolder = {
   /** The folder of the base model where this one is an adapter, else the folder itself. */
   readonly base: string
   readonly isAdapter: boolean
-  /** End tokens of generation_config.json are included. */
+  /** Its end tokens are those of generation_config.json, where that names any. */
   readonly config: ModelConfig
   readonly tokenizer: TokenizerFiles
   /** generation_config.json as it stands, for exports: what others sample with by default. Empty where there is none. */
@@ -111,7 +111,7 @@ async function readHuggingFace(base: string) {
       hint: 'it names the end tokens: a number or a list of numbers',
     })
   const generation = parsed.data
-  const eosTokens = [...new Set([...config.eosTokens, ...[generation.eos_token_id ?? []].flat()])]
+  const eosTokens = [generation.eos_token_id ?? config.eosTokens].flat()
   return { config: { ...config, eosTokens }, generation, tokenizer: await readTokenizer(base, config.family) }
 }
 
@@ -295,9 +295,10 @@ async function weightFiles(folder: string, isAdapter: boolean): Promise<string[]
 export async function openWeights(folder: string): Promise<TensorSource> {
   if (isGguf(folder)) return openGgufWeights(folder)
   const index = join(folder, `${WEIGHTS}.index.json`)
-  return existsSync(index) && !existsSync(join(folder, WEIGHTS))
-    ? openShards(index)
-    : openSafetensors(join(folder, WEIGHTS))
+  const whole = join(folder, WEIGHTS)
+  if (existsSync(whole)) return openSafetensors(whole)
+  if (!existsSync(index)) throw missing(whole)
+  return openShards(index)
 }
 
 /** The base that an adapter names: beside the adapter, from the working directory (as PEFT reads it), absolute, or fetched from a hub. */
@@ -387,10 +388,24 @@ async function readJson(path: string): Promise<Record<string, unknown>> {
 }
 
 function missing(path: string): RlError {
+  const pickle = path.endsWith('.safetensors') && pickleBeside(path)
+  if (pickle)
+    return new RlError(
+      `${path} does not exist, and ${pickle} is not read: opening it could run what stands in it`,
+      {
+        code: 'model.folder',
+        hint: 'open it with transformers or PEFT and save it again: save_pretrained writes safetensors',
+      },
+    )
   return new RlError(`${path} does not exist`, {
     code: 'model.folder',
     hint: 'a Hugging Face folder has config.json, model.safetensors, tokenizer.json and tokenizer_config.json; a GGUF file has all in one',
   })
+}
+
+function pickleBeside(path: string): string | undefined {
+  const bare = path.includes('adapter') ? 'adapter_model' : 'pytorch_model'
+  return [`${bare}.bin`, `${bare}.bin.index.json`].find((name) => existsSync(join(dirname(path), name)))
 }
 
 function torchDtype(dtype: WeightDtype = 'F32'): string {

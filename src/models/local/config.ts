@@ -117,9 +117,12 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
       refuse(key, `${JSON.stringify(value)?.slice(0, 100)} is not implemented`)
   }
   const scaled = plainRope(raw.rope_scaling, refuse, 'rope_scaling')
-  const theta = plainRope(raw.rope_parameters, refuse, 'rope_parameters') ?? raw.rope_theta ?? scaled
+  const parameters = plainRope(raw.rope_parameters, refuse, 'rope_parameters')
+  const theta = scaled ?? parameters ?? raw.rope_theta
   if (raw.use_sliding_window) refuse('use_sliding_window', 'sliding-window attention is not implemented')
   const family = raw.model_type
+  if (family === 'llama' && typeof raw.sliding_window === 'number')
+    refuse('sliding_window', 'sliding-window attention is not implemented')
   const heads = raw.num_attention_heads
   const kvHeads = raw.num_key_value_heads ?? heads
   const headDim = raw.head_dim ?? (family === 'qwen3' ? 128 : raw.hidden_size / heads)

@@ -1,8 +1,11 @@
 /**
  * The class that tokenizer_config.json names. AutoTokenizer of transformers 5 takes of tokenizer.json no more than the vocabulary, the
  * merges and what is put around a text where the class is Qwen2Tokenizer, GPT2Tokenizer or LlamaTokenizer, and cuts text by the class's own
- * rule: SmolLM2's digits, which its tokenizer.json parts, stay together there. Other classes leave tokenizer.json as it is.
+ * rule: SmolLM2's digits, which its tokenizer.json parts, stay together there. It builds further classes anew (`OTHERS`), which are not
+ * read here; what is no class of its own leaves tokenizer.json as it is.
  */
+import type { RefusePart } from './tokenizer-parts.ts'
+
 type Json = Readonly<Record<string, unknown>>
 
 /** What of tokenizer_config.json the classes read. */
@@ -51,17 +54,32 @@ const BUILT: Readonly<Record<string, (options: ClassOptions) => Json>> = {
   },
 }
 
+/** Classes of transformers 5.23 that are built anew as well. */
+const OTHERS = new Set(
+  (
+    'Albert Bart Barthez Bert BigBird Blenderbot CLIP Camembert CodeGen CodeLlama Cohere DPRQuestionEncoder Deberta DebertaV2 Esmc FNet ' +
+    'Funnel GPTNeoX Gemma Herbert LED Lasr LayoutLMv2 LayoutLMv3 LayoutXLM Luke Lxmert MBart MBart50 MPNet MarkupLM MobileBert Mvp ' +
+    'Nllb Nougat OpenAIGPT Pegasus Qwen3_5 Reformer RemBert RoFormer Roberta SeamlessM4T Siglip2 Splinter T5 Udop VideoPrism Whisper ' +
+    'XGLM XLMRoberta XLNet'
+  )
+    .split(' ')
+    .map((name) => `${name}Tokenizer`),
+)
+
 /**
  * tokenizer.json as its class reads it, and the class where that builds it anew.
  * @param modelType of config.json; without it tokenizer.json stands as it is
+ * Errors: of `refuse`, for a class that is built anew otherwise.
  */
 export function readByClass(
   tokenizer: Json,
   options: ClassOptions,
   modelType: string | undefined,
+  refuse: RefusePart,
 ): { readonly tokenizer: Json; readonly anew: string | null } {
   const model = tokenizer.model as Json | undefined
   const name = classOf(tokenizer, options, modelType)
+  if (name !== null && OTHERS.has(name)) throw refuse(`tokenizer_class ${name}`)
   if (name === null || !Object.hasOwn(BUILT, name) || model?.type !== 'BPE') return { tokenizer, anew: null }
   const pieces = name === 'LlamaTokenizer'
   return {

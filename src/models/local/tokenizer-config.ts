@@ -64,26 +64,36 @@ export function withConfig(
   modelType: string | undefined,
   refuse: RefusePart,
 ): Readonly<Record<string, unknown>> {
-  const { tokenizer: read, anew } = readByClass(json, config, modelType)
+  const { tokenizer: read, anew } = readByClass(json, config, modelType, refuse)
   const tokenizer = tokenizerSchema.parse(read)
   if (config.split_special_tokens) throw refuse('split_special_tokens: true')
   if (config.clean_up_tokenization_spaces && tokenizer.model.type === 'WordPiece')
     throw refuse('clean_up_tokenization_spaces of WordPiece')
   if (config.clean_up_tokenization_spaces && config[CORRUPTING]) throw refuse(`${CORRUPTING}: true`)
-  if (anew) checkOrder(tokenizer, config, refuse)
+  if (modelType !== undefined) checkOrder(tokenizer, refuse)
+  if (anew) checkTold(tokenizer, config, refuse)
   const added_tokens = addedTokens(tokenizer, config, anew === 'Qwen2Tokenizer', refuse)
   const alone = added_tokens.find(({ single_word }) => single_word)
   if (alone) throw refuse(`added token '${alone.content}': single_word`)
   return { ...read, added_tokens }
 }
 
-/** A tokenizer that is built anew gives its added tokens the next ids in order, and has those alone that the config names, where it names any. */
-function checkOrder({ added_tokens, model }: Parsed, config: TokenizerConfig, refuse: RefusePart): void {
+/** An added token has the id that the vocabulary gives it, else the next one, whatever the file says. */
+function checkOrder({ added_tokens, model }: Parsed, refuse: RefusePart): void {
   const vocabulary = (model.vocab ?? {}) as Readonly<Record<string, number>>
   const size = Object.keys(vocabulary).length
+  const moved = added_tokens.find(
+    ({ content, id }) => Object.hasOwn(vocabulary, content) && vocabulary[content] !== id,
+  )
+  if (moved)
+    throw refuse(`added token '${moved.content}' at ${moved.id}, which the vocabulary has elsewhere,`)
   const further = added_tokens.filter(({ content }) => !Object.hasOwn(vocabulary, content))
   const shifted = further.toSorted((a, b) => a.id - b.id).find(({ id }, index) => id !== size + index)
   if (shifted) throw refuse(`added token '${shifted.content}' at ${shifted.id}, which is not the next id,`)
+}
+
+/** A tokenizer that is built anew has those added tokens alone that the config names, where it names any. */
+function checkTold({ added_tokens }: Parsed, config: TokenizerConfig, refuse: RefusePart): void {
   const told = config.added_tokens_decoder
   const left = told && added_tokens.find(({ id, content }) => told[id]?.content !== content)
   if (left) throw refuse(`added_tokens_decoder without '${left.content}' of tokenizer.json`)

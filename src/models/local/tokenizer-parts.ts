@@ -171,9 +171,15 @@ const patternSchema = z.union([
 /** The library would keep what a group captures. */
 const CAPTURES = /(?<!\\)\((?!\?)/
 
+/** Quantifiers and groups that give nothing back: the library reads them as those that do. Escapes and classes hold none. */
+const KEEPS = /[?*+]\+|\(\?>/
+const readsOtherwise = (pattern: string) =>
+  KEEPS.test(pattern.replace(/\\./gs, 'x').replace(/\[[^\]]*\]/g, 'x'))
+
 function ownSplit(one: Part, refuse: RefusePart): Part {
   const { data: pattern } = patternSchema.safeParse(one.pattern)
   if (pattern === undefined) throw refuse('pre_tokenizer Split: its pattern')
+  if (readsOtherwise(pattern)) throw refuse('pre_tokenizer Split: a possessive quantifier or an atomic group')
   const behavior = behaviorOf(one, refuse)
   if (one.invert !== true || behavior === 'Isolated') {
     if (behavior === 'Removed' && CAPTURES.test(pattern))

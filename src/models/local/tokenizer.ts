@@ -70,6 +70,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   const byteLevel = decoder.includes('"ByteLevel"')
   /** Vocabularies of SentencePiece's make: a space is written with U+2581, a byte as `<0x0A>`. */
   const byteFallback = decoder.includes('"ByteFallback"')
+  keepByteOrderMarks(inner)
   const named = (text: string | null | undefined) => (text == null ? undefined : vocabulary.get(text))
   const templateNamed = (name: string) =>
     Array.isArray(chat_template) ? chat_template.find((one) => one.name === name)?.template : undefined
@@ -140,6 +141,18 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
     renderChat,
     templateReads,
   }
+}
+
+/** A byte order mark that the bytes spell is a character like others; the library leaves it out. */
+function keepByteOrderMarks(inner: object): void {
+  type Decoding = {
+    readonly config?: { readonly type?: string }
+    readonly decoders?: readonly Decoding[]
+    text_decoder?: { decode(bytes: Uint8Array): string }
+  }
+  const { decoder } = inner as { readonly decoder?: Decoding | null }
+  for (const one of decoder?.decoders ?? [decoder])
+    if (one?.config?.type === 'ByteFallback') one.text_decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 }
 
 /** As templates read it: calls of tools in the shape of OpenAI's API, their arguments as values. */

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -347,6 +347,11 @@ test('a config is read whole: what asks for something unknown is refused, the de
   }
   assert.equal(parseModelConfig(base), smallConfig('llama'))
   assert.equal(parseModelConfig({ ...base, rope_scaling: { rope_type: 'default' } }), smallConfig('llama'))
+  const { ropeTheta } = parseModelConfig({
+    ...{ ...base, rope_theta: 1e4 },
+    ...{ rope_parameters: { rope_theta: 777 }, rope_scaling: { rope_theta: 500 } },
+  })
+  assert.is(ropeTheta, 500)
   for (const over of [
     { mlp_bias: true },
     { rope_interleaved: true },
@@ -355,6 +360,7 @@ test('a config is read whole: what asks for something unknown is refused, the de
     { quantization_config: { bits: 4 } },
     { layer_types: ['sliding_attention', 'full_attention'] },
     { logit_scale: 2 },
+    { sliding_window: 8 },
   ])
     assert.throws(
       () => parseModelConfig({ ...base, ...over }),
@@ -596,11 +602,25 @@ test('an untied head must be there, a tied one need not', async () => {
   assert.is(await read(), 'none')
 })
 
-test('end tokens of generation_config.json count', async () => {
+test('end tokens are those of generation_config.json, where that names any', async () => {
   await tryBackend('wasm')
   const { folder } = await saved('ends', smallConfig('qwen2', { eos_token_id: 2 }))
-  await writeFile(join(folder, 'generation_config.json'), JSON.stringify({ eos_token_id: [7, 2] }))
-  assert.equal((await readModelFolder(folder)).config.eosTokens, [2, 7])
+  const ends = async (generation: object) => {
+    await writeFile(join(folder, 'generation_config.json'), JSON.stringify(generation))
+    return (await readModelFolder(folder)).config.eosTokens
+  }
+  assert.equal(await ends({ eos_token_id: [7, 3] }), [7, 3])
+  assert.equal(await ends({ eos_token_id: 7 }), [7])
+  assert.equal(await ends({ bos_token_id: 0 }), [2])
+})
+
+test('weights as a pickle are named, not taken for damage', async () => {
+  const { folder } = await saved('pickle', smallConfig('qwen2'))
+  await rename(join(folder, 'model.safetensors'), join(folder, 'pytorch_model.bin'))
+  assert.match(
+    await messageOf(readModelFolder(folder).then(readCheckpoint)),
+    /model\.safetensors does not exist, and pytorch_model\.bin is not read/,
+  )
 })
 
 test('a model that does not fit is refused with the figures', () => {

@@ -193,6 +193,8 @@ test('keys that would give other ids or texts are refused by name', async () => 
       ofDecoder([added('<|im_start|>', START), added('<|im_end|>', END)]),
       /added_tokens_decoder without '<tool>'/,
     ],
+    ['llama2', { tokenizer_class: 'CodeLlamaTokenizer' }, /tokenizer_class CodeLlamaTokenizer/],
+    ['llama3', { tokenizer_class: 'GPTNeoXTokenizerFast' }, /tokenizer_class GPTNeoXTokenizer/],
     ['llama3', ofDecoder([added('<|im_end|>', START)]), /added_tokens_decoder\.\d+: '<\|im_end\|>'/],
   ]
   for (const [i, [family, more, named]] of cases.entries()) {
@@ -204,9 +206,18 @@ test('keys that would give other ids or texts are refused by name', async () => 
     assert.is((error as RlError).code, 'model.tokenizer')
   }
   const gap = { added_tokens: [added('<|im_start|>', START), added('<|im_end|>', TOOL)] }
-  const folder = folderOf('a gap', ['qwen2', { ...qwen2, ...gap }, ofBytes('Qwen2Tokenizer')], {})
-  const error = await tokenizerIn(folder).catch((error: unknown) => error)
-  assert.match(String(error), /added token '<\|im_end\|>' at \d+, which is not the next id/)
+  const elsewhere = { added_tokens: [added('a', START)] }
+  for (const [i, [family, file, name, named]] of (
+    [
+      ['qwen2', { ...qwen2, ...gap }, 'Qwen2Tokenizer', /'<\|im_end\|>' at \d+, which is not the next id/],
+      ['llama', { ...llama3, ...gap }, 'PreTrainedTokenizerFast', /'<\|im_end\|>' at \d+, which is not the/],
+      ['llama', { ...gpt2, ...elsewhere }, 'PreTrainedTokenizerFast', /'a' at \d+, which the vocabulary has/],
+    ] as const
+  ).entries()) {
+    const folder = folderOf(`a gap ${i}`, [family, file, ofBytes(name)], {})
+    const error = await tokenizerIn(folder).catch((error: unknown) => error)
+    assert.match(String(error), named)
+  }
 })
 
 test.run()

@@ -117,6 +117,7 @@ test('digits and punctuation are cut as asked, not as is usual', () => {
 
 test('parts that are read only in part are refused by name', () => {
   const bpe = { type: 'BPE', vocab: { a: 0 }, merges: [] }
+  const cut = { type: 'Split', behavior: 'Isolated' }
   const cases: readonly (readonly [object, object, RegExp])[] = [
     [{ model: { ...bpe, dropout: 0.1 } }, {}, /model\.dropout/],
     [{ model: { ...bpe, continuing_subword_prefix: '##' } }, {}, /continuing_subword_prefix/],
@@ -149,6 +150,8 @@ test('parts that are read only in part are refused by name', () => {
       /Contiguous with invert/,
     ],
     [{ added_tokens: [{ id: 1, content: '<x>', special: true, single_word: true }] }, {}, /<x>.*single_word/],
+    [{ pre_tokenizer: { ...cut, pattern: { Regex: ' ?[^\\s]++[\\r\\n]*' } } }, {}, /possessive/],
+    [{ pre_tokenizer: { ...cut, pattern: { Regex: '(?>a+)b' } } }, {}, /atomic/],
     [
       {},
       { added_tokens_decoder: { 77: { content: '<y>', special: true } } },
@@ -163,6 +166,11 @@ test('parts that are read only in part are refused by name', () => {
         error instanceof RlError && named.test(error.message) && error.message.startsWith('some/folder'),
       String(named),
     )
+})
+
+test('marks of quantifiers in classes and escapes are characters', () => {
+  for (const Regex of ['[?+*]+', '\\++', '\\?+|a', '[^\\]*+]+'])
+    letters({ pre_tokenizer: { type: 'Split', behavior: 'Isolated', pattern: { Regex } } }, {})
 })
 
 test('tokens that tokenizer_config.json names stand whole in a text, and are special', () => {
