@@ -33,6 +33,8 @@ const WEIGHTS = 'model.safetensors'
 const ADAPTER_WEIGHTS = 'adapter_model.safetensors'
 const OPTIMIZER = 'optimizer.safetensors'
 const CHAT_TEMPLATE = 'chat_template.jinja'
+/** Of the templates that transformers 5 writes by name the one that is used. */
+const TOOL_TEMPLATE = 'additional_chat_templates/tool_use.jinja'
 
 /** What a folder's small files say; no weights are read. */
 export type ModelFolder = {
@@ -86,7 +88,9 @@ async function adapterTokenizer(
       hint: "put the tokenizer.json beside it that it belongs to, or remove it: then the base's tokenizer is taken",
     })
   const chatTemplate = await readOptional(join(folder, CHAT_TEMPLATE), (text) => text)
-  return chatTemplate === undefined ? tokenizer : { ...tokenizer, chatTemplate }
+  if (chatTemplate === undefined) return tokenizer
+  const { toolTemplate: _ofBase, ...rest } = tokenizer
+  return { ...rest, chatTemplate }
 }
 
 /** Some trainers leave the base's config.json beside an adapter: what is there to be read is told by the weights. */
@@ -116,7 +120,8 @@ async function readHuggingFace(base: string) {
 }
 
 async function readTokenizer(home: string, modelType: string): Promise<TokenizerFiles> {
-  const chatTemplate = await readOptional(join(home, CHAT_TEMPLATE), (text) => text)
+  const template = (name: string) => readOptional(join(home, name), (text) => text)
+  const [chatTemplate, toolTemplate] = [await template(CHAT_TEMPLATE), await template(TOOL_TEMPLATE)]
   const config = await readJson(join(home, 'tokenizer_config.json'))
   // Folders of before tokenizer_config.json had all tokens name the special ones here.
   const named = config.added_tokens_decoder ? undefined : join(home, 'special_tokens_map.json')
@@ -125,6 +130,7 @@ async function readTokenizer(home: string, modelType: string): Promise<Tokenizer
     tokenizer: await readJson(join(home, 'tokenizer.json')),
     config: named && existsSync(named) ? { ...config, ...(await readJson(named)) } : config,
     ...(chatTemplate === undefined ? {} : { chatTemplate }),
+    ...(toolTemplate === undefined ? {} : { toolTemplate }),
   }
 }
 
@@ -266,7 +272,11 @@ export async function writeModelFolder(
     }
     await write('tokenizer.json', tokenizer.tokenizer)
     await write('tokenizer_config.json', tokenizer.config)
-    if (tokenizer.chatTemplate !== undefined) await write('chat_template.jinja', tokenizer.chatTemplate)
+    if (tokenizer.chatTemplate !== undefined) await write(CHAT_TEMPLATE, tokenizer.chatTemplate)
+    if (tokenizer.toolTemplate !== undefined) {
+      await mkdir(join(temporary, dirname(TOOL_TEMPLATE)))
+      await write(TOOL_TEMPLATE, tokenizer.toolTemplate)
+    }
     if (optimizer) await writeOptimizer(temporary, optimizer)
     await swap(temporary, folder)
     return digest
@@ -360,7 +370,7 @@ async function swap(from: string, to: string): Promise<void> {
 
 /** What folders of models hold, as they are written here and elsewhere. */
 const OF_A_MODEL =
-  /^(?:config|generation_config|adapter_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|chat_template|cold-start)\.json$|^(?:adapter_)?model[\w.-]*\.safetensors(?:\.index\.json)?$|^optimizer\.safetensors$|^tokenizer\.model$|^merges\.txt$|^chat_template\.jinja$|^(?:README|LICENSE)(?:\.\w+)?$|^\.gitattributes$/
+  /^(?:config|generation_config|adapter_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|chat_template|cold-start)\.json$|^(?:adapter_)?model[\w.-]*\.safetensors(?:\.index\.json)?$|^optimizer\.safetensors$|^tokenizer\.model$|^merges\.txt$|^chat_template\.jinja$|^additional_chat_templates$|^(?:README|LICENSE)(?:\.\w+)?$|^\.gitattributes$/
 
 /** Whatever else lies there would be lost, beside a config.json too: many programs call a file so. */
 async function isReplaceable(folder: string): Promise<boolean> {

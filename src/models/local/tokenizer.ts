@@ -13,6 +13,8 @@ export type TokenizerFiles = {
   readonly config: Readonly<Record<string, unknown>>
   /** Text of chat_template.jinja, which newer folders have instead of the key in tokenizer_config.json. */
   readonly chatTemplate?: string
+  /** Stands for the other when tools are told. */
+  readonly toolTemplate?: string
   /** `model_type` of config.json, where it says with the class how tokenizer.json is read. */
   readonly modelType?: string
 }
@@ -77,7 +79,8 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   const templateText =
     files.chatTemplate ?? (typeof chat_template === 'string' ? chat_template : templateNamed('default'))
   /** Where there is one for it, it stands for the other when tools are told. */
-  const toolTemplateText = (files.chatTemplate ? undefined : templateNamed('tool_use')) ?? templateText
+  const toolTemplateText =
+    files.toolTemplate ?? (files.chatTemplate ? undefined : templateNamed('tool_use')) ?? templateText
   const templates = new Map<string, ChatTemplate>()
   /** What templates know by name; of a token that there is not, nothing. */
   const specialNames = namedTokens(config)

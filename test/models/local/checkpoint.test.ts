@@ -497,6 +497,25 @@ test("an adapter beside its base's config.json is an adapter; beside whole weigh
   assert.match(await messageOf(readModelFolder(folder)), /both an adapter and the weights of a whole model/)
 })
 
+test('the template for tools that stands beside the other is read and written', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen2')
+  const { folder, weights } = await saved('two-templates', config)
+  await writeFile(join(folder, 'chat_template.jinja'), 'DEFAULT {{ messages[0].content }}')
+  await mkdir(join(folder, 'additional_chat_templates'))
+  const toolTemplate = 'TOOLS {{ tools|length }}'
+  await writeFile(join(folder, 'additional_chat_templates', 'tool_use.jinja'), toolTemplate)
+  const opened = await readModelFolder(folder)
+  const told = createTokenizer(opened.tokenizer)
+  const hi = [{ role: 'user' as const, content: 'hi' }]
+  assert.is(told.renderChat(hi), 'DEFAULT hi')
+  assert.is(told.renderChat(hi, { tools: [{ name: 'f', description: '', parameters: {} }] }), 'TOOLS 1')
+  const copy = join(root, 'two-templates-copy')
+  for (let time = 0; time < 2; time++)
+    await writeModelFolder(copy, { config, tokenizer: opened.tokenizer, weights })
+  assert.is((await readModelFolder(copy)).tokenizer.toolTemplate, toolTemplate)
+})
+
 test('an adapter brings a tokenizer of its own, or a chat template; half a tokenizer is refused', async () => {
   await tryBackend('wasm')
   const config = smallConfig('qwen2')
