@@ -210,7 +210,7 @@ async function passStream(
         keep(stream.end())
         kept = true
       }
-      if (!response.write(part)) await drained(response)
+      if (!response.write(part)) await drained(response, answer)
     }
     if (!kept && !answer.complete)
       throw apiError(502, 'the answer of the model broke off', { code: 'connection' })
@@ -223,15 +223,19 @@ async function passStream(
   }
 }
 
-function drained(response: ServerResponse): Promise<void> {
+/** Until the agent reads on, is gone, or the answer is: it ends at the limit of the call and with the rollout. */
+function drained(response: ServerResponse, answer: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     const go = () => {
       response.removeListener('drain', go)
       response.removeListener('close', go)
+      answer.removeListener('close', go)
       resolve()
     }
+    if (answer.destroyed) return resolve()
     response.on('drain', go)
     response.on('close', go)
+    answer.on('close', go)
   })
 }
 

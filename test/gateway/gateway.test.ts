@@ -1,6 +1,7 @@
 /** The gateway with a run of its own, before an endpoint that answers as it is told. */
+import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import type { ServerResponse } from 'node:http'
+import { request, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import { test } from 'uvu'
@@ -551,6 +552,41 @@ test('an agent that hangs up at the last event of a stream has had the whole ans
   hangUp.abort()
   assert.is((await post(taken.outcome_url, taken.key, { success: true })).status, 200)
   assert.is(eventsOf(taken.rollout, 'TrajectoryCompleted')[0].data.steps, 1)
+})
+
+test('an agent that does not read its stream gives its place back at the limit of the call, or with its rollout', async () => {
+  const part = Buffer.from(`data: {"choices":[]}\n\n: ${'x'.repeat(1_000_000)}\n\n`)
+  answer = ({ body }, response) => {
+    if (body.stream !== true) return completion({ content: 'x' }, { prompt: [1], tokens: [2] })
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    // More than the sockets between here and the agent hold.
+    for (let i = 0; i < 30; i++) response.write(part)
+    return undefined
+  }
+  const messages = [{ role: 'user', content: 'hello' }]
+  for (const limit of ['call', 'rollout']) {
+    const narrow = await record(`unread-${limit}`, { maxCalls: 1, callSeconds: limit === 'call' ? 0.5 : 60 })
+    const open = async (id: string) => {
+      const { url, token } = narrow.server
+      return (await (await post(`${url}/rollouts`, token, { task: { id, goal: 'wait' } })).json()) as Taken
+    }
+    const [stuck, other] = [await open('stuck'), await open('other')]
+    const unread = request(`${stuck.url}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${stuck.key}` },
+    })
+    unread.on('error', () => {})
+    unread.end(JSON.stringify({ stream: true, messages }))
+    // A response that nobody listens to would be read.
+    await once(unread, 'response')
+    if (limit === 'rollout') await post(stuck.outcome_url, stuck.key, { failed: 'agent', error: 'stuck' })
+    await until('a free place', async () => {
+      const { status } = await post(`${other.url}/chat/completions`, other.key, { messages })
+      return status !== 429
+    })
+    unread.destroy()
+    await narrow.close()
+  }
 })
 
 test('a start that failed before its first event is no run: the next one begins it', async () => {
