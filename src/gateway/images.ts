@@ -3,24 +3,28 @@ import { sha256Of } from '../events/blobs.ts'
 import type { LogClient } from '../events/log-client.ts'
 
 export type ImageKeeper = {
-  /** A message as JSON, each data URL of an image replaced by `blob:<sha256>;<media type>`. */
+  /** A message as JSON, the data URL of each part that is an image replaced by `blob:<sha256>;<media type>`. */
   readonly write: (message: unknown) => string
   /** Files of all images so far, each once. */
   readonly files: () => readonly Uint8Array[]
 }
 
-const DATA_URL = /^data:(image\/[a-z0-9.+-]{1,40});base64,([A-Za-z0-9+/=\s]+)$/
+const DATA_URL = /^data:(image\/[a-z0-9.+-]{1,40});base64,([a-z0-9+/=\s]+)$/i
+
+/** Where a part has its image; anything else is text, whatever it looks like. */
+const IMAGE_FIELDS: ReadonlySet<string> = new Set(['url', 'image_url'])
 
 export function imageKeeper(): ImageKeeper {
   const files = new Map<string, Uint8Array>()
 
-  function withoutImage(_: string, value: unknown): unknown {
-    const [, mediaType, data] = (typeof value === 'string' && DATA_URL.exec(value)) || []
+  function withoutImage(field: string, value: unknown): unknown {
+    if (typeof value !== 'string' || !IMAGE_FIELDS.has(field)) return value
+    const [, mediaType, data] = DATA_URL.exec(value) ?? []
     if (data === undefined) return value
     const bytes = Buffer.from(data, 'base64')
     const sha256 = sha256Of(bytes)
     files.set(sha256, bytes)
-    return `blob:${sha256};${mediaType}`
+    return `blob:${sha256};${mediaType.toLowerCase()}`
   }
 
   return {

@@ -82,9 +82,9 @@ export function callRecorder(): CallRecorder {
       const texts = messages.map(images.write)
       const kept = commonPrefix(shown, texts)
       const offer = tools === undefined || tools === null ? null : JSON.stringify(tools)
-      // Columns of tokens hold no images.
-      if (images.files().length > 0) trainable = false
-      else pack(answer.generation)
+      // Columns of tokens hold neither images nor sounds.
+      if (messages.every(isText)) pack(answer.generation)
+      else trainable = false
       observations.push(observationText(messages.slice(kept), kept > 0))
       actions.push(actionText(answer))
       calls.push({
@@ -147,6 +147,14 @@ function observationText(messages: readonly unknown[], goesOn: boolean): string 
     news.length === 1 ? contentText(content) : `${String(role)}: ${contentText(content)}`,
   )
   return parts.join('\n')
+}
+
+/** Parts that are words; any other kind is taken for none, known or not. */
+const WORDS: ReadonlySet<unknown> = new Set(['text', 'refusal'])
+
+function isText(message: unknown): boolean {
+  const { content } = message as { content?: unknown }
+  return !Array.isArray(content) || content.every((part: { type?: unknown } | null) => WORDS.has(part?.type))
 }
 
 function contentText(content: unknown): string {
