@@ -22,7 +22,7 @@ import { agentCalls } from './calls.ts'
 import { openRollouts } from './rollouts.ts'
 import { type GatewayServer, startGatewayServer } from './server.ts'
 import { agentsOwn, openOffers, type RolloutSource } from './source.ts'
-import { openUpstream } from './upstream.ts'
+import { keyIn, openUpstream, type UpstreamOptions } from './upstream.ts'
 import { gatewayWorker } from './worker.ts'
 
 export type GatewayOptions = {
@@ -53,7 +53,7 @@ const DRAIN_MS = 10_000
 
 /**
  * Serves the rollouts that a live run asks for. Errors: `cli.usage` where there is no head, `config.invalid` where the run plays
- * its rollouts itself, `server.listen`.
+ * its rollouts itself or the key of the endpoint fits no header, `server.listen`.
  */
 export async function joinRun(options: GatewayOptions & { readonly nats: string | null }): Promise<Gateway> {
   const { run, nats } = options
@@ -84,7 +84,8 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
     const view = await subscribe({ bus, run, types: targetEvents('policy') }, targets.see)
     undo.push(view.stop)
     const offers = openOffers()
-    const inner = await serve({ ...options, keyEnv: options.keyEnv ?? apiKeyEnv }, targets, offers, {
+    const inner = await serve(options, targets, offers, {
+      key: keyIn(options.keyEnv ?? apiKeyEnv),
       callMs: config.run.deadlines.llmCallSeconds * 1000,
       permit: callBudgetOf(log, 'environment', config)?.spend,
     })
@@ -118,11 +119,12 @@ export type RecordOptions = GatewayOptions & {
   readonly maxRolloutCalls: number
 }
 
-/** Keeps a run of its own, in which agents bring their tasks: nothing is judged or trained. A run of that name goes on. */
+/** Keeps a run of its own, in which agents bring their tasks: nothing is judged or trained. A run of that name goes on. Errors: as of `joinRun`. */
 export async function recordRun(options: RecordOptions): Promise<Gateway> {
   const { run, target } = options
   const folder = runFolder(run)
   const resumed = hasBegun(folder.log)
+  const key = keyIn(options.keyEnv)
   const undo: (() => Promise<void> | void)[] = []
   try {
     const core = await startHeadCore({ folder, work: [] })
@@ -152,9 +154,7 @@ export async function recordRun(options: RecordOptions): Promise<Gateway> {
       options,
       openTargets({ role: 'policy', first: target, publishing: false }),
       source,
-      {
-        callMs: options.callSeconds * 1000,
-      },
+      { key, callMs: options.callSeconds * 1000 },
     )
     undo.push(() => inner.close(true))
     const forever = new Promise<void>(() => {})
@@ -209,12 +209,11 @@ function recordedConfig({ target, deadlineSeconds, callSeconds, maxRolloutCalls 
 
 /** Rollouts, calls and the server around them. */
 async function serve(
-  { host, port, token, keyEnv, maxCalls, say }: GatewayOptions,
+  { host, port, token, maxCalls, say }: GatewayOptions,
   { targetOf }: Targets,
   source: RolloutSource,
-  { callMs, permit }: { readonly callMs: number; readonly permit?: () => Promise<void> },
+  { key, callMs, permit }: UpstreamOptions & { readonly permit?: () => Promise<void> },
 ) {
-  const key = (keyEnv === undefined ? undefined : process.env[keyEnv]) || null
   const upstream = openUpstream({ key, callMs })
   const rollouts = openRollouts()
   const faults: Record<string, number> = {}

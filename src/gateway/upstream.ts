@@ -4,9 +4,11 @@ import {
   Agent as HttpAgent,
   request as httpRequest,
   type IncomingMessage,
+  validateHeaderValue,
 } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Target } from '../actors/learner/targets.ts'
+import { RlError } from '../errors.ts'
 import { apiError } from '../models/local/server/errors.ts'
 
 export type Upstream = {
@@ -23,6 +25,23 @@ export type UpstreamOptions = {
   readonly key: string | null
   /** Limit of one call, to its last byte. */
   readonly callMs: number
+}
+
+/**
+ * The key that an environment variable holds, without white space around it; null for none.
+ * @throws RlError `config.invalid` where no header can hold it
+ */
+export function keyIn(variable: string | undefined): string | null {
+  const key = (variable === undefined ? undefined : process.env[variable])?.trim() || null
+  try {
+    if (key !== null) validateHeaderValue('authorization', key)
+  } catch {
+    throw new RlError(`the key in ${variable} has characters that no header can hold`, {
+      code: 'config.invalid',
+      hint: 'set it again: a line break or curly quotes may have come with it',
+    })
+  }
+  return key
 }
 
 export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
@@ -70,6 +89,8 @@ export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
         sent?.destroy()
       }
       signal.addEventListener('abort', gone, { once: true })
+      const failed = ({ code = 'connection lost' }: NodeJS.ErrnoException) =>
+        give(apiError(502, `the model cannot be reached: ${code}`, { code: 'connection' }))
       function send(again: boolean): void {
         const made = (https ? httpsRequest : httpRequest)(url, options)
         sent = made
@@ -82,16 +103,16 @@ export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
           // The server closed a kept connection at the moment of its use: it has not seen the call.
           const unseen = made.reusedSocket && cause.code === 'ECONNRESET' && answer === null
           if (unseen && again && !given) return send(false)
-          give(
-            apiError(502, `the model cannot be reached: ${cause.code ?? 'connection lost'}`, {
-              code: 'connection',
-            }),
-          )
+          failed(cause)
         })
         made.end(body)
       }
-      if (signal.aborted) gone()
-      else send(true)
+      if (signal.aborted) return gone()
+      try {
+        send(true)
+      } catch (cause) {
+        failed(cause as NodeJS.ErrnoException)
+      }
     })
   }
 
