@@ -40,6 +40,15 @@ const WANTED = {
 /** What a server takes from the model's generation_config.json where a call does not tell it: log-probs are then not those of the sampling. */
 const SAMPLING = ['top_p', 'top_k', 'min_p', 'repetition_penalty'] as const
 
+/** Hosted reasoning models have another name for it. */
+const LENGTH = 'max_tokens'
+const NEWER_LENGTH = 'max_completion_tokens'
+
+/** Whether the name of the length is ours: a chat of the agent's own says what it says. */
+function namesLength({ wording, body }: Asked): boolean {
+  return wording !== null && LENGTH in body
+}
+
 /** Clients write down what they do not ask for as well. 0 log-probs beside the sampled one are some. */
 function asksFor(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false
@@ -56,8 +65,13 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
     return known
   }
 
-  function encode({ body, path }: Asked, model: string, refused: ReadonlySet<string>): Buffer {
+  function encode(asked: Asked, model: string, refused: ReadonlySet<string>): Buffer {
+    const { body, path } = asked
     const sent: Record<string, unknown> = { ...body, model }
+    if (refused.has(LENGTH) && namesLength(asked)) {
+      sent[NEWER_LENGTH] = sent[LENGTH]
+      delete sent[LENGTH]
+    }
     for (const [field, value] of Object.entries(WANTED[path]))
       if (!refused.has(field) && !asksFor(sent[field])) sent[field] = value
     return Buffer.from(JSON.stringify(sent))
@@ -67,7 +81,7 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
     return new PassedOn(statusCode, Buffer.from(clean(body.toString('utf8'))), headers['retry-after'])
   }
 
-  /** The answer's head; asked again without a field of ours that the endpoint names as wrong. */
+  /** The answer's head; asked again without a field of ours that the endpoint names as wrong, or with its own name for the length. */
   async function ask(asked: Asked, target: Target, streamed: boolean, signal: AbortSignal) {
     const known = refusedBy(target, asked, streamed)
     const refused = new Set(known)
@@ -81,10 +95,13 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
         return answer
       }
       const said = await readAll(answer, 1_000_000, tooLong)
-      const named = Object.keys(WANTED[asked.path]).find(
-        (field) =>
-          !refused.has(field) && !asksFor(asked.body[field]) && new RegExp(`\\b${field}\\b`).test(`${said}`),
-      )
+      const place = (field: string) => `${said}`.search(new RegExp(`\\b${field}\\b`))
+      const ours = Object.keys(WANTED[asked.path]).filter((field) => !asksFor(asked.body[field]))
+      const fields = namesLength(asked) && place(NEWER_LENGTH) >= 0 ? [...ours, LENGTH] : ours
+      // What is refused stands first; after it some servers list all that they take.
+      const [named] = fields
+        .filter((field) => !refused.has(field) && place(field) >= 0)
+        .sort((a, b) => place(a) - place(b))
       if (named === undefined) throw passedOn(answer, said)
       refused.add(named)
     }

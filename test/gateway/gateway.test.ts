@@ -395,6 +395,40 @@ test('log-probs that a hosted reasoning model refuses with 403 are not asked for
   await post(taken.outcome_url, taken.key, { success: true })
 })
 
+test('the length of messages and responses is called as the endpoint calls it, and that of a chat as its agent does', async () => {
+  const asked: (readonly unknown[])[] = []
+  answer = ({ body }, response) => {
+    asked.push([body.max_tokens, body.max_completion_tokens, 'logprobs' in body])
+    if (!('max_tokens' in body)) return completion({ content: 'x' }, { prompt: [1], tokens: [2] })
+    const message =
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead. All: logprobs."
+    response.writeHead(400).end(JSON.stringify({ error: { message } }))
+    return undefined
+  }
+  const newer = await record('newer')
+  const { url, token } = newer.server
+  const task = { id: 'newer', goal: 'talk' }
+  const taken = (await (await post(`${url}/rollouts`, token, { task })).json()) as Taken
+  const messages = [{ role: 'user', content: 'hello' }]
+  const chat = { model: 'scripted', max_tokens: 5, messages }
+  assert.is((await post(`${taken.url}/messages`, taken.key, chat)).status, 200)
+  assert.is((await post(`${taken.url}/messages`, taken.key, { ...chat, stream: true })).status, 200)
+  const response = { model: 'scripted', max_output_tokens: 7, input: 'hello' }
+  assert.is((await post(`${taken.url}/responses`, taken.key, response)).status, 200)
+  assert.is((await post(`${taken.url}/chat/completions`, taken.key, chat)).status, 400)
+  assert.equal(asked.slice(0, 4), [
+    [5, undefined, true],
+    [undefined, 5, true],
+    [undefined, 5, true],
+    [undefined, 7, true],
+  ])
+  assert.equal(
+    asked.slice(4).every(([length]) => length === 5),
+    true,
+  )
+  await newer.close()
+})
+
 test("a call that is refused in words of the agent's own takes nothing from the calls of others", async () => {
   const asked: [string, boolean][] = []
   answer = ({ body }, response) => {
