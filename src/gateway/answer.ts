@@ -13,6 +13,8 @@ export type Answer = {
   /** The assistant's message as the model gave it, with content, tool calls, reasoning and whatever else. */
   readonly message: Readonly<Record<string, unknown>>
   readonly content: string
+  /** Said in place of an answer, where the endpoint tells it apart; null for none. */
+  readonly refusal: string | null
   readonly toolCalls: readonly ToolCall[]
   /** As the endpoint words it, e.g. `stop`, `length` or `tool_calls`. */
   readonly finish: string
@@ -27,6 +29,7 @@ const toolCall = z.object({
 })
 const messageSchema = z.looseObject({
   content: z.string().nullish(),
+  refusal: z.string().nullish().catch(null),
   tool_calls: z.array(toolCall).nullish(),
 })
 const outline = z.object({
@@ -52,6 +55,7 @@ export function readAnswer(json: unknown): Answer {
   return {
     message,
     content: message.content ?? '',
+    refusal: message.refusal || null,
     toolCalls: message.tool_calls ?? [],
     finish: finish_reason ?? '',
     stopText: stop_reason ?? null,

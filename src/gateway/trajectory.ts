@@ -82,8 +82,8 @@ export function callRecorder(): CallRecorder {
       const texts = messages.map(images.write)
       const kept = commonPrefix(shown, texts)
       const offer = tools === undefined || tools === null ? null : JSON.stringify(tools)
-      // Columns of tokens hold neither images nor sounds.
-      if (messages.every(isText)) pack(answer.generation)
+      // Columns of tokens hold neither images nor sounds, and what a filter cut is not the policy's end.
+      if (messages.every(isText) && answer.finish !== 'content_filter') pack(answer.generation)
       else trainable = false
       observations.push(observationText(messages.slice(kept), kept > 0))
       actions.push(actionText(answer))

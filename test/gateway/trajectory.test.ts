@@ -48,6 +48,19 @@ test("a rollout with an image by its address in Anthropic's words is not trainab
   assert.is(isTrainable(recorder), false)
 })
 
+test('a rollout with an answer that a filter cut is not trainable', () => {
+  const recorder = callRecorder()
+  recorder.add({ messages: [], tools: null, model: 'scripted', answer: { ...answer, finish: 'stop' } })
+  assert.is(isTrainable(recorder), true)
+  recorder.add({
+    messages: [],
+    tools: null,
+    model: 'scripted',
+    answer: { ...answer, finish: 'content_filter' },
+  })
+  assert.is(isTrainable(recorder), false)
+})
+
 test('text that looks like an image is text', () => {
   for (const content of [PNG, `see ${PNG}`, [{ type: 'text', text: PNG }]]) {
     const recorder = recorded(content)

@@ -178,10 +178,10 @@ type Content =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: unknown }
 
-function contentOf({ content, toolCalls, generation: { reasoning } }: Answer): Content[] {
+function contentOf({ content, refusal, toolCalls, generation: { reasoning } }: Answer): Content[] {
   return [
     ...(reasoning ? [{ type: 'thinking' as const, thinking: reasoning.text, signature: '' }] : []),
-    ...(content === '' ? [] : [{ type: 'text' as const, text: content }]),
+    ...[content, refusal ?? ''].flatMap((text) => (text === '' ? [] : [{ type: 'text' as const, text }])),
     ...toolCalls.map(({ id, function: { name, arguments: text } }) => ({
       ...{ type: 'tool_use' as const, id: id ?? `toolu_${randomUUID()}`, name },
       input: valuesOf(text),
@@ -198,7 +198,16 @@ function valuesOf(text: string): unknown {
   }
 }
 
-const REASONS: Readonly<Record<string, string>> = { length: 'max_tokens', tool_calls: 'tool_use' }
+const REASONS: Readonly<Record<string, string>> = {
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+}
+
+function stopReason({ stopText, refusal, finish }: Answer): string {
+  if (stopText !== null) return 'stop_sequence'
+  return refusal === null ? (REASONS[finish] ?? 'end_turn') : 'refusal'
+}
 
 const wording: Wording = {
   whole(answer, model) {
@@ -207,7 +216,7 @@ const wording: Wording = {
       ...{ id: `msg_${randomUUID().replaceAll('-', '')}`, type: 'message', role: 'assistant', model },
       ...{
         content: contentOf(answer),
-        stop_reason: answer.stopText === null ? (REASONS[answer.finish] ?? 'end_turn') : 'stop_sequence',
+        stop_reason: stopReason(answer),
         stop_sequence: answer.stopText,
       },
       usage: {

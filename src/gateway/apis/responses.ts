@@ -159,9 +159,17 @@ function partsOf(parts: z.output<typeof content>): string | object[] {
 
 const id = (prefix: string) => `${prefix}_${randomUUID().replaceAll('-', '')}`
 
+type Piece =
+  | { readonly type: 'output_text'; readonly text: string }
+  | { readonly type: 'refusal'; readonly refusal: string }
 type Output = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string }
 
-function outputOf({ content: text, toolCalls, generation: { reasoning } }: Answer): Output[] {
+function outputOf({ content: text, refusal, toolCalls, generation: { reasoning } }: Answer): Output[] {
+  const said = text !== '' || (refusal === null && toolCalls.length === 0)
+  const parts = [
+    ...(said ? [{ type: 'output_text', text, annotations: [], logprobs: [] }] : []),
+    ...(refusal === null ? [] : [{ type: 'refusal', refusal }]),
+  ]
   return [
     ...(reasoning
       ? [
@@ -171,12 +179,12 @@ function outputOf({ content: text, toolCalls, generation: { reasoning } }: Answe
           },
         ]
       : []),
-    ...(text === '' && toolCalls.length > 0
+    ...(parts.length === 0
       ? []
       : [
           {
             ...{ id: id('msg'), type: 'message', status: 'completed', role: 'assistant' },
-            content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
+            content: parts,
           },
         ]),
     ...toolCalls.map(({ id: call, function: { name, arguments: values } }) => ({
@@ -186,14 +194,20 @@ function outputOf({ content: text, toolCalls, generation: { reasoning } }: Answe
   ]
 }
 
+/** What ends an answer before its own end. */
+const CUT: Readonly<Record<string, string>> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+}
+
 function wordingOf(body: Body): Wording {
   function response(answer: Answer, model: string, output: readonly Output[], status: string) {
     const { promptTokens, completionTokens, cachedTokens } = answer.generation.usage
-    const cut = answer.finish === 'length' && status === 'completed'
+    const reason = status === 'completed' ? CUT[answer.finish] : undefined
     return {
       ...{ id: id('resp'), object: 'response', created_at: Math.floor(Date.now() / 1000), model },
-      ...{ status: cut ? 'incomplete' : status, error: null, output },
-      incomplete_details: cut ? { reason: 'max_output_tokens' } : null,
+      ...{ status: reason ? 'incomplete' : status, error: null, output },
+      incomplete_details: reason ? { reason } : null,
       ...{ instructions: body.instructions ?? null, max_output_tokens: body.max_output_tokens ?? null },
       ...{ tools: body.tools ?? [], tool_choice: body.tool_choice ?? 'auto' },
       ...{ parallel_tool_calls: body.parallel_tool_calls ?? true, temperature: body.temperature ?? null },
@@ -227,13 +241,20 @@ function wordingOf(body: Body): Wording {
         const at = { output_index, item_id: one.id }
         const open = { ...one, ...(one.type === 'reasoning' ? {} : { status: 'in_progress' }) }
         if (one.type === 'message') {
-          const [piece] = one.content as [{ text: string }]
-          const place = { ...at, content_index: 0 }
           tell('response.output_item.added', { output_index, item: { ...open, content: [] } })
-          tell('response.content_part.added', { ...place, part: { ...piece, text: '' } })
-          tell('response.output_text.delta', { ...place, delta: piece.text, logprobs: [] })
-          tell('response.output_text.done', { ...place, text: piece.text, logprobs: [] })
-          tell('response.content_part.done', { ...place, part: piece })
+          for (const [content_index, piece] of (one.content as Piece[]).entries()) {
+            const place = { ...at, content_index }
+            if (piece.type === 'refusal') {
+              tell('response.content_part.added', { ...place, part: { ...piece, refusal: '' } })
+              tell('response.refusal.delta', { ...place, delta: piece.refusal })
+              tell('response.refusal.done', { ...place, refusal: piece.refusal })
+            } else {
+              tell('response.content_part.added', { ...place, part: { ...piece, text: '' } })
+              tell('response.output_text.delta', { ...place, delta: piece.text, logprobs: [] })
+              tell('response.output_text.done', { ...place, text: piece.text, logprobs: [] })
+            }
+            tell('response.content_part.done', { ...place, part: piece })
+          }
         } else if (one.type === 'function_call') {
           tell('response.output_item.added', { output_index, item: { ...open, arguments: '' } })
           tell('response.function_call_arguments.delta', { ...at, delta: one.arguments })

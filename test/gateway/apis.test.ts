@@ -1,0 +1,54 @@
+/** How calls of each API are read, and how answers are worded in it. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { answerStream, readAnswer } from '../../src/gateway/answer.ts'
+import type { Api } from '../../src/gateway/apis/api.ts'
+import { messages } from '../../src/gateway/apis/messages.ts'
+import { responses } from '../../src/gateway/apis/responses.ts'
+
+const TALK = { model: 'scripted', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] }
+const INPUT = { model: 'scripted', input: 'hello' }
+
+type Told = Readonly<Record<string, unknown>>
+
+/** The answer to a call, whole, and the names of its events. */
+function worded(api: Api, asked: object, message: object, finish_reason = 'stop') {
+  const answer = readAnswer({ choices: [{ message: { role: 'assistant', ...message }, finish_reason }] })
+  const { wording } = api.read(asked)
+  if (wording === null) throw new Error('the API has no words of its own')
+  const events = wording.events(answer, 'scripted')
+  return { whole: wording.whole(answer, 'scripted') as Told, events }
+}
+
+test('an answer that a filter cut is told as cut', () => {
+  const { whole, events } = worded(responses, INPUT, { content: 'a c' }, 'content_filter')
+  assert.equal([whole.status, whole.incomplete_details], ['incomplete', { reason: 'content_filter' }])
+  assert.is(events.at(-1)?.event, 'response.incomplete')
+  assert.is(worded(messages, TALK, { content: 'a c' }, 'content_filter').whole.stop_reason, 'refusal')
+})
+
+test('the words of a refusal reach the agent', () => {
+  const refused = { content: null, refusal: 'I cannot help with that.' }
+  const { whole, events } = worded(responses, INPUT, refused)
+  const part = { type: 'refusal', refusal: refused.refusal }
+  assert.equal((whole.output as { content: unknown }[])[0].content, [part])
+  assert.equal(
+    events.map(({ event }) => event.replace('response.', '')),
+    [
+      ...['created', 'in_progress', 'output_item.added', 'content_part.added', 'refusal.delta'],
+      ...['refusal.done', 'content_part.done', 'output_item.done', 'completed'],
+    ],
+  )
+  const told = worded(messages, TALK, refused).whole
+  assert.equal([told.content, told.stop_reason], [[{ type: 'text', text: refused.refusal }], 'refusal'])
+})
+
+test('a refusal that comes in pieces is one', () => {
+  const stream = answerStream()
+  for (const refusal of ['I can', 'not.'])
+    stream.push(Buffer.from(`data: {"choices":[{"delta":{"refusal":"${refusal}"}}]}\n\n`))
+  stream.push(Buffer.from('data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'))
+  assert.is(stream.end().refusal, 'I cannot.')
+})
+
+test.run()
