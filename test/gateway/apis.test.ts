@@ -51,4 +51,51 @@ test('a refusal that comes in pieces is one', () => {
   assert.is(stream.end().refusal, 'I cannot.')
 })
 
+const chatOf = (more: object) => messages.read({ ...TALK, ...more }).body
+
+test('the result of a tool that failed says so', () => {
+  const result = { type: 'tool_result', tool_use_id: 'a', content: 'no such file', is_error: true }
+  const image = { type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } }
+  const content = [
+    result,
+    { ...result, is_error: false },
+    { ...result, content: undefined },
+    { ...result, content: [image] },
+  ]
+  const { messages: chat } = chatOf({ messages: [{ role: 'user', content }] })
+  assert.equal(
+    (chat as { content: unknown }[]).map(({ content }) => content),
+    [
+      'Error: no such file',
+      'no such file',
+      'Error: ',
+      [
+        { type: 'text', text: 'Error:' },
+        { type: 'image_url', image_url: { url: 'https://example.org/a.png' } },
+      ],
+    ],
+  )
+})
+
+test('top_k of 0 asks for all tokens, and none for the default of the server', () => {
+  assert.is(chatOf({ top_k: 0 }).top_k, -1)
+  assert.is(chatOf({ top_k: 7 }).top_k, 7)
+  assert.not.ok('top_k' in chatOf({}))
+})
+
+test('arguments that are no object are told within one', () => {
+  for (const [text, input] of [
+    ['{"at":"box"}', { at: 'box' }],
+    ['', {}],
+    ['{"at":', { unreadable: '{"at":' }],
+    ['[1,2]', { unreadable: '[1,2]' }],
+    ['null', { unreadable: 'null' }],
+    ['"box"', { unreadable: '"box"' }],
+  ] as const) {
+    const call = { id: 'a', function: { name: 'look', arguments: text } }
+    const { content } = worded(messages, TALK, { content: null, tool_calls: [call] }, 'tool_calls').whole
+    assert.equal((content as { input: unknown }[])[0].input, input)
+  }
+})
+
 test.run()

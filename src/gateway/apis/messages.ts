@@ -104,7 +104,11 @@ export const messages: Api = {
       path: '/chat/completions',
       body: given({
         ...{ messages: chat, tools: functions, max_tokens: body.max_tokens, stop: body.stop_sequences },
-        ...{ temperature: body.temperature, top_p: body.top_p, top_k: body.top_k || undefined },
+        ...{
+          temperature: body.temperature,
+          top_p: body.top_p,
+          top_k: body.top_k === 0 ? ALL_TOKENS : body.top_k,
+        },
         tool_choice: choice && CHOICES[choice.type](choice.name),
         parallel_tool_calls: choice?.disable_parallel_tool_use ? false : undefined,
       }),
@@ -113,6 +117,9 @@ export const messages: Api = {
   },
   refusal: (status, message) => ({ type: 'error', error: { type: KINDS[status] ?? 'api_error', message } }),
 }
+
+/** As servers call it: 0 is refused by some, and left out it is the model's own default. */
+const ALL_TOKENS = -1
 
 const CHOICES = {
   auto: () => 'auto',
@@ -136,7 +143,7 @@ function chatMessages(role: 'user' | 'assistant', content: string | readonly Blo
   if (typeof content === 'string') return [{ role, content }]
   const results = content.flatMap((one) =>
     one.type === 'tool_result'
-      ? [{ role: 'tool', tool_call_id: one.tool_use_id, content: partsOf(one.content ?? '') }]
+      ? [{ role: 'tool', tool_call_id: one.tool_use_id, content: resultOf(one) }]
       : [],
   )
   const said = content.filter((one) => one.type === 'text' || one.type === 'image')
@@ -155,6 +162,13 @@ function chatMessages(role: 'user' | 'assistant', content: string | readonly Blo
       ...(thoughts.length > 0 ? { reasoning_content: thoughts.join('') } : {}),
     },
   ]
+}
+
+/** A chat has no field for a tool that failed: it is said. */
+function resultOf({ content = '', is_error }: Extract<Block, { type: 'tool_result' }>): string | object[] {
+  const told = partsOf(content)
+  if (!is_error) return told
+  return typeof told === 'string' ? `Error: ${told}` : [{ type: 'text', text: 'Error:' }, ...told]
 }
 
 function textOf(content: string | readonly { readonly text: string }[]): string {
@@ -189,10 +203,10 @@ function contentOf({ content, refusal, toolCalls, generation: { reasoning } }: A
   ]
 }
 
-/** Arguments that a model garbled are told as they are: the agent's own check answers them. */
+/** Arguments that a model garbled are told as they are, within an object: the agent's own check answers them. */
 function valuesOf(text: string): unknown {
   try {
-    return JSON.parse(text || '{}')
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(text || '{}'))
   } catch {
     return { unreadable: text }
   }
