@@ -98,4 +98,32 @@ test('arguments that are no object are told within one', () => {
   }
 })
 
+test('a body of many nulls is read twice, however they lie', () => {
+  const many = <T>(make: () => T) => Array.from({ length: 5_000 }, make)
+  const block = () => ({ type: 'text', text: 'a', x: null })
+  const image = () => ({ type: 'input_image', image_url: 'a', x: null })
+  const user = (content: unknown) => ({ role: 'user', content })
+  const cases: readonly (readonly [Api, object, RegExp | null])[] = [
+    [messages, { ...TALK, messages: many(() => ({ ...user('a'), x: null })) }, null],
+    [messages, { ...TALK, messages: [user(many(block))] }, null],
+    [
+      messages,
+      { ...TALK, messages: [user([...many(block), { type: 'document' }])] },
+      /5000\.type: 'document'/,
+    ],
+    [responses, { ...INPUT, input: [user([...many(image), { type: 'input_file' }])] }, /'input_file'/],
+  ]
+  for (const [api, body, refusal] of cases) {
+    let reads = 0
+    const model = () => {
+      reads++
+      return 'scripted'
+    }
+    const asked = Object.defineProperty({ ...body }, 'model', { enumerable: true, get: model })
+    if (refusal === null) api.read(asked)
+    else assert.throws(() => api.read(asked), refusal)
+    assert.is(reads, 2)
+  }
+})
+
 test.run()

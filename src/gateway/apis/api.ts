@@ -38,7 +38,7 @@ export type Api = {
 /** @throws ApiError 400 that names the field */
 export function checked<Schema extends z.ZodType>(schema: Schema, json: unknown): z.output<Schema> {
   let parsed = schema.safeParse(json)
-  while (!parsed.success && dropNulls(json, parsed.error.issues.map(innermost)))
+  while (!parsed.success && dropNulls(json, parsed.error.issues.flatMap(everyOne)))
     parsed = schema.safeParse(json)
   if (parsed.success) return parsed.data
   const [outer] = parsed.error.issues
@@ -60,6 +60,13 @@ export function checked<Schema extends z.ZodType>(schema: Schema, json: unknown)
 }
 
 type Issue = z.core.$ZodIssue
+
+/** What is wrong with each form that a value could have. */
+function everyOne(issue: Issue): Issue[] {
+  if (issue.code !== 'invalid_union') return [issue]
+  const inner = issue.errors.flatMap((form) => form.flatMap(everyOne))
+  return inner.map((one) => ({ ...one, path: [...issue.path, ...one.path] }))
+}
 
 /** Where no form of a value fits, what is wrong with the one that was followed furthest. */
 function innermost(issue: Issue): Issue {
