@@ -19,12 +19,15 @@ type Updated = LoggedEvent<'PolicyUpdated'>
 
 export type Publisher = {
   readonly targets: Targets
-  /** Counts a call of a version: it is not unloaded before the call is over, or `drainSeconds` have passed. */
+  /** Counts a call of a version, which waits for what `startPublisher` brings back: it is not unloaded before the call is over, or `drainSeconds` have passed. */
   readonly use: <T>(version: number, work: () => Promise<T>) => Promise<T>
   readonly stop: () => Promise<void>
 }
 
-/** Follows the versions of a role's model and publishes each that has weights. */
+/**
+ * Follows the versions of a role's model and publishes each that has weights. Those that the log says are served are loaded
+ * once more: a server that was started again since has none of them.
+ */
 export async function startPublisher(config: Config, role: ModelRole, log: LogClient): Promise<Publisher> {
   const { publish, baseUrl, model, apiKeyEnv } = role === 'policy' ? config.policy : config.rewardModel
   const { published, retired } = VERSION_EVENTS[role]
@@ -39,7 +42,12 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
   })
   const loaded = new Map<number, EventData<'PolicyPublished'>>()
   const inUse = new Map<number, number>()
+  const runs = new Map<number, string>()
   const stopping = new AbortController()
+  let ready = () => {}
+  const restored = new Promise<void>((resolve) => {
+    ready = resolve
+  })
   let turn: Promise<void> = Promise.resolve()
 
   function see(event: LoggedEvent): void {
@@ -49,7 +57,18 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     if (told?.kind === 'retired') loaded.delete(told.event.data.version)
     if (told?.kind !== 'updated') return
     const { checkpoint, version } = told.event.data
+    runs.set(version, told.event.run)
     if (checkpoint !== null && version > 0) turn = turn.then(() => bring(told.event)).catch(() => {})
+  }
+
+  async function restore(): Promise<void> {
+    for (const { version, name, checkpoint, replicas } of loaded.values()) {
+      const path = resolve(checkpointFolder(runs.get(version) ?? log.run, checkpoint))
+      await atAll(publish.ackSeconds, async (server, signal) => {
+        const had = replicas.some(({ url, state }) => state === 'done' && url === redact(server.baseUrl))
+        if (had) await routes.load(server, { name, path }, signal)
+      })
+    }
   }
 
   async function bring(updated: Updated): Promise<void> {
@@ -122,12 +141,14 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
       await new Promise((go) => setTimeout(go, 50))
   }
 
-  const view = await subscribe({ bus: log.bus, run: log.run, types: targetEvents(role) }, see)
+  const onCaughtUp = () => void restore().finally(ready)
+  const view = await subscribe({ bus: log.bus, run: log.run, types: targetEvents(role), onCaughtUp }, see)
   return {
     targets,
     async use(version, work) {
       inUse.set(version, (inUse.get(version) ?? 0) + 1)
       try {
+        await restored
         return await work()
       } finally {
         inUse.set(version, inUse.get(version)! - 1)
@@ -135,6 +156,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     },
     async stop() {
       stopping.abort(new RlError('the publisher was stopped', { code: 'model.aborted' }))
+      ready()
       await view.stop()
       await turn
     },

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Publisher, startPublisher } from '../../../src/actors/learner/publisher.ts'
-import { parseConfig } from '../../../src/config.ts'
+import { type Config, parseConfig } from '../../../src/config.ts'
 import type { EventData, NewEvent } from '../../../src/events/catalogue.ts'
 import { connectLog, type LogClient } from '../../../src/events/log-client.ts'
 import { startTestHead, type TestHead, until } from '../../support/run.ts'
@@ -42,6 +42,7 @@ async function startServer(spoil: (asked: Asked, response: ServerResponse) => bo
 
 let head: TestHead
 let log: LogClient
+let config: Config
 let publisher: Publisher
 let servers: Server[]
 let brokenVersion: number | null = null
@@ -66,7 +67,7 @@ test.before(async () => {
   ]
   head = await startTestHead({ run: 'publishing' })
   log = connectLog({ bus: head.bus, run: 'publishing', actor: 'policy' })
-  const config = parseConfig({
+  config = parseConfig({
     policy: {
       ...{ provider: 'openai', acting: 'numbered', model: 'base', baseUrl: servers[0].url },
       ...{ apiKeyEnv: 'RL_TEST_SERVER_WORD', trainer: 'external' },
@@ -148,6 +149,16 @@ test('an old version is unloaded when its last call is over; no name is used twi
   assert.equal([...servers[0].loaded.keys()], [third.name])
   const names = servers[0].names('load_lora_adapter')
   assert.is(new Set(names).size, names.length)
+})
+
+test('a server that was started again since has its versions back before any is called', async () => {
+  await publisher.stop()
+  const [server] = servers
+  const had = [...server.loaded]
+  assert.is(had.length, 1)
+  server.loaded.clear()
+  publisher = await startPublisher(config, 'policy', log)
+  await publisher.use(3, async () => assert.equal([...server.loaded], had))
 })
 
 test.run()
