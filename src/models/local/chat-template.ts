@@ -60,6 +60,23 @@ function capitalize(text: unknown): string {
   return first.toUpperCase() + rest.join('').toLowerCase()
 }
 
+/** Python's `==`: lists and dictionaries by what they hold, and a text is never a number. */
+function isEqual(one: unknown, other: unknown): boolean {
+  type Held = { readonly value: unknown }
+  if (one instanceof Map && other instanceof Map)
+    return (
+      one.size === other.size &&
+      [...one].every(([key, { value }]) => other.has(key) && isEqual(value, (other.get(key) as Held).value))
+    )
+  if (Array.isArray(one) && Array.isArray(other))
+    return (
+      one.length === other.length &&
+      one.every(({ value }: Held, i) => isEqual(value, (other[i] as Held).value))
+    )
+  const number = (value: unknown) => (typeof value === 'boolean' ? Number(value) : value)
+  return number(one) === number(other)
+}
+
 /** By names that no template has: the library does not let its own be declared anew. */
 const OURS = {
   ' strip': strip('strip', { left: true, right: true }),
@@ -67,6 +84,8 @@ const OURS = {
   ' rstrip': strip('rstrip', { right: true }),
   ' capitalize': capitalize,
   ' strftime_now': strftimeNow,
+  ' ==': isEqual,
+  ' !=': (one: unknown, other: unknown) => !isEqual(one, other),
 }
 const METHODS = ['strip', 'lstrip', 'rstrip', 'capitalize']
 const FILTERS: Readonly<Record<string, string>> = { trim: 'strip', capitalize: 'capitalize' }
@@ -94,6 +113,7 @@ function rewrite(value: unknown): unknown {
   if (!isNode(value)) return value
   for (const [part, inner] of Object.entries(value)) value[part] = rewrite(inner)
   if (value.type === 'CallExpression') return ourCall(value)
+  if (value.type === 'BinaryExpression') return ourComparison(value)
   return value.type === 'FilterExpression' ? ourFilter(value) : value
 }
 
@@ -105,6 +125,11 @@ function ourCall(node: Node): Node {
   const name = (callee.property as Node).value as string
   refuseTitle(name)
   return METHODS.includes(name) ? call(name, [callee.object, ...args]) : node
+}
+
+function ourComparison(node: Node): Node {
+  const { value } = node.operator as { readonly value: string }
+  return value === '==' || value === '!=' ? call(value, [node.left, node.right]) : node
 }
 
 function ourFilter(node: Node): Node {

@@ -38,6 +38,28 @@ test('words begin with a capital, and with no other', () => {
   assert.throws(() => render('{{ x | title }}', { x: 'a' }), /title is not implemented/)
 })
 
+test('values are equal as in Python: by what they hold, and a text to no number', () => {
+  const [a, b] = [
+    { role: 'user', parts: [{ text: 'a' }] },
+    { role: 'user', parts: [{ text: 'b' }] },
+  ]
+  const marks = '{% for m in x %}{% if m == x[-1] %}L{% else %}-{% endif %}{% endfor %}'
+  assert.is(render(marks, { x: [a, b, { ...a }] }), 'L-L')
+  const yes = [
+    ...[
+      '[] == []',
+      "[1, 'a'] == [1, 'a']",
+      '1 == 1.0',
+      'true == 1',
+      'x.no == x.none',
+      'y == none',
+      "'a' == 'a'",
+    ],
+    ...["'1' != 1", '[1] != [2]', "'' != 0", "{'a': 1} != {'a': 2}", "{'a': 1} != {'b': 1}"],
+  ]
+  for (const one of yes) assert.is(render(`{{ 'yes' if ${one} }}`, { x: {}, y: null }), 'yes', one)
+})
+
 test('dates are English, whatever the language of the process', () => {
   const now = new Date()
   const english = (options: Intl.DateTimeFormatOptions) => now.toLocaleString('en-US', options)
