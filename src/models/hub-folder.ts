@@ -1,16 +1,18 @@
 /** Models that are named as on a hub (`OWNER/NAME`), and the folders of the cache that they are fetched into. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { CACHE } from '../package.ts'
+import { withoutCredentials } from '../secrets.ts'
 import {
   describeHubModel,
   fetchHubModel,
   type HubModel,
   type HubOptions,
   isHubName,
+  isModelFile,
   type Progress,
 } from './hub.ts'
 
@@ -33,9 +35,22 @@ const recordSchema = z.object({
   isWhole: z.boolean(),
 })
 
-/** HF_ENDPOINT names another hub or a mirror, HF_TOKEN a token for gated models. */
+/**
+ * HF_ENDPOINT names another hub or a mirror, HF_TOKEN a token for gated models.
+ * @throws RlError `model.hub` that names the variable, and never what a secret is
+ */
 export function hubOptions(env: NodeJS.ProcessEnv = process.env): HubOptions {
-  return { endpoint: env.HF_ENDPOINT || 'https://huggingface.co', token: env.HF_TOKEN || null }
+  const endpoint = env.HF_ENDPOINT?.trim() || 'https://huggingface.co'
+  const token = env.HF_TOKEN?.trim() || null
+  const refuse = (what: string, hint: string) => new RlError(what, { code: 'model.hub', hint })
+  const url = URL.parse(endpoint)
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw refuse(`HF_ENDPOINT is '${withoutCredentials(endpoint)}'`, 'write https://HOST or http://HOST:PORT')
+  if (url.username !== '' || url.password !== '')
+    throw refuse('HF_ENDPOINT holds a user or a password', 'name the host alone; a token stands in HF_TOKEN')
+  if (token !== null && !/^[!-~]+$/.test(token))
+    throw refuse('HF_TOKEN holds what no header can', 'put the token alone into it, on one line')
+  return { endpoint, token }
 }
 
 export function hubFolder(name: string): string {
@@ -46,6 +61,11 @@ export function hubFolder(name: string): string {
 export function modelPlace(name: string): string {
   if (!isHubName(name)) return resolve(name)
   const folder = hubFolder(name)
+  if (readRecord(folder)?.isWhole === false)
+    throw new RlError(`${name} is here in part: its fetch broke off`, {
+      code: 'model.folder',
+      hint: `npm run -s rl -- model get ${name} goes on; where all of its files lie in ${folder}, remove ${RECORD} there`,
+    })
   if (existsSync(folder)) return folder
   throw new RlError(`${name} is no folder or file here, and was not fetched from a hub`, {
     code: 'model.folder',
@@ -79,8 +99,12 @@ export async function fetchCopy(
   const record = (isWhole: boolean) =>
     writeFile(join(folder, RECORD), `${JSON.stringify({ commit, bytes, licence, isWhole })}\n`)
   await mkdir(folder, { recursive: true })
+  const wasFetched = readRecord(folder) !== null
   await record(false)
   await fetchHubModel(model, folder, options, onProgress)
+  // What another revision had and this one has not would be read beside it.
+  const had = wasFetched ? (await readdir(folder)).filter(isModelFile) : []
+  for (const name of had) if (!model.files.some(({ path }) => path === name)) await rm(join(folder, name))
   await record(true)
 }
 

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
 import { systemPlatform } from '../platform/platform.ts'
@@ -93,10 +94,15 @@ export async function describeHubModel(name: string, options: HubOptions): Promi
   return {
     name,
     commit: sha,
-    licence: [cardData?.license ?? []].flat().join(', ') || null,
+    licence: printable([cardData?.license ?? []].flat().join(', ')) || null,
     files,
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
   }
+}
+
+/** What a hub says goes to a terminal. */
+function printable(text: string): string {
+  return text.replaceAll(/[^ -~]/g, '?').slice(0, 200)
 }
 
 /** More than the list of any model's files has. */
@@ -129,6 +135,11 @@ async function readListing(name: string, response: Response, options: HubOptions
 const SMALL =
   /^(?:config|generation_config|tokenizer|tokenizer_config|special_tokens_map|adapter_config)\.json$|^chat_template\.jinja$|^LICENSE(?:\.\w+)?$|^README\.md$/
 const WEIGHTS = /^(?:adapter_)?model(?:-\d+-of-\d+)?\.safetensors(?:\.index\.json)?$/
+
+/** Whether a file of this name is one that a model here is read from. */
+export function isModelFile(path: string): boolean {
+  return SMALL.test(path) || WEIGHTS.test(path)
+}
 
 /** Plain names at the top alone: nothing can be written outside of the folder. */
 function neededFiles(all: readonly HubFile[]): HubFile[] {
@@ -179,8 +190,12 @@ async function fetchFile(
     const out = await open(part, have > 0 ? 'a' : 'w')
     try {
       for await (const bytes of parts(response, options)) {
-        await out.write(bytes)
-        have += bytes.byteLength
+        // On a disk that is nearly full a part of it may be written.
+        for (let done = 0; done < bytes.byteLength; ) {
+          const { bytesWritten } = await out.write(bytes, done)
+          done += bytesWritten
+          have += bytesWritten
+        }
         if (have > file.bytes) break
         onProgress({ file: file.path, bytes: have, of: file.bytes })
       }
@@ -257,25 +272,59 @@ async function* parts(
 
 const SILENCE_MS = 30_000
 
+/** A hub that is busy or ill is asked so often in all. */
+const TRIES = 3
+const LONGEST_WAIT_SECONDS = 20
+
 async function ask(
   name: string,
   path: string,
-  { endpoint, token, silenceMs = SILENCE_MS, signal }: HubOptions,
+  options: HubOptions,
   headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const { endpoint, signal } = options
+  for (let tried = 1; ; tried++) {
+    const response = await askOnce(name, path, options, headers)
+    if (response.ok) return response
+    await response.body?.cancel()
+    const { status } = response
+    const isPassing = status === 429 || status >= 500
+    if (isPassing && tried < TRIES) {
+      const told = Number(response.headers.get('retry-after') ?? Number.NaN)
+      await pause(1000 * Math.min(told >= 0 ? told : tried, LONGEST_WAIT_SECONDS), undefined, { signal })
+      continue
+    }
+    const gated = status === 401 || status === 403
+    throw new RlError(`${name}: ${endpoint} answers ${status}`, {
+      code: 'model.hub',
+      hint: isPassing
+        ? 'the hub is busy or ill: try again later, or name a mirror in HF_ENDPOINT'
+        : gated
+          ? 'the model is gated or does not exist: accept its terms there and set HF_TOKEN'
+          : `check the name and the revision; if a path was meant, there is no ${name} here`,
+    })
+  }
+}
+
+async function askOnce(
+  name: string,
+  path: string,
+  { endpoint, token, silenceMs = SILENCE_MS, signal }: HubOptions,
+  headers: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const url = `${endpoint.replace(/\/$/, '')}${path}`
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(new Error(`no answer within ${silenceMs / 1000} s`)), silenceMs)
-  let response: Response
   try {
     const sent = new Headers(headers)
     if (token !== null) sent.set('authorization', `Bearer ${token}`)
-    response = await fetch(url, {
+    return await fetch(url, {
       headers: sent,
       signal: signal ? AbortSignal.any([signal, abort.signal]) : abort.signal,
     })
   } catch (cause) {
-    throw new RlError(`${name}: ${endpoint} cannot be reached: ${explain(cause)}`, {
+    const inner = cause instanceof Error && cause.cause instanceof Error ? ` (${explain(cause.cause)})` : ''
+    throw new RlError(`${name}: ${endpoint} cannot be reached: ${explain(cause)}${inner}`, {
       code: 'model.hub',
       hint: `without a network put config.json, tokenizer.json, tokenizer_config.json and model.safetensors (or one GGUF file) of it into .cache/models/${name}, or into a folder whose path you name; HF_ENDPOINT names a mirror`,
       cause,
@@ -283,15 +332,6 @@ async function ask(
   } finally {
     clearTimeout(timer)
   }
-  if (response.ok) return response
-  await response.body?.cancel()
-  const gated = response.status === 401 || response.status === 403
-  throw new RlError(`${name}: ${endpoint} answers ${response.status}`, {
-    code: 'model.hub',
-    hint: gated
-      ? 'the model is gated or does not exist: accept its terms there and set HF_TOKEN'
-      : `check the name and the revision; if a path was meant, there is no ${name} here`,
-  })
 }
 
 async function sizeOf(path: string): Promise<number> {

@@ -1,6 +1,6 @@
 /** `rl model`: each command once, as a process, on a tiny folder. */
 import { existsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLocalModel } from '../../src/models/local/model.ts'
@@ -66,6 +66,8 @@ test('info, sample and export do what they say', async () => {
 
 test('wrong calls are told in one line', async () => {
   writeFileSync(join(root, 'wrong.jsonl'), '{"prompt": "a"}\n{"text": "b"}\n')
+  writeFileSync(join(root, 'odd.jsonl'), '{"prompt": "a", "chatt": true}\n')
+  writeFileSync(join(root, 'empty.jsonl'), '\n')
   for (const [words, status, told] of [
     [['generate', '--prompts', prompts], 2, /--model/],
     [
@@ -74,6 +76,14 @@ test('wrong calls are told in one line', async () => {
       /wrong\.jsonl:2 is not a prompt/,
     ],
     [['generate', '--model', folder, '--prompts', prompts, '--tokens', 'x'], 2, /--tokens/],
+    [
+      ['generate', '--model', folder, '--prompts', join(root, 'odd.jsonl')],
+      1,
+      /odd\.jsonl:1 is not a prompt: .*"chatt"/,
+    ],
+    [['generate', '--model', folder, '--prompts', join(root, 'empty.jsonl')], 1, /holds no prompt/],
+    [['generate', '--model', folder, '--prompts', join(root, 'none.jsonl')], 1, /none\.jsonl cannot be read/],
+    [['export', '--model', folder, '--out', `${folder}/../${basename(folder)}`], 2, /the model itself/],
     [['info', '--model', join(root, 'nothing')], 1, /nothing/],
     [['generate', '--model', 'nobody/here', '--prompts', prompts], 1, /nobody\/here.*rl -- model get/s],
   ] as const) {

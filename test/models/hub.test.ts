@@ -5,11 +5,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { RlError } from '../../src/errors.ts'
 import { describeHubModel, fetchHubModel, type HubOptions, isHubName } from '../../src/models/hub.ts'
+import { fetchCopy, hubFolder, hubOptions, modelPlace } from '../../src/models/hub-folder.ts'
 import { until } from '../support/run.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'hub-'))
@@ -31,6 +32,7 @@ const sha = (kind: 'sha1' | 'sha256', ...parts: (string | Buffer)[]) => {
 /** What the next file request gets in place of its answer. */
 let spoil: ((response: ServerResponse, body: Buffer) => boolean) | null = null
 let asked: IncomingMessage[] = []
+let licence = 'apache-2.0'
 
 const server = createServer((request, response) => {
   asked.push(request)
@@ -58,7 +60,7 @@ const server = createServer((request, response) => {
       blobId: sha('sha1', `blob ${body.length}\0`, body),
       ...(body === WEIGHTS ? { lfs: { sha256: sha('sha256', body), size: body.length } } : {}),
     }))
-    const listing = { sha: 'abcdef1234', cardData: { license: 'apache-2.0' }, siblings }
+    const listing = { sha: 'abcdef1234', cardData: { license: licence }, siblings }
     response.end(JSON.stringify(listing))
     return
   }
@@ -229,6 +231,71 @@ test('a list of files that stops, or never ends, is not waited for', async () =>
     await messageOf(describeHubModel('own/endless', options)),
     /model\.hub: own\/endless: .* more than 32 MB/,
   )
+})
+
+test('a hub that is busy is asked again, and is told as busy in the end', async () => {
+  const folder = join(root, 'busy')
+  const model = await describeHubModel('own/small', options)
+  let busy = 2
+  spoil = (response) => {
+    if (busy-- <= 0) return false
+    response.writeHead(busy === 1 ? 429 : 503, { 'retry-after': '0' }).end()
+    return true
+  }
+  await fetchHubModel(model, folder, options, () => {})
+  busy = 3
+  const failed = fetchHubModel(model, join(root, 'ill'), options, () => {})
+  const error = (await failed.catch((error: unknown) => error)) as RlError
+  assert.match(`${error.message} ${error.hint}`, /answers 503 the hub is busy or ill/)
+})
+
+test('what a hub says of its licence is printable', async () => {
+  licence = '\u001b[2Jmit\n\u0007'
+  assert.is((await describeHubModel('own/small', options)).licence, '?[2Jmit??')
+  licence = 'apache-2.0'
+})
+
+test('secrets of the environment are refused by name and never shown', () => {
+  for (const [env, named] of [
+    [{ HF_TOKEN: 'hf_secretsecret\nsecond' }, /^HF_TOKEN holds/],
+    [{ HF_TOKEN: 'hf_secretsecret\u20ac' }, /^HF_TOKEN holds/],
+    [{ HF_ENDPOINT: 'http://me:secretsecret@127.0.0.1:1' }, /^HF_ENDPOINT holds a user/],
+    [{ HF_ENDPOINT: 'ftp://me:secretsecret@127.0.0.1' }, /^HF_ENDPOINT is/],
+    [{ HF_ENDPOINT: 'localhost:8000' }, /^HF_ENDPOINT is 'localhost:8000'/],
+  ] as const) {
+    assert.throws(
+      () => hubOptions(env),
+      (error: RlError) =>
+        named.test(error.message) && !`${error.message} ${error.hint}`.includes('secretsecret'),
+    )
+  }
+  assert.equal(hubOptions({ HF_TOKEN: ' hf_word\n', HF_ENDPOINT: 'http://127.0.0.1:1' }), {
+    ...{ token: 'hf_word', endpoint: 'http://127.0.0.1:1' },
+  })
+})
+
+test('a copy has the files of its revision alone, and half a copy is no model', async () => {
+  const model = await describeHubModel('own/small', options)
+  const folder = hubFolder('rl-test-owner/half')
+  rmSync(folder, { recursive: true, force: true })
+  try {
+    await fetchCopy(model, folder, options, () => {})
+    writeFileSync(join(folder, 'chat_template.jinja'), 'of another revision')
+    writeFileSync(join(folder, 'notes.txt'), 'mine')
+    await fetchCopy(model, folder, options, () => {})
+    assert.equal(readdirSync(folder).includes('chat_template.jinja'), false)
+    assert.ok(readdirSync(folder).includes('notes.txt'))
+    assert.is(modelPlace('rl-test-owner/half'), folder)
+    spoil = (response) => {
+      response.writeHead(404).end()
+      return true
+    }
+    rmSync(join(folder, 'config.json'))
+    await fetchCopy(model, folder, options, () => {}).catch(() => {})
+    assert.throws(() => modelPlace('rl-test-owner/half'), /is here in part/)
+  } finally {
+    rmSync(dirname(folder), { recursive: true, force: true })
+  }
 })
 
 test('an unknown name, no network and a strange name say what to do', async () => {

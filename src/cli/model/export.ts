@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from 'node:fs'
 import { parseCommandLine } from '../../command-line.ts'
 import { RlError } from '../../errors.ts'
 import type { WeightDtype } from '../../models/local/safetensors.ts'
@@ -32,8 +33,14 @@ Merges an adapter into its base model and leaves the optimiser's state out. With
       })
     const { exportAdapter, exportFolder } = await import('../../models/local/export-folder.ts')
     const out = required('--out', values.out)
+    const model = required('--model', values.model)
+    if (existsSync(model) && existsSync(out) && realpathSync(model) === realpathSync(out))
+      throw new RlError(`--out is ${out}, the model itself`, {
+        code: 'cli.usage',
+        hint: 'name another folder: the model would be lost',
+      })
     const write = values.adapter ? exportAdapter : exportFolder
-    const sha256 = await write(required('--model', values.model), out, dtype)
+    const sha256 = await write(model, out, dtype)
     process.stdout.write(`${out}  sha256 ${sha256}\n`)
     return 0
   },

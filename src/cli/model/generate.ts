@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { parseCommandLine, printJson, wholeNumber } from '../../command-line.ts'
-import { RlError } from '../../errors.ts'
+import { explain, RlError } from '../../errors.ts'
 import { readModelFolder } from '../../models/local/checkpoint.ts'
 import { greedyDefaults } from '../../models/local/generation-config.ts'
 import { openLocalModel } from '../../models/local/model.ts'
 import type { Command } from '../command.ts'
 import { backendFlag, cacheBytes, cacheFlag, required } from '../model-flags.ts'
 
-const promptSchema = z.object({ prompt: z.string().min(1), chat: z.boolean().default(false) })
+const promptSchema = z.strictObject({ prompt: z.string().min(1), chat: z.boolean().default(false) })
 
 export const command: Command = {
   summary: 'greedy continuations of many prompts, with token ids and log-probs',
@@ -34,7 +34,10 @@ Writes a JSON line a prompt, in order: {prompt_ids, greedy_ids, greedy_text, log
     )
     const file = required('--prompts', values.prompts)
     const maxTokens = wholeNumber('--tokens', values.tokens, 1)
-    const prompts = readPrompts(await readFile(file, 'utf8'), file)
+    const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+      throw new RlError(`--prompts: ${file} cannot be read: ${explain(cause)}`, { code: 'data.file', cause })
+    })
+    const prompts = readPrompts(text, file)
     const folder = required('--model', values.model)
     const defaults = greedyDefaults((await readModelFolder(folder)).generation, folder)
     const backend = await backendFlag(values.backend)
@@ -62,16 +65,22 @@ Writes a JSON line a prompt, in order: {prompt_ids, greedy_ids, greedy_text, log
 }
 
 function readPrompts(jsonl: string, source: string): z.infer<typeof promptSchema>[] {
-  return jsonl.split('\n').flatMap((line, i) => {
+  const prompts = jsonl.split('\n').flatMap((line, i) => {
     if (line.trim() === '') return []
     try {
       return [promptSchema.parse(JSON.parse(line))]
     } catch (cause) {
-      throw new RlError(`${source}:${i + 1} is not a prompt`, {
+      const why = cause instanceof z.ZodError ? `: ${cause.issues[0].message}` : ''
+      throw new RlError(`${source}:${i + 1} is not a prompt${why}`, {
         code: 'data.record',
         hint: 'a line is {"prompt": "...", "chat": true or false}',
         cause,
       })
     }
+  })
+  if (prompts.length > 0) return prompts
+  throw new RlError(`${source} holds no prompt`, {
+    code: 'data.record',
+    hint: 'a line is {"prompt": "...", "chat": true or false}',
   })
 }
