@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import re
 import time
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from .update import update
 
 IDLE, OVER = "idle", "over"
 """What the others of a group are told beside jobs: that the first one still waits, and that all is done."""
+
+RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 
 UPDATED = {"policy": "PolicyUpdated", "reward-model": "RewardModelUpdated"}
 TARGETS = "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj"
@@ -37,7 +40,12 @@ def arguments():
     parser.add_argument("--token-budget", type=int, help="tokens of a forward pass; the run's where not given")
     parser.add_argument("--checkpointing", action="store_true", help="compute activations again in the backward pass")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if not RUN_ID.fullmatch(options.run):
+        parser.error(f"--run {options.run!r}: a run's id is 1 to 32 small letters, digits and dashes")
+    if options.lora_rank < 1:
+        parser.error(f"--lora-rank is {options.lora_rank}: give 1 or more")
+    return options
 
 
 def main():
@@ -131,7 +139,7 @@ async def answer(run, options, trained, event):
 def lead(trained, options, batch, content):
     """Trains a version with all processes of the group."""
     parent = batch["parent"]
-    folder = None if parent is None else Path(options.runs, parent["run"], parent["path"])
+    folder = None if parent is None else parent_folder(options.runs, parent)
     job = {
         "folder": folder,
         "opens": trained.model is None or trained.folder != folder,
@@ -141,6 +149,17 @@ def lead(trained, options, batch, content):
         "budget": options.token_budget or batch["options"]["tokenBudget"],
     }
     return train(trained, **trained.group.tell(job))
+
+
+def parent_folder(runs, parent):
+    """Where a parent's weights lie: within the runs, whatever an event says. Errors: ValueError, FileNotFoundError."""
+    folder = Path(runs, parent["run"], parent["path"])
+    home = Path(runs, parent["run"])
+    if not RUN_ID.fullmatch(parent["run"]) or not folder.resolve().is_relative_to(home.resolve()):
+        raise ValueError(f"the parent's weights are said to lie in {folder}, outside of its run")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"the parent's weights are not in {folder}: --runs names where runs lie")
+    return folder
 
 
 def train(trained, folder, opens, samples, options, seed, budget):

@@ -123,6 +123,10 @@ class Trained:
     def layers(self):
         return self._causal().config.num_hidden_layers
 
+    @property
+    def vocabulary(self):
+        return self._causal().config.vocab_size
+
     def _causal(self):
         return self.model.get_base_model() if isinstance(self.model, PeftModel) else self.model
 

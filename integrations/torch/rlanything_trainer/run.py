@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import os
+import re
 import ssl
 import time
 import uuid
@@ -14,6 +15,15 @@ import nats
 
 PASSING = {"log.closing", "log.not-held", "log.disk-full"}
 """Refusals that pass by themselves."""
+
+
+FIRST_SECONDS = float(os.environ.get("RL_TRAINER_CONNECT_SECONDS") or 60)
+"""So long a broker is looked for in the beginning."""
+
+
+def bare(url):
+    """An address without what it may hold of a user and a password."""
+    return re.sub(r"//[^/@]*@", "//", str(url))
 
 
 class Away(Exception):
@@ -54,8 +64,10 @@ class Run:
 
         ca = os.environ.get("NATS_CA")
         user = self.connection["user"]
+        known = {name: value for name, value in self.connection.items() if value is not None}
+        await self._reached(known, ca)
         self.nc = await nats.connect(
-            **{name: value for name, value in self.connection.items() if value is not None},
+            **known,
             **({"tls": ssl.create_default_context(cafile=ca)} if ca else {}),
             inbox_prefix=(f"_INBOX_{user}" if user else "_INBOX").encode(),
             max_reconnect_attempts=-1,
@@ -65,6 +77,27 @@ class Run:
         # A live message may be lost with the broker: it says only that it is time to look, and the log says what there is.
         for kind in ("BatchReady", "RunCompleted", "RunFailed"):
             await self.nc.subscribe(f"rl.v1.{self.run}.evt.{kind}", cb=look)
+
+    async def _reached(self, known, ca):
+        """A head may still be starting: it is tried for a minute. Errors: SystemExit, which says why."""
+        url, until = self.connection["servers"], time.monotonic() + FIRST_SECONDS
+        while True:
+            try:
+                tried = await nats.connect(
+                    **known,
+                    **({"tls": ssl.create_default_context(cafile=ca)} if ca else {}),
+                    allow_reconnect=False,
+                    connect_timeout=5,
+                    error_cb=_quiet,
+                )
+                return await tried.close()
+            except (OSError, ValueError, asyncio.TimeoutError, nats.errors.Error) as error:
+                refused = "authorization" in str(error).lower()
+                if refused:
+                    raise SystemExit(f"rlanything-trainer: {bare(url)} refused the user, token or password") from None
+                if isinstance(error, ValueError) or time.monotonic() > until:
+                    raise SystemExit(f"rlanything-trainer: nobody listens at {bare(url)} ({type(error).__name__})") from None
+                await asyncio.sleep(1)
 
     async def close(self):
         await self.nc.close()

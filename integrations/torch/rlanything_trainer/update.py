@@ -21,6 +21,7 @@ def update(trained, samples, options, seed, *, token_budget=None):
     """Changes the weights of `trained` in place and gives (figures, why it stopped or None, moments by name, their steps)."""
     budget = token_budget or options["tokenBudget"]
     parameters = trained.parameters()
+    _check(trained, parameters, samples, options)
     optimizer, taken = _optimizer(trained, parameters, options)
     samples = [sample for sample in samples if sample.trained > 0]
     most = min(budget, trained.context)
@@ -29,6 +30,7 @@ def update(trained, samples, options, seed, *, token_budget=None):
     total = dict.fromkeys((*SUMS, "norm", "tokens", "steps", "updates", "samples"), 0)
     stopped = None
     trained.model.train()
+    _without_dropout(trained.model)
     batches = parts(shuffled(seed, fitting), options["updates"]) if fitting else []
     leash = Leash(trained, optimizer, options, budget)
     for place, part in enumerate(batches):
@@ -85,6 +87,31 @@ def update(trained, samples, options, seed, *, token_budget=None):
     if len(fitting) < len(samples):
         figures["droppedTooLong"] = len(samples) - len(fitting)
     return figures, stopped, trained.group.gathered(_moments(parameters, optimizer)), taken
+
+
+def _check(trained, parameters, samples, options):
+    """What the run's own trainer refuses. Errors: ValueError."""
+    layers = options.get("layers")
+    if layers is not None:
+        if not 1 <= layers <= trained.layers:
+            raise ValueError(f"layers is {layers}: give 1 to {trained.layers}, or leave it out for all")
+        lowest = trained.layers - layers
+        if not any((found := LAYER.match(name)) and int(found[1]) >= lowest for name in parameters):
+            raise ValueError(f"layers is {layers}: what is trained is on none of them")
+    vocabulary = trained.vocabulary
+    for sample in samples:
+        outside = sample.tokens[(sample.tokens < 0) | (sample.tokens >= vocabulary)]
+        if len(outside) > 0:
+            raise ValueError(f"segment {sample.id}: there is no token {outside[0]}: the vocabulary has {vocabulary}")
+
+
+def _without_dropout(model):
+    """The run's own trainer has none, whatever the base's config says: log-probs are those of the sampling."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+        if isinstance(getattr(module, "attention_dropout", None), float):
+            module.attention_dropout = 0.0
 
 
 class Leash:
@@ -157,6 +184,10 @@ def _optimizer(trained, parameters, options):
                 "exp_avg": trained.group.placed(moments[f"m.{name}"], parameter),
                 "exp_avg_sq": trained.group.placed(moments[f"v.{name}"], parameter),
             }
+        elif taken > 0:
+            # Steps are counted for all weights together, those too that had no gradient so far.
+            zeros = {moment: torch.zeros_like(parameter) for moment in ("exp_avg", "exp_avg_sq")}
+            optimizer.state[parameter] = {"step": torch.tensor(float(taken)), **zeros}
     return optimizer, taken
 
 
