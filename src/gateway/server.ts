@@ -12,7 +12,7 @@ import { messages } from './apis/messages.ts'
 import { responses } from './apis/responses.ts'
 import { type Calls, PassedOn, parseJson } from './calls.ts'
 import { readOutcome } from './outcome.ts'
-import type { Rollouts } from './rollouts.ts'
+import type { OpenRollout, Rollouts } from './rollouts.ts'
 import type { RolloutSource } from './source.ts'
 import { readAll } from './upstream.ts'
 
@@ -94,18 +94,11 @@ export async function startGatewayServer({
       case '/v1/completions':
       case '/v1/responses':
       case '/v1/messages': {
-        assertMethod(request, 'POST')
-        const rollout = rollouts.find(id, authorization)
-        if (closing) throw apiError(503, 'the gateway is ending', { code: 'closing' })
-        if (inHand >= maxCalls)
-          throw apiError(429, `${maxCalls} calls are in hand already`, { code: 'too_many_requests' })
-        inHand++
         try {
-          return await calls(rollout, APIS[rest], await bodyOf(request), response)
+          assertMethod(request, 'POST')
+          return await callOf(rollouts.find(id, authorization), APIS[rest], request, response)
         } catch (error) {
           throw worded(error, APIS[rest])
-        } finally {
-          if (--inHand === 0) idle()
         }
       }
       case '/v1/models':
@@ -139,6 +132,18 @@ export async function startGatewayServer({
           )
         return send(response, 200, card)
       }
+    }
+  }
+
+  async function callOf(rollout: OpenRollout, api: Api, request: IncomingMessage, response: ServerResponse) {
+    if (closing) throw apiError(503, 'the gateway is ending', { code: 'closing' })
+    if (inHand >= maxCalls)
+      throw apiError(429, `${maxCalls} calls are in hand already`, { code: 'too_many_requests' })
+    inHand++
+    try {
+      await calls(rollout, api, await bodyOf(request), response)
+    } finally {
+      if (--inHand === 0) idle()
     }
   }
 
@@ -282,16 +287,17 @@ function refuse(response: ServerResponse, error: unknown): void {
     response.destroy()
     return
   }
-  if (error instanceof PassedOn) {
-    const retry = error.retryAfter === undefined ? {} : { 'retry-after': error.retryAfter }
-    response.writeHead(error.status, { 'content-type': 'application/json', ...retry }).end(error.body)
-    return
-  }
-  const { status, body } = toApiError(error)
+  const refusal = error instanceof PassedOn ? error : toApiError(error)
+  const { status } = refusal
   // What is left of a body that nobody reads would stand before the next request.
   if (status === 413 || status === 401) response.setHeader('connection', 'close')
+  if (refusal instanceof PassedOn) {
+    const retry = refusal.retryAfter === undefined ? {} : { 'retry-after': refusal.retryAfter }
+    response.writeHead(status, { 'content-type': 'application/json', ...retry }).end(refusal.body)
+    return
+  }
   if (status === 429 || status === 503) response.setHeader('retry-after', '1')
-  send(response, status, body)
+  send(response, status, refusal.body)
 }
 
 function digestOf(text: string): Buffer {

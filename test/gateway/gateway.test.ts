@@ -544,6 +544,23 @@ test('keys open their own rollout alone, and an end is told once', async () => {
   assert.is(eventsOf(other.rollout, 'RolloutFailed')[0].data.cause, 'env')
 })
 
+test("Anthropic's clients are told of a wrong key or rollout in their own words", async () => {
+  const taken = await take('strangers')
+  const call = `${taken.url}/messages`
+  const body = { model: 'scripted', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] }
+  const said = async (answered: Response) => {
+    const { type, error } = (await answered.json()) as { type: string; error: { type: string } }
+    return [answered.status, type, error.type]
+  }
+  const wrongKey = await post(call, 'rk-wrong', body)
+  assert.is(wrongKey.headers.get('connection'), 'close')
+  assert.equal(await said(wrongKey), [401, 'error', 'authentication_error'])
+  const nobody = call.replace(/rollouts\/[\w-]+/, 'rollouts/nobody')
+  assert.equal(await said(await post(nobody, taken.key, body)), [404, 'error', 'not_found_error'])
+  assert.equal(await said(await fetch(call)), [404, 'error', 'not_found_error'])
+  await post(taken.outcome_url, taken.key, { failed: 'agent', error: 'no call' })
+})
+
 test('a rollout without an outcome ends as out of time, and one that is open when the gateway ends as a fault', async () => {
   answer = () => completion({ content: 'x' }, { prompt: [1], tokens: [2] })
   const short = await record('short', { deadlineSeconds: 0.3 })

@@ -50,7 +50,9 @@ const schema = z.strictObject({
     .array(
       z.strictObject({
         role: z.enum(['user', 'assistant']),
-        content: z.union([z.string(), z.array(block)]),
+        content: z
+          .union([z.string(), z.array(block)])
+          .refine((said) => typeof said === 'string' || said.length > 0, 'it holds no block'),
       }),
     )
     .min(1),
@@ -79,6 +81,10 @@ const schema = z.strictObject({
       type: z.enum(['auto', 'any', 'tool', 'none']),
       name: z.string().optional(),
       disable_parallel_tool_use: z.boolean().optional(),
+    })
+    .refine(({ type, name }) => type !== 'tool' || name !== undefined, {
+      path: ['name'],
+      message: 'it is missing',
     })
     .optional(),
 })

@@ -28,7 +28,12 @@ const item = z.union([
 
 const schema = z.strictObject({
   model: z.string().nullish(),
-  input: z.union([z.string(), z.array(item).min(1)]),
+  input: z
+    .union([z.string(), z.array(item).min(1)])
+    .refine(
+      (items) => typeof items === 'string' || items.some(({ type }) => type !== 'reasoning'),
+      'it holds nothing but reasoning, which is not told again',
+    ),
   instructions: z.string().nullish(),
   tools: z
     .array(
