@@ -607,11 +607,13 @@ test('an agent that hangs up at the last event of a stream has had the whole ans
 
 test('an agent that does not read its stream gives its place back at the limit of the call, or with its rollout', async () => {
   const part = Buffer.from(`data: {"choices":[]}\n\n: ${'x'.repeat(1_000_000)}\n\n`)
+  let unsent = () => 0
   answer = ({ body }, response) => {
     if (body.stream !== true) return completion({ content: 'x' }, { prompt: [1], tokens: [2] })
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     // More than the sockets between here and the agent hold.
     for (let i = 0; i < 30; i++) response.write(part)
+    unsent = () => response.writableLength
     return undefined
   }
   const messages = [{ role: 'user', content: 'hello' }]
@@ -630,7 +632,15 @@ test('an agent that does not read its stream gives its place back at the limit o
     unread.end(JSON.stringify({ stream: true, messages }))
     // A response that nobody listens to would be read.
     await once(unread, 'response')
-    if (limit === 'rollout') await post(stuck.outcome_url, stuck.key, { failed: 'agent', error: 'stuck' })
+    if (limit === 'rollout') {
+      let [left, same] = [-1, 0]
+      await until('a stream that stands', () => {
+        same = unsent() === left ? same + 1 : 0
+        left = unsent()
+        return same > 20
+      })
+      await post(stuck.outcome_url, stuck.key, { failed: 'agent', error: 'stuck' })
+    }
     await until('a free place', async () => {
       const { status } = await post(`${other.url}/chat/completions`, other.key, { messages })
       return status !== 429
