@@ -39,6 +39,7 @@ export function checkConfig(config: Config, setting: Setting | undefined, origin
 export function checkNew(config: Config, origin: OriginOf): void {
   checkLearns(config, origin(['rewardModel', 'mode']))
   checkTimes(config, origin)
+  checkAddresses(config, origin)
   checkRead(config, origin)
   checkUnrestricted(config, origin)
 }
@@ -109,6 +110,24 @@ function checkTimes(config: Config, origin: OriginOf): void {
   visit(config.run, ['run'])
   for (const section of ['policy', 'rewardModel'] as const)
     visit(config[section].publish, [section, 'publish'])
+}
+
+/** `localhost:8000/v1` is a URL too, whose scheme is `localhost`. The address is not shown: it may hold a password. */
+function checkAddresses({ policy, rewardModel, adaptation, models }: Config, origin: OriginOf): void {
+  for (const [name, section] of Object.entries({ policy, rewardModel, adaptation })) {
+    if (!MODEL_PROVIDERS.find(section.provider, models.module)?.openAi) continue
+    const replicas = 'publish' in section ? section.publish.replicas : []
+    const wrong = [
+      ...(section.baseUrl === null ? [] : [{ key: ['baseUrl'], url: section.baseUrl }]),
+      ...replicas.map((url, index) => ({ key: ['publish', 'replicas', `${index}`], url })),
+    ].find(({ url }) => !/^https?:\/\//i.test(url))
+    if (!wrong) continue
+    const path = [name, ...wrong.key]
+    throw new RlError(`${origin(path)}: ${path.join('.')}: is no address with http:// or https://`, {
+      code: 'config.invalid',
+      hint: 'write it as http://localhost:8000/v1',
+    })
+  }
 }
 
 /** What a run would not do although its config says so. Older runs said of judges that nobody trained that they learn, and learned from progress that nobody measured. */

@@ -272,7 +272,11 @@ const endpoint = {
     .min(1)
     .default(DEFAULT_MODEL)
     .describe('Preset (`nano`, `tiny`), Hugging Face folder, or the name that the endpoint knows.'),
-  baseUrl: z.url().nullable().default(null).describe('Of the OpenAI-compatible endpoint.'),
+  baseUrl: z
+    .url()
+    .nullable()
+    .default(null)
+    .describe('Of the OpenAI-compatible endpoint, e.g. http://localhost:8000/v1.'),
   windowTokens: positive
     .nullable()
     .default(null)
@@ -349,7 +353,7 @@ const publish = section({
   replicas: z
     .array(z.url())
     .default([])
-    .describe('Base URLs of all servers of the model; none is `baseUrl` alone.'),
+    .describe('Base URLs of all servers of the model, as `baseUrl` is written; none is `baseUrl` alone.'),
   ackSeconds: seconds
     .default(120)
     .describe('A server that has not loaded a version by then is left out of it.'),

@@ -132,6 +132,27 @@ test('a time that no timer can wait for is refused, and read in the log of an ol
   assert.is(parseConfig({ run: { deadlines: { trainingSeconds: 2e6 } } }).run.deadlines.trainingSeconds, 2e6)
 })
 
+test('an address that fetch does not speak is refused with how to write it, and read in the log of an older run', () => {
+  const judge = ['rewardModel.provider=openai', 'rewardModel.model=x', 'rewardModel.mode=fixed']
+  for (const [set, key] of [
+    [[...ENDPOINT, 'policy.baseUrl=localhost:8000/v1'], 'policy.baseUrl'],
+    [[...ENDPOINT, 'policy.baseUrl=ftp://me:secret@x/v1'], 'policy.baseUrl'],
+    [[...judge, 'rewardModel.baseUrl=localhost:8000/v1'], 'rewardModel.baseUrl'],
+    [['adaptation.provider=openai', 'adaptation.baseUrl=localhost:8000/v1'], 'adaptation.baseUrl'],
+    [[...ENDPOINT, 'policy.publish.replicas=["http://x/v1", "x:8000/v1"]'], 'policy.publish.replicas.1'],
+    [[...ENDPOINT, 'policy.baseUrl=127.0.0.1:8000/v1'], 'policy.baseUrl'],
+  ] as const) {
+    const { code, message, hint } = refusal({ set })
+    assert.is(code, 'config.invalid', key)
+    assert.match(message, `${key}: `)
+    assert.match(hint ?? '', 'http://localhost:8000/v1')
+    assert.not.match(message, 'secret')
+  }
+  loadConfig({ set: [...ENDPOINT, 'policy.baseUrl=HTTPS://x:8000/v1'] })
+  const { policy } = parseConfig({ policy: { baseUrl: 'localhost:8000/v1' } })
+  assert.is(policy.baseUrl, 'localhost:8000/v1')
+})
+
 test('an alias of nothing, of itself, or of very much is refused with the file', () => {
   const bomb = [
     'a: &a [1, 1, 1, 1]',
