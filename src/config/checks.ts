@@ -41,12 +41,21 @@ export function checkNew(config: Config, origin: OriginOf): void {
   checkTimes(config, origin)
   checkAddresses(config, origin)
   checkRead(config, origin)
+  checkExtraBody(config, origin)
   checkUnrestricted(config, origin)
 }
 
 /** Whether a section's model is one of this process, whose weights can be changed. */
 function trains({ provider }: { readonly provider: string }, { models }: Config): boolean {
   return MODEL_PROVIDERS.find(provider, models.module)?.trains === true
+}
+
+/** The sections whose models are asked over HTTP by our own client. */
+function calledSections(config: Config) {
+  const { policy, rewardModel, adaptation, models } = config
+  return Object.entries({ policy, rewardModel, adaptation }).filter(
+    ([, { provider }]) => MODEL_PROVIDERS.find(provider, models.module)?.openAi === true,
+  )
 }
 
 /** What a config says and nothing would read. */
@@ -76,6 +85,32 @@ function checkRead(config: Config, origin: OriginOf): void {
       `'${environment.data}' would not be read: environment.source is ${environment.source}`,
       'add --set environment.source=data, or leave it out',
     )
+}
+
+/** Fields of a request without which an answer is not read as one, or not as the one that was asked for. */
+const OF_CALLS: ReadonlySet<string> = new Set([
+  ...['messages', 'prompt', 'input', 'stream', 'stream_options', 'n', 'best_of', 'echo'],
+  ...['tools', 'return_token_ids', 'logprobs', 'seed_words'],
+])
+
+/** Fields that have a key, in the sections that have it. */
+const OF_KEYS: Readonly<Record<string, string>> = {
+  ...{ model: 'model', temperature: 'temperature', top_p: 'topP', seed: 'sendSeed' },
+  ...{ max_tokens: 'maxTokens', max_completion_tokens: 'maxTokens' },
+  ...{ reasoning_effort: 'reasoningEffort', chat_template_kwargs: 'template' },
+}
+
+function checkExtraBody(config: Config, origin: OriginOf): void {
+  for (const [name, section] of calledSections(config)) {
+    const keyOf = (field: string) => (OF_KEYS[field] in section ? OF_KEYS[field] : undefined)
+    const field = Object.keys(section.extraBody).find((one) => OF_CALLS.has(one) || keyOf(one) !== undefined)
+    if (field === undefined) continue
+    const key = keyOf(field)
+    throw new RlError(
+      `${origin([name, 'extraBody', field])}: ${name}.extraBody: '${field}' is set by the call itself`,
+      { code: 'config.invalid', hint: key ? `use ${name}.${key}` : `leave ${field} out` },
+    )
+  }
 }
 
 /** Fields of a request by which servers restrict what is sampled: log-probs are then over another set than those of a trainer. */
@@ -113,9 +148,8 @@ function checkTimes(config: Config, origin: OriginOf): void {
 }
 
 /** `localhost:8000/v1` is a URL too, whose scheme is `localhost`. The address is not shown: it may hold a password. */
-function checkAddresses({ policy, rewardModel, adaptation, models }: Config, origin: OriginOf): void {
-  for (const [name, section] of Object.entries({ policy, rewardModel, adaptation })) {
-    if (!MODEL_PROVIDERS.find(section.provider, models.module)?.openAi) continue
+function checkAddresses(config: Config, origin: OriginOf): void {
+  for (const [name, section] of calledSections(config)) {
     const replicas = 'publish' in section ? section.publish.replicas : []
     const wrong = [
       ...(section.baseUrl === null ? [] : [{ key: ['baseUrl'], url: section.baseUrl }]),

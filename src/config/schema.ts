@@ -286,7 +286,9 @@ const endpoint = {
   extraBody: z
     .record(z.string(), z.unknown())
     .default({})
-    .describe('Further fields of every request to the endpoint; they stand over ours.'),
+    .describe(
+      'Further fields of every request to the endpoint; they stand over ours, but none over what a key or the call itself sets.',
+    ),
   template: z
     .record(z.string(), z.unknown())
     .default({})

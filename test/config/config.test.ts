@@ -153,6 +153,28 @@ test('an address that fetch does not speak is refused with how to write it, and 
   assert.is(policy.baseUrl, 'localhost:8000/v1')
 })
 
+test('a field that the call sets itself is refused in extraBody by name, and read in the log of an older run', () => {
+  for (const [field, hint] of [
+    ['messages', 'leave messages out'],
+    ['stream', 'leave stream out'],
+    ['n', 'leave n out'],
+    ['logprobs', 'leave logprobs out'],
+    ['model', 'use policy.model'],
+    ['max_tokens', 'use policy.maxTokens'],
+    ['temperature', 'use policy.temperature'],
+    ['reasoning_effort', 'use policy.reasoningEffort'],
+  ] as const) {
+    const error = refusal({ set: [...ENDPOINT, `policy.extraBody.${field}=1`] })
+    assert.is(error.code, 'config.invalid')
+    assert.match(error.message, `policy.extraBody: '${field}' is set by the call itself`)
+    assert.match(error.hint ?? '', hint)
+  }
+  const adaptation = ['adaptation.provider=openai', 'adaptation.extraBody={top_p: 0.9}']
+  loadConfig({ set: adaptation })
+  loadConfig({ set: [...ENDPOINT, 'policy.extraBody={top_k: 5, constructor: 1}'] })
+  assert.equal(parseConfig({ policy: { extraBody: { n: 2 } } }).policy.extraBody, { n: 2 })
+})
+
 test('an alias of nothing, of itself, or of very much is refused with the file', () => {
   const bomb = [
     'a: &a [1, 1, 1, 1]',

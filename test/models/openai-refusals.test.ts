@@ -112,6 +112,7 @@ test('a field of the config that is refused is an error at once, with its key: i
   for (const [changes, field, hint] of [
     [{ extraBody: { top_p: 1 } }, 'top_p', 'leave top_p out of policy.extraBody'],
     [{ extraBody: { priority: 1 } }, 'priority', 'leave priority out of policy.extraBody'],
+    [{ extraBody: { 'a(b': 1 } }, 'a(b', 'leave a(b out of policy.extraBody'],
     [{ reasoningEffort: 'low' }, 'reasoning_effort', 'leave policy.reasoningEffort out'],
     [{ template: { enable_thinking: false } }, 'chat_template_kwargs', 'leave policy.template out'],
   ] as const)

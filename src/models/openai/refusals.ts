@@ -91,5 +91,10 @@ export function isWorded(status: number | undefined): boolean {
 function placesIn(error: unknown): (field: string) => number {
   if (!(error instanceof OpenAI.APIError) || !isWorded(error.status)) return () => -1
   const said = `${error.param ?? ''} ${error.message}`
-  return (field) => said.search(new RegExp(`\\b${field}\\b`))
+  return (field) => said.search(new RegExp(`(?<!\\w)${literally(field)}(?!\\w)`))
+}
+
+/** A name of the config may hold what has a meaning in an expression. */
+function literally(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
