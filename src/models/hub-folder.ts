@@ -5,7 +5,6 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { CACHE } from '../package.ts'
-import { withoutCredentials } from '../secrets.ts'
 import {
   describeHubModel,
   fetchHubModel,
@@ -14,6 +13,7 @@ import {
   isHubName,
   isModelFile,
   type Progress,
+  printable,
 } from './hub.ts'
 
 /** A model that is named as on a hub. */
@@ -31,7 +31,7 @@ const RECORD = '.fetched.json'
 const recordSchema = z.object({
   commit: z.string(),
   bytes: z.number(),
-  licence: z.string().nullable(),
+  licence: z.string().transform(printable).nullable(),
   isWhole: z.boolean(),
 })
 
@@ -43,11 +43,14 @@ export function hubOptions(env: NodeJS.ProcessEnv = process.env): HubOptions {
   const endpoint = env.HF_ENDPOINT?.trim() || 'https://huggingface.co'
   const token = env.HF_TOKEN?.trim() || null
   const refuse = (what: string, hint: string) => new RlError(what, { code: 'model.hub', hint })
+  // A password may hold a slash, and stand behind no scheme.
+  if (endpoint.includes('@'))
+    throw refuse('HF_ENDPOINT holds a user or a password', 'name the host alone; a token stands in HF_TOKEN')
   const url = URL.parse(endpoint)
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw refuse(`HF_ENDPOINT is '${withoutCredentials(endpoint)}'`, 'write https://HOST or http://HOST:PORT')
-  if (url.username !== '' || url.password !== '')
-    throw refuse('HF_ENDPOINT holds a user or a password', 'name the host alone; a token stands in HF_TOKEN')
+    throw refuse(`HF_ENDPOINT is '${printable(endpoint)}'`, 'write https://HOST or http://HOST:PORT')
+  if (url.search !== '' || url.hash !== '')
+    throw refuse('HF_ENDPOINT holds a query', 'write https://HOST or http://HOST:PORT')
   if (token !== null && !/^[!-~]+$/.test(token))
     throw refuse('HF_TOKEN holds what no header can', 'put the token alone into it, on one line')
   return { endpoint, token }

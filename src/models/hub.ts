@@ -11,6 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
 import { systemPlatform } from '../platform/platform.ts'
+import { withoutCredentials } from '../secrets.ts'
 
 export type HubOptions = {
   /** e.g. `https://huggingface.co`. */
@@ -101,8 +102,14 @@ export async function describeHubModel(name: string, options: HubOptions): Promi
 }
 
 /** What a hub says goes to a terminal. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replaceAll(/[^ -~]/g, '?').slice(0, 200)
+}
+
+/** What went wrong, without the token and credentials: errors of fetch quote headers and addresses. */
+function told(cause: unknown, { token }: HubOptions): string {
+  const text = explain(cause)
+  return withoutCredentials(token ? text.replaceAll(token, '***') : text)
 }
 
 /** More than the list of any model's files has. */
@@ -119,7 +126,7 @@ async function readListing(name: string, response: Response, options: HubOptions
       if (bytes > MOST_LISTING_BYTES) throw new Error(`it has more than ${MOST_LISTING_BYTES / 1e6} MB`)
     }
   } catch (cause) {
-    throw new RlError(`${name}: the hub's list of files broke off: ${explain(cause)}`, {
+    throw new RlError(`${name}: the hub's list of files broke off: ${told(cause, options)}`, {
       code: 'model.hub',
       hint: 'try again, or name a mirror in HF_ENDPOINT',
       cause,
@@ -202,7 +209,7 @@ async function fetchFile(
       await out.sync()
     } catch (cause) {
       throw new RlError(
-        `${name}: ${file.path} broke off at ${have} of ${file.bytes} bytes: ${explain(cause)}`,
+        `${name}: ${file.path} broke off at ${have} of ${file.bytes} bytes: ${told(cause, options)}`,
         {
           code: 'model.hub',
           hint: 'the same command goes on from there',
@@ -290,12 +297,14 @@ async function ask(
     const { status } = response
     const isPassing = status === 429 || status >= 500
     if (isPassing && tried < TRIES) {
-      const told = Number(response.headers.get('retry-after') ?? Number.NaN)
-      await pause(1000 * Math.min(told >= 0 ? told : tried, LONGEST_WAIT_SECONDS), undefined, { signal })
+      const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+      await pause(1000 * Math.min(seconds >= 0 ? seconds : tried, LONGEST_WAIT_SECONDS), undefined, {
+        signal,
+      })
       continue
     }
     const gated = status === 401 || status === 403
-    throw new RlError(`${name}: ${endpoint} answers ${status}`, {
+    throw new RlError(`${name}: ${withoutCredentials(endpoint)} answers ${status}`, {
       code: 'model.hub',
       hint: isPassing
         ? 'the hub is busy or ill: try again later, or name a mirror in HF_ENDPOINT'
@@ -309,9 +318,10 @@ async function ask(
 async function askOnce(
   name: string,
   path: string,
-  { endpoint, token, silenceMs = SILENCE_MS, signal }: HubOptions,
+  options: HubOptions,
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> {
+  const { endpoint, token, silenceMs = SILENCE_MS, signal } = options
   const url = `${endpoint.replace(/\/$/, '')}${path}`
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(new Error(`no answer within ${silenceMs / 1000} s`)), silenceMs)
@@ -323,12 +333,16 @@ async function askOnce(
       signal: signal ? AbortSignal.any([signal, abort.signal]) : abort.signal,
     })
   } catch (cause) {
-    const inner = cause instanceof Error && cause.cause instanceof Error ? ` (${explain(cause.cause)})` : ''
-    throw new RlError(`${name}: ${endpoint} cannot be reached: ${explain(cause)}${inner}`, {
-      code: 'model.hub',
-      hint: `without a network put config.json, tokenizer.json, tokenizer_config.json and model.safetensors (or one GGUF file) of it into .cache/models/${name}, or into a folder whose path you name; HF_ENDPOINT names a mirror`,
-      cause,
-    })
+    const inner =
+      cause instanceof Error && cause.cause instanceof Error ? ` (${told(cause.cause, options)})` : ''
+    throw new RlError(
+      `${name}: ${withoutCredentials(endpoint)} cannot be reached: ${told(cause, options)}${inner}`,
+      {
+        code: 'model.hub',
+        hint: `without a network put config.json, tokenizer.json, tokenizer_config.json and model.safetensors (or one GGUF file) of it into .cache/models/${name}, or into a folder whose path you name; HF_ENDPOINT names a mirror`,
+        cause,
+      },
+    )
   } finally {
     clearTimeout(timer)
   }

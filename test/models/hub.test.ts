@@ -260,7 +260,10 @@ test('secrets of the environment are refused by name and never shown', () => {
     [{ HF_TOKEN: 'hf_secretsecret\nsecond' }, /^HF_TOKEN holds/],
     [{ HF_TOKEN: 'hf_secretsecret\u20ac' }, /^HF_TOKEN holds/],
     [{ HF_ENDPOINT: 'http://me:secretsecret@127.0.0.1:1' }, /^HF_ENDPOINT holds a user/],
-    [{ HF_ENDPOINT: 'ftp://me:secretsecret@127.0.0.1' }, /^HF_ENDPOINT is/],
+    [{ HF_ENDPOINT: 'ftp://me:secretsecret@127.0.0.1' }, /^HF_ENDPOINT holds a user/],
+    [{ HF_ENDPOINT: 'me:secretsecret@127.0.0.1' }, /^HF_ENDPOINT holds a user/],
+    [{ HF_ENDPOINT: 'http://me:7/secretsecret@127.0.0.1' }, /^HF_ENDPOINT holds a user/],
+    [{ HF_ENDPOINT: 'http://127.0.0.1/?key=secretsecret' }, /^HF_ENDPOINT holds a query/],
     [{ HF_ENDPOINT: 'localhost:8000' }, /^HF_ENDPOINT is 'localhost:8000'/],
   ] as const) {
     assert.throws(
@@ -272,6 +275,17 @@ test('secrets of the environment are refused by name and never shown', () => {
   assert.equal(hubOptions({ HF_TOKEN: ' hf_word\n', HF_ENDPOINT: 'http://127.0.0.1:1' }), {
     ...{ token: 'hf_word', endpoint: 'http://127.0.0.1:1' },
   })
+})
+
+test('what fetch says of a token or an address shows neither', async () => {
+  for (const wrong of [
+    { ...options, token: 'secretsecret\nsecond' },
+    { ...options, endpoint: 'http://me:secretsecret@127.0.0.1:9' },
+  ]) {
+    const message = await messageOf(describeHubModel('own/small', wrong))
+    assert.match(message, /cannot be reached/)
+    assert.not.match(message, /secretsecret/)
+  }
 })
 
 test('a copy has the files of its revision alone, and half a copy is no model', async () => {
