@@ -108,8 +108,17 @@ export function printable(text: string): string {
 
 /** What went wrong, without the token and credentials: errors of fetch quote headers and addresses. */
 function told(cause: unknown, { token }: HubOptions): string {
-  const text = explain(cause)
+  const text = reasonOf(cause)
   return withoutCredentials(token ? text.replaceAll(token, '***') : text)
+}
+
+/** fetch says that it failed, and what is behind that says why: at times by its code alone. */
+function reasonOf(cause: unknown): string {
+  const behind = cause instanceof Error ? cause.cause : undefined
+  if (!(behind instanceof Error)) return explain(cause)
+  const { code = '' } = behind as NodeJS.ErrnoException
+  const why = [behind.message, behind.message.includes(code) ? '' : code].filter((part) => part !== '')
+  return why.length > 0 ? `${explain(cause)} (${why.join(', ')})` : explain(cause)
 }
 
 /** More than the list of any model's files has. */
@@ -304,17 +313,22 @@ async function ask(
       continue
     }
     const gated = status === 401 || status === 403
-    throw new RlError(`${name}: ${withoutCredentials(endpoint)} answers ${status}`, {
+    const isHubs = originOf(response.url) === originOf(endpoint)
+    throw new RlError(`${name}: ${placeOf(response.url, endpoint)} answers ${status}`, {
       code: 'model.hub',
-      hint: isPassing
-        ? 'the hub is busy or ill: try again later, or name a mirror in HF_ENDPOINT'
-        : gated
-          ? 'the model is gated or does not exist: accept its terms there and set HF_TOKEN'
-          : `check the name and the revision; if a path was meant, there is no ${name} here`,
+      hint:
+        isPassing || !isHubs
+          ? 'the hub is busy or ill: try again later, or name a mirror in HF_ENDPOINT'
+          : gated
+            ? 'the model is gated or does not exist: accept its terms there and set HF_TOKEN'
+            : `check the name and the revision; if a path was meant, there is no ${name} here`,
     })
   }
 }
 
+const MOST_REDIRECTS = 10
+
+/** Follows redirects by itself, so that an error can say which host failed. */
 async function askOnce(
   name: string,
   path: string,
@@ -322,30 +336,50 @@ async function askOnce(
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const { endpoint, token, silenceMs = SILENCE_MS, signal } = options
-  const url = `${endpoint.replace(/\/$/, '')}${path}`
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(new Error(`no answer within ${silenceMs / 1000} s`)), silenceMs)
+  let url = `${endpoint.replace(/\/$/, '')}${path}`
   try {
-    const sent = new Headers(headers)
-    if (token !== null) sent.set('authorization', `Bearer ${token}`)
-    return await fetch(url, {
-      headers: sent,
-      signal: signal ? AbortSignal.any([signal, abort.signal]) : abort.signal,
-    })
+    for (let redirects = 0; ; redirects++) {
+      const sent = new Headers(headers)
+      if (token !== null && originOf(url) === originOf(endpoint)) sent.set('authorization', `Bearer ${token}`)
+      const response = await fetch(url, {
+        headers: sent,
+        redirect: 'manual',
+        signal: signal ? AbortSignal.any([signal, abort.signal]) : abort.signal,
+      })
+      const location = isRedirect(response) ? response.headers.get('location') : null
+      if (location === null) return response
+      await response.body?.cancel()
+      if (redirects === MOST_REDIRECTS) throw new Error(`it redirects more than ${MOST_REDIRECTS} times`)
+      const next = URL.parse(location, url)
+      if (next === null || !/^https?:$/.test(next.protocol) || next.username !== '' || next.password !== '')
+        throw new Error('it redirects to what is no address on the web')
+      url = next.href
+    }
   } catch (cause) {
-    const inner =
-      cause instanceof Error && cause.cause instanceof Error ? ` (${told(cause.cause, options)})` : ''
-    throw new RlError(
-      `${name}: ${withoutCredentials(endpoint)} cannot be reached: ${told(cause, options)}${inner}`,
-      {
-        code: 'model.hub',
-        hint: `without a network put config.json, tokenizer.json, tokenizer_config.json and model.safetensors (or one GGUF file) of it into .cache/models/${name}, or into a folder whose path you name; HF_ENDPOINT names a mirror`,
-        cause,
-      },
-    )
+    throw new RlError(`${name}: ${placeOf(url, endpoint)} cannot be reached: ${told(cause, options)}`, {
+      code: 'model.hub',
+      hint: `without a network put config.json, tokenizer.json, tokenizer_config.json and model.safetensors (or one GGUF file) of it into .cache/models/${name}, or into a folder whose path you name; HF_ENDPOINT names a mirror`,
+      cause,
+    })
   } finally {
     clearTimeout(timer)
   }
+}
+
+function isRedirect({ status }: Response): boolean {
+  return [301, 302, 303, 307, 308].includes(status)
+}
+
+function originOf(url: string): string | undefined {
+  return URL.parse(url)?.origin
+}
+
+/** Of a redirect the host alone: what follows it may be a key. */
+function placeOf(url: string, endpoint: string): string {
+  const hub = withoutCredentials(endpoint)
+  return originOf(url) === originOf(endpoint) ? hub : `${hub} redirects to ${URL.parse(url)?.host}, which`
 }
 
 async function sizeOf(path: string): Promise<number> {

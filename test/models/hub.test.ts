@@ -199,6 +199,30 @@ test('the token goes to the hub alone, not to where it sends for a file', async 
   assert.is(elsewhere[0].headers.authorization, undefined)
 })
 
+test('a host that the hub sends to is named when it fails, with the reason and no query', async () => {
+  const store = createServer((_, response) => response.writeHead(403).end())
+  await new Promise<void>((resolve) => store.listen(0, '127.0.0.1', resolve))
+  const { port } = store.address() as AddressInfo
+  spoil = (response) => {
+    response.writeHead(302, { location: `http://127.0.0.1:${port}/blob?key=secretsecret` }).end()
+    return true
+  }
+  const model = await describeHubModel('own/small', options)
+  const failure = () => fetchHubModel(model, join(root, 'sent-on'), options, () => {}).catch(String)
+  const refused = await failure()
+  assert.match(refused ?? '', new RegExp(`redirects to 127.0.0.1:${port}, which answers 403`))
+  store.closeAllConnections()
+  await new Promise((resolve) => store.close(resolve))
+  const gone = (await failure()) ?? ''
+  assert.match(gone, new RegExp(`redirects to 127.0.0.1:${port}, which cannot be reached: .*ECONNREFUSED`))
+  assert.not.match(`${refused} ${gone}`, /secretsecret/)
+  spoil = (response) => {
+    response.writeHead(302, { location: '?' }).end()
+    return true
+  }
+  assert.match((await failure()) ?? '', /redirects more than 10 times/)
+})
+
 test('other bytes than the listed ones are refused and not kept', async () => {
   const model = await describeHubModel('own/small', options)
   const folder = join(root, 'forged')
