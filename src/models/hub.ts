@@ -58,8 +58,13 @@ const listingSchema = z.looseObject({
     z.looseObject({
       rfilename: z.string(),
       size: z.int().nonnegative().nullish(),
-      blobId: z.string().nullish(),
-      lfs: z.looseObject({ sha256: z.string(), size: z.int().nonnegative() }).nullish(),
+      blobId: z
+        .string()
+        .regex(/^(?:[0-9a-f]{40})?$/)
+        .nullish(),
+      lfs: z
+        .looseObject({ sha256: z.string().regex(/^[0-9a-f]{64}$/), size: z.int().nonnegative() })
+        .nullish(),
     }),
   ),
 })
@@ -191,7 +196,7 @@ async function fetchFile(
   options: HubOptions,
   onProgress: (progress: Progress) => void,
 ): Promise<void> {
-  const part = await ownPart(target)
+  const part = await ownPart(target, (file.digest?.hex ?? commit).slice(0, 16))
   let have = await sizeOf(part)
   if (have > file.bytes) {
     await rm(part)
@@ -221,7 +226,7 @@ async function fetchFile(
         `${name}: ${file.path} broke off at ${have} of ${file.bytes} bytes: ${told(cause, options)}`,
         {
           code: 'model.hub',
-          hint: 'the same command goes on from there',
+          hint: `${isDiskFull(cause) ? 'the disk is full: make room, then ' : ''}the same command goes on from there`,
           cause,
         },
       )
@@ -239,27 +244,26 @@ async function fetchFile(
   await rename(part, target)
 }
 
+function isDiskFull(cause: unknown): boolean {
+  return cause instanceof Error && /^(?:ENOSPC|EDQUOT)$/.test((cause as NodeJS.ErrnoException).code ?? '')
+}
+
 /**
  * The file in which this process collects what comes, so that two of them may fetch the same: what a process of this host left
- * behind that is gone goes on here.
+ * behind that is gone goes on here where it is of the same content, and is removed where it is of another.
  */
-async function ownPart(target: string): Promise<string> {
+async function ownPart(target: string, content: string): Promise<string> {
   const { hostname, pid, isAlive } = systemPlatform
   const folder = dirname(target)
-  const begin = `.${basename(target)}.${hostname}.`
-  const own = join(folder, `${begin}${pid}.part`)
-  if (existsSync(own)) return own
+  const begin = `.${basename(target)}.`
+  const own = join(folder, `${begin}${content}.${hostname}.${pid}.part`)
   for (const name of await readdir(folder)) {
-    const [, owner] = name.startsWith(begin) ? (/^(\d+)\.part$/.exec(name.slice(begin.length)) ?? []) : []
-    if (owner === undefined || isAlive(Number(owner))) continue
+    const rest = name.startsWith(begin) ? name.slice(begin.length) : ''
+    const [, of, host, owner] = /^([^.]+)\.(.+)\.(\d+)\.part$/.exec(rest) ?? []
+    if (host !== hostname || (Number(owner) !== pid && isAlive(Number(owner)))) continue
     // Another process may have taken it meanwhile.
-    if (
-      await rename(join(folder, name), own).then(
-        () => true,
-        () => false,
-      )
-    )
-      break
+    if (of !== content) await rm(join(folder, name), { force: true })
+    else if (!existsSync(own)) await rename(join(folder, name), own).catch(() => {})
   }
   return own
 }
@@ -306,7 +310,7 @@ async function ask(
     const { status } = response
     const isPassing = status === 429 || status >= 500
     if (isPassing && tried < TRIES) {
-      const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+      const seconds = secondsUntil(response.headers.get('retry-after') ?? '')
       await pause(1000 * Math.min(seconds >= 0 ? seconds : tried, LONGEST_WAIT_SECONDS), undefined, {
         signal,
       })
@@ -324,6 +328,13 @@ async function ask(
             : `check the name and the revision; if a path was meant, there is no ${name} here`,
     })
   }
+}
+
+/** What Retry-After says: a number or a date; NaN where it says neither. */
+function secondsUntil(retryAfter: string): number {
+  if (retryAfter === '') return Number.NaN
+  const seconds = Number(retryAfter)
+  return Number.isNaN(seconds) ? (Date.parse(retryAfter) - Date.now()) / 1000 : seconds
 }
 
 const MOST_REDIRECTS = 10

@@ -1,7 +1,17 @@
 /** Fetching from a server on loopback with the hub's routes. */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
@@ -92,6 +102,9 @@ test.after(() => {
   rmSync(root, { recursive: true })
 })
 
+const partOf = (folder: string, digest: string, owner: number) =>
+  join(folder, `.model.safetensors.${digest.slice(0, 16)}.${hostname()}.${owner}.part`)
+
 const messageOf = (promise: Promise<unknown>) =>
   promise.then(
     () => 'none',
@@ -155,21 +168,45 @@ test('what another process left behind goes on as well, unless it still fetches'
   ] as const) {
     const folder = join(root, `left-by-${owner}`)
     mkdirSync(folder)
-    writeFileSync(
-      join(folder, `.model.safetensors.${hostname()}.${owner}.part`),
-      WEIGHTS.subarray(0, 200_000),
-    )
+    writeFileSync(partOf(folder, sha('sha256', WEIGHTS), owner), WEIGHTS.subarray(0, 200_000))
     await fetchHubModel(model, folder, options, () => {})
     assert.is(asked.at(-1)!.headers.range, goesOn ? 'bytes=200000-' : undefined)
     assert.equal(readFileSync(join(folder, 'model.safetensors')), WEIGHTS)
   }
 })
 
+test('what was left behind of another revision does not go on, and does not stay', async () => {
+  const model = await describeHubModel('own/small', options)
+  const folder = join(root, 'moved')
+  mkdirSync(folder)
+  for (const owner of [spawnSync(process.execPath, ['-e', '']).pid, process.pid])
+    writeFileSync(partOf(folder, sha('sha256', 'of another revision'), owner), 'of another revision')
+  await fetchHubModel(model, folder, options, () => {})
+  assert.is(asked.at(-1)!.headers.range, undefined)
+  assert.equal(
+    readdirSync(folder).filter((name) => name.endsWith('.part')),
+    [],
+  )
+})
+
+test('a full disk is told as one, and what has come stays', async () => {
+  if (!existsSync('/dev/full')) return
+  const model = await describeHubModel('own/small', options)
+  const folder = join(root, 'full')
+  mkdirSync(folder)
+  const part = partOf(folder, sha('sha256', WEIGHTS), process.pid)
+  symlinkSync('/dev/full', part)
+  const error = await fetchHubModel(model, folder, options, () => {}).catch((error: unknown) => error)
+  assert.match((error as RlError).message, /model\.safetensors broke off at 0 of 300000 bytes: ENOSPC/)
+  assert.match((error as RlError).hint ?? '', /the disk is full/)
+  assert.ok(existsSync(part))
+})
+
 test('a server without ranges sends the whole again', async () => {
   const model = await describeHubModel('own/small', options)
   const folder = join(root, 'no-ranges')
   mkdirSync(folder)
-  writeFileSync(join(folder, `.model.safetensors.${hostname()}.${process.pid}.part`), 'something else')
+  writeFileSync(partOf(folder, sha('sha256', WEIGHTS), process.pid), 'something else')
   spoil = (response, body) => {
     if (body !== WEIGHTS) return false
     response.writeHead(200, { 'content-length': body.length }).end(body)
