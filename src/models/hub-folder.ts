@@ -1,6 +1,6 @@
 /** Models that are named as on a hub (`OWNER/NAME`), and the folders of the cache that they are fetched into. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
@@ -29,6 +29,10 @@ export type HubCopy = {
 const RECORD = '.fetched.json'
 
 const recordSchema = z.object({
+  name: z.string().transform(printable).default('OWNER/NAME'),
+  revision: z.string().transform(printable).default('main'),
+  /** What was fetched into the folder, until it is whole of older revisions too. */
+  files: z.array(z.string().regex(/^[\w-][\w.-]*$/)).default([]),
   commit: z.string(),
   bytes: z.number(),
   licence: z.string().transform(printable).nullable(),
@@ -62,18 +66,26 @@ export function hubFolder(name: string): string {
 
 /** Where a model lies that a config or a command names: a path as it is, a name on a hub in the folder that it is fetched into. */
 export function modelPlace(name: string): string {
-  if (!isHubName(name)) return resolve(name)
-  const folder = hubFolder(name)
-  if (readRecord(folder)?.isWhole === false)
+  const isNamed = isHubName(name)
+  const folder = isNamed ? hubFolder(name) : resolve(name)
+  const record = readRecord(folder)
+  if (record?.isWhole === false) {
+    const { revision } = record
+    const again = `${isNamed ? name : record.name}${revision === 'main' ? '' : ` --revision ${revision}`}`
     throw new RlError(`${name} is here in part: its fetch broke off`, {
       code: 'model.folder',
-      hint: `npm run -s rl -- model get ${name} goes on; where all of its files lie in ${folder}, remove ${RECORD} there`,
+      hint: `npm run -s rl -- model get ${again}${isNamed ? '' : ` --to ${name}`} goes on; ${whereLaid(folder)}`,
     })
-  if (existsSync(folder)) return folder
+  }
+  if (!isNamed || existsSync(folder)) return folder
   throw new RlError(`${name} is no folder or file here, and was not fetched from a hub`, {
     code: 'model.folder',
     hint: `npm run -s rl -- model get ${name}, or the path of a Hugging Face folder or a GGUF file`,
   })
+}
+
+function whereLaid(folder: string): string {
+  return `where all of its files lie in ${folder}, remove ${RECORD} there`
 }
 
 /**
@@ -84,7 +96,12 @@ export async function describeCopy(name: string, options: HubOptions): Promise<H
   const folder = hubFolder(name)
   const record = readRecord(folder)
   if (record ? record.isWhole : wasLaidThere(folder)) return { folder, missing: null, told: record }
-  const model = await describeHubModel(name, options)
+  // What broke off goes on with the revision that it is of.
+  const model = await describeHubModel(name, { revision: record?.revision, ...options }).catch((cause) => {
+    if (record === null || !(cause instanceof RlError)) throw cause
+    const hint = `${cause.hint}; a fetch of it broke off: ${whereLaid(folder)}`
+    throw new RlError(cause.message, { code: cause.code, hint, cause })
+  })
   return { folder, missing: model, told: model }
 }
 
@@ -98,17 +115,25 @@ export async function fetchCopy(
   options: HubOptions,
   onProgress: (progress: Progress) => void,
 ): Promise<void> {
-  const { commit, bytes, licence } = model
-  const record = (isWhole: boolean) =>
-    writeFile(join(folder, RECORD), `${JSON.stringify({ commit, bytes, licence, isWhole })}\n`)
+  const { name, revision, commit, bytes, licence } = model
+  const paths = model.files.map(({ path }) => path)
+  const record = async (isWhole: boolean, files: readonly string[]) => {
+    const file = join(folder, RECORD)
+    // A disk that is full leaves the last one as it is.
+    await writeFile(
+      `${file}.new`,
+      `${JSON.stringify({ name, revision, commit, bytes, licence, files, isWhole })}\n`,
+    )
+    await rename(`${file}.new`, file)
+  }
   await mkdir(folder, { recursive: true })
-  const wasFetched = readRecord(folder) !== null
-  await record(false)
+  const before = readRecord(folder)
+  await record(false, [...new Set([...(before?.files ?? []), ...paths])])
   await fetchHubModel(model, folder, options, onProgress)
   // What another revision had and this one has not would be read beside it.
-  const had = wasFetched ? (await readdir(folder)).filter(isModelFile) : []
-  for (const name of had) if (!model.files.some(({ path }) => path === name)) await rm(join(folder, name))
-  await record(true)
+  const had = before ? [...before.files, ...(await readdir(folder)).filter(isModelFile)] : []
+  for (const file of had) if (!paths.includes(file)) await rm(join(folder, file), { force: true })
+  await record(true, paths)
 }
 
 /** A file that comes at once needs no progress. */

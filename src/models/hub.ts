@@ -34,6 +34,8 @@ export type HubFile = {
 
 export type HubModel = {
   readonly name: string
+  /** As it was asked for. */
+  readonly revision: string
   /** The commit that the revision stands for: all files are of it. */
   readonly commit: string
   readonly licence: string | null
@@ -98,7 +100,7 @@ export async function describeHubModel(name: string, options: HubOptions): Promi
       hint: 'other formats are not read here',
     })
   return {
-    name,
+    ...{ name, revision },
     commit: sha,
     licence: printable([cardData?.license ?? []].flat().join(', ')) || null,
     files,

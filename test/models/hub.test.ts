@@ -20,7 +20,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { RlError } from '../../src/errors.ts'
 import { describeHubModel, fetchHubModel, type HubOptions, isHubName } from '../../src/models/hub.ts'
-import { fetchCopy, hubFolder, hubOptions, modelPlace } from '../../src/models/hub-folder.ts'
+import { describeCopy, fetchCopy, hubFolder, hubOptions, modelPlace } from '../../src/models/hub-folder.ts'
 import { until } from '../support/run.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'hub-'))
@@ -63,7 +63,7 @@ const server = createServer((request, response) => {
     more()
     return
   }
-  if (url.pathname === '/api/models/own/small/revision/main') {
+  if (/^\/api\/models\/(?:own\/small|rl-test-owner\/broken)\/revision\/(?:main|v1)$/.test(url.pathname)) {
     const siblings = Object.entries(FILES).map(([rfilename, body]) => ({
       rfilename,
       size: body.length,
@@ -371,6 +371,56 @@ test('a copy has the files of its revision alone, and half a copy is no model', 
   } finally {
     rmSync(dirname(folder), { recursive: true, force: true })
   }
+})
+
+test('a copy that broke off goes on with its own revision, and without a hub its record is named', async () => {
+  const name = 'rl-test-owner/broken'
+  const named = hubFolder(name)
+  const folder = join(root, 'named')
+  const model = await describeHubModel(name, { ...options, revision: 'v1' })
+  const fail = (response: ServerResponse) => {
+    response.writeHead(404).end()
+    return true
+  }
+  rmSync(named, { recursive: true, force: true })
+  try {
+    for (const place of [folder, named]) {
+      spoil = fail
+      await fetchCopy(model, place, options, () => {}).catch(() => {})
+    }
+    assert.throws(
+      () => modelPlace(folder),
+      (error: RlError) => error.hint?.includes(`model get ${name} --revision v1 --to ${folder} goes on`),
+    )
+    asked = []
+    assert.is((await describeCopy(name, options)).missing?.revision, 'v1')
+    assert.match(asked[0].url ?? '', /revision\/v1/)
+    const offline = await describeCopy(name, { ...options, endpoint: 'http://127.0.0.1:9' }).catch((e) => e)
+    assert.match((offline as RlError).hint ?? '', /broke off: .* remove \.fetched\.json there/)
+  } finally {
+    rmSync(dirname(named), { recursive: true, force: true })
+  }
+})
+
+test('what was fetched goes with its revision, other files stay', async () => {
+  const folder = join(root, 'was-gguf')
+  const model = await describeHubModel('own/small', options)
+  mkdirSync(folder)
+  writeFileSync(
+    join(folder, '.fetched.json'),
+    JSON.stringify({ commit: 'a', bytes: 1, licence: null, isWhole: true, files: ['old.gguf'] }),
+  )
+  for (const file of ['old.gguf', 'mine.gguf']) writeFileSync(join(folder, file), '')
+  spoil = (response) => {
+    response.writeHead(404).end()
+    return true
+  }
+  await fetchCopy(model, folder, options, () => {}).catch(() => {})
+  assert.ok(existsSync(join(folder, 'old.gguf')))
+  spoil = null
+  await fetchCopy(model, folder, options, () => {})
+  assert.not.ok(existsSync(join(folder, 'old.gguf')))
+  assert.ok(existsSync(join(folder, 'mine.gguf')))
 })
 
 test('an unknown name, no network and a strange name say what to do', async () => {
