@@ -1,5 +1,5 @@
 /** `rl model`: each command once, as a process, on a tiny folder. */
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -68,12 +68,18 @@ test('wrong calls are told in one line', async () => {
   writeFileSync(join(root, 'wrong.jsonl'), '{"prompt": "a"}\n{"text": "b"}\n')
   writeFileSync(join(root, 'odd.jsonl'), '{"prompt": "a", "chatt": true}\n')
   writeFileSync(join(root, 'empty.jsonl'), '\n')
+  symlinkSync(folder, join(root, 'link'))
+  const adapted = join(root, 'adapted')
+  const lora = { rank: 2, alpha: 4, targets: ['q_proj'], seed: 1 }
+  const model = await openLocalModel({ folder, lora, backend: 'wasm' })
+  await model.save(adapted)
+  await model.close()
   for (const [words, status, told] of [
     [['generate', '--prompts', prompts], 2, /--model/],
     [
       ['generate', '--model', folder, '--prompts', join(root, 'wrong.jsonl')],
       1,
-      /wrong\.jsonl:2 is not a prompt/,
+      /wrong\.jsonl:2 is not a prompt: prompt: /,
     ],
     [['generate', '--model', folder, '--prompts', prompts, '--tokens', 'x'], 2, /--tokens/],
     [
@@ -84,6 +90,7 @@ test('wrong calls are told in one line', async () => {
     [['generate', '--model', folder, '--prompts', join(root, 'empty.jsonl')], 1, /holds no prompt/],
     [['generate', '--model', folder, '--prompts', join(root, 'none.jsonl')], 1, /none\.jsonl cannot be read/],
     [['export', '--model', folder, '--out', `${folder}/../${basename(folder)}`], 2, /the model itself/],
+    [['export', '--model', adapted, '--out', join(root, 'link')], 2, /the model's base/],
     [['info', '--model', join(root, 'nothing')], 1, /nothing/],
     [['generate', '--model', 'nobody/here', '--prompts', prompts], 1, /nobody\/here.*rl -- model get/s],
   ] as const) {

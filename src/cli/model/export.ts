@@ -1,4 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs'
+import { sep } from 'node:path'
 import { parseCommandLine } from '../../command-line.ts'
 import { RlError } from '../../errors.ts'
 import type { WeightDtype } from '../../models/local/safetensors.ts'
@@ -31,11 +32,14 @@ Merges an adapter into its base model and leaves the optimiser's state out. With
         code: 'cli.usage',
         hint: `use ${DTYPES.join(', ')}`,
       })
+    const { readModelFolder } = await import('../../models/local/checkpoint.ts')
     const { exportAdapter, exportFolder } = await import('../../models/local/export-folder.ts')
     const out = required('--out', values.out)
     const model = required('--model', values.model)
-    if (existsSync(model) && existsSync(out) && realpathSync(model) === realpathSync(out))
-      throw new RlError(`--out is ${out}, the model itself`, {
+    const { folder, base } = await readModelFolder(model)
+    const lost = [folder, base].find((source) => liesIn(source, out))
+    if (lost !== undefined)
+      throw new RlError(`--out is ${out}, ${lost === folder ? 'the model itself' : "the model's base"}`, {
         code: 'cli.usage',
         hint: 'name another folder: the model would be lost',
       })
@@ -44,4 +48,10 @@ Merges an adapter into its base model and leaves the optimiser's state out. With
     process.stdout.write(`${out}  sha256 ${sha256}\n`)
     return 0
   },
+}
+
+function liesIn(source: string, out: string): boolean {
+  if (!existsSync(source) || !existsSync(out)) return false
+  const [inner, outer] = [realpathSync(source), realpathSync(out)]
+  return inner === outer || inner.startsWith(`${outer}${sep}`)
 }

@@ -70,7 +70,8 @@ function readPrompts(jsonl: string, source: string): z.infer<typeof promptSchema
     try {
       return [promptSchema.parse(JSON.parse(line))]
     } catch (cause) {
-      const why = cause instanceof z.ZodError ? `: ${cause.issues[0].message}` : ''
+      const [issue] = cause instanceof z.ZodError ? cause.issues : []
+      const why = issue ? `: ${[...issue.path, issue.message].join(': ')}` : ': it is no JSON'
       throw new RlError(`${source}:${i + 1} is not a prompt${why}`, {
         code: 'data.record',
         hint: 'a line is {"prompt": "...", "chat": true or false}',
