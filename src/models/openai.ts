@@ -8,6 +8,7 @@ import { imagesOf } from './content.ts'
 import { createDataUrls } from './openai/data-urls.ts'
 import { deadline, pause } from './openai/deadline.ts'
 import { type Fault, type FaultKind, faultOf, fetchReadably, isCutOff } from './openai/faults.ts'
+import { keyIn, withoutKey } from './openai/key.ts'
 import { watchOddities } from './openai/oddities.ts'
 import { rememberRefusals } from './openai/refusals.ts'
 import { createWindow } from './openai/window.ts'
@@ -47,13 +48,13 @@ type Failed = {
 /**
  * Opens an endpoint; nothing is sent yet. `generate` tries again after passing faults (408, 409, 429, 5xx, lost connections,
  * broken answers) as long as the budget lasts, and not before the server's Retry-After.
- * @throws RlError `config.missing-key` without a key for the default endpoint; `model.endpoint` for an address with a password. Of `generate`: `model.aborted`; `model.deadline` where
+ * @throws RlError `config.missing-key` without a key for the default endpoint; `config.key` for one that no header can hold; `model.endpoint` for an address with a password. Of `generate`: `model.aborted`; `model.deadline` where
  * the budget ran out; `model.context` where the prompt is too long; `model.endpoint` for what no retry helps.
  */
 export function openEndpoint(options: ModelOptions): EndpointModel {
   const { model, baseUrl, apiKeyEnv, callMs, budgetMs, report = () => {} } = options
-  const key = process.env[apiKeyEnv]
-  if (!key && baseUrl === null)
+  const key = keyIn(apiKeyEnv)
+  if (key === null && baseUrl === null)
     throw new RlError(`the environment variable ${apiKeyEnv} is not set`, {
       code: 'config.missing-key',
       hint: 'set it to the API key, or set baseUrl to a server that needs none',
@@ -67,7 +68,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
       },
     )
   const client = new OpenAI({
-    apiKey: key || 'none',
+    apiKey: key ?? 'none',
     baseURL: baseUrl ?? undefined,
     maxRetries: 0,
     timeout: callMs,
@@ -95,7 +96,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
   const oddities = watchOddities(model, (message) => report(clean(message)))
   const window = options.window ?? createWindow(options.windowTokens ?? null)
 
-  const clean = (text: string) => withoutCredentials(key ? text.replaceAll(key, '***') : text).slice(0, 500)
+  const clean = (text: string) => withoutCredentials(withoutKey(text, key)).slice(0, 500)
   const fail = (code: string, text: string, hint?: string) =>
     new RlError(`${model}: ${clean(text)}`, { code, hint })
 

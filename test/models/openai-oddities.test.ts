@@ -118,6 +118,42 @@ test('refusals in any words lose the field that they name, and never tell the ke
   )
 })
 
+test('white space around a key is left out; one that no header can hold is refused by its variable, and not shown', async () => {
+  const variable = 'RL_TEST_ODD_KEY'
+  await against(
+    () => plain('ok'),
+    async (open, _, asked) => {
+      process.env[variable] = ' word-of-mine\n'
+      await open({ apiKeyEnv: variable }).generate([request(1)])
+      assert.is(asked[0].authorization, 'Bearer word-of-mine')
+      for (const key of ['word\nof-mine', '\u201cword-of-mine\u201d', 'word-of\u0007-mine']) {
+        process.env[variable] = key
+        const error = await errorOf(Promise.resolve().then(() => open({ apiKeyEnv: variable })))
+        assert.is(error.code, 'config.key')
+        assert.match(error.message, variable)
+        assert.not.match(`${error.stack} ${error.hint} ${error.cause}`, '-mine')
+      }
+      assert.is(asked.length, 1)
+    },
+  )
+})
+
+test('a key that a server tells as part of an address stands in no error', async () => {
+  const variable = 'RL_TEST_ODD_KEY'
+  process.env[variable] = 'a/key+of=mine'
+  await against(
+    ({ authorization = '' }, response) => {
+      const key = encodeURIComponent(authorization.replace('Bearer ', ''))
+      response.writeHead(400).end(JSON.stringify({ error: { message: `no such path /v1?key=${key}` } }))
+    },
+    async (open) => {
+      const { message } = await errorOf(open({ apiKeyEnv: variable }).generate([request(1)]))
+      assert.match(message, 'key=***')
+      assert.not.match(message, 'mine')
+    },
+  )
+})
+
 test('a prompt that is too long is known by the words of many servers', async () => {
   for (const message of [
     'The decoder prompt (length 5000) is longer than the maximum model length of 4096.',

@@ -6,6 +6,7 @@
  *   server has: `POST /update_weights_from_disk` with `model_path`
  */
 import { RlError } from '../../errors.ts'
+import { withoutKey } from './key.ts'
 
 export type AdapterServer = {
   /** Base URL with `/v1`. */
@@ -106,7 +107,7 @@ async function post(
     signal,
   })
   const text = await answer.text()
-  return { status: answer.status, text: key === null ? text : text.replaceAll(key, '***') }
+  return { status: answer.status, text: withoutKey(text, key) }
 }
 
 function refused(what: string, status: number, text: string): RlError {

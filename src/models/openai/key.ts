@@ -1,0 +1,27 @@
+/** The key of an endpoint: read from its environment variable, and shown nowhere. */
+import { validateHeaderValue } from 'node:http'
+import { RlError } from '../../errors.ts'
+
+/**
+ * Without white space around it; null where none is set.
+ * @throws RlError `config.key` where it holds what no header can: the client would call that a lost connection
+ */
+export function keyIn(variable: string, env: NodeJS.ProcessEnv = process.env): string | null {
+  const key = env[variable]?.trim() || null
+  if (key === null) return null
+  try {
+    validateHeaderValue('authorization', key)
+  } catch {
+    throw new RlError(`the environment variable ${variable} holds what no header can`, {
+      code: 'config.key',
+      hint: 'put the key alone into it, on one line and without quotes',
+    })
+  }
+  return key
+}
+
+/** A text that may be shown: servers tell a key as it is, or as part of an address. */
+export function withoutKey(text: string, key: string | null): string {
+  if (key === null) return text
+  return text.replaceAll(key, '***').replaceAll(encodeURIComponent(key), '***')
+}
