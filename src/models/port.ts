@@ -78,8 +78,11 @@ export type GenerateRequest = {
   readonly cacheKey?: string
 }
 
-/** `stop`: an end token or text, or the end of a choice; `length`: maxTokens or the context was reached. */
-export type FinishReason = 'stop' | 'length'
+/**
+ * `stop`: an end token or text, or the end of a choice; `length`: maxTokens or the context was reached; `refused`: an endpoint gave
+ * a refusal in place of an answer, or a filter cut it: there is no text, and nothing to learn from.
+ */
+export type FinishReason = 'stop' | 'length' | 'refused'
 
 export type Generation = {
   readonly text: string

@@ -81,7 +81,7 @@ const column = (type: typeof Int32Array | typeof Float32Array) => z.instanceof(t
 const generations = z.array(
   z.looseObject({
     text: z.string(),
-    finish: z.enum(['stop', 'length']),
+    finish: z.enum(['stop', 'length', 'refused']),
     tokens: column(Int32Array),
     logprobs: column(Float32Array),
     promptTokens: column(Int32Array),

@@ -147,6 +147,7 @@ test('a step is trainable only with token ids and log-probs of all its tokens; p
   assert.equal([...known.tokens!.maskU8], [0, 0, 0, 1, 1])
   assert.is(reply(generation('\\boxed{2}')).tokens, null)
   assert.is(reply(generation('hm', { finish: 'length' })).invalid, 'the answer was cut off')
+  assert.is(reply(generation('', { finish: 'refused' })).invalid, 'the answer was refused')
 })
 
 test('a judge sees a step, what was before it and what came of it, and nothing later', () => {
@@ -180,6 +181,8 @@ test('verdicts by the published rules, unreadable ones counted by kind', () => {
   }
   assert.is(readJudgement(generation('It helps. \\boxed{1}')).critique, 'It helps.')
   assert.is(readJudgement(generation('It', { finish: 'length' })).invalid, 'the answer was cut off')
+  const refused = readJudgement(generation('', { finish: 'refused' }))
+  assert.equal([refused.score, refused.invalid], [0, 'the answer was refused'])
 })
 
 test('a summary stands in the last box', () => {

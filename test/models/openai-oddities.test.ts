@@ -44,6 +44,27 @@ test('an answer that the server broke off is a fault, not the end of a text', ()
   assert.is(fromWire(answer('stop'), {}).finish, 'stop')
 })
 
+test('a refusal in place of an answer, and an answer that a filter cut, are told by name and hold nothing', async () => {
+  const told = { prompt: [1], tokens: [2, 3] }
+  const cut = completion({ content: 'Fine. \\boxed{1}' }, told) as { choices: { finish_reason: string }[] }
+  cut.choices[0].finish_reason = 'content_filter'
+  const wholes = [completion({ content: null, refusal: 'I cannot help with that.' }, told), cut]
+  await against(
+    (_, __, index) => wholes[index % 2],
+    async (open, said) => {
+      const endpoint = open()
+      for (const seed of [1, 2, 3, 4]) {
+        const [{ text, finish, tokens, logprobs, usage }] = await endpoint.generate([request(seed)])
+        assert.equal([text, finish, tokens, logprobs], ['', 'refused', null, null])
+        assert.is(usage.completionTokens, 2)
+      }
+      assert.is(endpoint.use().untrainable, 4)
+      assert.is(said.length, 1, said.join('\n'))
+      assert.match(said[0], 'refused an answer')
+    },
+  )
+})
+
 test('JSON under any content type is read; text, a torn body and an endless one are faults by name', async () => {
   const bodies = [
     (response: ServerResponse) =>

@@ -67,10 +67,11 @@ export function askingActing(prompt: PromptFile, { promptOf, read, pack }: Askin
     reply(generation) {
       if (generation === null) throw new TypeError('every turn has a request')
       const { action, invalid } = read(generation, act)
-      const cut = invalid !== null && generation.finish === 'length'
+      const { finish } = generation
+      const cut = invalid !== null && finish === 'length'
       return {
         action,
-        invalid: cut ? 'the answer was cut off' : invalid,
+        invalid: finish === 'refused' ? 'the answer was refused' : cut ? 'the answer was cut off' : invalid,
         fits: true,
         ...pack(generation, act),
         ...reasoningText(generation),

@@ -69,6 +69,7 @@ export function readJudgement(generation: Generation): Judged {
 }
 
 function whyUnreadable(text: string, finish: Generation['finish']): string {
+  if (finish === 'refused') return 'the answer was refused'
   if (lastBox(text) !== undefined) return 'the box holds no verdict'
   return finish === 'length' ? 'the answer was cut off' : 'there is no box'
 }

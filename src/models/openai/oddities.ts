@@ -40,6 +40,8 @@ export function watchOddities(model: string, report: (message: string) => void):
 
   return {
     see(request, generation, whole) {
+      if (generation.finish === 'refused')
+        return tell('it refused an answer, or a filter cut it: that is no action and no verdict')
       const { tokens, logprobs, promptTokens, usage } = generation
       if (usage.completionTokens > 0 && (!tokens || !promptTokens))
         tell('its answers tell no token ids (return_token_ids): nothing can be learned from them')

@@ -106,6 +106,7 @@ const choiceSchema = z.object({
   message: z
     .object({
       content: z.string().nullish(),
+      refusal: z.string().nullish().catch(null),
       reasoning_content: z.string().nullish(),
       reasoning: z.string().nullish(),
       tool_calls: z
@@ -142,7 +143,8 @@ const answerSchema = z.object({
 })
 
 /**
- * The generation that an answer holds. Token ids and log-probs are kept where both have one entry a token.
+ * The generation that an answer holds. Token ids and log-probs are kept where both have one entry a token. Of an answer that was
+ * refused, or that a filter cut, neither is kept, nor a text: what stands in it is no action and no verdict.
  * @throws BadAnswer
  */
 export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'choices'>): Generation {
@@ -166,7 +168,8 @@ export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'ch
     choice.logprobs?.content?.map((entry) => entry.logprob) ?? choice.logprobs?.token_logprobs ?? null
   const reasoning = choice.message?.reasoning_content ?? choice.message?.reasoning
   const known = tokens && told?.length === tokens.length && told.every((value) => value !== null)
-  return {
+  const refused = choice.finish_reason === 'content_filter' || Boolean(choice.message?.refusal)
+  const said = {
     text: choice.message?.content ?? choice.text ?? '',
     finish: choice.finish_reason === 'length' ? 'length' : 'stop',
     tokens,
@@ -178,6 +181,9 @@ export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'ch
           })),
         }
       : {}),
+  } as const
+  return {
+    ...(refused ? ({ text: '', finish: 'refused', tokens: null, logprobs: null } as const) : said),
     ...(reasoning
       ? { reasoning: { text: reasoning, tokens: reasoningTokens(choice, tokens?.length ?? 0) } }
       : {}),
