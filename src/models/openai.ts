@@ -7,7 +7,7 @@ import { withoutCredentials } from '../secrets.ts'
 import { imagesOf } from './content.ts'
 import { createDataUrls } from './openai/data-urls.ts'
 import { deadline, pause } from './openai/deadline.ts'
-import { type Fault, type FaultKind, faultOf, fetchReadably, isCutOff } from './openai/faults.ts'
+import { type Fault, type FaultKind, faultOf, fetchReadably, isCutOff, refusalIn } from './openai/faults.ts'
 import { keyIn, withoutKey } from './openai/key.ts'
 import { watchOddities } from './openai/oddities.ts'
 import { rememberRefusals } from './openai/refusals.ts'
@@ -111,7 +111,10 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
       await options.permit?.()
       used.requests++
       used.images += images.length
-      const generation = fromWire(await client.post<unknown>(path, { body, signal: limit.signal }), request)
+      const answer = await client.post<unknown>(path, { body, signal: limit.signal })
+      const refusal = refusalIn(answer)
+      if (refusal) throw refusal
+      const generation = fromWire(answer, request)
       if (!generation.tokens || !generation.logprobs) used.untrainable++
       const whole = window.learn(request, generation.usage.promptTokens)
       oddities.see(request, generation, whole)

@@ -65,6 +65,62 @@ test('a refusal in place of an answer, and an answer that a filter cut, are told
   )
 })
 
+test('an error with status 200 is the refusal that it tells', async () => {
+  for (const [error, code, words] of [
+    [{ message: 'quota is spent' }, 'model.endpoint', 'refused: answered 200 with an error: quota is spent'],
+    [{ message: 'no such key', code: 401 }, 'model.endpoint', 'unauthorised: '],
+    [{ message: 'too long', code: 'context_length_exceeded' }, 'model.context', 'too long'],
+  ] as const)
+    await against(
+      () => ({ error }),
+      async (open, _, asked) => {
+        const refused = await errorOf(open().generate([request(1)]))
+        assert.is(refused.code, code)
+        assert.match(refused.message, words)
+        assert.is(asked.length, 1)
+      },
+    )
+  await against(
+    (_, __, index) => (index > 0 ? plain('ok') : { error: { message: 'slower', code: 429 }, choices: null }),
+    async (open) => {
+      const endpoint = open()
+      assert.is((await endpoint.generate([request(1)]))[0].text, 'ok')
+      assert.equal(endpoint.use().faults, { 'rate-limit': 1 })
+    },
+  )
+})
+
+test('log-probs that no drawn token has are untold, in JSON or not', async () => {
+  const whole = JSON.stringify(
+    completion({ content: 'not -Infinity, "NaN" \\\\' }, { prompt: [1], tokens: [2, 4] }),
+  )
+  const written = ['-Infinity', 'NaN', '-9999.0']
+  await against(
+    (_, response, index) => void response.end(whole.replace('-0.5', written[index])),
+    async (open) => {
+      const endpoint = open()
+      for (const word of written) {
+        const [{ text, tokens, logprobs }] = await endpoint.generate([request(1)])
+        assert.equal([text, [...tokens!], logprobs], ['not -Infinity, "NaN" \\\\', [2, 4], null], word)
+      }
+      assert.equal(endpoint.use().faults, {})
+    },
+  )
+})
+
+test('content in parts is one text, arguments of a tool in JSON are their text', () => {
+  const call = { id: 'a', type: 'function', function: { name: 'look', arguments: { at: 'desk' } } }
+  const parts = ['I ', 'look.'].map((text) => ({ type: 'text', text }))
+  const { text, toolCalls } = fromWire(
+    completion({ content: parts, tool_calls: [call] }, { prompt: [1], tokens: [2] }),
+    {},
+  )
+  assert.is(text, 'I look.')
+  assert.equal(toolCalls, [{ name: 'look', arguments: '{"at":"desk"}' }])
+  const heard = completion({ content: [{ type: 'audio' }] }, { prompt: [1], tokens: [2] })
+  assert.throws(() => fromWire(heard, {}), /choices\.0\.message\.content/)
+})
+
 test('JSON under any content type is read; text, a torn body and an endless one are faults by name', async () => {
   const bodies = [
     (response: ServerResponse) =>

@@ -84,7 +84,7 @@ export async function fetchReadably(url: string | URL | Request, init?: RequestI
   const response = await fetch(url, init)
   if (response.ok) {
     const text = await textOf(response, MOST_BYTES)
-    return new Response(text, { headers: jsonHeaders(response) })
+    return new Response(withoutInfinities(text), { headers: jsonHeaders(response) })
   }
   const text = await textOf(response, MOST_REFUSAL_BYTES).catch(() => '')
   let error: unknown = { message: text.slice(0, 2_000) || response.statusText }
@@ -96,6 +96,34 @@ export async function fetchReadably(url: string | URL | Request, init?: RequestI
   }
   return new Response(JSON.stringify({ error }), { status: response.status, headers: jsonHeaders(response) })
 }
+
+/** JSON has no infinities and no NaN; Python writes them all the same, as log-probs of nothing: such a one is untold. */
+function withoutInfinities(text: string): string {
+  if (!/Infinity|NaN/.test(text)) return text
+  let quoted = false
+  return text.replace(/\\[\s\S]|"|-?Infinity|NaN/g, (found) => {
+    if (found === '"') quoted = !quoted
+    return quoted || /^["\\]/.test(found) ? found : 'null'
+  })
+}
+
+/**
+ * Some servers refuse with status 200 and an error where the choices should be: it is a refusal as any other, by the status in its
+ * `code` where that is one.
+ */
+export function refusalIn(answer: unknown): Error | null {
+  if (answerSchema.safeParse(answer).success) return null
+  const { data: error } = wordings.safeParse(answer)
+  if (error === undefined) return null
+  const code = 'code' in error ? Number(error.code) : Number.NaN
+  const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : 400
+  return Object.assign(OpenAI.APIError.generate(status, { error }, undefined, new Headers()), {
+    message: `answered 200 with an error: ${error.message}`,
+  })
+}
+
+/** An answer's outline: whatever else it says, it is none of an error. */
+const answerSchema = z.object({ choices: z.array(z.unknown()).min(1) })
 
 /** Whatever a server calls its answers, they are read as JSON. */
 function jsonHeaders(response: Response): Headers {

@@ -101,16 +101,27 @@ function wireMessage(
 
 /** What only makes an answer richer is taken as untold where it makes no sense: the answer itself is there. */
 const ids = z.array(z.int().nonnegative().max(0x7fffffff)).nullish().catch(null)
-const logprob = z.number().max(1e-3).nullable()
+/** vLLM writes -9999 for what is minus infinity: no token that was drawn has either. */
+const logprob = z.number().gt(-9999).max(1e-3).nullable()
+const content = z.union([
+  z.string(),
+  z
+    .array(z.object({ type: z.literal('text'), text: z.string() }))
+    .transform((parts) => parts.map(({ text }) => text).join('')),
+])
+const callArguments = z.union([
+  z.string(),
+  z.record(z.string(), z.unknown()).transform((values) => JSON.stringify(values)),
+])
 const choiceSchema = z.object({
   message: z
     .object({
-      content: z.string().nullish(),
+      content: content.nullish(),
       refusal: z.string().nullish().catch(null),
       reasoning_content: z.string().nullish(),
       reasoning: z.string().nullish(),
       tool_calls: z
-        .array(z.object({ function: z.object({ name: z.string(), arguments: z.string().nullish() }) }))
+        .array(z.object({ function: z.object({ name: z.string(), arguments: callArguments.nullish() }) }))
         .nullish(),
     })
     .optional(),
