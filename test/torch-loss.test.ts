@@ -28,7 +28,7 @@ for line in sys.stdin:
     weights = torch.tensor([w for w, n in zip(token_weights(samples, case["options"]), counts) for _ in range(n)])
     members = torch.tensor([s for s, n in enumerate(counts) for _ in range(n)])
     chosen = column("chosen") if case["options"].get("entropyShare", 1) < 1 else None
-    loss, kl, clipped = policy_loss(
+    loss, kl, drift, clipped = policy_loss(
         logprobs, column("behaviour"), column("reference"), column("advantages"), weights, members, case["options"],
         chosen=chosen, bonus=entropies / len(members) if case["options"].get("entropyWeight") else None,
     )
