@@ -8,6 +8,10 @@ import numpy as np
 _COLUMNS = {"I32": "<i4", "F32": "<f4", "U8": "u1"}
 
 
+class Unfit(ValueError):
+    """What a run asks for that cannot be trained on; the run's own trainer refuses it too."""
+
+
 @dataclass(frozen=True)
 class Sample:
     """One packed sequence. Arrays have its length T; position t describes tokens[t]."""

@@ -10,11 +10,11 @@ from pathlib import Path
 import torch
 
 from .agreement import disagreement
-from .batch import read_batch
+from .batch import Unfit, read_batch
 from .cost import measured
 from .group import Group
-from .model import Trained
-from .run import Run, address
+from .model import Trained, weights_digest
+from .run import Refused, Run, address
 from .update import update
 
 IDLE, OVER = "idle", "over"
@@ -57,10 +57,13 @@ def main():
     }
     group = Group(options.device)
     trained = Trained(options.base, lora=lora, group=group, checkpointing=options.checkpointing)
-    if group.rank == 0:
-        asyncio.run(follow(options, trained))
-    else:
-        help_out(trained)
+    try:
+        if group.rank == 0:
+            asyncio.run(follow(options, trained))
+        else:
+            help_out(trained)
+    except (Unfit, Refused) as wrong:
+        raise SystemExit(f"rlanything-trainer: {wrong}") from None
     group.close()
 
 
@@ -139,10 +142,14 @@ async def answer(run, options, trained, event):
 def lead(trained, options, batch, content):
     """Trains a version with all processes of the group."""
     parent = batch["parent"]
-    folder = None if parent is None else parent_folder(options.runs, parent)
+    folder, sha256 = (None, None) if parent is None else (parent_folder(options.runs, parent), parent["sha256"])
+    opens = trained.model is None or trained.folder != folder or trained.sha256 != sha256
+    if opens and folder is not None:
+        check_weights(folder, sha256)
+    trained.sha256 = sha256
     job = {
         "folder": folder,
-        "opens": trained.model is None or trained.folder != folder,
+        "opens": opens,
         "samples": read_batch(content),
         "options": batch["options"],
         "seed": tuple(batch["seed"]),
@@ -152,14 +159,23 @@ def lead(trained, options, batch, content):
 
 
 def parent_folder(runs, parent):
-    """Where a parent's weights lie: within the runs, whatever an event says. Errors: ValueError, FileNotFoundError."""
+    """Where a parent's weights lie: within the runs, whatever an event says. Errors: Unfit."""
     folder = Path(runs, parent["run"], parent["path"])
     home = Path(runs, parent["run"])
     if not RUN_ID.fullmatch(parent["run"]) or not folder.resolve().is_relative_to(home.resolve()):
-        raise ValueError(f"the parent's weights are said to lie in {folder}, outside of its run")
+        raise Unfit(f"the parent's weights are said to lie in {folder}, outside of its run")
     if not folder.is_dir():
-        raise FileNotFoundError(f"the parent's weights are not in {folder}: --runs names where runs lie")
+        raise Unfit(f"the parent's weights are not in {folder}: --runs names where runs lie")
     return folder
+
+
+def check_weights(folder, sha256):
+    """That a folder's weights are those of an event. Errors: Unfit."""
+    found = weights_digest(folder)
+    if found is None:
+        raise Unfit(f"there are no weights in {folder}: --runs names where runs lie")
+    if found != sha256:
+        raise Unfit(f"the weights in {folder} are not those of the event: restore the folder from a copy of the run")
 
 
 def train(trained, folder, opens, samples, options, seed, budget):

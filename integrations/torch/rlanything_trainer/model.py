@@ -71,6 +71,8 @@ class Trained:
         self.device = group.device
         self.checkpointing = checkpointing
         self.folder = None
+        self.sha256 = None
+        """Of the weights of `folder`, with the first process alone."""
         self.model = None
 
     def open(self, folder, seed):
@@ -179,7 +181,7 @@ class Trained:
             temporary.rename(folder)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-        self.folder = folder
+        self.folder, self.sha256 = folder, digest
         return digest
 
     def _save_small_files(self, folder):
@@ -197,6 +199,23 @@ class Trained:
     def _base_name(self):
         """Absolute where it is a folder: an adapter lies elsewhere than where this program runs."""
         return str(Path(self.base).resolve()) if Path(self.base).exists() else self.base
+
+
+def weights_digest(folder):
+    """SHA-256 of a folder's weights as events have it: of one file, or of an index and its shards in their order. None where there are none."""
+    folder = Path(folder)
+    whole, index = folder / (ADAPTER if is_adapter(folder) else WEIGHTS), folder / f"{WEIGHTS}.index.json"
+    paths = [whole]
+    if not whole.exists():
+        if is_adapter(folder) or not index.exists():
+            return None
+        paths = [index, *(folder / name for name in sorted(set(json.loads(index.read_text())["weight_map"].values())))]
+    digest = hashlib.sha256()
+    for path in paths:
+        with open(path, "rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+    return digest.hexdigest()
 
 
 def read_moments(folder):

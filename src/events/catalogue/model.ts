@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { RUN_ID } from '../envelope.ts'
 import { blob, count, define, innerPath, metrics, name, seed, sha256, timing } from './definition.ts'
 
 const update = z.strictObject({
@@ -89,7 +90,7 @@ export const modelEvents = {
       version: count,
       parentVersion: count,
       /** The parent's weights where they lie in a run's folder: whose run, and the path within it. */
-      parent: z.strictObject({ run: name, sha256, path: innerPath }).nullable(),
+      parent: z.strictObject({ run: z.string().regex(RUN_ID), sha256, path: innerPath }).nullable(),
       /** Layout of the file: docs/external-trainers.md. */
       format: z.literal('rl-batch/1'),
       /** The batch, to be had by `blob.get` or from the run's folder. */

@@ -1,0 +1,78 @@
+/**
+ * What integrations/torch refuses of what a run asks for, in words that name it. SKIP without the packages (RL_TEST_PYTHON).
+ */
+import { createHash } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { CATALOGUE } from '../src/events/catalogue.ts'
+import { startProgram } from './support/processes.ts'
+import { PYTHON } from './support/python.ts'
+import { temporaryFolder } from './support/run.ts'
+import { lacksTrainer } from './support/torch-trainer.ts'
+
+/** Lines that `attempt` a call, each under a name; gives by name what was said where it was refused, else "taken". */
+async function attempted(lines: string, ...args: readonly string[]): Promise<Record<string, string>> {
+  const script = `
+import asyncio, json, sys
+said = {}
+def attempt(name, call):
+    try:
+        call()
+        said[name] = "taken"
+    except (SystemExit, ValueError) as error:
+        said[name] = f"{type(error).__name__}: {error}"
+${lines}
+print(json.dumps(said))
+`
+  const program = startProgram(PYTHON, ['-c', script, ...args], { PYTHONPATH: 'integrations/torch' })
+  assert.is(await program.status, 0, program.output())
+  return JSON.parse(program.output().trim().split('\n').at(-1)!)
+}
+
+test('a BatchReady whose parent lies in no run is none', () => {
+  const { shape } = CATALOGUE.BatchReady.schema
+  const parent = (run: string) =>
+    shape.parent.safeParse({ run, sha256: '0'.repeat(64), path: 'checkpoints/policy/00000' }).success
+  assert.equal(['run-1', '..', 'a/b', 'A'].map(parent), [true, false, false, false])
+})
+
+const lacking = lacksTrainer()
+if (lacking)
+  test('refusals of the trainer in PyTorch', () => {
+    console.log(`SKIP refusals of the trainer in PyTorch: ${lacking}`)
+  })
+else {
+  test("a parent's weights lie within its run, and are those of the event", async () => {
+    const runs = temporaryFolder()
+    const [one, shards, evil] = ['run/one', 'run/shards', 'evil'].map((path) => join(runs, path))
+    for (const folder of [one, shards, evil]) mkdirSync(folder, { recursive: true })
+    const index = JSON.stringify({ weight_map: { b: 'b.safetensors', a: 'a.safetensors' } })
+    writeFileSync(join(one, 'model.safetensors'), 'weights')
+    writeFileSync(join(shards, 'model.safetensors.index.json'), index)
+    for (const name of 'ab') writeFileSync(join(shards, `${name}.safetensors`), name)
+    const digest = (text: string) => createHash('sha256').update(text).digest('hex')
+    const said = await attempted(
+      `
+from pathlib import Path
+from rlanything_trainer.cli import check_weights, parent_folder
+runs, whole, sharded = sys.argv[1:]
+for run, path in (("run", "one"), ("run", "none"), ("run", "../evil"), ("..", "evil")):
+    attempt(f"{run} {path}", lambda: parent_folder(runs, {"run": run, "path": path}))
+attempt("whole", lambda: check_weights(Path(runs, "run/one"), whole))
+attempt("other", lambda: check_weights(Path(runs, "run/one"), sharded))
+attempt("shards", lambda: check_weights(Path(runs, "run/shards"), sharded))
+attempt("empty", lambda: check_weights(Path(runs, "evil"), whole))
+`,
+      ...[runs, digest('weights'), digest(`${index}ab`)],
+    )
+    for (const taken of ['run one', 'whole', 'shards']) assert.is(said[taken], 'taken')
+    assert.match(said['run none'], /^Unfit: .*not in .*run\/none: --runs names where runs lie/)
+    for (const name of ['run ../evil', '.. evil']) assert.match(said[name], /^Unfit: .*outside of its run/)
+    assert.match(said.other, /^Unfit: the weights in .*run\/one are not those of the event/)
+    assert.match(said.empty, /^Unfit: there are no weights in .*--runs/)
+  })
+}
+
+test.run()
