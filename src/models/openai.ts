@@ -49,7 +49,7 @@ type Failed = {
  * Opens an endpoint; nothing is sent yet. `generate` tries again after passing faults (408, 409, 429, 5xx, lost connections,
  * broken answers) as long as the budget lasts, and not before the server's Retry-After.
  * @throws RlError `config.missing-key` without a key for the default endpoint; `config.key` for one that no header can hold; `model.endpoint` for an address with a password. Of `generate`: `model.aborted`; `model.deadline` where
- * the budget ran out; `model.context` where the prompt is too long; `model.endpoint` for what no retry helps.
+ * the budget ran out; `model.context` where the prompt is too long; `model.not-found` for a name that the server does not know; `model.endpoint` for what else no retry helps.
  */
 export function openEndpoint(options: ModelOptions): EndpointModel {
   const { model, baseUrl, apiKeyEnv, callMs, budgetMs, report = () => {} } = options
@@ -193,7 +193,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
         : kind === 'not-found'
           ? 'check the model name and baseUrl'
           : (refusals.advice(error, sent) ?? 'the endpoint does not take such a request')
-    return fail('model.endpoint', `${kind}: ${message}`, hint)
+    return fail(kind === 'not-found' ? 'model.not-found' : 'model.endpoint', `${kind}: ${message}`, hint)
   }
 
   function outOfTime(last: Fault | null): RlError {

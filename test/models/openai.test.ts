@@ -258,7 +258,7 @@ test('the budget bounds all attempts together', async () => {
 test('a wrong model name and a wrong key are told, not tried again', async () => {
   const wrong = open({ model: 'small' })
   const error = await errorOf(wrong.generate([chat(1)]))
-  assert.is(error.code, 'model.endpoint')
+  assert.is(error.code, 'model.not-found')
   assert.match(error.message, /not-found.*'small' does not exist/)
   assert.equal(wrong.use().faults, { 'not-found': 1 })
   process.env.RL_TEST_OTHER = 'wrong-secret-word'

@@ -10,6 +10,7 @@ import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts
 import type { LogClient } from '../../events/log-client.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { type AdapterServer, tryAdapter, weightRoutes } from '../../models/openai/adapters.ts'
+import { keyIn } from '../../models/openai/key.ts'
 import { redact } from '../runtime/redact.ts'
 import { checkpointFolder, type ModelRole } from './checkpoints.ts'
 import { openTargets, type Targets, targetEvents, VERSION_EVENTS, versionEvent } from './targets.ts'
@@ -19,7 +20,10 @@ type Updated = LoggedEvent<'PolicyUpdated'>
 
 export type Publisher = {
   readonly targets: Targets
-  /** Counts a call of a version, which waits for what `startPublisher` brings back: it is not unloaded before the call is over, or `drainSeconds` have passed. */
+  /**
+   * Counts a call of a version, which waits for what `startPublisher` brings back: it is not unloaded before the call is over, or
+   * `drainSeconds` have passed. Where a server does not know a version that it had, the versions are loaded once more, then it is called again.
+   */
   readonly use: <T>(version: number, work: () => Promise<T>) => Promise<T>
   readonly stop: () => Promise<void>
 }
@@ -27,13 +31,14 @@ export type Publisher = {
 /**
  * Follows the versions of a role's model and publishes each that has weights. Those that the log says are served are loaded
  * once more: a server that was started again since has none of them.
+ * @throws RlError `config.key` for a key that no header can hold
  */
 export async function startPublisher(config: Config, role: ModelRole, log: LogClient): Promise<Publisher> {
   const { publish, baseUrl, model, apiKeyEnv } = role === 'policy' ? config.policy : config.rewardModel
   const { published, retired } = VERSION_EVENTS[role]
   const routes = weightRoutes(publish)
   const calledBy = routes.calledBy(model)
-  const key = process.env[apiKeyEnv] || null
+  const key = keyIn(apiKeyEnv)
   const urls = publish.replicas.length > 0 ? publish.replicas : baseUrl === null ? [] : [baseUrl]
   const servers: readonly AdapterServer[] = urls.map((url) => ({ baseUrl: url, key }))
   const targets = openTargets({
@@ -45,7 +50,7 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
   const runs = new Map<number, string>()
   const stopping = new AbortController()
   let ready = () => {}
-  const restored = new Promise<void>((resolve) => {
+  const begun = new Promise<void>((resolve) => {
     ready = resolve
   })
   let turn: Promise<void> = Promise.resolve()
@@ -59,6 +64,16 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     const { checkpoint, version } = told.event.data
     runs.set(version, told.event.run)
     if (checkpoint !== null && version > 0) turn = turn.then(() => bring(told.event)).catch(() => {})
+  }
+
+  let restoring: Promise<void> | null = null
+
+  /** All at once however many calls ask for it. */
+  function restored(): Promise<void> {
+    restoring ??= restore().finally(() => {
+      restoring = null
+    })
+    return restoring
   }
 
   async function restore(): Promise<void> {
@@ -141,15 +156,19 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
       await new Promise((go) => setTimeout(go, 50))
   }
 
-  const onCaughtUp = () => void restore().finally(ready)
+  const onCaughtUp = () => void restored().finally(ready)
   const view = await subscribe({ bus: log.bus, run: log.run, types: targetEvents(role), onCaughtUp }, see)
   return {
     targets,
     async use(version, work) {
       inUse.set(version, (inUse.get(version) ?? 0) + 1)
       try {
-        await restored
-        return await work()
+        await begun
+        return await work().catch(async (error: unknown) => {
+          if (version === 0 || !(error instanceof RlError) || error.code !== 'model.not-found') throw error
+          await restored()
+          return work()
+        })
       } finally {
         inUse.set(version, inUse.get(version)! - 1)
       }

@@ -7,6 +7,9 @@ import { type Publisher, startPublisher } from '../../../src/actors/learner/publ
 import { type Config, parseConfig } from '../../../src/config.ts'
 import type { EventData, NewEvent } from '../../../src/events/catalogue.ts'
 import { connectLog, type LogClient } from '../../../src/events/log-client.ts'
+import { openEndpoint } from '../../../src/models/openai.ts'
+import { request } from '../../support/against-endpoint.ts'
+import { errorOf } from '../../support/error-of.ts'
 import { startTestHead, type TestHead, until } from '../../support/run.ts'
 import { type Asked, completion, startScriptedEndpoint } from '../../support/scripted-endpoint.ts'
 
@@ -159,6 +162,29 @@ test('a server that was started again since has its versions back before any is 
   server.loaded.clear()
   publisher = await startPublisher(config, 'policy', log)
   await publisher.use(3, async () => assert.equal([...server.loaded], had))
+})
+
+test('a server that is started again while a version is called has it back, and the calls are made again', async () => {
+  const [server] = servers
+  const had = [...server.loaded]
+  server.loaded.clear()
+  const before = server.names('load_lora_adapter').length
+  const { baseUrl, model } = publisher.targets.targetOf(3)
+  const endpoint = openEndpoint({
+    ...{ model, baseUrl, apiKeyEnv: 'RL_TEST_SERVER_WORD', concurrency: 8 },
+    ...{ callMs: 60_000, budgetMs: 120_000, promptPrice: null, completionPrice: null },
+  })
+  const call = (version = 3) => publisher.use(version, () => endpoint.generate([request(1)]))
+  const answers = await Promise.all([call(), call(), call()])
+  assert.equal(
+    answers.map(([{ text }]) => text),
+    ['ok', 'ok', 'ok'],
+  )
+  assert.equal([...server.loaded], had)
+  assert.is(server.names('load_lora_adapter').length, before + 1, 'it is loaded once for all of them')
+  server.loaded.clear()
+  assert.is((await errorOf(call(0))).code, 'model.not-found', 'the first version is not ours to bring')
+  assert.equal([...server.loaded], [])
 })
 
 test.run()
