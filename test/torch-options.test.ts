@@ -45,6 +45,12 @@ const tooLong = (klHalvings: number): Version => ({
 })
 const LEASHED: readonly Version[] = [tooLong(8), { ...tooLong(1), takenBack: true }]
 
+/** Weights that had no gradient in the first version have one in the second: Adam counts their steps all the same. */
+const UNEVEN: readonly Version[] = [{ layers: 1, updates: 4 }, { updates: 1 }].map((given, i) => ({
+  training: { klLimit: null, tokenBudget: 64, ...given },
+  ...{ samples: batchOf(7 + i), tolerance: TOLERANCE },
+}))
+
 const lacking = lacksTrainer()
 if (lacking)
   test('options of the trainer in PyTorch', () => {
@@ -55,6 +61,8 @@ else {
     compareTiny('nano', { role: 'policy', lora: true, versions: OTHERWISE }))
   test('steps that go beyond the KL limit are halved and taken back as ours are', () =>
     compareTiny('nano', { role: 'policy', lora: true, versions: LEASHED }))
+  test('layers that did not learn so far learn as ours do', () =>
+    compareTiny('nano', { role: 'policy', lora: true, versions: UNEVEN }))
   test('whole weights have a KL to the base as well', () =>
     compareTiny('nano', { role: 'policy', lora: false, versions: OTHERWISE.slice(1) }))
 }

@@ -10,8 +10,8 @@ import * as assert from 'uvu/assert'
 import { environmentOf } from '../src/broker/connection.ts'
 import { startProgram } from './support/processes.ts'
 import { PYTHON } from './support/python.ts'
-import { startTestHead } from './support/run.ts'
-import { batchOf, compareTiny, TOLERANCE } from './support/torch-tiny.ts'
+import { startTestHead, temporaryFolder } from './support/run.ts'
+import { batchOf, compareTiny, TOLERANCE, writeBase } from './support/torch-tiny.ts'
 import { lacksTrainer, runStarted } from './support/torch-trainer.ts'
 
 /** What a trainer says that is started beside a run of this config and ends by itself, and its exit status. */
@@ -22,7 +22,7 @@ async function said(config: Record<string, unknown> | null, words: readonly stri
   const args = ['-m', 'rlanything_trainer', '--run', 'test', '--base', 'nowhere', ...words]
   const trainer = startProgram(PYTHON, args, {
     ...(environmentOf(head.addressOf(`${role}-worker`)) as Record<string, string>),
-    PYTHONPATH: 'integrations/torch',
+    ...{ PYTHONPATH: 'integrations/torch', HF_HUB_OFFLINE: '1', CUDA_VISIBLE_DEVICES: '' },
   })
   try {
     return `${await trainer.status}: ${trainer.output()}`
@@ -68,6 +68,20 @@ else {
   test('so are a role that the run trains itself, and a run that has not begun', async () => {
     assert.match(await said({ policy: { trainer: 'own' } }, []), /^1: .*--set policy\.trainer=external/s)
     assert.match(await said(null, []), /^1: .*does not begin with RunStarted/s)
+  })
+
+  test('so are a base that is no model, a place for an adapter that it lacks, and a device that is not here', async () => {
+    const external = { policy: { trainer: 'external' } }
+    assert.match(await said(external, []), /^1: .*rlanything-trainer: --base nowhere: /s)
+    const base = join(temporaryFolder(), 'base')
+    await writeBase('nano', base)
+    const targets = await said(external, ['--base', base, '--lora-targets', 'q_proj,query'])
+    assert.match(targets, /^1: .*--lora-targets names 'query': .*base has down_proj, .*q_proj/s)
+    for (const device of ['gpu', 'cuda'])
+      assert.match(
+        await said(external, ['--device', device]),
+        new RegExp(`^2: .*--device '${device}': `, 's'),
+      )
   })
 
   test('the bench tells tokens a second and memory of one update', async () => {

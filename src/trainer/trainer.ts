@@ -4,6 +4,7 @@
  */
 import { decodeBatch } from '../actors/learner/batch-file.ts'
 import {
+  checkedFolder,
   checkpointFolder,
   type ModelRole,
   saveCheckpoint,
@@ -62,7 +63,7 @@ export async function startTrainer({
     if (await isThere(version)) return
     const startedMs = performance.now()
     const { samples } = decodeBatch(await log.getBlob(data.file))
-    const folder = folderOf(data)
+    const folder = await folderOf(data)
     // As the run's own worker opens it: the cache bounds the context.
     const cacheBytes = config.policy.cacheMegabytes * 1e6
     if (model === null)
@@ -121,8 +122,9 @@ export async function startTrainer({
     return position !== null
   }
 
-  function folderOf({ parent, parentVersion }: EventData<'BatchReady'>): string {
-    if (parent) return checkpointFolder(parent.run, parent)
+  async function folderOf({ parent, parentVersion }: EventData<'BatchReady'>): Promise<string> {
+    if (parent && parent.sha256 === holds) return checkpointFolder(parent.run, parent)
+    if (parent) return checkedFolder(parent.run, parent, `${role} version ${parentVersion}`)
     if (baseFolder !== null) return baseFolder
     throw new RlError(`the weights of version ${parentVersion} lie in no run's folder`, {
       code: 'cli.usage',

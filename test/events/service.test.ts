@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { decode as unpack } from '@msgpack/msgpack'
@@ -16,7 +17,7 @@ import { subjectsOf } from '../../src/events/subjects.ts'
 import { subscribe } from '../../src/events/subscription.ts'
 import { verifyLog } from '../../src/events/verify.ts'
 import { rng } from '../../src/random.ts'
-import { startTestHead, until } from '../support/run.ts'
+import { startTestHead, temporaryFolder, until } from '../support/run.ts'
 import { policyUpdated } from '../support/toy.ts'
 import { readFixtures } from './samples.ts'
 
@@ -333,6 +334,25 @@ test('a second head on the run is refused while the first lives', async () => {
   const head = await startTestHead()
   assert.is(await codeOf(startTestHead({ root: head.folder.folder.slice(0, -'/test'.length) })), 'log.locked')
   await head.close()
+})
+
+test('a head that is started again after it was stopped is found where it was, with the same credentials', async () => {
+  const root = temporaryFolder()
+  const first = await startTestHead({ root })
+  const before = first.addressOf('policy-worker')
+  const bus = await connectBus({ ...before, name: 'outside' })
+  const outside = connectLog({ bus, run: 'test', actor: 'policy/x' })
+  await first.close()
+  assert.not.ok(existsSync(first.folder.connection))
+  const second = await startTestHead({ root })
+  try {
+    assert.equal(second.addressOf('policy-worker'), before)
+    assert.equal(await outside.positionsOf(['PolicyUpdated/1']), [null])
+  } finally {
+    outside.close()
+    await bus.close()
+    await second.close()
+  }
 })
 
 test.run()

@@ -21,6 +21,8 @@ import * as assert from 'uvu/assert'
 import { RlError } from '../../src/errors.ts'
 import { describeHubModel, fetchHubModel, type HubOptions, isHubName } from '../../src/models/hub.ts'
 import { describeCopy, fetchCopy, hubFolder, hubOptions, modelPlace } from '../../src/models/hub-folder.ts'
+import { readModelFolder } from '../../src/models/local/checkpoint.ts'
+import { errorOf } from '../support/error-of.ts'
 import { until } from '../support/run.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'hub-'))
@@ -368,6 +370,20 @@ test('a copy has the files of its revision alone, and half a copy is no model', 
     rmSync(join(folder, 'config.json'))
     await fetchCopy(model, folder, options, () => {}).catch(() => {})
     assert.throws(() => modelPlace('rl-test-owner/half'), /is here in part/)
+    const adapter = join(root, 'adapter-on-half')
+    mkdirSync(adapter)
+    writeFileSync(join(adapter, 'adapter_model.safetensors'), '')
+    writeFileSync(
+      join(adapter, 'adapter_config.json'),
+      JSON.stringify({
+        peft_type: 'LORA',
+        r: 1,
+        lora_alpha: 1,
+        target_modules: ['q_proj'],
+        base_model_name_or_path: 'rl-test-owner/half',
+      }),
+    )
+    assert.match((await errorOf(readModelFolder(adapter))).message, /is here in part/)
   } finally {
     rmSync(dirname(folder), { recursive: true, force: true })
   }

@@ -20,7 +20,7 @@ const files = trainWordTokenizer({
   words: ['go to the cabinet and open it', 'look around the kitchen', 'take an apple from the fridge'],
 })
 
-async function writeBase(name: PresetName, folder: string): Promise<void> {
+export async function writeBase(name: PresetName, folder: string): Promise<void> {
   const tokenizer = createTokenizer(files)
   const { size: vocabSize, endToken } = tokenizer
   const config = presetConfig(name, { vocabSize, contextTokens: 128, endToken })

@@ -15,7 +15,7 @@ from .cost import measured
 from .group import Group
 from .model import Trained, weights_digest
 from .run import Refused, Run, address
-from .update import update
+from .update import fitting, update
 
 IDLE, OVER = "idle", "over"
 """What the others of a group are told beside jobs: that the first one still waits, and that all is done."""
@@ -43,9 +43,19 @@ def arguments():
     options = parser.parse_args()
     if not RUN_ID.fullmatch(options.run):
         parser.error(f"--run {options.run!r}: a run's id is 1 to 32 small letters, digits and dashes")
+    try:
+        kind = torch.device(options.device).type
+    except RuntimeError as wrong:
+        parser.error(f"--device {options.device!r}: {first_line(wrong)}")
+    if kind == "cuda" and not torch.cuda.is_available():
+        parser.error(f"--device {options.device!r}: PyTorch finds no GPU here; leave --device out, or give cpu")
     if options.lora_rank < 1:
         parser.error(f"--lora-rank is {options.lora_rank}: give 1 or more")
     return options
+
+
+def first_line(error):
+    return str(error).strip().split("\n")[0]
 
 
 def main():
@@ -79,8 +89,9 @@ async def follow(options, trained):
     await run.open()
     try:
         if (wrong := disagreement(await run.config(), options.role, options.full)) is not None:
-            raise SystemExit(f"rlanything-trainer: {wrong}")
-    except SystemExit:
+            raise Refused(wrong)
+        await asyncio.to_thread(trained.check)
+    except (Refused, Unfit):
         await run.close()
         trained.group.tell(OVER)
         raise
@@ -186,7 +197,7 @@ def train(trained, folder, opens, samples, options, seed, budget):
         trained.folder = folder
         try:
             (figures, stopped, moments, steps), cost = measured(
-                trained.device, samples, lambda: update(trained, samples, options, seed, token_budget=budget)
+                trained.device, fitting(trained, samples, budget), lambda: update(trained, samples, options, seed, token_budget=budget)
             )
             return figures, stopped, trained.state(), moments, steps, cost
         except torch.OutOfMemoryError:

@@ -14,7 +14,9 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.utils.checkpoint import checkpoint
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+from .batch import Unfit
 
 OPTIMIZER = "optimizer.safetensors"
 ADAPTER = "adapter_model.safetensors"
@@ -74,6 +76,21 @@ class Trained:
         self.sha256 = None
         """Of the weights of `folder`, with the first process alone."""
         self.model = None
+
+    def check(self):
+        """That the base is a model of language that has what an adapter is put on; no weights are read. Errors: Unfit."""
+        try:
+            config = AutoConfig.from_pretrained(self.base)
+            with torch.device("meta"):
+                model = AutoModelForCausalLM.from_config(config)
+        except (OSError, ValueError) as wrong:
+            raise Unfit(f"--base {self.base}: {str(wrong).strip().splitlines()[0]}") from None
+        if self.lora is None:
+            return
+        linear = {name.split(".")[-1] for name, module in model.named_modules() if isinstance(module, nn.Linear)}
+        for target in self.lora["target_modules"]:
+            if target not in linear:
+                raise Unfit(f"--lora-targets names {target!r}: {self.base} has {', '.join(sorted(linear))}")
 
     def open(self, folder, seed):
         """The weights of `folder` (null: the base as it is, with a fresh adapter where one is trained)."""

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import torch
 
-from .batch import micro_batches, parts, token_weights
+from .batch import Unfit, micro_batches, parts, token_weights
 from .draws import shuffled
 from .group import local
 from .loss import drift, policy_loss
@@ -23,15 +23,13 @@ def update(trained, samples, options, seed, *, token_budget=None):
     parameters = trained.parameters()
     _check(trained, parameters, samples, options)
     optimizer, taken = _optimizer(trained, parameters, options)
-    samples = [sample for sample in samples if sample.trained > 0]
-    most = min(budget, trained.context)
-    fitting = [sample for sample in samples if len(sample.tokens) <= most]
-    references = _references(trained, fitting, options, budget)
+    learned = fitting(trained, samples, budget)
+    references = _references(trained, learned, options, budget)
     total = dict.fromkeys((*SUMS, "norm", "tokens", "steps", "updates", "samples"), 0)
     stopped = None
     trained.model.train()
     _without_dropout(trained.model)
-    batches = parts(shuffled(seed, fitting), options["updates"]) if fitting else []
+    batches = parts(shuffled(seed, learned), options["updates"]) if learned else []
     leash = Leash(trained, optimizer, options, budget)
     for place, part in enumerate(batches):
         while True:
@@ -84,25 +82,32 @@ def update(trained, samples, options, seed, *, token_budget=None):
     figures = _figures(total)
     if options.get("klHalvings", 0) > 0:
         figures["klHalvings"] = leash.halvings
-    if len(fitting) < len(samples):
-        figures["droppedTooLong"] = len(samples) - len(fitting)
+    dropped = sum(sample.trained > 0 for sample in samples) - len(learned)
+    if dropped > 0:
+        figures["droppedTooLong"] = dropped
     return figures, stopped, trained.group.gathered(_moments(parameters, optimizer)), taken
 
 
+def fitting(trained, samples, budget):
+    """Those of which something is learned."""
+    most = min(budget, trained.context)
+    return [sample for sample in samples if sample.trained > 0 and len(sample.tokens) <= most]
+
+
 def _check(trained, parameters, samples, options):
-    """What the run's own trainer refuses. Errors: ValueError."""
+    """What the run's own trainer refuses. Errors: Unfit."""
     layers = options.get("layers")
     if layers is not None:
         if not 1 <= layers <= trained.layers:
-            raise ValueError(f"layers is {layers}: give 1 to {trained.layers}, or leave it out for all")
+            raise Unfit(f"layers is {layers}: give 1 to {trained.layers}, or leave it out for all")
         lowest = trained.layers - layers
         if not any((found := LAYER.match(name)) and int(found[1]) >= lowest for name in parameters):
-            raise ValueError(f"layers is {layers}: what is trained is on none of them")
+            raise Unfit(f"layers is {layers}: what is trained is on none of them")
     vocabulary = trained.vocabulary
     for sample in samples:
         outside = sample.tokens[(sample.tokens < 0) | (sample.tokens >= vocabulary)]
         if len(outside) > 0:
-            raise ValueError(f"segment {sample.id}: there is no token {outside[0]}: the vocabulary has {vocabulary}")
+            raise Unfit(f"segment {sample.id}: there is no token {outside[0]}: the vocabulary has {vocabulary}")
 
 
 def _without_dropout(model):

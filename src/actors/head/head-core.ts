@@ -1,9 +1,8 @@
 /** What a head is made of, beside its decider: broker, log, log service and watch, started and stopped in order. */
 import { hostname } from 'node:os'
-import { type Broker, startBroker } from '../../broker/broker.ts'
+import { type Broker, type BrokerOptions, startBroker } from '../../broker/broker.ts'
 import {
   type RunFolder,
-  readConnection,
   readCredentials,
   removeConnection,
   writeConnection,
@@ -71,14 +70,12 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
     for (const step of undo.splice(0).reverse()) await step()
   }
   try {
-    const before = readConnection(folder.connection)
     const broker = nats
       ? null
       : await startBroker({
           folder: folder.broker,
           run: folder.run,
-          port: before ? Number(new URL(before.url).port) : undefined,
-          passwords: passwordsBefore(folder),
+          ...before(folder),
           onRestart: onBrokerRestart,
         })
     if (broker) undo.push(broker.stop)
@@ -124,12 +121,15 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
   }
 }
 
-/** A broker that is started again knows its users as before. */
-function passwordsBefore(folder: RunFolder): Partial<Record<User, string>> {
-  return Object.fromEntries(
-    USERS.flatMap((user) => {
-      const before = readCredentials(folder, user)
-      return before ? [[user, before.password]] : []
-    }),
-  )
+/** A broker that is started again is found where it was, and knows its users as before: who outlived the head connects again. */
+function before(folder: RunFolder): Pick<BrokerOptions, 'port' | 'passwords'> {
+  const passwords: Partial<Record<User, string>> = {}
+  let port: number | undefined
+  for (const user of USERS) {
+    const address = readCredentials(folder, user)
+    if (address === null) continue
+    passwords[user] = address.password
+    port = Number(new URL(address.url).port)
+  }
+  return { port, passwords }
 }

@@ -78,13 +78,23 @@ export async function checkpointOf(
       code: 'model.no-checkpoint',
     })
   const { checkpoint } = found.data
-  const folder = checkpointFolder(found.run, checkpoint)
+  const folder = await checkedFolder(found.run, checkpoint, `${role} version ${found.data.version}`)
+  return { folder, sha256: checkpoint.sha256 }
+}
+
+/**
+ * Where a checkpoint lies.
+ * @param name how people are told of it
+ * @throws RlError `model.bad-path`; `model.corrupt` where its weights are not those of the event
+ */
+export async function checkedFolder(run: string, checkpoint: Checkpoint, name: string): Promise<string> {
+  const folder = checkpointFolder(run, checkpoint)
   if ((await weightsDigest(await readModelFolder(folder))) !== checkpoint.sha256)
-    throw new RlError(`the weights in ${folder} are not those of ${role} version ${found.data.version}`, {
+    throw new RlError(`the weights in ${folder} are not those of ${name}`, {
       code: 'model.corrupt',
       hint: 'restore the folder from a copy of the run',
     })
-  return { folder, sha256: checkpoint.sha256 }
+  return folder
 }
 
 /** The folder with a version's weights; that of a version 0 which this run has just made and not told yet. */

@@ -318,8 +318,9 @@ async function baseOf(folder: string): Promise<string> {
     base === null
       ? []
       : [...new Set([resolve(folder, base), resolve(base), ...(isHubName(base) ? [hubFolder(base)] : [])])]
+  // `modelPlace` refuses one that is here in part.
   const found = places.find((place) =>
-    isGguf(place) ? existsSync(place) : existsSync(join(place, 'config.json')),
+    existsSync(isGguf(place) ? place : join(modelPlace(place), 'config.json')),
   )
   if (found === undefined)
     throw new RlError(
