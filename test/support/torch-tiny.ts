@@ -1,4 +1,5 @@
 /** Tiny models and batches with which the trainer of integrations/torch is compared. */
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LORA_TARGETS } from '../../src/models/local/lora-targets.ts'
 import { type LocalModelFace, openLocalModel } from '../../src/models/local/model.ts'
@@ -27,6 +28,10 @@ export async function writeBase(name: PresetName, folder: string): Promise<void>
   const model = await openLocalModel({ config, tokenizer: files, seed: 5, backend: 'wasm' })
   await model.save(folder)
   await model.close()
+  // What a config says of dropout is for those who trained the base: neither trainer has any.
+  const path = join(folder, 'config.json')
+  const written = JSON.parse(readFileSync(path, 'utf8'))
+  writeFileSync(path, JSON.stringify({ ...written, attention_dropout: 0.5 }))
 }
 
 /** Sequences of different lengths; some under a restriction. */
