@@ -53,7 +53,8 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
   const begun = new Promise<void>((resolve) => {
     ready = resolve
   })
-  let turn: Promise<void> = Promise.resolve()
+  // What is brought back comes first: where weights take the place of others the newest stay.
+  let turn = begun
 
   function see(event: LoggedEvent): void {
     targets.see(event)
@@ -123,8 +124,10 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     const { name } = loaded.get(version)!
     const startedMs = performance.now()
     await drained(version)
-    const replicas = await atAll(publish.ackSeconds, (server, signal) => routes.unload(server, name, signal))
     loaded.delete(version)
+    // What is being brought back would otherwise be there behind its unloading.
+    await restoring
+    const replicas = await atAll(publish.ackSeconds, (server, signal) => routes.unload(server, name, signal))
     const timing = { durationMs: Math.round(performance.now() - startedMs) }
     const data: EventData<'PolicyRetired'> = { version, name, replicas, timing }
     await log.append([{ type: retired, data } as NewEvent])

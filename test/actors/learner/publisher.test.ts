@@ -5,6 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Publisher, startPublisher } from '../../../src/actors/learner/publisher.ts'
 import { type Config, parseConfig } from '../../../src/config.ts'
+import { RlError } from '../../../src/errors.ts'
 import type { EventData, NewEvent } from '../../../src/events/catalogue.ts'
 import { connectLog, type LogClient } from '../../../src/events/log-client.ts'
 import { openEndpoint } from '../../../src/models/openai.ts'
@@ -50,7 +51,18 @@ let publisher: Publisher
 let servers: Server[]
 let brokenVersion: number | null = null
 
-const broken = ({ path }: Asked, response: ServerResponse) => {
+/** Takes the next load away from the first server, which answers it when it is told to. */
+let hold: ((load: () => void) => void) | null = null
+
+const broken = ({ path, body }: Asked, response: ServerResponse) => {
+  if (hold !== null && path === '/v1/load_lora_adapter') {
+    hold(() => {
+      servers[0].loaded.set(String(body.lora_name), String(body.lora_path))
+      response.end('Success')
+    })
+    hold = null
+    return true
+  }
   if (brokenVersion === null || path !== '/v1/chat/completions') return false
   response.writeHead(500).end('{"error":{"message":"key word-of-the-servers is bad"}}')
   return true
@@ -185,6 +197,56 @@ test('a server that is started again while a version is called has it back, and 
   server.loaded.clear()
   assert.is((await errorOf(call(0))).code, 'model.not-found', 'the first version is not ours to bring')
   assert.equal([...server.loaded], [])
+})
+
+test('a version that is being brought back when its time is over is unloaded behind that', async () => {
+  const [server] = servers
+  await publisher.stop()
+  const publish = { ...config.policy.publish, replicas: [server.url], ackSeconds: 60 }
+  publisher = await startPublisher({ ...config, policy: { ...config.policy, publish } }, 'policy', log)
+  await published(4)
+  server.loaded.clear()
+  const held = new Promise<() => void>((resolve) => {
+    hold = resolve
+  })
+  const unknown = new RlError('the server does not know it', { code: 'model.not-found' })
+  let calls = 0
+  const call = publisher.use(4, async () => {
+    if (calls++ === 0) throw unknown
+  })
+  const load = await held
+  await published(5)
+  for (let asked = 0; asked < 100; asked++)
+    assert.equal(await log.positionsOf(['PolicyRetired/3']), [null], 'it is still being loaded')
+  load()
+  await call
+  await until('retired', async () => (await log.positionsOf(['PolicyRetired/3']))[0] !== null)
+  const kept = [4, 5].map((version) => publisher.targets.targetOf(version).model)
+  assert.equal([...server.loaded.keys()].sort(), kept.sort())
+})
+
+test('where weights take the place of others the newest stay, though it was not brought before the publisher ended', async () => {
+  const weights: string[] = []
+  const server = await startScriptedEndpoint(async ({ path, body }) => {
+    if (path === '/v1/chat/completions') return completion({ content: 'ok' }, { prompt: [1], tokens: [2] })
+    // Longer than the log takes to tell of a version.
+    for (let asked = 0; asked < 20; asked++) await log.head()
+    weights.push(String(body.model_path).slice(-5))
+    return { success: true }
+  })
+  const publish = { ...config.policy.publish, as: 'model', routes: 'sglang', replicas: [server.url] } as const
+  const start = () => startPublisher({ ...config, policy: { ...config.policy, publish } }, 'policy', log)
+  await publisher.stop()
+  publisher = await start()
+  await published(6)
+  await published(7)
+  await publisher.stop()
+  await log.append([updated(8)])
+  publisher = await start()
+  await publisher.targets.settled(8, 120_000)
+  await publisher.use(8, async () => {})
+  assert.equal(weights, ['00006', '00007', '00006', '00007', '00008'])
+  await server.close()
 })
 
 test.run()
