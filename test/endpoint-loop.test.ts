@@ -157,7 +157,7 @@ test('a wrong model name ends the run before any rollout, and says so', async ()
   const head = startLoop('misnamed', address, ['policy.model=huge', 'run.attempts=1'])
   await until('told', () => eventsOf('misnamed', ['ActorFailed']).length > 0, 240_000)
   const [{ data }] = eventsOf('misnamed', ['ActorFailed'])
-  assert.is(data.code, 'model.endpoint')
+  assert.is(data.code, 'model.not-found')
   assert.match(data.error, /not-found.*'huge' does not exist/)
   head.process.kill('SIGINT')
   await head.status

@@ -3,6 +3,8 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { tryAdapter, weightRoutes } from '../../src/models/openai/adapters.ts'
+import { against as againstEndpoint, request } from '../support/against-endpoint.ts'
+import { errorOf } from '../support/error-of.ts'
 import { type Asked, completion, startScriptedEndpoint } from '../support/scripted-endpoint.ts'
 
 const WEIGHTS = { name: 'run-v1-abcdef01', path: '/runs/run/checkpoints/policy/00001' }
@@ -49,6 +51,23 @@ test('SGLang loads an adapter from its root, and is called by base and adapter',
       )
       assert.is(asked[0].body.lora_path, WEIGHTS.path)
       assert.is(asked[0].authorization, 'Bearer word-of-servers')
+    },
+  )
+})
+
+test('an adapter that SGLang has not is told as a name that the server does not know', async () => {
+  const message =
+    'The following requested LoRA adapters are not loaded: run-v1-abcdef01\nLoaded adapters: dict_keys([]).'
+  await againstEndpoint(
+    (_, response) =>
+      void response
+        .writeHead(400)
+        .end(JSON.stringify({ object: 'error', message, type: 'BadRequestError', param: null, code: 400 })),
+    async (open, _, asked) => {
+      const error = await errorOf(open({ model: 'Qwen/Qwen3-4B:run-v1-abcdef01' }).generate([request(1)]))
+      assert.is(error.code, 'model.not-found')
+      assert.match(error.message, /adapters are not loaded: run-v1-abcdef01/)
+      assert.is(asked.length, 1)
     },
   )
 })

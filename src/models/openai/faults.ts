@@ -7,7 +7,7 @@ import { z } from 'zod'
  * - conflict: 409; rate-limit: 429; server: any 5xx
  * - connection: refused, reset, or ended in the middle of the answer
  * - bad-json: the body is not JSON; empty-choices: an answer without a choice; bad-answer: any other shape than the API's
- * - unauthorised: 401 or 403; not-found: 404, mostly a wrong model name; context: the prompt is too long; refused: any other 4xx
+ * - unauthorised: 401 or 403; not-found: 404, mostly a wrong model name, or an adapter that the server has not; context: the prompt is too long; refused: any other 4xx
  */
 export type FaultKind =
   | 'timeout'
@@ -153,9 +153,12 @@ export function faultOf(error: unknown, timedOut: boolean): Fault {
   if (status === 429) return fault('rate-limit', true)
   if (status >= 500) return fault('server', true)
   if (status === 401 || status === 403) return fault('unauthorised', false)
-  if (status === 404) return fault('not-found', false)
+  if (status === 404 || UNLOADED.test(error.message)) return fault('not-found', false)
   return fault(isTooLong(error) ? 'context' : 'refused', false)
 }
+
+/** SGLang says it with 400. */
+const UNLOADED = /requested LoRA adapters are not loaded/
 
 /** Whether a refusal says that a hosted model thought until its tokens were spent: that is an answer which was cut off. */
 export function isCutOff(error: unknown): boolean {
