@@ -73,6 +73,58 @@ attempt("empty", lambda: check_weights(Path(runs, "evil"), whole))
     assert.match(said.other, /^Unfit: the weights in .*run\/one are not those of the event/)
     assert.match(said.empty, /^Unfit: there are no weights in .*--runs/)
   })
+
+  test('an adapter stands on --base: whole weights are its parent where they are those, and no adapter is where all are trained', async () => {
+    const root = temporaryFolder()
+    const [base, taught, adapter] = ['base', 'taught', 'adapter'].map((name) => join(root, name))
+    for (const folder of [base, taught, adapter]) mkdirSync(folder)
+    for (const folder of [base, taught]) {
+      writeFileSync(join(folder, 'config.json'), '{}')
+      writeFileSync(join(folder, 'model.safetensors'), folder)
+    }
+    writeFileSync(join(adapter, 'adapter_config.json'), '{}')
+    writeFileSync(join(adapter, 'adapter_model.safetensors'), 'adapter')
+    const said = await attempted(
+      `
+from pathlib import Path
+from rlanything_trainer.group import Group
+from rlanything_trainer.model import Trained
+base, *parents = sys.argv[1:]
+for lora in ({}, None):
+    trained = Trained(base, lora=lora, group=Group("cpu"), checkpointing=False)
+    for parent in parents:
+        attempt(f"{'whole' if lora is None else 'adapter'} from {Path(parent).name}", lambda: trained.check_parent(Path(parent)))
+`,
+      ...[base, base, taught, adapter],
+    )
+    for (const taken of ['adapter from base', 'adapter from adapter', 'whole from base', 'whole from taught'])
+      assert.is(said[taken], 'taken', taken)
+    assert.match(
+      said['adapter from taught'],
+      /^Unfit: .*taught holds a whole model, .*--base .*taught, or add --full/,
+    )
+    assert.match(said['whole from adapter'], /^Unfit: .*adapter holds an adapter, .*leave --full out/)
+  })
+
+  test('an adapter is put wherever PEFT puts it', async () => {
+    const said = await attempted(
+      `
+from transformers import GPT2Config
+from rlanything_trainer.group import Group
+from rlanything_trainer.model import Trained
+base = sys.argv[1]
+GPT2Config(n_layer=1, n_head=2, n_embd=16, vocab_size=64, n_positions=64, bos_token_id=0, eos_token_id=0).save_pretrained(base)
+for target in ("c_attn", "attn.c_attn", "attn", "tn.c_attn"):
+    trained = Trained(base, lora={"target_modules": [target]}, group=Group("cpu"), checkpointing=False)
+    attempt(target, trained.check)
+`,
+      join(temporaryFolder(), 'gpt2'),
+    )
+    for (const target of ['c_attn', 'attn.c_attn']) assert.is(said[target], 'taken')
+    for (const target of ['attn', 'tn.c_attn'])
+      assert.match(said[target], `--lora-targets names '${target}': `)
+    assert.match(said.attn, /gpt2 has c_attn, c_fc, c_proj, lm_head$/)
+  })
 }
 
 test.run()

@@ -13,7 +13,7 @@ from .agreement import disagreement
 from .batch import Unfit, read_batch
 from .cost import measured
 from .group import Group
-from .model import Trained, weights_digest
+from .model import Trained, first_line, weights_digest
 from .run import Refused, Run, address
 from .update import fitting, update
 
@@ -52,10 +52,6 @@ def arguments():
     if options.lora_rank < 1:
         parser.error(f"--lora-rank is {options.lora_rank}: give 1 or more")
     return options
-
-
-def first_line(error):
-    return str(error).strip().split("\n")[0]
 
 
 def main():
@@ -157,6 +153,7 @@ def lead(trained, options, batch, content):
     opens = trained.model is None or trained.folder != folder or trained.sha256 != sha256
     if opens and folder is not None:
         check_weights(folder, sha256)
+        trained.check_parent(folder)
     trained.sha256 = sha256
     job = {
         "folder": folder,

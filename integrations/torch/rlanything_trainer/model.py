@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.pytorch_utils import Conv1D
 
 from .batch import Unfit
 
@@ -23,6 +24,10 @@ ADAPTER = "adapter_model.safetensors"
 WEIGHTS = "model.safetensors"
 ROWS = 1024
 """Trained tokens whose logits are held at a time: [ROWS, vocabulary]."""
+
+
+def first_line(error):
+    return str(error).strip().split("\n")[0]
 
 
 def is_adapter(folder):
@@ -84,13 +89,21 @@ class Trained:
             with torch.device("meta"):
                 model = AutoModelForCausalLM.from_config(config)
         except (OSError, ValueError) as wrong:
-            raise Unfit(f"--base {self.base}: {str(wrong).strip().splitlines()[0]}") from None
+            raise Unfit(f"--base {self.base}: {first_line(wrong)}") from None
         if self.lora is None:
             return
-        linear = {name.split(".")[-1] for name, module in model.named_modules() if isinstance(module, nn.Linear)}
+        linear = [name for name, module in model.named_modules() if isinstance(module, (nn.Linear, Conv1D))]
         for target in self.lora["target_modules"]:
-            if target not in linear:
-                raise Unfit(f"--lora-targets names {target!r}: {self.base} has {', '.join(sorted(linear))}")
+            if not any(f".{name}".endswith(f".{target}") for name in linear):
+                known = sorted({name.split(".")[-1] for name in linear})
+                raise Unfit(f"--lora-targets names {target!r}: {self.base} has {', '.join(known)}")
+
+    def check_parent(self, folder):
+        """That a version can be made of the weights there: an adapter is one of the base, and of whole weights where they are the base's. Errors: Unfit."""
+        if self.lora is None and is_adapter(folder):
+            raise Unfit(f"{folder} holds an adapter, and --full trains whole models: leave --full out")
+        if self.lora is not None and not is_adapter(folder) and weights_digest(folder) != weights_digest(self.base):
+            raise Unfit(f"{folder} holds a whole model, and an adapter would stand on other weights: give --base {folder}, or add --full")
 
     def open(self, folder, seed):
         """The weights of `folder` (null: the base as it is, with a fresh adapter where one is trained)."""
