@@ -106,6 +106,20 @@ for lora in ({}, None):
     assert.match(said['whole from adapter'], /^Unfit: .*adapter holds an adapter, .*leave --full out/)
   })
 
+  test('a broker that is not there is told of when the time for it is over, without the words in its address', async () => {
+    const said = await attempted(`
+import os, time
+os.environ["RL_TRAINER_CONNECT_SECONDS"] = "1"
+from rlanything_trainer.run import Run
+address = {"servers": "nats://user:word-of-the-broker@127.0.0.1:1", "user": None, "password": None, "token": None}
+began = time.monotonic()
+attempt("away", lambda: asyncio.run(Run("run", "policy", address).open()))
+said["seconds"] = str(time.monotonic() - began)
+`)
+    assert.match(said.away, /^SystemExit: rlanything-trainer: nobody listens at nats:\/\/127\.0\.0\.1:1 /)
+    assert.ok(Number(said.seconds) < 60, said.seconds)
+  })
+
   test('an adapter is put wherever PEFT puts it', async () => {
     const said = await attempted(
       `

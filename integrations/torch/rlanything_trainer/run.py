@@ -86,8 +86,7 @@ class Run:
                 tried = await nats.connect(
                     **known,
                     **({"tls": ssl.create_default_context(cafile=ca)} if ca else {}),
-                    allow_reconnect=False,
-                    connect_timeout=5,
+                    **{"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.2, "connect_timeout": 5},
                     error_cb=_quiet,
                 )
                 return await tried.close()
