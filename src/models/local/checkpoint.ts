@@ -140,7 +140,10 @@ function isGguf(path: string): boolean {
 
 /** The path itself where it is such a file, or the one that a folder without config.json holds. */
 async function ggufFileOf(path: string): Promise<string | undefined> {
-  if (isGguf(path)) return path
+  if (isGguf(path)) {
+    if (existsSync(path)) return path
+    throw missing(path)
+  }
   if (existsSync(join(path, 'config.json')) || !existsSync(path)) return undefined
   const found = (await readdir(path)).filter(isGguf).sort()
   if (found.length > 1)

@@ -215,6 +215,7 @@ test('what a file asks for and is not implemented is refused by name', async () 
     await said({}, [{ ...up, name: 'constructor.weight' }]),
     /weight constructor\.weight is not one/,
   )
+  assert.match(await saidOf(join(root, 'nowhere.gguf')), /nowhere\.gguf does not exist/)
   const folder = join(root, 'folder.gguf')
   mkdirSync(folder)
   assert.match(await saidOf(folder), /folder\.gguf: it is no file/)
