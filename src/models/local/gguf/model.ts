@@ -32,11 +32,11 @@ export async function readGgufModel(path: string): Promise<GgufModel> {
 
 /** The weights by their Hugging Face names, rows of queries and keys in their order. */
 export async function openGgufWeights(path: string): Promise<TensorSource> {
-  const config = configOf(await readGguf(path), path)
-  const source = await openGguf(path)
+  const file = await readGguf(path)
+  const config = configOf(file, path)
   const names = new Map<string, string>()
   const entries = new Map<string, TensorEntry>()
-  for (const [own, entry] of source.entries) {
+  for (const [own, entry] of file.tensors) {
     const name = nameOf(own)
     if (names.has(name))
       throw new RlError(`${path}: ${own} and ${names.get(name)} are both ${name}`, {
@@ -46,6 +46,7 @@ export async function openGgufWeights(path: string): Promise<TensorSource> {
     names.set(name, own)
     entries.set(name, entry)
   }
+  const source = await openGguf(path)
   return {
     ...source,
     entries,
