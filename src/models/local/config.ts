@@ -38,7 +38,8 @@ const width = count.max(2 ** 20)
 /** Keys that change nothing here: how the model was made, how others run it, and what training alone reads. */
 const WITHOUT_EFFECT = [
   ...['architectures', 'auto_map', 'transformers_version', 'transformers.js_config', 'torch_dtype', 'dtype'],
-  ...['use_cache', 'initializer_range', 'attention_dropout', 'pad_token_id', 'pretraining_tp'],
+  ...['use_cache', 'initializer_range', 'attention_dropout', 'pretraining_tp'],
+  ...['pad_token_id', 'unk_token_id', 'sep_token_id', 'cls_token_id', 'mask_token_id'],
   ...['max_window_layers', 'sliding_window', 'is_llama_config', 'unsloth_version', 'unsloth_fixed'],
   ...['output_attentions', 'output_hidden_states', 'return_dict', 'id2label', 'label2id', 'problem_type'],
   ...['name_or_path', 'model_name', 'task_specific_params', 'chunk_size_feed_forward'],
@@ -71,6 +72,8 @@ const schema = z.looseObject({
   layer_types: z.array(z.literal('full_attention')).nullish(),
   use_sliding_window: z.boolean().default(false),
   hidden_act: z.literal('silu').default('silu'),
+  /** transformers lets every token see all where it is false. */
+  is_causal: z.literal(true, 'attention to later tokens is not implemented').optional(),
   bos_token_id: z.number().int().nullish(),
   eos_token_id: z.union([z.number().int(), z.array(z.number().int())]).nullish(),
 })
@@ -118,7 +121,9 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
   }
   const scaled = plainRope(raw.rope_scaling, refuse, 'rope_scaling')
   const parameters = plainRope(raw.rope_parameters, refuse, 'rope_parameters')
-  const theta = scaled ?? parameters ?? raw.rope_theta
+  // As transformers reads them: rope_scaling is the older name of rope_parameters and stands in its place.
+  const isScaled = Object.keys(raw.rope_scaling ?? {}).length > 0
+  const theta = (isScaled ? scaled : parameters) ?? raw.rope_theta
   if (raw.use_sliding_window) refuse('use_sliding_window', 'sliding-window attention is not implemented')
   const family = raw.model_type
   if (family === 'llama' && typeof raw.sliding_window === 'number')

@@ -344,6 +344,8 @@ test('a config is read whole: what asks for something unknown is refused, the de
     ...modelConfigJson(smallConfig('llama')),
     transformers_version: '5.0',
     rope_interleaved: false,
+    // transformers writes them of a GGUF file's vocabulary.
+    ...{ unk_token_id: 0, sep_token_id: 1, cls_token_id: 1, mask_token_id: 1 },
   }
   assert.equal(parseModelConfig(base), smallConfig('llama'))
   assert.equal(parseModelConfig({ ...base, rope_scaling: { rope_type: 'default' } }), smallConfig('llama'))
@@ -352,8 +354,18 @@ test('a config is read whole: what asks for something unknown is refused, the de
     ...{ rope_parameters: { rope_theta: 777 }, rope_scaling: { rope_theta: 500 } },
   })
   assert.is(ropeTheta, 500)
+  assert.is(
+    parseModelConfig({
+      ...{ ...base, rope_theta: 300 },
+      ...{ rope_parameters: { rope_theta: 777 }, rope_scaling: { type: 'default' } },
+    }).ropeTheta,
+    300,
+    'rope_scaling stands in the place of rope_parameters, not beside them',
+  )
+  assert.equal(parseModelConfig({ ...base, is_causal: true }), smallConfig('llama'))
   for (const over of [
     { mlp_bias: true },
+    { is_causal: false },
     { rope_interleaved: true },
     { rope_scaling: { rope_type: 'llama3', factor: 8 } },
     { rope_parameters: { rope_type: 'default', partial_rotary_factor: 0.5 } },
