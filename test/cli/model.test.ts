@@ -52,6 +52,18 @@ test('generate writes a line a prompt, with ids, text and log-probs', async () =
   assert.ok(lines[1].prompt_ids.length > 'look'.length, 'the template stands around it')
 })
 
+test('generate takes a file of known answers, and one as Windows writes it', async () => {
+  const file = join(root, 'known.jsonl')
+  const lines = [
+    { prompt: 'go', chat: true, rendered: '', prompt_ids: [1], greedy_ids: [2], smallest_top2_gap: 0.1 },
+    { prompt: '', chat: true, greedy_text: '', logprobs: [] },
+  ]
+  writeFileSync(file, `\uFEFF${lines.map((line) => `${JSON.stringify(line)}\r\n`).join('')}`)
+  const { status, output } = await rl('generate', '--model', folder, '--prompts', file, '--tokens', '2')
+  assert.is(status, 0, output)
+  assert.is(output.split('\n').filter((line) => line.startsWith('{"prompt_ids"')).length, 2)
+})
+
 test('info, sample and export do what they say', async () => {
   const info = await rl('info', '--model', folder)
   assert.is(info.status, 0, info.output)
@@ -67,6 +79,7 @@ test('info, sample and export do what they say', async () => {
 test('wrong calls are told in one line', async () => {
   writeFileSync(join(root, 'wrong.jsonl'), '{"prompt": "a"}\n{"text": "b"}\n')
   writeFileSync(join(root, 'odd.jsonl'), '{"prompt": "a", "chatt": true}\n')
+  writeFileSync(join(root, 'nothing.jsonl'), '{"prompt": ""}\n')
   writeFileSync(join(root, 'empty.jsonl'), '\n')
   symlinkSync(folder, join(root, 'link'))
   const adapted = join(root, 'adapted')
@@ -86,6 +99,11 @@ test('wrong calls are told in one line', async () => {
       ['generate', '--model', folder, '--prompts', join(root, 'odd.jsonl')],
       1,
       /odd\.jsonl:1 is not a prompt: .*"chatt"/,
+    ],
+    [
+      ['generate', '--model', folder, '--prompts', join(root, 'nothing.jsonl')],
+      1,
+      /nothing\.jsonl:1 is not a prompt: prompt: it is empty/,
     ],
     [['generate', '--model', folder, '--prompts', join(root, 'empty.jsonl')], 1, /holds no prompt/],
     [['generate', '--model', folder, '--prompts', join(root, 'none.jsonl')], 1, /none\.jsonl cannot be read/],

@@ -8,7 +8,15 @@ import { openLocalModel } from '../../models/local/model.ts'
 import type { Command } from '../command.ts'
 import { backendFlag, cacheBytes, cacheFlag, required } from '../model-flags.ts'
 
-const promptSchema = z.strictObject({ prompt: z.string().min(1), chat: z.boolean().default(false) })
+/** A file of answers that are known is taken as it stands: what it tells of them asks for nothing. */
+const TOLD = ['rendered', 'prompt_ids', 'greedy_ids', 'greedy_text', 'logprobs', 'smallest_top2_gap']
+const promptSchema = z
+  .strictObject({
+    prompt: z.string(),
+    chat: z.boolean().default(false),
+    ...Object.fromEntries(TOLD.map((key) => [key, z.unknown().optional()])),
+  })
+  .refine(({ prompt, chat }) => chat || prompt !== '', { path: ['prompt'], error: 'it is empty' })
 
 export const command: Command = {
   summary: 'greedy continuations of many prompts, with token ids and log-probs',
@@ -16,8 +24,9 @@ export const command: Command = {
 rl model generate --model PATH --prompts FILE.jsonl [--tokens 32] [--backend NAME] [--cache-megabytes 256]
 
 PATH is a Hugging Face folder, an adapter on one, or a GGUF file. A line of the file is {"prompt": "...", "chat": true}: with chat the
-model's template renders the prompt as a user's message, without it the text stands as it is. A repetition_penalty of the folder's
-generation_config.json acts, as it does in transformers; log-probs are of the logits before it.
+model's template renders the prompt as a user's message, without it the text stands as it is. Keys of answers may stand beside them
+(${TOLD.join(', ')}) and are not read.
+A repetition_penalty of the folder's generation_config.json acts, as it does in transformers; log-probs are of the logits before it.
 Writes a JSON line a prompt, in order: {prompt_ids, greedy_ids, greedy_text, logprobs}; the text shows special tokens.`,
   async run(argv) {
     const { values } = parseCommandLine(
@@ -65,7 +74,8 @@ Writes a JSON line a prompt, in order: {prompt_ids, greedy_ids, greedy_text, log
 }
 
 function readPrompts(jsonl: string, source: string): z.infer<typeof promptSchema>[] {
-  const prompts = jsonl.split('\n').flatMap((line, i) => {
+  const withoutByteOrderMark = jsonl.replace(/^\uFEFF/, '')
+  const prompts = withoutByteOrderMark.split('\n').flatMap((line, i) => {
     if (line.trim() === '') return []
     try {
       return [promptSchema.parse(JSON.parse(line))]
