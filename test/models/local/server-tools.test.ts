@@ -233,6 +233,29 @@ test('of a schema nothing is left out: what is not read beside the rest is refus
   assert.equal(jsonTexts({ anyOf: [{ enum: [1, 2] }, { enum: [2, 3] }] }, 'x'), ['1', '2', '3'])
 })
 
+test('oneOf allows what exactly one of its parts allows, however it is written there', () => {
+  const object = (properties: object, required: readonly string[] = [], closed = {}) => ({
+    ...{ type: 'object', properties, required, ...closed },
+  })
+  const texts = (...oneOf: readonly object[]) => jsonTexts({ oneOf }, 'x')
+  assert.equal(texts({ enum: ['a', 'a'] }, { const: 'b' }), ['"a"', '"b"'])
+  assert.equal(texts({ anyOf: [{ const: 1 }, { enum: [1, 2] }] }, { const: 3 }), ['1', '2', '3'])
+  const kind = object({ kind: { const: 'a' } }, ['kind'])
+  const size = { size: { enum: [1] } }
+  assert.equal(texts(kind, object(size)), ['{}', '{"size":1}'])
+  assert.equal(texts(kind, object(size, [], { additionalProperties: { type: 'boolean' } })).length, 3)
+  assert.equal(texts(kind, object(size, [], { additionalProperties: false })).length, 3)
+  const [a, b] = [{ a: { const: 1 } }, { b: { const: 2 } }]
+  const both = ['a', 'b']
+  assert.equal(texts(object({ ...a, ...b }, both), object({ ...b, ...a }, both), { const: 5 }), ['5'])
+  assert.equal(texts({ oneOf: [{ enum: [1, 2] }, { enum: [2, 3] }] }, { enum: [3, 4] }), ['1', '4'])
+  const broken = { additionalProperties: { properties: { a: null }, anyOf: [{ $ref: '#/$defs/none' }, 1] } }
+  assert.equal(texts({ ...object(a, ['a']), ...broken }, object(b, ['b'])), ['{"a":1}', '{"b":2}'])
+  assert.throws(() => texts(object(a), null as never), /it is no object/)
+  const many = Array.from({ length: 3000 }, () => ({ type: 'null' }))
+  assert.throws(() => texts({ enum: Array.from({ length: 300 }, (_, i) => i) }, ...many), /too many parts/)
+})
+
 test('every text of a schema is one of its values, once', () => {
   const leaf = fc.oneof(
     fc.constant({ type: 'boolean' }),

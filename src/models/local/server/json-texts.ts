@@ -1,10 +1,13 @@
 /** All JSON texts that a schema allows, where they are few: a model then writes one of them under a trie. */
 import { apiError } from './errors.ts'
+import { definition, isObject, isOf, type Schema, schemaValues } from './schema-values.ts'
 
 /** Most texts of a schema. */
 const MOST_TEXTS = 4_096
 /** Of all of them together. */
 const MOST_CHARACTERS = 1_000_000
+/** Of comparing the parts of every `oneOf`. */
+const MOST_STEPS = 1_000_000
 
 /** Keywords that say nothing about which texts are allowed. */
 export const NOTES: ReadonlySet<string> = new Set([
@@ -30,8 +33,6 @@ const READ = {
 const FORMS = ['$ref', 'const', 'enum', 'anyOf', 'oneOf']
 const LIMITS = [...READ.integer, ...READ.object, ...READ.array]
 
-type Schema = Readonly<Record<string, unknown>>
-
 /**
  * Compact texts, properties in the order of the schema.
  * @param param what holds the schema, for messages
@@ -50,13 +51,13 @@ export function jsonTexts(schema: unknown, param: string): string[] {
   }
 
   const texts = new Map<string, string[]>()
+  const allows = schemaValues(schema, MOST_STEPS)
 
   /** `depth` bounds what a hostile schema may cost. */
   function textsOf(given: unknown, path: string, depth: number): string[] {
     if (depth > 32) return refuse(path, 'it is nested too deeply')
-    if (typeof given !== 'object' || given === null || Array.isArray(given))
-      return refuse(path, 'it is no object')
-    const one = given as Schema
+    if (!isObject(given)) return refuse(path, 'it is no object')
+    const one = given
     const types = [one.type ?? []].flat()
     const read = [...READ.any, ...READ.integer, ...READ.object, ...READ.array]
     for (const key of Object.keys(one))
@@ -73,11 +74,17 @@ export function jsonTexts(schema: unknown, param: string): string[] {
       if (form === 'enum') return joined(parts.filter(listed), (value) => [JSON.stringify(value)], path)
       if (one.type !== undefined) return refuse(path, `'type' beside '${form}' is not read`)
       const all = joined(parts, (part, i) => textsOf(part, `${path}/${i}`, depth + 1), path)
-      // What two of them allow is no value of `oneOf`.
-      return form === 'anyOf' ? all : all.filter((text) => all.indexOf(text) === all.lastIndexOf(text))
+      return form === 'anyOf' ? all : all.filter((text) => !isShared(text, parts, path))
     }
     if (types.length === 0) return refuse(path, 'it has no type')
     return joined(types, (type) => textsOfType(String(type), one, path, depth), path)
+  }
+
+  /** What two parts allow is no value of `oneOf`; a part may allow more than its texts, further properties say. */
+  function isShared(text: string, parts: readonly unknown[], path: string): boolean {
+    const value: unknown = JSON.parse(text)
+    const tooMany = () => refuse(path, "too many parts of 'oneOf' to compare")
+    return parts.filter((part) => allows(part, value) ?? tooMany()).length > 1
   }
 
   /** Each definition once: they may name one another over and over. One that names itself ends at the bound of depth. */
@@ -183,22 +190,4 @@ export function jsonTexts(schema: unknown, param: string): string[] {
 
   const all = [...new Set(textsOf(schema, '', 0))]
   return all.length === 0 ? refuse('', 'it allows nothing') : all
-}
-
-/** What `#/$defs/NAME`, or `#`, stands for in a schema; undefined where there is no such definition. */
-export function definition(schema: unknown, ref: unknown): unknown {
-  if (ref === '#') return schema
-  const [, name] = /^#\/\$defs\/([\w.-]+)$/.exec(String(ref)) ?? []
-  const all = (schema as { readonly $defs?: Readonly<Record<string, unknown>> }).$defs ?? {}
-  return name !== undefined && Object.hasOwn(all, name) ? all[name] : undefined
-}
-
-/** Whether a value is of a type, as JSON schemas name them. */
-export function isOf(value: unknown): (type: unknown) => boolean {
-  return function is(type) {
-    if (type === 'null') return value === null
-    if (type === 'array') return Array.isArray(value)
-    if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value)
-    return type === 'integer' ? Number.isInteger(value) : typeof value === type
-  }
 }

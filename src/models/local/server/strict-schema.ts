@@ -1,7 +1,7 @@
 /** Schemas with `strict: true`: what OpenAI's API asks of them, and whether a value keeps to one. */
-import { isDeepStrictEqual } from 'node:util'
 import { apiError } from './errors.ts'
-import { definition, isOf, NOTES } from './json-texts.ts'
+import { NOTES } from './json-texts.ts'
+import { definition, isObject, type Schema, schemaValues } from './schema-values.ts'
 
 const LIMITS = [
   ...['minItems', 'maxItems', 'minLength', 'maxLength'],
@@ -17,11 +17,8 @@ const READ = new Set([
 const TYPES = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array']
 
 const MOST_DEPTH = 32
-const MOST_VALUE_DEPTH = 256
 /** Of checking one value: alternatives of alternatives multiply. */
 const MOST_STEPS = 100_000
-
-type Schema = Readonly<Record<string, unknown>>
 
 /**
  * Every object of a strict schema has all of its properties and no others.
@@ -71,62 +68,5 @@ export function assertStrict(schema: unknown, param: string): asserts schema is 
 /** Whether values keep to a strict schema. Errors: as `assertStrict`. */
 export function strictValues(schema: unknown, param: string): (value: unknown) => boolean {
   assertStrict(schema, param)
-
-  return function keeps(value) {
-    let steps = 0
-
-    function fits(one: Schema, value: unknown, depth: number): boolean {
-      if (++steps > MOST_STEPS || depth > MOST_VALUE_DEPTH) return false
-      const inner = (each: unknown, of: unknown) => fits(of as Schema, each, depth + 1)
-      const { $ref, type, anyOf, enum: values } = one
-      if ($ref !== undefined) return inner(value, definition(schema, $ref))
-      if (type !== undefined && ![type].flat().some(isOf(value))) return false
-      if ('const' in one && !isDeepStrictEqual(value, one.const)) return false
-      if (Array.isArray(values) && !values.some((each) => isDeepStrictEqual(value, each))) return false
-      if (Array.isArray(anyOf) && !anyOf.some((each) => inner(value, each))) return false
-      if (typeof value === 'number') return within(value, one)
-      if (typeof value === 'string') return between([...value].length, one.minLength, one.maxLength)
-      if (Array.isArray(value))
-        return (
-          between(value.length, one.minItems, one.maxItems) &&
-          (one.items === undefined || value.every((each) => inner(each, one.items)))
-        )
-      return !isObject(value) || !isObject(one.properties) || members(one.properties, value, inner)
-    }
-
-    return fits(schema, value, 0)
-  }
-}
-
-function members(
-  properties: Schema,
-  value: Schema,
-  keeps: (value: unknown, schema: unknown) => boolean,
-): boolean {
-  const names = Object.keys(properties)
-  if (Object.keys(value).length !== names.length) return false
-  return names.every((name) => Object.hasOwn(value, name) && keeps(value[name], properties[name]))
-}
-
-function within(
-  value: number,
-  { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: Schema,
-): boolean {
-  if (exclusiveMinimum !== undefined && !(value > (exclusiveMinimum as number))) return false
-  if (exclusiveMaximum !== undefined && !(value < (exclusiveMaximum as number))) return false
-  return (
-    between(value, minimum, maximum) &&
-    (multipleOf === undefined || Number.isInteger(value / (multipleOf as number)))
-  )
-}
-
-function between(value: number, least: unknown, most: unknown): boolean {
-  return (
-    !(value < ((least as number | undefined) ?? -Infinity)) &&
-    !(value > ((most as number | undefined) ?? Infinity))
-  )
-}
-
-function isObject(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return (value) => schemaValues(schema, MOST_STEPS)(schema, value) === true
 }
