@@ -68,6 +68,12 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
   const folder = modelPlace(path)
   const isAdapter = holdsAdapter(folder)
   const base = isAdapter ? await baseOf(folder) : ((await ggufFileOf(folder)) ?? folder)
+  // transformers would apply the first adapter as well.
+  if (isAdapter && holdsAdapter(base))
+    throw new RlError(`${folder}: its base, ${base}, is an adapter itself`, {
+      code: 'model.folder',
+      hint: 'merge that one into its base first: rl model export',
+    })
   const model = isGguf(base)
     ? { ...(await readGgufModel(base)), generation: {} }
     : await readHuggingFace(base)

@@ -330,6 +330,7 @@ test('greedy defaults are read from generation_config.json, and what would chang
     { suppress_tokens: [1] },
     { min_new_tokens: 2 },
     { forced_eos_token_id: 0 },
+    { max_time: 1 },
     { repetition_penalty: -1 },
   ])
     assert.throws(
@@ -505,7 +506,12 @@ test("an adapter beside its base's config.json is an adapter; beside whole weigh
   const read = await readModelFolder(folder)
   assert.equal([read.isAdapter, read.base], [true, base.folder])
   assert.is((await readCheckpoint(read)).adapter?.lora.rank, 2)
+  const second = join(root, 'adapter-on-adapter')
+  await mkdir(second)
+  await writeAdapter(second, lora, { base: '../adapter-with-config' })
+  assert.match(await messageOf(readModelFolder(second)), /adapter-with-config, is an adapter itself/)
   await writeSafetensors(join(folder, 'model.safetensors'), base.weights)
+  assert.match(await messageOf(readModelFolder(second)), /adapter-with-config holds both an adapter and/)
   assert.match(await messageOf(readModelFolder(folder)), /both an adapter and the weights of a whole model/)
 })
 
