@@ -256,6 +256,20 @@ test('oneOf allows what exactly one of its parts allows, however it is written t
   assert.throws(() => texts({ enum: Array.from({ length: 300 }, (_, i) => i) }, ...many), /too many parts/)
 })
 
+test('integers that a number here does not hold are refused in a schema, not rounded', () => {
+  const id = JSON.parse('1234567890123456789')
+  for (const schema of [
+    { const: id },
+    { enum: [1, { ids: [id] }] },
+    { type: 'integer', minimum: id, maximum: id },
+  ])
+    assert.throws(
+      () => jsonTexts(schema, 'x'),
+      /1234567890123456800 is beyond the integers that are told exactly/,
+    )
+  assert.equal(jsonTexts({ const: Number.MAX_SAFE_INTEGER }, 'x'), ['9007199254740991'])
+})
+
 test('every text of a schema is one of its values, once', () => {
   const leaf = fc.oneof(
     fc.constant({ type: 'boolean' }),
@@ -297,6 +311,10 @@ test('calls are read from what the model says; what is no call stays text', () =
     'plain ',
   ])
     assert.equal(read(text), { content: text, calls: [] })
+  const [{ function: told }] = read(
+    '<tool_call>{"name":"add","arguments":{"id":1234567890123456789,"x":[1.0,-12345678901234567890]}}</tool_call>',
+  ).calls
+  assert.is(told.arguments, '{"id":1234567890123456789,"x":[1,-12345678901234567890]}')
 })
 
 test('tools are told by the template and called, whole and in a stream', async () => {

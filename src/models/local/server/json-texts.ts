@@ -1,6 +1,6 @@
 /** All JSON texts that a schema allows, where they are few: a model then writes one of them under a trie. */
 import { apiError } from './errors.ts'
-import { definition, isObject, isOf, type Schema, schemaValues } from './schema-values.ts'
+import { definition, isObject, isOf, isRounded, type Schema, schemaValues } from './schema-values.ts'
 
 /** Most texts of a schema. */
 const MOST_TEXTS = 4_096
@@ -68,16 +68,23 @@ export function jsonTexts(schema: unknown, param: string): string[] {
       if (beside !== undefined) return refuse(path, `'${beside}' beside '${form}' is not read`)
       if (form === '$ref') return textsNamed(String(one.$ref), path, depth)
       const listed = one.type === undefined ? () => true : (value: unknown) => types.some(isOf(value))
-      if (form === 'const') return [one.const].filter(listed).map((value) => JSON.stringify(value))
+      if (form === 'const') return [one.const].filter(listed).map((value) => written(value, path))
       if (!Array.isArray(one[form])) return refuse(path, `'${form}' is no list`)
       const parts: readonly unknown[] = one[form]
-      if (form === 'enum') return joined(parts.filter(listed), (value) => [JSON.stringify(value)], path)
+      if (form === 'enum') return joined(parts.filter(listed), (value) => [written(value, path)], path)
       if (one.type !== undefined) return refuse(path, `'type' beside '${form}' is not read`)
       const all = joined(parts, (part, i) => textsOf(part, `${path}/${i}`, depth + 1), path)
       return form === 'anyOf' ? all : all.filter((text) => !isShared(text, parts, path))
     }
     if (types.length === 0) return refuse(path, 'it has no type')
     return joined(types, (type) => textsOfType(String(type), one, path, depth), path)
+  }
+
+  /** The JSON of a value. What was rounded when the schema was read would be another value. */
+  function written(value: unknown, path: string): string {
+    return JSON.stringify(value, (_, each: unknown) =>
+      isRounded(each) ? refuse(path, `${each} is beyond the integers that are told exactly`) : each,
+    )
   }
 
   /** What two parts allow is no value of `oneOf`; a part may allow more than its texts, further properties say. */
@@ -119,6 +126,7 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     const bound = (key: string, step: number) => {
       const value = one[key] ?? null
       if (value !== null && typeof value !== 'number') return refuse(path, `'${key}' is no number`)
+      if (isRounded(value)) return refuse(path, `${value} is beyond the integers that are told exactly`)
       return value === null ? null : Math[step > 0 ? 'ceil' : 'floor'](value)
     }
     const above = bound('exclusiveMinimum', -1)

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { cutAtTags } from '../../../tagged.ts'
+import { isRounded } from './schema-values.ts'
 
 export type ToolCall = {
   readonly id: string
@@ -30,12 +31,12 @@ export function readToolCalls(
     const parsed = called.safeParse(jsonOf(body))
     if (!parsed.success || !tools.get(parsed.data.name)?.(parsed.data.arguments))
       return `<tool_call>${body}</tool_call>`
-    const { name, arguments: values } = parsed.data
+    const { name } = parsed.data
     if (calls.length === 0 || !onlyOne)
       calls.push({
         id: `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
         type: 'function',
-        function: { name, arguments: JSON.stringify(values) },
+        function: { name, arguments: argumentsOf(body) },
       })
     return ''
   })
@@ -47,6 +48,19 @@ export function readToolCalls(
       .trim(),
     calls,
   }
+}
+
+/** Of the language, and not yet of its types. */
+type JsonWithSource = {
+  parse(text: string, reviver: (key: string, value: unknown, context: { source: string }) => unknown): unknown
+  rawJSON(text: string): unknown
+}
+
+/** The arguments of a call that was read, compact, with every digit of integers that a number does not hold. */
+function argumentsOf(body: string): string {
+  const json = JSON as unknown as JsonWithSource
+  const exact = json.parse(body, (_, value, { source }) => (isRounded(value) ? json.rawJSON(source) : value))
+  return JSON.stringify((exact as { readonly arguments?: unknown }).arguments ?? {})
 }
 
 function jsonOf(text: string): unknown {
