@@ -78,6 +78,9 @@ const schema = z.looseObject({
   eos_token_id: z.union([z.number().int(), z.array(z.number().int())]).nullish(),
 })
 
+/** The `quantization_config` that transformers leaves beside plain weights which it has read from a GGUF file. */
+const readFromGguf = z.looseObject({ quant_method: z.literal('gguf') })
+
 /** Rotary positions without scaling: `rope_type: default` asks for nothing. Resolves to its theta. */
 function plainRope(value: Record<string, unknown> | null | undefined, refuse: Refuse, key: string) {
   if (!value) return undefined
@@ -115,6 +118,7 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
     })
   }
   for (const [key, value] of Object.entries(raw)) {
+    if (key === 'quantization_config' && readFromGguf.safeParse(value).success) continue
     const asksNothing = value === null || value === false || value === ''
     if (!asksNothing && !key.startsWith('_') && !(key in schema.shape) && !WITHOUT_EFFECT.includes(key))
       refuse(key, `${JSON.stringify(value)?.slice(0, 100)} is not implemented`)

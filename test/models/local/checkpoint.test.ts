@@ -345,7 +345,8 @@ test('a config is read whole: what asks for something unknown is refused, the de
     ...modelConfigJson(smallConfig('llama')),
     transformers_version: '5.0',
     rope_interleaved: false,
-    // transformers writes them of a GGUF file's vocabulary.
+    // transformers writes these where it has read a GGUF file.
+    quantization_config: { quant_method: 'gguf', dequantize: false, gguf_file: 'some.gguf' },
     ...{ unk_token_id: 0, sep_token_id: 1, cls_token_id: 1, mask_token_id: 1 },
   }
   assert.equal(parseModelConfig(base), smallConfig('llama'))
@@ -371,6 +372,7 @@ test('a config is read whole: what asks for something unknown is refused, the de
     { rope_scaling: { rope_type: 'llama3', factor: 8 } },
     { rope_parameters: { rope_type: 'default', partial_rotary_factor: 0.5 } },
     { quantization_config: { bits: 4 } },
+    { quantization_config: { quant_method: 'gptq' } },
     { layer_types: ['sliding_attention', 'full_attention'] },
     { logit_scale: 2 },
     { sliding_window: 8 },
