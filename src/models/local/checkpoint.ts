@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
@@ -151,6 +151,11 @@ async function ggufFileOf(path: string): Promise<string | undefined> {
     throw missing(path)
   }
   if (existsSync(join(path, 'config.json')) || !existsSync(path)) return undefined
+  if (!(await stat(path)).isDirectory())
+    throw new RlError(`${path} is neither a folder nor a GGUF file`, {
+      code: 'model.folder',
+      hint: 'name the folder that holds it',
+    })
   const found = (await readdir(path)).filter(isGguf).sort()
   if (found.length > 1)
     throw new RlError(`${path} holds ${found.length} GGUF files: ${found.join(', ')}`, {

@@ -569,6 +569,10 @@ test('folders that lack something, or whose files do not belong together, are re
   await writeFile(join(folder, 'config.json'), '{')
   assert.is(await codeOf(readModelFolder(folder)), 'model.folder')
   await writeFile(join(folder, 'config.json'), JSON.stringify(config))
+  assert.match(
+    await messageOf(readModelFolder(join(folder, 'model.safetensors'))),
+    /is neither a folder nor a GGUF file/,
+  )
   await rm(join(folder, 'tokenizer.json'))
   assert.is(await codeOf(readModelFolder(folder)), 'model.folder')
   assert.is(await codeOf(readModelFolder(join(root, 'nowhere'))), 'model.folder')
