@@ -21,7 +21,7 @@ import * as assert from 'uvu/assert'
 import { RlError } from '../../src/errors.ts'
 import { describeHubModel, fetchHubModel, type HubOptions, isHubName } from '../../src/models/hub.ts'
 import { describeCopy, fetchCopy, hubFolder, hubOptions, modelPlace } from '../../src/models/hub-folder.ts'
-import { readModelFolder } from '../../src/models/local/checkpoint.ts'
+import { readModelFolder } from '../../src/models/local/model-folder.ts'
 import { errorOf } from '../support/error-of.ts'
 import { until } from '../support/run.ts'
 

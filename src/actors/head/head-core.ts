@@ -75,7 +75,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       : await startBroker({
           folder: folder.broker,
           run: folder.run,
-          ...before(folder),
+          ...brokerBefore(folder),
           onRestart: onBrokerRestart,
         })
     if (broker) undo.push(broker.stop)
@@ -122,7 +122,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
 }
 
 /** A broker that is started again is found where it was, and knows its users as before: who outlived the head connects again. */
-function before(folder: RunFolder): Pick<BrokerOptions, 'port' | 'passwords'> {
+function brokerBefore(folder: RunFolder): Pick<BrokerOptions, 'port' | 'passwords'> {
   const passwords: Partial<Record<User, string>> = {}
   let port: number | undefined
   for (const user of USERS) {

@@ -79,9 +79,9 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
 
   async function restore(): Promise<void> {
     for (const { version, name, checkpoint, replicas } of loaded.values()) {
-      const path = resolve(checkpointFolder(runs.get(version) ?? log.run, checkpoint))
       await atAll(publish.ackSeconds, async (server, signal) => {
         const had = replicas.some(({ url, state }) => state === 'done' && url === redact(server.baseUrl))
+        const path = resolve(checkpointFolder(runs.get(version) ?? log.run, checkpoint))
         if (had) await routes.load(server, { name, path }, signal)
       })
     }

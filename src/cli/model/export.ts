@@ -32,7 +32,7 @@ Merges an adapter into its base model and leaves the optimiser's state out. With
         code: 'cli.usage',
         hint: `use ${DTYPES.join(', ')}`,
       })
-    const { readModelFolder } = await import('../../models/local/checkpoint.ts')
+    const { readModelFolder } = await import('../../models/local/model-folder.ts')
     const { exportAdapter, exportFolder } = await import('../../models/local/export-folder.ts')
     const out = required('--out', values.out)
     const model = required('--model', values.model)

@@ -1,6 +1,7 @@
 import { RlError } from '../../errors.ts'
-import { adapterOf, readCheckpoint, readModelFolder, writeModelFolder } from './checkpoint.ts'
+import { adapterOf, readCheckpoint, writeModelFolder } from './checkpoint.ts'
 import { loraScale, mergeLora } from './lora.ts'
+import { readModelFolder } from './model-folder.ts'
 import { paramShapes } from './params.ts'
 import type { WeightDtype } from './safetensors.ts'
 

@@ -5,14 +5,7 @@ import type { Prompt, TrainingSample, UpdateMetrics, UpdateOptions } from '../po
 import { describeBackend, openBackend } from './backend/backend.ts'
 import { openSharedWeights, type SharedWeights } from './backend/shared-weights.ts'
 import { activeHeap } from './backend/wasm.ts'
-import {
-  adapterOf,
-  type ModelFolder,
-  readModelFolder,
-  readOptimizer,
-  readWeights,
-  writeModelFolder,
-} from './checkpoint.ts'
+import { adapterOf, readOptimizer, readWeights, writeModelFolder } from './checkpoint.ts'
 import type { ModelConfig } from './config.ts'
 import { createDecoder } from './decoder/decoder.ts'
 import { type Adapter, initLora, loraScale } from './lora.ts'
@@ -27,6 +20,7 @@ import {
   passesOf,
 } from './memory.ts'
 import type { Calls, LocalGeneration, LocalRequest, Ready, TokenEvent, WorkerOptions } from './messages.ts'
+import { type ModelFolder, readModelFolder } from './model-folder.ts'
 import { hasFusedKernels } from './ops.ts'
 import { initParams, type LocalModel, type Params, parameterCount, paramShapes, variable } from './params.ts'
 import type { NamedTensor } from './safetensors.ts'

@@ -6,12 +6,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { RlError } from '../../../src/errors.ts'
-import {
-  readCheckpoint,
-  readModelFolder,
-  weightsDigest,
-  writeModelFolder,
-} from '../../../src/models/local/checkpoint.ts'
+import { readCheckpoint, weightsDigest, writeModelFolder } from '../../../src/models/local/checkpoint.ts'
 import { type ModelConfig, modelConfigJson, parseModelConfig } from '../../../src/models/local/config.ts'
 import { exportAdapter, exportFolder } from '../../../src/models/local/export-folder.ts'
 import { describeFolder } from '../../../src/models/local/folder-info.ts'
@@ -24,6 +19,7 @@ import {
   memoryNeed,
   passesOf,
 } from '../../../src/models/local/memory.ts'
+import { readModelFolder } from '../../../src/models/local/model-folder.ts'
 import {
   disposeParams,
   initParams,

@@ -54,10 +54,9 @@ export function jsonTexts(schema: unknown, param: string): string[] {
   const allows = schemaValues(schema, MOST_STEPS)
 
   /** `depth` bounds what a hostile schema may cost. */
-  function textsOf(given: unknown, path: string, depth: number): string[] {
+  function textsOf(one: unknown, path: string, depth: number): string[] {
     if (depth > 32) return refuse(path, 'it is nested too deeply')
-    if (!isObject(given)) return refuse(path, 'it is no object')
-    const one = given
+    if (!isObject(one)) return refuse(path, 'it is no object')
     const types = [one.type ?? []].flat()
     const read = [...READ.any, ...READ.integer, ...READ.object, ...READ.array]
     for (const key of Object.keys(one))
