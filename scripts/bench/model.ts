@@ -5,10 +5,13 @@
  * medians of CPU time for one-thread engines, tokens/s of wall time.
  *
  *   npm run -s bench -- model [backend ...]
+ *
+ * webgpu on a software adapter is measured where it is named alone: its threads work on while the others are timed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type BackendName, describeBackend, openBackend } from '../../src/models/local/backend/backend.ts'
+import { prepareWebgpu } from '../../src/models/local/backend/webgpu.ts'
 import { type ModelConfig, parseModelConfig } from '../../src/models/local/config.ts'
 import { createDecoder } from '../../src/models/local/decoder/decoder.ts'
 import { disposeParams, initParams, type LocalModel, parameterCount } from '../../src/models/local/params.ts'
@@ -21,15 +24,11 @@ import * as tf from '../../src/tensorflow/tensorflow.ts'
 import { openTorch, pythonHas, type Timing, type TorchOptions, timed } from './model/torch.ts'
 import { type Measurement, median, report } from './report.ts'
 
-type Work =
-  /** `times` makes one timing long enough (about half a second) that what runs in the background weighs equally on all. */
-  | {
-      readonly op: 'forward' | 'train'
-      readonly batch: number
-      readonly length: number
-      readonly times: number
-    }
-  | { readonly op: 'sample'; readonly batch: number; readonly steps: number }
+/** `times` makes one timing long enough (about half a second) that what runs in the background weighs equally on all. */
+type Work = { readonly batch: number; readonly times: number } & (
+  | { readonly op: 'forward' | 'train'; readonly length: number }
+  | { readonly op: 'sample'; readonly steps: number }
+)
 type Engine = { readonly name: string; run(work: Work): Promise<Timing>; close(): void }
 
 const SIZES = {
@@ -37,8 +36,8 @@ const SIZES = {
   '5m': { hidden_size: 256, intermediate_size: 704, num_hidden_layers: 6, num_attention_heads: 8 },
 }
 const WORK: readonly (Work & { readonly name: string })[] = [
-  { name: 'sample_32', op: 'sample', batch: 32, steps: 128 },
-  { name: 'sample_64', op: 'sample', batch: 64, steps: 128 },
+  { name: 'sample_32', op: 'sample', batch: 32, steps: 128, times: 4 },
+  { name: 'sample_64', op: 'sample', batch: 64, steps: 128, times: 2 },
   { name: 'forward', op: 'forward', batch: 8, length: 256, times: 6 },
   { name: 'train', op: 'train', batch: 8, length: 256, times: 2 },
 ]
@@ -82,20 +81,21 @@ function localEngine(name: BackendName, model: LocalModel): Engine {
       round++
       if (work.op === 'sample') {
         const prompt = randomTokens(1, round)
-        return await timed(work.batch * work.steps, async () => {
-          await Promise.all(
-            Array.from({ length: work.batch }, (_, i) =>
-              sampler.submit({
-                prompt,
-                maxTokens: work.steps,
-                temperature: 1,
-                topP: 1,
-                stopTokens: [],
-                stopTexts: [],
-                seed: seedOf(round, i),
-              }),
-            ),
-          )
+        return await timed(work.times * work.batch * work.steps, async () => {
+          for (let time = 0; time < work.times; time++)
+            await Promise.all(
+              Array.from({ length: work.batch }, (_, i) =>
+                sampler.submit({
+                  prompt,
+                  maxTokens: work.steps,
+                  temperature: 1,
+                  topP: 1,
+                  stopTokens: [],
+                  stopTexts: [],
+                  seed: seedOf(round, time, i),
+                }),
+              ),
+            )
         })
       }
       const sequences = Array.from({ length: work.batch }, (_, i) => randomTokens(work.length, round + i))
@@ -151,10 +151,14 @@ async function generateEngine(config: ModelConfig): Promise<Engine | null> {
   )
 }
 
+const BY_DEFAULT: readonly BackendName[] = ['webgpu', 'wasm-blas', 'wasm']
+
 async function usable(wanted: readonly string[]): Promise<BackendName[]> {
   const names: BackendName[] = []
-  for (const name of wanted as BackendName[]) {
+  const allowSoftware = wanted.length > 0
+  for (const name of allowSoftware ? (wanted as BackendName[]) : BY_DEFAULT) {
     try {
+      if (name === 'webgpu') await prepareWebgpu(allowSoftware)
       process.stderr.write(`${describeBackend(await openBackend(name))}\n`)
       names.push(name)
     } catch (error) {
@@ -296,7 +300,7 @@ async function episodes(backend: BackendName): Promise<void> {
 }
 
 const wanted = process.argv.slice(3)
-const backends = await usable(wanted.length > 0 ? wanted : ['webgpu', 'wasm-blas', 'wasm'])
+const backends = await usable(wanted)
 const count = parameterCount(configOf('0.95m'))
 process.stderr.write(`0.95m has ${count} weights, 5m has ${parameterCount(configOf('5m'))}\n`)
 const small = await compareEngines('0.95m', backends, 5)

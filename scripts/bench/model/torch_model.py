@@ -8,6 +8,7 @@
 {"op": "sample", "batch": 32, "steps": 128}              -> likewise
 {"op": "generate", "batch": 32, "steps": 128}            -> likewise, by generate of transformers on its own model of this shape
 {"op": "prefill", "batch": 32, "length": 128}            -> likewise: a token after each prompt
+Each is done "times" times in one timing, once where that is not given.
 """
 import json
 import sys
@@ -196,19 +197,21 @@ class Bench:
             self.theirs = transformers_model(self.model.c).to(self.device, self.dtype).eval()
         if r["op"] in ("sample", "generate"):
             step = self.run_sample if r["op"] == "sample" else self.run_generate
-            run, tokens = (lambda: step(r["batch"], r["steps"])), r["batch"] * r["steps"]
+            once, tokens = (lambda: step(r["batch"], r["steps"])), r["batch"] * r["steps"]
         elif r["op"] == "prefill":
             ids = self.ids(r["batch"], r["length"])
-            run, tokens = (lambda: self.run_prefill(ids)), ids.numel()
+            once, tokens = (lambda: self.run_prefill(ids)), ids.numel()
         else:
             ids = self.ids(r["batch"], r["length"])
             step = self.run_forward if r["op"] == "forward" else self.run_train
-            run, tokens = (lambda: [step(ids) for _ in range(r["times"])]), r["times"] * ids.numel()
+            once, tokens = (lambda: step(ids)), ids.numel()
+        times = r.get("times", 1)
         self.synchronize()
         wall, cpu = time.perf_counter(), time.process_time()
-        run()
+        for _ in range(times):
+            once()
         self.synchronize()
-        return {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "tokens": tokens}
+        return {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "tokens": times * tokens}
 
 
 bench = Bench()
