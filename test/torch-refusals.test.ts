@@ -106,6 +106,76 @@ for lora in ({}, None):
     assert.match(said['whole from adapter'], /^Unfit: .*adapter holds an adapter, .*leave --full out/)
   })
 
+  test('an adapter whose base has other weights than --base is no parent; one whose base has the same, or is not here, is', async () => {
+    const root = temporaryFolder()
+    const [base, copy, other] = ['base', 'copy', 'other'].map((name) => join(root, name))
+    for (const folder of [base, copy, other]) {
+      mkdirSync(folder)
+      writeFileSync(join(folder, 'config.json'), '{}')
+      writeFileSync(join(folder, 'model.safetensors'), folder === other ? 'other' : 'weights')
+    }
+    const named = { same: base, copy, '../copy': '../copy', other, hub: 'owner/name', none: null }
+    const adapters = Object.entries(named).map(([, place], i) => {
+      const folder = join(root, `adapter-${i}`)
+      mkdirSync(folder)
+      writeFileSync(join(folder, 'adapter_config.json'), JSON.stringify({ base_model_name_or_path: place }))
+      return folder
+    })
+    const said = await attempted(
+      `
+from pathlib import Path
+from rlanything_trainer.group import Group
+from rlanything_trainer.model import Trained
+base, *adapters = sys.argv[1:]
+for i, adapter in enumerate(adapters):
+    trained = Trained(base, lora={}, group=Group("cpu"), checkpointing=False)
+    attempt(str(i), lambda: trained.check_parent(Path(adapter)))
+`,
+      ...[base, ...adapters],
+    )
+    for (const [i, name] of Object.keys(named).entries())
+      if (name === 'other')
+        assert.match(said[i], /^Unfit: the adapter in .* stands on .*other, .*give --base .*other$/)
+      else assert.is(said[i], 'taken', name)
+  })
+
+  test('a batch that is damaged or asks for what is unknown is refused by name', async () => {
+    const said = await attempted(`
+import msgpack, numpy, torch
+from rlanything_trainer.batch import read_batch, token_weights
+from rlanything_trainer.loss import policy_loss
+def file(**segment):
+    one = {"id": "s", "tokensI32": bytes(8), "maskU8": bytes((0, 1)), "logprobsF32": bytes(8), "advantagesF32": bytes(8), **segment}
+    return msgpack.packb({"format": "rl-batch/1", "segments": [{name: value for name, value in one.items() if value is not None}]})
+attempt("whole", lambda: read_batch(file()))
+for name, content in {
+    "cut": file()[:-3], "empty": b"", "more": file() + b"x", "list": msgpack.packb([1]), "newer": msgpack.packb({"format": "rl-batch/9"}),
+    "bare": msgpack.packb({"format": "rl-batch/1"}), "odd": file(tokensI32=bytes(7)), "text": file(tokensI32="abcd"),
+    "no tokens": file(tokensI32=None), "no id": file(id=None), "no mask": file(maskU8=None), "short": file(maskU8=bytes(1)),
+}.items():
+    attempt(name, lambda: read_batch(content))
+attempt("aggregate", lambda: token_weights([], {"aggregate": "median"}))
+one, none = torch.zeros(1), torch.zeros(1, dtype=torch.long)
+for options in ({"objective": "best"}, {"ratio": "word"}):
+    attempt(next(iter(options)), lambda: policy_loss(one, one, one, one, one, none, {"klWeight": 0, "clipLow": 0.2, "clipHigh": 0.2, **options}))
+`)
+    const { whole, ...refused } = said
+    assert.is(whole, 'taken')
+    for (const [name, words] of Object.entries(refused)) assert.match(words, /^Unfit: ./, name)
+    assert.match(refused.newer, /'rl-batch\/9', this trainer reads rl-batch\/1/)
+    assert.match(refused['no mask'], /segment s has no mask/)
+    assert.match(refused.aggregate, /'median' is not one of sample, batch, constant/)
+  })
+
+  test('sizes below 1 are refused before anything is opened', async () => {
+    for (const option of ['--token-budget', '--lora-rank', '--lora-alpha']) {
+      const args = ['-m', 'rlanything_trainer', '--run', 'a', '--base', 'nowhere', `${option}=-5`]
+      const program = startProgram(PYTHON, args, { PYTHONPATH: 'integrations/torch' })
+      assert.is(await program.status, 2)
+      assert.match(program.output(), `${option} is -5: give 1 or more`)
+    }
+  })
+
   test('a broker that is not there is told of when the time for it is over, without the words in its address', async () => {
     const said = await attempted(`
 import os, time

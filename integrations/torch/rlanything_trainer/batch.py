@@ -35,11 +35,20 @@ AGGREGATES = ("sample", "batch", "constant")
 
 
 def read_batch(content):
-    """The samples of a batch file. Errors: ValueError where it is of another format or its columns do not agree."""
-    file = msgpack.unpackb(content)
-    if file.get("format") != "rl-batch/1":
-        raise ValueError(f"the batch is of format {file.get('format')!r}, this trainer reads rl-batch/1")
-    return [_sample(segment) for segment in file["segments"]]
+    """The samples of a batch file. Errors: Unfit where it is damaged, of another format, or its columns do not agree."""
+    try:
+        file = msgpack.unpackb(content)
+    except (ValueError, msgpack.UnpackException) as wrong:
+        raise Unfit(f"the batch is no MessagePack: {type(wrong).__name__} {wrong}".rstrip()) from None
+    told = file.get("format") if isinstance(file, dict) else None
+    if told != "rl-batch/1":
+        raise Unfit(f"the batch is of format {told!r}, this trainer reads rl-batch/1")
+    try:
+        return [_sample(segment) for segment in file["segments"]]
+    except Unfit:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as wrong:
+        raise Unfit(f"the batch is damaged: {type(wrong).__name__} {wrong}") from None
 
 
 def _sample(segment):
@@ -60,11 +69,11 @@ def _sample(segment):
     for name in ("mask", "logprobs", "advantages", "reference"):
         values = getattr(sample, name)
         if values is None and name != "reference":
-            raise ValueError(f"segment {sample.id} has no {name}")
+            raise Unfit(f"segment {sample.id} has no {name}")
         if values is not None and len(values) != len(sample.tokens):
-            raise ValueError(f"segment {sample.id}: {name} has another length than its tokens")
+            raise Unfit(f"segment {sample.id}: {name} has another length than its tokens")
     if len(sample.tokens) == 0 or sample.mask[0]:
-        raise ValueError(f"segment {sample.id}: nothing predicts its first token, which is to be trained")
+        raise Unfit(f"segment {sample.id}: nothing predicts its first token, which is to be trained")
     _check_allowed(sample)
     return sample
 
@@ -74,13 +83,13 @@ def _check_allowed(sample):
     if offsets is None and allowed is None:
         return
     if offsets is None or allowed is None:
-        raise ValueError(f"segment {sample.id}: allowedOffsetsI32 and allowedI32 belong together")
+        raise Unfit(f"segment {sample.id}: allowedOffsetsI32 and allowedI32 belong together")
     if len(offsets) != len(sample.tokens) + 1 or offsets[0] != 0 or offsets[-1] != len(allowed) or (np.diff(offsets) < 0).any():
-        raise ValueError(f"segment {sample.id}: allowedOffsetsI32 does not cut allowedI32 by its tokens")
+        raise Unfit(f"segment {sample.id}: allowedOffsetsI32 does not cut allowedI32 by its tokens")
     for t in sample.mask.nonzero()[0]:
         here = allowed[offsets[t] : offsets[t + 1]]
         if len(here) > 0 and sample.tokens[t] not in here:
-            raise ValueError(f"segment {sample.id}: token {sample.tokens[t]} at {t} is not among the allowed ones")
+            raise Unfit(f"segment {sample.id}: token {sample.tokens[t]} at {t} is not among the allowed ones")
 
 
 def parts(samples, count):
@@ -104,7 +113,7 @@ def micro_batches(samples, budget):
 def token_weights(samples, options):
     """The weight of each trained token of each sample: of its mean within samples and then over them, over all tokens, or of a constant."""
     if options["aggregate"] not in AGGREGATES:
-        raise ValueError(f"aggregate '{options['aggregate']}' is not one of {', '.join(AGGREGATES)}")
+        raise Unfit(f"aggregate '{options['aggregate']}' is not one of {', '.join(AGGREGATES)}")
     aggregate, total = options["aggregate"], sum(sample.trained for sample in samples)
     if aggregate == "constant":
         return [1 / (len(samples) * options["constantTokens"])] * len(samples)

@@ -49,8 +49,10 @@ def arguments():
         parser.error(f"--device {options.device!r}: {first_line(wrong)}")
     if kind == "cuda" and not torch.cuda.is_available():
         parser.error(f"--device {options.device!r}: PyTorch finds no GPU here; leave --device out, or give cpu")
-    if options.lora_rank < 1:
-        parser.error(f"--lora-rank is {options.lora_rank}: give 1 or more")
+    for name in ("lora_rank", "lora_alpha", "token_budget"):
+        given = getattr(options, name)
+        if given is not None and given < 1:
+            parser.error(f"--{name.replace('_', '-')} is {given}: give 1 or more")
     return options
 
 

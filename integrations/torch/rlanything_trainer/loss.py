@@ -2,6 +2,8 @@
 
 import torch
 
+from .batch import Unfit
+
 LOG_RATIO_LIMIT = 10.0
 """Log-ratios beyond this are cut, so that exp stays finite."""
 
@@ -29,7 +31,7 @@ def policy_loss(logprobs, behaviour, reference, advantages, weights, members, op
     ratio = _ratio(logprobs - behaviour, members, options.get("ratio", "token"))
     name = options.get("objective", "clip")
     if name not in OBJECTIVES:
-        raise ValueError(f"objective '{name}' is not one of {', '.join(OBJECTIVES)}")
+        raise Unfit(f"objective '{name}' is not one of {', '.join(OBJECTIVES)}")
     objective, clipped = OBJECTIVES[name](ratio, logprobs, advantages, options)
     limit = options.get("offPolicyLimit")
     if limit is not None:
@@ -48,7 +50,7 @@ def _ratio(logs, members, kind):
     if kind == "sequence":
         logs = _sample_means(logs, members)
     elif kind != "token":
-        raise ValueError(f"ratio '{kind}' is not token or sequence")
+        raise Unfit(f"ratio '{kind}' is not token or sequence")
     return logs.clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).exp()
 
 

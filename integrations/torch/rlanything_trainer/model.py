@@ -80,6 +80,8 @@ class Trained:
         self.folder = None
         self.sha256 = None
         """Of the weights of `folder`, with the first process alone."""
+        self._fitting_base = None
+        """Of an adapter, found to be --base's weights: those of a large model are read once."""
         self.model = None
 
     def check(self):
@@ -104,6 +106,22 @@ class Trained:
             raise Unfit(f"{folder} holds an adapter, and --full trains whole models: leave --full out")
         if self.lora is not None and not is_adapter(folder) and weights_digest(folder) != weights_digest(self.base):
             raise Unfit(f"{folder} holds a whole model, and an adapter would stand on other weights: give --base {folder}, or add --full")
+        if self.lora is not None and is_adapter(folder) and (other := self._other_base(folder)) is not None:
+            raise Unfit(f"the adapter in {folder} stands on {other}, whose weights are not those of --base {self.base}: give --base {other}")
+
+    def _other_base(self, folder):
+        """The base that an adapter names, where it is a folder here with other weights than --base has; else None: a name says nothing of weights."""
+        named = json.loads((Path(folder) / "adapter_config.json").read_text()).get("base_model_name_or_path")
+        if not named:
+            return None
+        places = [place.resolve() for place in (Path(folder, named), Path(named))]
+        there = next((place for place in places if place.is_dir()), None)
+        if there is None or there in (self._fitting_base, Path(self.base).resolve()) or not Path(self.base).is_dir():
+            return None
+        if None not in (digests := (weights_digest(there), weights_digest(self.base))) and digests[0] != digests[1]:
+            return there
+        self._fitting_base = there
+        return None
 
     def open(self, folder, seed):
         """The weights of `folder` (null: the base as it is, with a fresh adapter where one is trained)."""
