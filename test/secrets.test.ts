@@ -1,6 +1,22 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { withoutCredentials } from '../src/secrets.ts'
+import { bearerOf, withoutCredentials } from '../src/secrets.ts'
+
+test('a bearer brings its token behind a scheme in any case; an empty one opens nothing', () => {
+  const isAllowed = bearerOf('t0ken')
+  for (const header of ['Bearer t0ken', 'bearer t0ken', 'BEARER  t0ken']) assert.ok(isAllowed(header), header)
+  for (const header of [
+    't0ken',
+    'Bearer T0KEN',
+    'Bearer t0ken x',
+    'Bearert0ken',
+    'Basic t0ken',
+    '',
+    undefined,
+  ])
+    assert.not(isAllowed(header), header)
+  assert.not(bearerOf('')('Bearer '))
+})
 
 test('users and passwords go from addresses, whatever the password holds and whatever stands before', () => {
   for (const [text, clean] of [

@@ -106,7 +106,11 @@ export function environmentOf(address: BusAddress): NodeJS.ProcessEnv {
   }
 }
 
-const credentialsSchema = z.strictObject({ url: z.string(), user: z.string(), password: z.string() })
+const credentialsSchema = z.strictObject({
+  url: z.string().refine((url) => URL.canParse(url)),
+  user: z.string(),
+  password: z.string(),
+})
 
 /** Leaves a user of the run's own broker what it needs to connect; for another host the file is copied there. */
 export function writeCredentials(

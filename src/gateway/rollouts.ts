@@ -1,8 +1,9 @@
 /** The rollouts that agents have in hand: who may call, until when, and how each ends. */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Task } from '../environments/port.ts'
 import type { EventData, NewEvent } from '../events/catalogue.ts'
 import { apiError } from '../models/local/server/errors.ts'
+import { bearerOf } from '../secrets.ts'
 import { type CallRecorder, callRecorder, type Outcome } from './trajectory.ts'
 
 type Request = EventData<'RolloutRequested'>
@@ -57,12 +58,12 @@ export type Ended = { readonly rollout: string; readonly ended: string; readonly
 
 type Entry = {
   readonly rollout: OpenRollout
-  readonly digest: Buffer
+  readonly isKeyOf: (authorization: string | undefined) => boolean
   readonly timer: NodeJS.Timeout
   readonly startedMs: number
 }
 
-type Finished = { readonly digest: Buffer; readonly words: string; readonly ended: Promise<Ended> }
+type Finished = Pick<Entry, 'isKeyOf'> & { readonly words: string; readonly ended: Promise<Ended> }
 
 /** Ends that are remembered, for agents that tell theirs twice. */
 const REMEMBERED = 10_000
@@ -72,7 +73,7 @@ export function openRollouts(): Rollouts {
   const finished = new Map<string, Finished>()
   const counts = { claimed: 0, scored: 0, abstained: 0, 'timed out': 0, failed: 0 }
 
-  function close(id: string, { rollout, timer, digest, startedMs }: Entry, ending: Ending): Promise<Ended> {
+  function close(id: string, { rollout, timer, isKeyOf, startedMs }: Entry, ending: Ending): Promise<Ended> {
     entries.delete(id)
     clearTimeout(timer)
     for (const call of rollout.inFlight) call.abort()
@@ -83,13 +84,13 @@ export function openRollouts(): Rollouts {
       .finish(told.events, recorder.images())
       .then(() => ({ rollout: assignment.request.rollout, ended: told.count, steps: recorder.steps() }))
     ended.catch(() => {})
-    finished.set(id, { digest, words: JSON.stringify(ending), ended })
+    finished.set(id, { isKeyOf, words: JSON.stringify(ending), ended })
     if (finished.size > REMEMBERED) finished.delete(finished.keys().next().value as string)
     return ended
   }
 
-  function checked<T extends { readonly digest: Buffer }>(entry: T, authorization: string | undefined): T {
-    if (!timingSafeEqual(entry.digest, digestOf(authorization ?? '')))
+  function checked<T extends Pick<Entry, 'isKeyOf'>>(entry: T, authorization: string | undefined): T {
+    if (!entry.isKeyOf(authorization))
       throw apiError(401, 'the key is missing or is not that of this rollout', { code: 'invalid_api_key' })
     return entry
   }
@@ -118,7 +119,7 @@ export function openRollouts(): Rollouts {
       }
       const entry: Entry = {
         rollout,
-        digest: digestOf(`Bearer ${key}`),
+        isKeyOf: bearerOf(key),
         startedMs: performance.now(),
         timer: setTimeout(() => {
           const error = `${agent} told no outcome within ${deadlineMs / 1000} s; it made ${rollout.recorder.steps()} calls`
@@ -184,8 +185,4 @@ function endEvents(
     events: [...calls, { type: 'RolloutFailed', data: failed }],
     count: cause === 'budget' ? 'timed out' : 'failed',
   }
-}
-
-function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -1,11 +1,12 @@
 /** The gateway's HTTP side: rollouts are taken up, called in and ended. Loopback and a token unless told otherwise. */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
 import type { Target } from '../actors/learner/targets.ts'
 import { RlError } from '../errors.ts'
 import { apiError, toApiError } from '../models/local/server/errors.ts'
+import { bearerOf } from '../secrets.ts'
 import type { Api } from './apis/api.ts'
 import { chatCompletions, completions } from './apis/completions.ts'
 import { messages } from './apis/messages.ts'
@@ -71,7 +72,7 @@ export async function startGatewayServer({
   maxBodyBytes = 16_000_000,
   maxCalls = 8192,
 }: GatewayServerOptions): Promise<GatewayServer> {
-  const expected = digestOf(`Bearer ${token}`)
+  const isAllowed = bearerOf(token)
   let inHand = 0
   let closing = false
   let idle: () => void = () => {}
@@ -83,7 +84,7 @@ export async function startGatewayServer({
     if (path === '/health') return send(response, 200, { status: 'ok', open: rollouts.size() })
     if (path === '/rollouts') {
       assertMethod(request, 'POST')
-      if (!timingSafeEqual(expected, digestOf(authorization ?? '')))
+      if (!isAllowed(authorization))
         throw apiError(401, 'the bearer token is missing or wrong', { code: 'invalid_api_key' })
       return take(request, response)
     }
@@ -298,8 +299,4 @@ function refuse(response: ServerResponse, error: unknown): void {
   }
   if (status === 429 || status === 503) response.setHeader('retry-after', '1')
   send(response, status, refusal.body)
-}
-
-function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

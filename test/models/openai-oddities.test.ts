@@ -80,14 +80,24 @@ test('an error with status 200 is the refusal that it tells', async () => {
         assert.is(asked.length, 1)
       },
     )
-  await against(
-    (_, __, index) => (index > 0 ? plain('ok') : { error: { message: 'slower', code: 429 }, choices: null }),
-    async (open) => {
-      const endpoint = open()
-      assert.is((await endpoint.generate([request(1)]))[0].text, 'ok')
-      assert.equal(endpoint.use().faults, { 'rate-limit': 1 })
-    },
-  )
+  for (const [told, fault] of [
+    [{ code: 429 }, 'rate-limit'],
+    [{ code: '503' }, 'server'],
+    [{ code: null, status: 500 }, 'server'],
+    [{ code: 'rate_limit_exceeded' }, 'rate-limit'],
+    [{ status: 'RESOURCE_EXHAUSTED' }, 'rate-limit'],
+    [{ type: 'overloaded_error' }, 'server'],
+    [{ type: 'server_error', code: null }, 'server'],
+    [{ code: 'timeout' }, 'timeout'],
+  ] as const)
+    await against(
+      (_, __, index) => (index > 0 ? plain('ok') : { error: { message: 'slower', ...told }, choices: null }),
+      async (open) => {
+        const endpoint = open()
+        assert.is((await endpoint.generate([request(1)]))[0].text, 'ok')
+        assert.equal(endpoint.use().faults, { [fault]: 1 })
+      },
+    )
 })
 
 test('log-probs that no drawn token has are untold, in JSON or not', async () => {

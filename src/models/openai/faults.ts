@@ -108,19 +108,35 @@ function withoutInfinities(text: string): string {
 }
 
 /**
- * Some servers refuse with status 200 and an error where the choices should be: it is a refusal as any other, by the status in its
- * `code` where that is one.
+ * Some servers refuse with status 200 and an error where the choices should be: it is a refusal as any other, by the status that its
+ * `code`, `status` or `type` gives in digits or in words.
  */
 export function refusalIn(answer: unknown): Error | null {
   if (answerSchema.safeParse(answer).success) return null
   const { data: error } = wordings.safeParse(answer)
   if (error === undefined) return null
-  const code = 'code' in error ? Number(error.code) : Number.NaN
-  const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : 400
+  const told: Readonly<Record<string, unknown>> = error
+  const status = [told.code, told.status, told.type].map(statusIn).find((one) => one !== null) ?? 400
   return Object.assign(OpenAI.APIError.generate(status, { error }, undefined, new Headers()), {
     message: `answered 200 with an error: ${error.message}`,
   })
 }
+
+/** The status that a refusal's code stands for; null where it says nothing of one. */
+function statusIn(code: unknown): number | null {
+  const digits = Number(code)
+  if (Number.isInteger(digits) && digits >= 400 && digits < 600) return digits
+  if (typeof code !== 'string') return null
+  return PASSING.find(([words]) => words.test(code))?.[1] ?? null
+}
+
+/** Codes of refusals that a later call may not meet, as OpenAI, Anthropic, Google and servers made after them write them. */
+const PASSING: readonly (readonly [RegExp, number])[] = [
+  [/rate_?-?limit|too_?many_?requests|resource_?exhausted/i, 429],
+  [/time(?:d_?)?-?_?out|deadline_?exceeded/i, 408],
+  [/overloaded|unavailable/i, 503],
+  [/server_?error|internal(?:_?error)?$|^api_error$/i, 500],
+]
 
 /** An answer's outline: whatever else it says, it is none of an error. */
 const answerSchema = z.object({ choices: z.array(z.unknown()).min(1) })

@@ -462,6 +462,10 @@ test('without the token nothing is served, and the token is in no answer', async
     assert.not.match(JSON.stringify(error), server.token)
   }
   assert.is((await fetch(`${server.url}/models`)).status, 401)
+  const asked = (authorization: string) => fetch(`${server.url}/models`, { headers: { authorization } })
+  assert.is((await asked(`bearer ${server.token}`)).status, 200)
+  for (const other of [server.token, `Basic ${server.token}`, `Bearer${server.token}`, 'Bearer', 'Bearer '])
+    assert.is((await asked(other)).status, 401, other)
 })
 
 test('requests that come together have the results of each alone', async () => {

@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { bearerOf } from '../../../secrets.ts'
 import type { LocalGeneration, LocalModelFace, TokenEvent } from '../model.ts'
 import { type Answers, createAnswers, type Told } from './answers.ts'
 import { apiError, toApiError } from './errors.ts'
@@ -29,6 +29,7 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
     root: root ?? name,
     max_model_len: model.ready.config.contextTokens,
   })
+  const isAllowed = bearerOf(token)
   let inWork = 0
 
   app.onError((error) => {
@@ -41,7 +42,7 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
   })
   app.get('/health', (c) => c.json({ status: 'ok' }))
   app.use('/v1/*', async (c, next) => {
-    if (!sameSecret(c.req.header('authorization'), `Bearer ${token}`))
+    if (!isAllowed(c.req.header('authorization')))
       throw apiError(401, 'the bearer token is missing or wrong', { code: 'invalid_api_key' })
     await next()
   })
@@ -229,10 +230,4 @@ async function json(c: Context): Promise<unknown> {
     throw error
   }
   throw apiError(400, 'the body is nested too deeply', { code: 'invalid_json' })
-}
-
-/** Compared by digest: neither the content nor the length shows in the time it takes. */
-function sameSecret(given: string | undefined, expected: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest()
-  return timingSafeEqual(digest(given ?? ''), digest(expected))
 }
