@@ -48,6 +48,25 @@ export function pause(ms: number, signal?: AbortSignal, clock: Clock = systemClo
   })
 }
 
+/** What a promise becomes; rejects with `ended` as soon as the signal fires. The work itself goes on, and nobody hears of it any more. */
+export async function unlessAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  ended: () => Error,
+): Promise<T> {
+  let gone = () => {}
+  const over = new Promise<never>((_, reject) => {
+    gone = () => reject(ended())
+    if (signal.aborted) gone()
+    else signal.addEventListener('abort', gone, { once: true })
+  })
+  try {
+    return await Promise.race([work, over])
+  } finally {
+    signal.removeEventListener('abort', gone)
+  }
+}
+
 /** What a promise becomes; rejects with `late` where it takes longer. The work itself goes on, and nobody hears of it any more. */
 export async function within<T>(
   work: T | Promise<T>,

@@ -1,5 +1,7 @@
 /** The endpoint of a role's model, or its endpoints: each version that was published has servers and a name of its own. */
+import { unlessAborted } from '../../clock.ts'
 import type { Config } from '../../config.ts'
+import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { createWindow } from '../../models/openai/window.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
@@ -63,12 +65,17 @@ export async function openServedModel(
     return opened
   }
 
+  const cancelled = () => new RlError(`${section.model}: the call was cancelled`, { code: 'model.aborted' })
+
   return {
     first,
     fits,
-    async generate(version, requests, signal) {
-      const { use } = await publisher
-      return use(version, async () => (await modelOf(version)).generate(requests, signal))
+    generate(version, requests, signal) {
+      const answered = publisher.then(({ use }) =>
+        use(version, async () => (await modelOf(version)).generate(requests, signal)),
+      )
+      // It may wait for weights that are brought to a server.
+      return unlessAborted(answered, signal, cancelled)
     },
     counters() {
       const sums: Record<string, number> = {}

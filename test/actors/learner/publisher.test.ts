@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Publisher, startPublisher } from '../../../src/actors/learner/publisher.ts'
+import { openServedModel } from '../../../src/actors/learner/served-model.ts'
 import { type Config, parseConfig } from '../../../src/config.ts'
 import { RlError } from '../../../src/errors.ts'
 import type { EventData, NewEvent } from '../../../src/events/catalogue.ts'
@@ -223,6 +224,27 @@ test('a version that is being brought back when its time is over is unloaded beh
   await until('retired', async () => (await log.positionsOf(['PolicyRetired/3']))[0] !== null)
   const kept = [4, 5].map((version) => publisher.targets.targetOf(version).model)
   assert.equal([...server.loaded.keys()].sort(), kept.sort())
+})
+
+test('a call that is given up does not wait for weights that are being brought back', async () => {
+  const [server] = servers
+  await publisher.stop()
+  server.loaded.clear()
+  const held = new Promise<() => void>((resolve) => {
+    hold = resolve
+  })
+  const publish = { ...config.policy.publish, replicas: [server.url], ackSeconds: 600 }
+  const policy = { ...config.policy, publish }
+  const served = await openServedModel({ ...config, policy }, 'policy', log, 600)
+  const givenUp = new AbortController()
+  const call = errorOf(served.generate(5, [request(1)], givenUp.signal))
+  const load = await held
+  const answered = served.generate(5, [request(1)], new AbortController().signal)
+  givenUp.abort()
+  assert.is((await call).code, 'model.aborted')
+  load()
+  assert.is((await answered)[0].text, 'ok')
+  await served.close()
 })
 
 test('where weights take the place of others the newest stay, though it was not brought before the publisher ended', async () => {
