@@ -25,8 +25,8 @@ export function wholeNumber(flag: string, value: string, least = 0): number {
   return number
 }
 
-/** Control characters but ends of lines and tabs, and the marks that turn the direction of what follows. */
-const STEERING = /[^\P{Cc}\n\t]|\p{Bidi_Control}/gu
+/** Control characters but ends of lines and tabs, ends of lines that only some readers take for such, and the marks that turn the direction of what follows. */
+const STEERING = /[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
 /** As people may read it: tasks, answers and errors in a log are anybody's, and must not steer a terminal. Their codes are shown, as JSON writes them. */
 export function forTerminal(text: string): string {

@@ -5,6 +5,7 @@ import { forTerminal, inLine } from '../src/command-line.ts'
 test('what steers a terminal is shown by its code; lines, tabs and other writing stay', () => {
   assert.is(forTerminal('a\x1b[2J\r\n\tb\x7f\u009b1m'), 'a\\u001b[2J\\u000d\n\tb\\u007f\\u009b1m')
   assert.is(forTerminal('\u202egnp.exe'), '\\u202egnp.exe')
+  assert.is(forTerminal('one\u2028line\u2029'), 'one\\u2028line\\u2029')
   assert.is(forTerminal('naïve 数学 🙂'), 'naïve 数学 🙂')
   assert.is(inLine('one\ntwo'), 'one\\ntwo')
   const value = { text: 'x\u009b\u202e\x1b' }

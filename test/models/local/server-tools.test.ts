@@ -119,6 +119,7 @@ test('a strict schema that leaves something open is refused by the place of it',
     [{ enum: [1] }, /type 'object'/],
     [{ ...closed, properties: { a: { $ref: '#/$defs/none' } } }, /'#\/\$defs\/none' is not read/],
     [{ ...closed, properties: { a: { type: 'integer', minimum: '1' } } }, /value of another kind/],
+    [{ ...closed, properties: { a: { $id: 'other', const: 1 } } }, /\/a: '\$id' is not permitted/],
   ]
   for (const [schema, why] of schemas) {
     const strict = {
@@ -228,6 +229,11 @@ test('of a schema nothing is left out: what is not read beside the rest is refus
   ])
   refused({ ...shirt, $defs: { Colour: { $ref: '#/$defs/Colour' } } }, /nested too deeply/)
   refused(shirt, /'#\/\$defs\/Colour' is not read/)
+  refused(
+    { ...shirt, $defs: { Colour: { ...colour, $id: 'https://of.another/schema' } } },
+    /'\$id' is not read/,
+  )
+  assert.equal(jsonTexts({ $id: 'https://of.this/one', const: 1 }, 'x'), ['1'])
   assert.equal(jsonTexts({ type: ['integer', 'null'], enum: [1, 'a', null, 1.5] }, 'x'), ['1', 'null'])
   assert.equal(jsonTexts({ oneOf: [{ enum: [1, 2] }, { enum: [2, 3] }] }, 'x'), ['1', '3'])
   assert.equal(jsonTexts({ anyOf: [{ enum: [1, 2] }, { enum: [2, 3] }] }, 'x'), ['1', '2', '3'])

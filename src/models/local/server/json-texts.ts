@@ -29,6 +29,9 @@ const READ = {
   array: ['items', 'minItems', 'maxItems'],
 }
 
+/** Within a schema an `$id` begins another one, in which `#/$defs/NAME` stands for something else. */
+export const isOtherRoot = (key: string, depth: number) => key === '$id' && depth > 0
+
 /** Each says the values by itself: what stands beside it would limit them further. */
 const FORMS = ['$ref', 'const', 'enum', 'anyOf', 'oneOf']
 const LIMITS = [...READ.integer, ...READ.object, ...READ.array]
@@ -60,7 +63,8 @@ export function jsonTexts(schema: unknown, param: string): string[] {
     const types = [one.type ?? []].flat()
     const read = [...READ.any, ...READ.integer, ...READ.object, ...READ.array]
     for (const key of Object.keys(one))
-      if (!NOTES.has(key) && !read.includes(key)) return refuse(path, `'${key.slice(0, 40)}' is not read`)
+      if ((!NOTES.has(key) && !read.includes(key)) || isOtherRoot(key, depth))
+        return refuse(path, `'${key.slice(0, 40)}' is not read`)
     const [form, ...others] = Object.keys(one).filter((key) => FORMS.includes(key))
     if (form !== undefined) {
       const beside = others[0] ?? Object.keys(one).find((key) => LIMITS.includes(key))

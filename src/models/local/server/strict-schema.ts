@@ -1,6 +1,6 @@
 /** Schemas with `strict: true`: what OpenAI's API asks of them, and whether a value keeps to one. */
 import { apiError } from './errors.ts'
-import { NOTES } from './json-texts.ts'
+import { isOtherRoot, NOTES } from './json-texts.ts'
 import { definition, isObject, type Schema, schemaValues } from './schema-values.ts'
 
 const LIMITS = [
@@ -36,7 +36,9 @@ export function assertStrict(schema: unknown, param: string): asserts schema is 
     if (depth > MOST_DEPTH) throw refuse(path, 'it is nested too deeply')
     if (!isObject(one)) throw refuse(path, 'it is no object')
     const { properties = {}, $defs = {}, anyOf = [], enum: values = [], required, items } = one
-    const unread = Object.keys(one).find((key) => !READ.has(key) && (key === 'default' || !NOTES.has(key)))
+    const isUnread = (key: string) =>
+      isOtherRoot(key, depth) || (!READ.has(key) && (key === 'default' || !NOTES.has(key)))
+    const unread = Object.keys(one).find(isUnread)
     if (unread !== undefined) throw refuse(path, `'${unread.slice(0, 40)}' is not permitted`)
     const types = [one.type ?? []].flat()
     const lists =
