@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import type { Target } from '../actors/learner/targets.ts'
 import { RlError } from '../errors.ts'
+import { isRounded, parseExact } from '../exact-json.ts'
 import { type ApiError, apiError, toApiError } from '../models/local/server/errors.ts'
+import { isDeep } from '../models/local/server/requests.ts'
 import { BadAnswer } from '../models/openai/faults.ts'
 import { isWorded } from '../models/openai/refusals.ts'
 import { type Answer, answerStream, readAnswer } from './answer.ts'
@@ -77,8 +79,20 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
     return Buffer.from(JSON.stringify(sent))
   }
 
-  function passedOn({ statusCode = 502, headers }: IncomingMessage, body: Buffer): PassedOn {
-    return new PassedOn(statusCode, Buffer.from(clean(body.toString('utf8'))), headers['retry-after'])
+  function passedOn({ statusCode = 0, headers }: IncomingMessage, body: Buffer): Error {
+    if (statusCode < 400 || statusCode > 599)
+      return apiError(502, `the endpoint answered ${statusCode}, which is neither an answer nor a refusal`, {
+        code: 'bad_answer',
+      })
+    return new PassedOn(statusCode, Buffer.from(cleanWords(body.toString('utf8'))), headers['retry-after'])
+  }
+
+  /** JSON writes one text in many ways: texts are cleaned as they are read. */
+  function cleanWords(text: string): string {
+    const json = jsonOrNull(text)
+    if (isDeep(json)) return ''
+    const cleaned = JSON.stringify(json, (_, value) => (typeof value === 'string' ? clean(value) : value))
+    return clean(cleaned === JSON.stringify(json) ? text : cleaned)
   }
 
   /** The answer's head; asked again without a field of ours that the endpoint names as wrong, or with its own name for the length. */
@@ -91,7 +105,7 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
       const answer = await upstream.post(target, asked.path, sent, signal)
       if (!isWorded(answer.statusCode)) {
         // Refused in words of the agent's own, a call is refused without our fields too: nothing is learned from that.
-        if (answer.statusCode === 200) for (const field of refused) known.add(field)
+        if (isAnswer(answer)) for (const field of refused) known.add(field)
         return answer
       }
       const said = await readAll(answer, 1_000_000, tooLong)
@@ -108,7 +122,7 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
   }
 
   return async function call(rollout, api, raw, response) {
-    const asked = api.read(parseJson(raw))
+    const asked = read(api, raw)
     const { model, messages, tools, wording } = asked
     const streamed = asked.stream && wording === null
     const { recorder, assignment, inFlight } = rollout
@@ -139,7 +153,7 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
     }
     try {
       const answer = await ask(asked, target, streamed, abort.signal)
-      if (answer.statusCode !== 200) throw passedOn(answer, await readAll(answer, 1_000_000, tooLong))
+      if (!isAnswer(answer)) throw passedOn(answer, await readAll(answer, 1_000_000, tooLong))
       if (streamed) await passStream(answer, response, keep)
       else if (wording === null) await passWhole(answer, response, keep)
       else await passWorded(answer, response, keep, (read) => worded(wording, asked, read, target.model))
@@ -154,19 +168,40 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
   }
 }
 
+/** Any status of success, as clients have it. */
+function isAnswer({ statusCode = 0 }: IncomingMessage): boolean {
+  return statusCode >= 200 && statusCode < 300
+}
+
 /** Not a code that clients try again. */
 function refuse(error: unknown): never {
   const isSpent = error instanceof RlError && error.code === 'model.budget-spent'
   throw isSpent ? apiError(403, error.message, { code: 'budget_spent' }) : error
 }
 
+/** What an agent asks; integers that a number does not hold are sent on with every digit. Errors: ApiError 400. */
+function read(api: Api, raw: Buffer): Asked {
+  const asked = api.read(parseJson(raw))
+  const text = raw.toString('utf8')
+  if (!LONG_NUMBER.test(text)) return asked
+  const exact = api.read(parseExact(text, isRounded))
+  const plain = (value: unknown) => (value === undefined ? value : JSON.parse(JSON.stringify(value)))
+  return { ...exact, messages: plain(exact.messages), tools: plain(exact.tools) }
+}
+
+/** Shorter ones are held by a number. */
+const LONG_NUMBER = /\d{16}/
+
 /** @throws ApiError 400 */
 export function parseJson(raw: Buffer): unknown {
+  let body: unknown
   try {
-    return JSON.parse(raw.toString('utf8'))
+    body = JSON.parse(raw.toString('utf8'))
   } catch {
     throw apiError(400, 'the body is not JSON', { code: 'invalid_json' })
   }
+  if (isDeep(body)) throw apiError(400, 'the body is nested too deeply', { code: 'invalid_json' })
+  return body
 }
 
 /** The bytes as they came; read before they are sent, so that a broken answer is a fault and no step. */

@@ -9,7 +9,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Target } from '../actors/learner/targets.ts'
 import { RlError } from '../errors.ts'
-import { apiError } from '../models/local/server/errors.ts'
+import { ApiError, apiError } from '../models/local/server/errors.ts'
 
 export type Upstream = {
   /**
@@ -141,11 +141,14 @@ export function readAll(message: IncomingMessage, most: number, onTooLong: () =>
     message.on('end', () => {
       if (message.complete) resolve(parts.length === 1 ? parts[0] : Buffer.concat(parts, bytes))
     })
-    message.on('error', reject)
+    const broken = (cause?: Error | null) => reject(cause instanceof ApiError ? cause : brokenOff())
+    message.on('error', broken)
     // Every message is closed at last; an error costs its stack.
     message.on('close', () => {
-      if (!message.complete) reject(brokenOff())
+      if (!message.readableEnded) broken(message.errored)
     })
+    // What follows bytes that are no HTTP is closed before anybody listens.
+    if (message.destroyed && !message.readableEnded) broken(message.errored)
   })
 }
 

@@ -1,5 +1,5 @@
 /** Whether a program printed what was expected: pure functions over texts, outside of every sandbox, in linear time. */
-import { reviveJson } from './exact-json.ts'
+import { reviveJson } from '../../exact-json.ts'
 import { equalValues, valueOfJson } from './python-value.ts'
 
 /**

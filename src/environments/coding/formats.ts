@@ -1,6 +1,6 @@
 /** The record formats of public problem sets, each turned into a CodingProblem. */
 import { RlError } from '../../errors.ts'
-import { rounded } from './exact-json.ts'
+import { rounded } from '../../exact-json.ts'
 import { parseApps } from './formats/apps.ts'
 import { parseCodeContests } from './formats/code-contests.ts'
 import { parseEvalPlus } from './formats/eval-plus.ts'

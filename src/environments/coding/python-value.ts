@@ -1,4 +1,4 @@
-import { reviveJson } from './exact-json.ts'
+import { reviveJson } from '../../exact-json.ts'
 
 /**
  * Python values as data: what travels between a program, the code of a test and this process. JSON with tags, where JSON has no

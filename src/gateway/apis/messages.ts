@@ -1,6 +1,7 @@
 /** Anthropic's messages, as a chat: blocks of text, images, tools and their results. */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { parseExact } from '../../exact-json.ts'
 import { apiError } from '../../models/local/server/errors.ts'
 import type { Answer } from '../answer.ts'
 import { type Api, checked, given, type Wording } from './api.ts'
@@ -212,7 +213,7 @@ function contentOf({ content, refusal, toolCalls, generation: { reasoning } }: A
 /** Arguments that a model garbled are told as they are, within an object: the agent's own check answers them. */
 function valuesOf(text: string): unknown {
   try {
-    return z.record(z.string(), z.unknown()).parse(JSON.parse(text || '{}'))
+    return z.record(z.string(), z.unknown()).parse(parseExact(text || '{}'))
   } catch {
     return { unreadable: text }
   }

@@ -1,5 +1,7 @@
 /** Chat templates, rendered as transformers' Jinja renders them where the library reads a call in another way. */
+import { randomUUID } from 'node:crypto'
 import { Template } from '@huggingface/jinja'
+import { pythonNumber } from '../../exact-json.ts'
 
 export type ChatTemplate = { readonly render: (variables: Readonly<Record<string, unknown>>) => string }
 
@@ -8,7 +10,48 @@ export function chatTemplate(text: string): ChatTemplate {
   // Jinja ends lines alike before anything else.
   const template = new Template(text.replaceAll(/\r\n?/g, '\n'))
   rewrite(template.parsed)
-  return { render: (variables) => template.render({ ...variables, ...OURS }) }
+  return {
+    render(variables) {
+      const numbers = writtenNumbers()
+      return numbers.put(template.render({ ...(numbers.marked(variables) as object), ...OURS }))
+    },
+  }
+}
+
+/** A number with the text that it has in JSON, as a value that passes between threads. */
+export class WrittenNumber {
+  readonly ' number': string
+
+  constructor(source: string) {
+    this[' number'] = source
+  }
+}
+
+const NUMBER = /^-?\d[\d.eE+-]*$/
+
+/** The library has numbers of the language alone: others stand as texts of their own while it renders. */
+function writtenNumbers() {
+  const mark = randomUUID()
+  let some = false
+
+  function marked(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) return value.map(marked)
+    const { ' number': source }: { ' number'?: unknown } = value
+    if (typeof source === 'string' && NUMBER.test(source)) {
+      some = true
+      return `<${mark} ${pythonNumber(source)}>`
+    }
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, marked(inner)]))
+  }
+
+  return {
+    marked,
+    /** As JSON they stand in quotes. */
+    put(text: string): string {
+      return some ? text.replaceAll(new RegExp(`("?)<${mark} ([^>]*)>\\1`, 'g'), '$2') : text
+    },
+  }
 }
 
 /** What Python's `str.strip` takes for white space. */

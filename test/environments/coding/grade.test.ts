@@ -1,7 +1,6 @@
 /** What a program says of itself is judged, whatever it says: a verdict about the program, never a failure of the grader. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { parseExact } from '../../../src/environments/coding/exact-json.ts'
 import { createExecutor } from '../../../src/environments/coding/executor.ts'
 import { parseRecord } from '../../../src/environments/coding/formats.ts'
 import { callResults } from '../../../src/environments/coding/function-tests.ts'
@@ -14,6 +13,7 @@ import {
   wholeValue,
 } from '../../../src/environments/coding/python-value.ts'
 import { RlError } from '../../../src/errors.ts'
+import { parseExact } from '../../../src/exact-json.ts'
 import { openProvider } from './sandboxes.ts'
 
 const mbpp = (...asserted: string[]): CodingProblem =>

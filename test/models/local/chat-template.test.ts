@@ -1,7 +1,7 @@
 /** What templates call is Python's: expected texts are those of Jinja 3.1 under Python 3.11. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { chatTemplate } from '../../../src/models/local/chat-template.ts'
+import { chatTemplate, WrittenNumber } from '../../../src/models/local/chat-template.ts'
 
 const render = (template: string, variables: Record<string, unknown> = {}) =>
   chatTemplate(template).render(variables)
@@ -69,6 +69,35 @@ test('dates are English, whatever the language of the process', () => {
       `${english({ weekday: 'long' })} ${now.getDate()} ${english({ month: 'long' })}, ${String(now.getFullYear()).slice(2)}%`,
   )
   assert.throws(() => render("{{ strftime_now('%j') }}"), /%j is not implemented/)
+})
+
+test('numbers are those of Python where they are told with their text', () => {
+  const numbers = [
+    '12345678901234567890',
+    '-0',
+    '1.0',
+    '1e5',
+    '1E16',
+    '-2.50',
+    '0.00001',
+    '123456789.0e-3',
+    '1e999',
+  ]
+  const written = [
+    '12345678901234567890',
+    '0',
+    '1.0',
+    '100000.0',
+    '1e+16',
+    '-2.5',
+    '1e-05',
+    '123456.789',
+    'Infinity',
+  ]
+  const x = structuredClone({ a: numbers.map((source) => new WrittenNumber(source)) })
+  assert.is(render('{{ x | tojson }}', { x }), `{"a": [${written.join(', ')}]}`)
+  assert.is(render('{% for one in x.a %}{{ one }} {% endfor %}', { x }), `${written.join(' ')} `)
+  assert.is(render('{{ x | tojson }}', { x: { ' number': 'no' } }), '{" number": "no"}')
 })
 
 test.run()

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { textOf } from '../exact-json.ts'
+import { textOf } from '../../../exact-json.ts'
 import { APPS_PRELUDE } from '../function-tests.ts'
 import type { CodingProblem } from '../problem.ts'
 import {

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { pythonNumber, reviveJson } from '../../../exact-json.ts'
 import { type Seed, seedOf } from '../../../random.ts'
 import type { ChatMessage, Prompt } from '../../port.ts'
+import { WrittenNumber } from '../chat-template.ts'
 import type { LocalGeneration, LocalModelFace, LocalRequest } from '../model.ts'
 import { apiError } from './errors.ts'
 import { jsonTexts } from './json-texts.ts'
@@ -126,9 +128,21 @@ function promptMessage(
   }
 }
 
+/** What Python would write otherwise than the language keeps its text: the prompt is that of transformers. */
+function parseWritten(text: string): unknown {
+  return reviveJson(text, (value, source) => {
+    if (typeof value !== 'number') return value
+    if (source.length > MOST_DIGITS) throw new SyntaxError('a number is too long')
+    return pythonNumber(source) === String(value) ? value : new WrittenNumber(source)
+  })
+}
+
+/** Of a number that Python reads. */
+const MOST_DIGITS = 4_300
+
 function objectOf(text: string): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseWritten(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value) && !isDeep(value)
       ? (value as Record<string, unknown>)
       : null

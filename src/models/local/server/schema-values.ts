@@ -93,11 +93,6 @@ export function isOf(value: unknown): (type: unknown) => boolean {
   }
 }
 
-/** Whether it may stand for another integer: JSON has more digits than a number keeps. */
-export function isRounded(value: unknown): boolean {
-  return Number.isInteger(value) && !Number.isSafeInteger(value)
-}
-
 export function isObject(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

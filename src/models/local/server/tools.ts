@@ -1,8 +1,8 @@
 /** Tools: told to the model by its chat template, called by it in the form of Hermes, `<tool_call>{"name", "arguments"}</tool_call>`. */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { parseExact } from '../../../exact-json.ts'
 import { cutAtTags } from '../../../tagged.ts'
-import { isRounded } from './schema-values.ts'
 
 export type ToolCall = {
   readonly id: string
@@ -10,7 +10,11 @@ export type ToolCall = {
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
-const called = z.object({ name: z.string().min(1), arguments: z.record(z.string(), z.unknown()).default({}) })
+const called = z
+  .looseObject({ name: z.string().min(1), arguments: z.record(z.string(), z.unknown()).optional() })
+  // Without arguments it says nothing else: they may stand there by another name.
+  .refine((call) => call.arguments !== undefined || Object.keys(call).length === 1)
+  .transform(({ name, arguments: values = {} }) => ({ name, arguments: values }))
 
 /** What may be called, by name, each with whether it takes these arguments. */
 export type Callable = ReadonlyMap<string, (values: Readonly<Record<string, unknown>>) => boolean>
@@ -50,17 +54,9 @@ export function readToolCalls(
   }
 }
 
-/** Of the language, and not yet of its types. */
-type JsonWithSource = {
-  parse(text: string, reviver: (key: string, value: unknown, context: { source: string }) => unknown): unknown
-  rawJSON(text: string): unknown
-}
-
 /** The arguments of a call that was read, compact, with every digit of integers that a number does not hold. */
 function argumentsOf(body: string): string {
-  const json = JSON as unknown as JsonWithSource
-  const exact = json.parse(body, (_, value, { source }) => (isRounded(value) ? json.rawJSON(source) : value))
-  return JSON.stringify((exact as { readonly arguments?: unknown }).arguments ?? {})
+  return JSON.stringify((parseExact(body) as { readonly arguments?: unknown }).arguments ?? {})
 }
 
 function jsonOf(text: string): unknown {

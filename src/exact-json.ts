@@ -14,10 +14,30 @@ export const reviveJson = (json: string, revive: (value: unknown, source: string
   parse(json, (_key, value, { source = '' }) => revive(value, source))
 
 /** JSON that is written again as it was: a number that JavaScript would write otherwise is an object that keeps its text. */
-export const parseExact = (json: string): unknown =>
+export const parseExact = (json: string, isOther = isWrittenOtherwise): unknown =>
   reviveJson(json, (item, source) =>
-    typeof item === 'number' && source !== String(item) ? rawJSON(source) : item,
+    typeof item === 'number' && isOther(item, source) ? rawJSON(source) : item,
   )
+
+const isWrittenOtherwise = (value: number, source: string) => source !== String(value)
+
+/** Whether it may stand for another integer: JSON has more digits than a number keeps. */
+export function isRounded(value: unknown): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value)
+}
+
+/** A number of JSON as Python reads and writes it: integers with all digits, floats by `repr`. */
+export function pythonNumber(source: string): string {
+  if (/^-?\d+$/.test(source)) return String(BigInt(source))
+  const value = Number(source)
+  if (!Number.isFinite(value)) return value < 0 ? '-Infinity' : 'Infinity'
+  const [digits, power] = value.toExponential().split('e')
+  const exponent = Number(power)
+  if (exponent < -4 || exponent >= 16)
+    return `${digits}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`
+  const text = Object.is(value, -0) ? '-0' : String(value)
+  return Number.isInteger(value) ? `${text}.0` : text
+}
 
 /** A value of `parseExact` with JavaScript's numbers. */
 export function rounded(value: unknown): unknown {
