@@ -1,5 +1,5 @@
 /** Where a run stands, as its log tells. */
-
+import { countNotServed } from '../actors/learner/targets.ts'
 import type { LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 
@@ -18,6 +18,8 @@ export type RunState = {
   readonly parent: string | null
   readonly deadLetters: number
   readonly stalls: number
+  /** Versions that no server took: an older one answered in their place. */
+  readonly notServed: number
   /** What the processes of each worker's name said of themselves when they started last. */
   readonly notes: Readonly<Record<string, string>>
 }
@@ -41,6 +43,7 @@ export function runStateOf(log: LogReader): RunState {
     parent: log.parent ? `${log.parent.run}@${log.parent.position}` : null,
     deadLetters: log.deadLetters(0).total,
     stalls: log.countOf('StallDetected'),
+    notServed: countNotServed(log),
     notes: notesOf(log),
   }
 }

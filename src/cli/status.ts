@@ -47,6 +47,10 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
     head.push(`${state.deadLetters} messages could not be taken: rl log ${state.run} dead`)
   if (state.stalls > 0)
     head.push(`${state.stalls} stalls so far: rl log ${state.run} tail --type StallDetected`)
+  if (state.notServed > 0)
+    head.push(
+      `${state.notServed} versions were taken by no server: rl log ${state.run} tail --type PolicyPublished`,
+    )
   if ('unreachable' in live) {
     const goOn =
       state.state === 'completed' ? [] : [`go on with: npm start -- --role head --run ${state.run}`]

@@ -3,16 +3,18 @@
  * (PolicyPublished, RewardModelPublished), and the oldest is unloaded. A server that does not acknowledge in time is left out;
  * where none does, the version before goes on.
  */
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { subscribe } from '../../events/subscription.ts'
+import { folderDigest } from '../../models/local/checkpoint.ts'
 import { type AdapterServer, tryAdapter, weightRoutes } from '../../models/openai/adapters.ts'
 import { keyIn } from '../../models/openai/key.ts'
 import { redact } from '../runtime/redact.ts'
-import { checkpointFolder, type ModelRole } from './checkpoints.ts'
+import { type Checkpoint, checkpointFolder, type ModelRole } from './checkpoints.ts'
 import { openTargets, type Targets, targetEvents, VERSION_EVENTS, versionEvent } from './targets.ts'
 
 type Replica = EventData<'PolicyPublished'>['replicas'][number]
@@ -79,10 +81,12 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
 
   async function restore(): Promise<void> {
     for (const { version, name, checkpoint, replicas } of loaded.values()) {
+      const folder = sealedFolder(runs.get(version) ?? log.run, checkpoint)
+      // Told by each server that was to have it.
+      folder.catch(() => {})
       await atAll(publish.ackSeconds, async (server, signal) => {
         const had = replicas.some(({ url, state }) => state === 'done' && url === redact(server.baseUrl))
-        const path = resolve(checkpointFolder(runs.get(version) ?? log.run, checkpoint))
-        if (had) await routes.load(server, { name, path }, signal)
+        if (had) await routes.load(server, { name, path: await folder }, signal)
       })
     }
   }
@@ -95,9 +99,10 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     const startedMs = performance.now()
     const label = role === 'policy' ? log.run : `${log.run}-${role}`
     const name = `${label}-v${version}-${checkpoint.sha256.slice(0, 8)}`
-    const path = resolve(checkpointFolder(updated.run, checkpoint))
+    const folder = sealedFolder(updated.run, checkpoint)
+    folder.catch(() => {})
     const replicas = await atAll(publish.ackSeconds, async (server, signal) => {
-      await routes.load(server, { name, path }, signal)
+      await routes.load(server, { name, path: await folder }, signal)
       try {
         await tryAdapter(server, calledBy(name), signal)
       } catch (error) {
@@ -108,16 +113,23 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     })
     if (stopping.signal.aborted) return
     const done = replicas.some(({ state }) => state === 'done')
-    const before = Math.max(0, ...[...loaded.values()].map(({ serving }) => serving))
     const data: EventData<'PolicyPublished'> = {
       ...{ version, name, kind: publish.as === 'model' ? 'model' : 'lora', checkpoint, replicas },
-      serving: done ? version : before,
+      serving: done ? version : standIn(version),
       timing: { durationMs: Math.round(performance.now() - startedMs) },
     }
     await log.append([{ type: published, data } as NewEvent], { cause: updated.id })
     loaded.set(version, data)
-    const old = [...loaded.keys()].filter((other) => other <= version - publish.keep)
+    const oldest = version - publish.keep + 1
+    const kept = new Set(Array.from({ length: publish.keep }, (_, i) => standIn(oldest + i)))
+    const old = [...loaded.keys()].filter((other) => other < oldest && !kept.has(other))
     for (const one of old) await retire(one)
+  }
+
+  /** The version that answers calls of another: itself, or the newest before it that a server took. */
+  function standIn(version: number): number {
+    const taken = [...loaded.values()].filter((one) => one.serving === one.version && one.version <= version)
+    return Math.max(0, ...taken.map((one) => one.version))
   }
 
   async function retire(version: number): Promise<void> {
@@ -153,9 +165,18 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     )
   }
 
+  /** Where the weights of an event lie; a folder that is on the servers' machines alone is theirs to check. Errors: `model.corrupt`. */
+  async function sealedFolder(run: string, checkpoint: Checkpoint): Promise<string> {
+    const folder = resolve(checkpointFolder(run, checkpoint))
+    if (existsSync(folder) && (await folderDigest(folder)) !== checkpoint.sha256)
+      throw new RlError(`the weights in ${folder} are not those of the event`, { code: 'model.corrupt' })
+    return folder
+  }
+
   async function drained(version: number): Promise<void> {
     const until = performance.now() + publish.drainSeconds * 1000
-    while ((inUse.get(version) ?? 0) > 0 && performance.now() < until && !stopping.signal.aborted)
+    const isUsed = () => [...inUse].some(([asked, calls]) => calls > 0 && standIn(asked) === version)
+    while (isUsed() && performance.now() < until && !stopping.signal.aborted)
       await new Promise((go) => setTimeout(go, 50))
   }
 

@@ -1,5 +1,6 @@
 /** Which server and name answer for a version of a role, as the log says: each that was published until it was retired, else the first endpoint. */
 import type { LoggedEvent } from '../../events/catalogue.ts'
+import type { LogReader } from '../../events/log-reader.ts'
 import type { ModelRole } from './checkpoints.ts'
 
 export type Target = {
@@ -45,6 +46,14 @@ export function versionEvent(role: ModelRole, event: LoggedEvent) {
 /** Types of the events that `see` wants to hear of. */
 export function targetEvents(role: ModelRole) {
   return Object.values(VERSION_EVENTS[role])
+}
+
+/** Versions of policy and judge that no server took: an older one answered in their place. */
+export function countNotServed(log: LogReader): number {
+  let count = 0
+  for (const { data } of log.events({ types: ['PolicyPublished', 'RewardModelPublished'] }))
+    if (data.serving !== data.version) count++
+  return count
 }
 
 type Published = { readonly version: number; readonly name: string; readonly urls: readonly string[] }

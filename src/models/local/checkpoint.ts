@@ -10,7 +10,15 @@ import { RlError } from '../../errors.ts'
 import { type ModelConfig, modelConfigJson } from './config.ts'
 import { openGgufWeights } from './gguf/model.ts'
 import { type Adapter, readAdapter, writeAdapter } from './lora.ts'
-import { CHAT_TEMPLATE, isGguf, type ModelFolder, missing, TOOL_TEMPLATE, WEIGHTS } from './model-folder.ts'
+import {
+  CHAT_TEMPLATE,
+  holdsAdapter,
+  isGguf,
+  type ModelFolder,
+  missing,
+  TOOL_TEMPLATE,
+  WEIGHTS,
+} from './model-folder.ts'
 import type { OptimizerState } from './optimizer.ts'
 import { paramShapes } from './params.ts'
 import {
@@ -170,11 +178,20 @@ export async function writeModelFolder(
 }
 
 /** SHA-256 (hex) of the weights file; where the weights are sharded, of the index and then every shard in the order of their names. */
-export async function weightsDigest({ folder, base, isAdapter }: ModelFolder): Promise<string> {
+export async function weightsDigest({
+  folder,
+  base,
+  isAdapter,
+}: Pick<ModelFolder, 'folder' | 'base' | 'isAdapter'>): Promise<string> {
   const hash = createHash('sha256')
   for (const path of await weightFiles(isAdapter ? folder : base, isAdapter))
     for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk)
   return hash.digest('hex')
+}
+
+/** The same of a folder by itself: of an adapter whose base is elsewhere as well. */
+export function folderDigest(folder: string): Promise<string> {
+  return weightsDigest({ folder, base: folder, isAdapter: holdsAdapter(folder) })
 }
 
 async function weightFiles(folder: string, isAdapter: boolean): Promise<string[]> {

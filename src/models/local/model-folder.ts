@@ -77,7 +77,7 @@ async function adapterTokenizer(
 }
 
 /** Some trainers leave the base's config.json beside an adapter: what is there to be read is told by the weights. */
-function holdsAdapter(folder: string): boolean {
+export function holdsAdapter(folder: string): boolean {
   const has = (name: string) => existsSync(join(folder, name))
   if (!has('adapter_config.json')) return false
   const whole = [WEIGHTS, `${WEIGHTS}.index.json`].find(has)

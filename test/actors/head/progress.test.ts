@@ -25,4 +25,17 @@ test('an hour in which the run stood still counts for its iteration, and not for
   assert.match(told[2], /\| 120\.0 s \| left 14 min$/)
 })
 
+test('a version that a server did not take is told, with what answers in its place', () => {
+  const url = 'http://127.0.0.1:1/v1'
+  const told = (serving: number, ...states: readonly string[]) => {
+    const replicas = states.map((state) => ({ url, state, error: state === 'done' ? null : 'no room' }))
+    const event = { type: 'PolicyPublished', data: { version: 3, serving, replicas } }
+    return follow(startProgress(10), event as unknown as LoggedEvent)
+  }
+  assert.equal(told(3, 'done', 'done'), [])
+  assert.equal(told(3, 'done', 'refused'), [`policy 3 was not taken by ${url}: no room`])
+  assert.is(told(1, 'refused').at(-1), 'policy 3: version 1 answers in its place')
+  assert.is(told(0, 'timed-out').at(-1), 'policy 3: the model of the config answers in its place')
+})
+
 test.run()

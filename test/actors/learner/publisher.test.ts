@@ -1,8 +1,11 @@
 /** New versions on their way to servers that speak vLLM's words for adapters, each with a fault of its own. */
 import { createHash } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { checkpointFolder } from '../../../src/actors/learner/checkpoints.ts'
 import { type Publisher, startPublisher } from '../../../src/actors/learner/publisher.ts'
 import { openServedModel } from '../../../src/actors/learner/served-model.ts'
 import { type Config, parseConfig } from '../../../src/config.ts'
@@ -12,7 +15,7 @@ import { connectLog, type LogClient } from '../../../src/events/log-client.ts'
 import { openEndpoint } from '../../../src/models/openai.ts'
 import { request } from '../../support/against-endpoint.ts'
 import { errorOf } from '../../support/error-of.ts'
-import { startTestHead, type TestHead, until } from '../../support/run.ts'
+import { startTestHead, type TestHead, temporaryFolder, until } from '../../support/run.ts'
 import { type Asked, completion, startScriptedEndpoint } from '../../support/scripted-endpoint.ts'
 
 type Server = Awaited<ReturnType<typeof startServer>>
@@ -71,6 +74,7 @@ const broken = ({ path, body }: Asked, response: ServerResponse) => {
 
 test.before(async () => {
   process.env.RL_TEST_SERVER_WORD = 'word-of-the-servers'
+  process.env.RL_RUNS = temporaryFolder()
   servers = [
     await startServer(broken),
     await startServer((asked, response) => {
@@ -157,12 +161,13 @@ test('an old version is unloaded when its last call is over; no name is used twi
   const third = await published(3)
   assert.is(third.serving, 3)
   assert.is(publisher.targets.targetOf(3).model, third.name)
+  const fourth = await published(4)
   assert.equal(await log.positionsOf(['PolicyRetired/1']), [null])
-  assert.is(servers[0].loaded.size, 2)
+  assert.is(servers[0].loaded.size, 3)
   release()
   await call
   await until('retired', async () => (await log.positionsOf(['PolicyRetired/1']))[0] !== null)
-  assert.equal([...servers[0].loaded.keys()], [third.name])
+  assert.equal([...servers[0].loaded.keys()], [third.name, fourth.name])
   const names = servers[0].names('load_lora_adapter')
   assert.is(new Set(names).size, names.length)
 })
@@ -171,7 +176,7 @@ test('a server that was started again since has its versions back before any is 
   await publisher.stop()
   const [server] = servers
   const had = [...server.loaded]
-  assert.is(had.length, 1)
+  assert.is(had.length, 2)
   server.loaded.clear()
   publisher = await startPublisher(config, 'policy', log)
   await publisher.use(3, async () => assert.equal([...server.loaded], had))
@@ -194,7 +199,7 @@ test('a server that is started again while a version is called has it back, and 
     ['ok', 'ok', 'ok'],
   )
   assert.equal([...server.loaded], had)
-  assert.is(server.names('load_lora_adapter').length, before + 1, 'it is loaded once for all of them')
+  assert.is(server.names('load_lora_adapter').length, before + 2, 'each is loaded once for all of them')
   server.loaded.clear()
   assert.is((await errorOf(call(0))).code, 'model.not-found', 'the first version is not ours to bring')
   assert.equal([...server.loaded], [])
@@ -205,24 +210,24 @@ test('a version that is being brought back when its time is over is unloaded beh
   await publisher.stop()
   const publish = { ...config.policy.publish, replicas: [server.url], ackSeconds: 60 }
   publisher = await startPublisher({ ...config, policy: { ...config.policy, publish } }, 'policy', log)
-  await published(4)
+  await published(5)
   server.loaded.clear()
   const held = new Promise<() => void>((resolve) => {
     hold = resolve
   })
   const unknown = new RlError('the server does not know it', { code: 'model.not-found' })
   let calls = 0
-  const call = publisher.use(4, async () => {
+  const call = publisher.use(5, async () => {
     if (calls++ === 0) throw unknown
   })
   const load = await held
-  await published(5)
+  await published(6)
   for (let asked = 0; asked < 100; asked++)
-    assert.equal(await log.positionsOf(['PolicyRetired/3']), [null], 'it is still being loaded')
+    assert.equal(await log.positionsOf(['PolicyRetired/4']), [null], 'it is still being loaded')
   load()
   await call
-  await until('retired', async () => (await log.positionsOf(['PolicyRetired/3']))[0] !== null)
-  const kept = [4, 5].map((version) => publisher.targets.targetOf(version).model)
+  await until('retired', async () => (await log.positionsOf(['PolicyRetired/4']))[0] !== null)
+  const kept = [5, 6].map((version) => publisher.targets.targetOf(version).model)
   assert.equal([...server.loaded.keys()].sort(), kept.sort())
 })
 
@@ -237,14 +242,56 @@ test('a call that is given up does not wait for weights that are being brought b
   const policy = { ...config.policy, publish }
   const served = await openServedModel({ ...config, policy }, 'policy', log, 600)
   const givenUp = new AbortController()
-  const call = errorOf(served.generate(5, [request(1)], givenUp.signal))
+  const call = errorOf(served.generate(6, [request(1)], givenUp.signal))
   const load = await held
-  const answered = served.generate(5, [request(1)], new AbortController().signal)
+  const answered = served.generate(6, [request(1)], new AbortController().signal)
   givenUp.abort()
   assert.is((await call).code, 'model.aborted')
   load()
   assert.is((await answered)[0].text, 'ok')
   await served.close()
+})
+
+test('a version goes on in the place of those that no server takes, however many they are', async () => {
+  const server = await startServer(broken)
+  await publisher.stop()
+  const publish = { ...config.policy.publish, replicas: [server.url] }
+  publisher = await startPublisher({ ...config, policy: { ...config.policy, publish } }, 'policy', log)
+  const taken = await published(7)
+  brokenVersion = 8
+  for (const version of [8, 9, 10]) assert.is((await published(version)).serving, 7)
+  assert.is(publisher.targets.targetOf(10).model, taken.name)
+  assert.ok(server.loaded.has(taken.name))
+  brokenVersion = null
+  const next = await published(11)
+  let over: () => void = () => {}
+  const call = publisher.use(10, () => new Promise<void>((resolve) => (over = resolve)))
+  await published(12)
+  await until('version 7 is not needed for 11 and 12', async () => server.loaded.size >= 2)
+  assert.ok(server.loaded.has(taken.name), 'a call of version 10 is under way')
+  over()
+  await call
+  await until('retired', async () => (await log.positionsOf(['PolicyRetired/7']))[0] !== null)
+  assert.is(publisher.targets.targetOf(11).model, next.name)
+  await server.close()
+})
+
+test('weights that are not those of the event are brought to no server', async () => {
+  const server = await startServer()
+  await publisher.stop()
+  const publish = { ...config.policy.publish, replicas: [server.url] }
+  publisher = await startPublisher({ ...config, policy: { ...config.policy, publish } }, 'policy', log)
+  const folder = checkpointFolder('publishing', { path: 'checkpoints/policy/000013' })
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'adapter_config.json'), '{}')
+  writeFileSync(join(folder, 'adapter_model.safetensors'), 'of another trainer')
+  const refused = await published(13)
+  assert.match(refused.replicas[0].error ?? '', /000013 are not those of the event/)
+  assert.equal(
+    server.names('load_lora_adapter').filter((name) => name.includes('-v13-')),
+    [],
+  )
+  await server.close()
 })
 
 test('where weights take the place of others the newest stay, though it was not brought before the publisher ended', async () => {
@@ -260,14 +307,14 @@ test('where weights take the place of others the newest stay, though it was not 
   const start = () => startPublisher({ ...config, policy: { ...config.policy, publish } }, 'policy', log)
   await publisher.stop()
   publisher = await start()
-  await published(6)
-  await published(7)
+  await published(16)
+  await published(17)
   await publisher.stop()
-  await log.append([updated(8)])
+  await log.append([updated(18)])
   publisher = await start()
-  await publisher.targets.settled(8, 120_000)
-  await publisher.use(8, async () => {})
-  assert.equal(weights, ['00006', '00007', '00006', '00007', '00008'])
+  await publisher.targets.settled(18, 120_000)
+  await publisher.use(18, async () => {})
+  assert.equal(weights, ['00016', '00017', '00016', '00017', '00018'])
   await server.close()
 })
 

@@ -68,6 +68,10 @@ export function follow(progress: Progress, event: LoggedEvent): readonly Line[] 
       return modelUpdated(progress, 'policy', event)
     case 'RewardModelUpdated':
       return modelUpdated(progress, 'reward model', event)
+    case 'PolicyPublished':
+      return modelPublished('policy', event)
+    case 'RewardModelPublished':
+      return modelPublished('reward model', event)
     case 'IterationStarted':
       beginIteration(progress, event)
       return []
@@ -205,6 +209,19 @@ function modelUpdated(
   if (data.version === 0) return [`${what} ready: ${figures(data.metrics)}`]
   if (what === 'policy') progress.health.push(healthOf(data.metrics))
   return data.stopped ? [`${what} ${data.version}: update stopped: ${data.stopped}`] : []
+}
+
+/** Each server that does not have it, and what goes on where none does. */
+function modelPublished(
+  what: string,
+  { data }: LoggedEvent<'PolicyPublished'> | LoggedEvent<'RewardModelPublished'>,
+): readonly Line[] {
+  const { version, serving, replicas } = data
+  const lines = replicas.flatMap(({ url, state, error }) =>
+    state === 'done' ? [] : [`${what} ${version} was not taken by ${url}: ${error}`],
+  )
+  const instead = serving === 0 ? 'the model of the config' : `version ${serving}`
+  return serving === version ? lines : [...lines, `${what} ${version}: ${instead} answers in its place`]
 }
 
 /** Median time from one iteration to the next: the one in which a run stood still does not count. */

@@ -8,6 +8,7 @@ import { openLogReader } from '../../../events/log-reader.ts'
 import { wilson } from '../../../learning/interval.ts'
 import { providerOf } from '../../../models/registry.ts'
 import { checkpointFolder } from '../../learner/checkpoints.ts'
+import { countNotServed } from '../../learner/targets.ts'
 
 export type Ended = {
   readonly folder: RunFolder
@@ -36,6 +37,7 @@ export function summaryLines({ folder, config, end }: Ended): readonly string[] 
     if (event.type === 'IterationCompleted' && event.data.iteration > 0) iterations++
   }
   const { position } = log.head()
+  const notServed = countNotServed(log)
   log.close()
   const run = folder.run
   const mark = isSimulated(config) ? ' | simulated' : ''
@@ -44,6 +46,9 @@ export function summaryLines({ folder, config, end }: Ended): readonly string[] 
     `  ${headline(end, run, iterations, config.run.iterations)}${mark}`,
     ...config.evaluation.splits.flatMap((split) => trend(split, evaluations)).map((line) => line + mark),
     ...checkpointLines(checkpoints, config.evaluation.splits[0], evaluations),
+    ...(notServed > 0
+      ? [`  ${notServed} versions were taken by no server: older ones answered in their place`]
+      : []),
     `  ${accepted} tasks accepted; ${position} events in ${relative('', folder.log)}`,
     '',
     ...(end.kind === 'completed' ? [] : [`  go on:        npm start -- --role head --run ${run}`]),
