@@ -122,21 +122,27 @@ test('a run that failed and was resumed is trained on until it is over', () =>
     assert.is(await ended, 'ended')
   }))
 
-test('the weights of a version that another trainer made meanwhile stay as the log has them', () =>
-  beside('two', async ({ ready, answeredByAnother, start, sha256, reports }) => {
-    await ready()
-    const trainer = await start((own) => ({
-      ...own,
-      async getBlob(ref) {
-        const batch = await own.getBlob(ref)
-        await answeredByAnother()
-        return batch
+for (const call of ['getBlob', 'append'] as const)
+  test(`the weights of a version that another trainer made before ${call} stay as the log has them`, () =>
+    beside(
+      `two-${call.toLowerCase()}`,
+      async ({ head, ready, answeredByAnother, start, sha256, reports }) => {
+        await ready()
+        const trainer = await start((own) => ({
+          ...own,
+          async [call](...given: never[]) {
+            await answeredByAnother()
+            return (own[call] as (...all: never[]) => Promise<unknown>)(...given)
+          },
+        }))
+        await until('a report', () => reports.length > 0)
+        assert.equal(reports, ['version 1 came too late: the run has gone on'])
+        await trainer.stop()
+        const { checkpoint } = head.log.byKey('PolicyUpdated/1')!.data as EventData<'PolicyUpdated'>
+        assert.is(checkpoint?.sha256, sha256)
+        const folder = join(root, head.log.run, checkpoint?.path ?? '')
+        assert.is(await weightsDigest(await readModelFolder(folder)), sha256)
       },
-    }))
-    await until('a report', () => reports.length > 0)
-    assert.equal(reports, ['version 1 came too late: the run has gone on'])
-    await trainer.stop()
-    assert.is(await weightsDigest(await readModelFolder(join(root, 'two', path(1)))), sha256)
-  }))
+    ))
 
 test.run()

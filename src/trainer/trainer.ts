@@ -7,7 +7,7 @@ import {
   checkedFolder,
   checkpointFolder,
   type ModelRole,
-  saveCheckpoint,
+  saveApart,
   updatedEvents,
   updateFigures,
 } from '../actors/learner/checkpoints.ts'
@@ -80,9 +80,8 @@ export async function startTrainer({
     const options = updateOptions(training, data.seed, temperature)
     const figures = updateFigures(await model.update(referred, options))
     const late = () => report(`version ${version} came too late: the run has gone on`)
-    // Another trainer's folder may lie there, whose digest is in the log.
     if (await isThere(version)) return late()
-    const checkpoint = await saveCheckpoint(model, log.run, role, version)
+    const checkpoint = await saveApart(model, log.run, role, version)
     holds = checkpoint.sha256
     const updated = updatedEvents(role, {
       iteration: data.iteration,
@@ -96,7 +95,10 @@ export async function startTrainer({
       timing: { durationMs: Math.round(performance.now() - startedMs) },
     })
     const appended = await log.append(updated, { cause: id })
-    if (appended.at(-1)?.duplicate) return late()
+    if (appended.at(-1)?.duplicate) {
+      holds = null
+      return late()
+    }
     report(
       `version ${version} from ${samples.length} samples in ${Math.round(performance.now() - startedMs)} ms`,
     )

@@ -135,7 +135,9 @@ export async function compare(comparison: Comparison): Promise<void> {
   const head = await startTestHead()
   const log = connectLog({ bus: head.bus, run: 'test', actor: 'head' })
   const path = (version: number) => `checkpoints/${role}/0000${version}`
-  const place = (version: number) => join(root, 'test', path(version))
+  /** Where each version lies: the trainer says it of its own. */
+  const paths = [path(0)]
+  const place = (version: number) => join(root, 'test', paths[version])
   const own = (version: number) => (version === 0 ? place(0) : join(root, `${name}-own-${version}`))
   const model = await openLocalModel({
     ...{ folder: base, backend: 'wasm' },
@@ -164,7 +166,7 @@ export async function compare(comparison: Comparison): Promise<void> {
       const data: EventData<'BatchReady'> = {
         ...(role === 'policy' ? {} : { role }),
         ...{ iteration: version, version, parentVersion: version - 1, format: 'rl-batch/1', file },
-        parent: { run: 'test', sha256, path: path(version - 1) },
+        parent: { run: 'test', sha256, path: paths[version - 1] },
         ...{ samples: samples.length, tokens: 1, trainedTokens: 1, trainedOn: ['s/0'] },
         metrics: { reward: 0.5 },
         options: { ...training, ...(temperature === 1 ? {} : { temperature }) },
@@ -185,6 +187,8 @@ export async function compare(comparison: Comparison): Promise<void> {
       assert.ok(answer, 'the trainer ended')
       const event = answer.data as EventData<'PolicyUpdated'>
       sha256 = event.checkpoint!.sha256
+      paths.push(event.checkpoint!.path)
+      assert.is(paths[version], `${path(version)}-${sha256.slice(0, 8)}`)
       for (const stopped of [event.stopped?.split(' ')[0], figures.stopped?.reason])
         assert.is(stopped, takenBack && 'kl')
       assert.is(event.metrics.updates, figures.updates)

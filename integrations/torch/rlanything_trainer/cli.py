@@ -84,6 +84,9 @@ def help_out(trained):
 
 async def follow(options, trained):
     run = Run(options.run, options.role, address(options.run, options.role, options.nats, options.runs))
+    if not Path(options.runs, options.run).is_dir():
+        trained.group.tell(OVER)
+        raise Refused(f"there is no folder of run {options.run} in {options.runs}: --runs names where runs lie, and the servers see it too")
     await run.open()
     try:
         if (wrong := disagreement(await run.config(), options.role, options.full)) is not None:
@@ -118,16 +121,17 @@ async def answer(run, options, trained, event):
     if await run.has(f"{updated}/{version}"):
         return
     content = await run.blob(batch["file"])
-    path = f"checkpoints/{options.role}/{version:05d}"
     started = time.monotonic()
     # In threads: a connection whose event loop stands still does not answer the broker and is lost.
     figures, stopped, state, moments, steps, cost = await asyncio.to_thread(lead, trained, options, batch, content)
     if await run.has(f"{updated}/{version}"):
-        # Another trainer's folder may lie there, whose digest is in the log. These weights are no version's.
+        # These weights are no version's.
         trained.model = None
         print(f"version {version} came too late: the run has gone on", flush=True)
         return
-    sha256 = await asyncio.to_thread(trained.save, Path(options.runs, options.run, path), state, moments, steps)
+    home = Path(options.runs, options.run)
+    folder, sha256 = await asyncio.to_thread(trained.save, home / "checkpoints" / options.role, version, state, moments, steps)
+    path = folder.relative_to(home).as_posix()
     seconds = time.monotonic() - started
     told = {
         **{name: batch[name] for name in ("iteration", "version", "parentVersion", "trainedOn", "samples")},
@@ -139,6 +143,8 @@ async def answer(run, options, trained, event):
     }
     sealed = {"role": options.role, "version": version, "sha256": sha256, "path": path}
     late = await run.append([("CheckpointSealed", sealed), (updated, told)], event["id"])
+    if late:
+        trained.model = None
     print(
         f"version {version} came too late: the run has gone on"
         if late

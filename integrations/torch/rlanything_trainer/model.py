@@ -200,10 +200,12 @@ class Trained:
         """The trained weights by the names that the model itself has, whole and with the first process alone."""
         return self.group.gathered({name: one for name, one in self.model.named_parameters() if one.requires_grad})
 
-    def save(self, folder, state, moments, step):
-        """Writes a folder whole or not at all: its weights as `state` gave them. Gives the SHA-256 of its weights file."""
-        folder = Path(folder)
-        temporary = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:8]}"
+    def save(self, home, version, state, moments, step):
+        """Writes a folder whole or not at all: its weights as `state` gave them. Gives its place and the SHA-256 of its weights file.
+
+        It is named by its digest: of two trainers of one version each has its own, and the log says whose holds.
+        """
+        temporary = Path(home) / f".{version:05d}.{uuid.uuid4().hex[:8]}"
         temporary.mkdir(parents=True)
         try:
             if self.lora is not None:
@@ -224,13 +226,13 @@ class Trained:
             for path in temporary.iterdir():
                 with open(path, "rb") as written:
                     os.fsync(written.fileno())
-            if folder.exists():
-                shutil.rmtree(folder)
-            temporary.rename(folder)
+            folder = Path(home) / f"{version:05d}-{digest[:8]}"
+            if not folder.exists():
+                temporary.rename(folder)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
         self.folder, self.sha256 = folder, digest
-        return digest
+        return folder, digest
 
     def _save_small_files(self, folder):
         """Config, what ends an answer, tokenizer: those of the folder as they are, of the hub as transformers writes them."""

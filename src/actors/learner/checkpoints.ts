@@ -1,6 +1,7 @@
 /** Checkpoints of a run: one Hugging Face folder a version, and which of them holds a version's weights. */
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { cp } from 'node:fs/promises'
+import { cp, rename, rm } from 'node:fs/promises'
 import { isAbsolute, join, relative } from 'node:path'
 import { runFolder } from '../../broker/connection.ts'
 import { RlError } from '../../errors.ts'
@@ -46,6 +47,29 @@ export async function saveCheckpoint(
   const sha256 = await model.save(folder)
   syncFolder(folder)
   return { path, sha256 }
+}
+
+/**
+ * The same in a folder that is named by its digest: of two trainers of one version each has its own, and the log says whose holds.
+ */
+export async function saveApart(
+  model: TrainableModel,
+  run: string,
+  role: ModelRole,
+  version: number,
+): Promise<Checkpoint> {
+  const plain = checkpointPath(role, version)
+  const temporary = checkpointFolder(run, { path: `${plain}.${randomUUID().slice(0, 8)}` })
+  try {
+    const sha256 = await model.save(temporary)
+    const path = `${plain}-${sha256.slice(0, 8)}`
+    const folder = checkpointFolder(run, { path })
+    if (!existsSync(folder)) await rename(temporary, folder)
+    syncFolder(folder)
+    return { path, sha256 }
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
 }
 
 /** Copies a finished model folder as a version of a role. */
