@@ -167,6 +167,44 @@ for options in ({"objective": "best"}, {"ratio": "word"}):
     assert.match(refused.aggregate, /'median' is not one of sample, batch, constant/)
   })
 
+  test('a base that is no folder here, or a GGUF file, is refused by name', async () => {
+    const root = temporaryFolder()
+    writeFileSync(join(root, 'model.Q4_1.gguf'), 'GGUF')
+    const said = await attempted(
+      `
+from rlanything_trainer.group import Group
+from rlanything_trainer.model import Trained
+for name, base in zip(("none", "folder", "file"), sys.argv[1:]):
+    attempt(name, Trained(base, lora=None, group=Group("cpu"), checkpointing=False).check)
+`,
+      ...[join(root, 'none'), root, join(root, 'model.Q4_1.gguf')],
+    )
+    assert.match(said.none, /^Unfit: --base .*none: there is no such folder$/)
+    for (const name of ['folder', 'file'])
+      assert.match(said[name], /is a GGUF file: give the folder that 'rl model export'/)
+  })
+
+  test('a login of the environment goes with the address that the head left', async () => {
+    const runs = temporaryFolder()
+    mkdirSync(join(runs, 'one', 'credentials'), { recursive: true })
+    const left = { url: 'nats://127.0.0.1:7', user: 'policy-worker', password: 'left' }
+    writeFileSync(join(runs, 'one', 'credentials', 'policy-worker.json'), JSON.stringify(left))
+    const said = await attempted(
+      `
+import os
+from rlanything_trainer.run import address
+for name in ("NATS_URL", "NATS_USER", "NATS_PASSWORD", "NATS_TOKEN"):
+    os.environ.pop(name, None)
+said["left"] = " ".join(address("one", "policy", None, sys.argv[1])[name] for name in ("servers", "user", "password"))
+os.environ.update(NATS_USER="other", NATS_PASSWORD="given")
+said["given"] = " ".join(address("one", "policy", None, sys.argv[1])[name] for name in ("servers", "user", "password"))
+`,
+      runs,
+    )
+    assert.is(said.left, 'nats://127.0.0.1:7 policy-worker left')
+    assert.is(said.given, 'nats://127.0.0.1:7 other given')
+  })
+
   test('sizes below 1 are refused before anything is opened', async () => {
     for (const option of ['--token-budget', '--lora-rank', '--lora-alpha']) {
       const args = ['-m', 'rlanything_trainer', '--run', 'a', '--base', 'nowhere', `${option}=-5`]

@@ -49,7 +49,7 @@ type Failed = {
  * Opens an endpoint; nothing is sent yet. `generate` tries again after passing faults (408, 409, 429, 5xx, lost connections,
  * broken answers) as long as the budget lasts, and not before the server's Retry-After.
  * @throws RlError `config.missing-key` without a key for the default endpoint; `config.key` for one that no header can hold; `model.endpoint` for an address with a password. Of `generate`: `model.aborted`; `model.deadline` where
- * the budget ran out; `model.context` where the prompt is too long; `model.not-found` for a name that the server does not know; `model.endpoint` for what else no retry helps.
+ * the budget ran out; `model.unreachable` where another server has the model; `model.context` where the prompt is too long; `model.not-found` for a name that the server does not know; `model.endpoint` for what else no retry helps.
  */
 export function openEndpoint(options: ModelOptions): EndpointModel {
   const { model, baseUrl, apiKeyEnv, callMs, budgetMs, report = () => {} } = options
@@ -171,6 +171,8 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
         faults[last.kind] = (faults[last.kind] ?? 0) + 1
         if (last.kind === 'context') window.refused(request, last.message)
         if (!last.passing) throw terminal(failed)
+        if (last.kind === 'connection' && attempt > 0 && options.elsewhere?.())
+          throw fail('model.unreachable', `${last.kind}: ${last.message}`)
         const waitMs = backoffMs(attempt, last.retryAfterMs)
         if (performance.now() - startedMs + waitMs >= budgetMs) throw outOfTime(last)
         used.retries++

@@ -43,6 +43,8 @@ export type ModelOptions = {
   readonly completionPrice: number | null
   /** The file of an image in a prompt; absent where prompts hold none. */
   readonly readImage?: (image: ImageRef) => Promise<Uint8Array>
+  /** Whether another server has the same model: a connection that is lost twice is then told at once, as `model.unreachable`. */
+  readonly elsewhere?: () => boolean
   /** To be waited for before each call, retries included; where it fails, no call may be made. */
   readonly permit?: () => Promise<void>
 }

@@ -104,12 +104,23 @@ test('a failure that is answered with 200 is a failure; the key is in no message
   await against(
     (_, response) => void response.writeHead(404).end('{"detail":"Not Found"}'),
     async (server, asked) => {
-      assert.match(await failure(vllm.load(server, WEIGHTS, signal)), /status 404/)
+      const refused = await errorOf(vllm.load(server, WEIGHTS, signal))
+      assert.match(refused.message, /status 404/)
+      assert.is(refused.hint, 'the server must allow loading at run time')
       assert.is(asked[0].path, '/v1/load_lora_adapter')
       await vllm.unload(server, WEIGHTS.name, signal)
     },
   )
 })
+
+test('a server that names what it does not find is not said to allow no loading', () =>
+  against(
+    (_, response) => void response.writeHead(404).end('{"message":"No adapter found for /runs/a"}'),
+    async (server) => {
+      const { load } = weightRoutes({ as: 'lora', routes: 'vllm' })
+      assert.is((await errorOf(load(server, WEIGHTS, signal))).hint, undefined)
+    },
+  ))
 
 test('what is there already counts as loaded, and what is gone as unloaded', async () => {
   for (const [routes, said, gone] of [

@@ -86,6 +86,11 @@ class Trained:
 
     def check(self):
         """That the base is a model of language that has what an adapter is put on; no weights are read. Errors: Unfit."""
+        base = Path(self.base)
+        if base.suffix == ".gguf" or (base.is_dir() and not (base / "config.json").exists() and any(base.glob("*.gguf"))):
+            raise Unfit(f"--base {self.base} is a GGUF file: give the folder that 'rl model export' writes of it")
+        if not base.exists() and (base.is_absolute() or str(self.base).startswith((".", "~"))):
+            raise Unfit(f"--base {self.base}: there is no such folder")
         try:
             config = AutoConfig.from_pretrained(self.base)
             with torch.device("meta"):

@@ -38,12 +38,13 @@ def address(run, role, url, runs):
     """How a worker of the role connects: the environment, else what the head left in the run's folder."""
     user, password, token = (os.environ.get(f"NATS_{name}") or None for name in ("USER", "PASSWORD", "TOKEN"))
     url = url or os.environ.get("NATS_URL")
-    if user is None and token is None:
+    if url is None or (user is None and token is None):
         for path in (Path(runs, run, "credentials", f"{role}-worker.json"), Path(runs, run, "connection.json")):
             if path.exists():
                 left = json.loads(path.read_text())
                 url = url or left["url"]
-                user, password, token = (left.get(name) for name in ("user", "password", "token"))
+                if user is None and token is None:
+                    user, password, token = (left.get(name) for name in ("user", "password", "token"))
                 break
     if url is None:
         raise SystemExit(f"no head of run '{run}' was found in {runs}: give --nats URL, and NATS_USER and NATS_PASSWORD")

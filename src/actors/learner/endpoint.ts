@@ -49,10 +49,10 @@ export async function endpointOf(
 /** Of a section what concerns its model: a user's provider is told no more. */
 function optionsOf(section: Omit<Section, 'provider'>) {
   const { model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice } = section
-  const { window, windowTokens, extraBody, template, reasoningEffort, sendSeed } = section
+  const { window, windowTokens, extraBody, template, reasoningEffort, sendSeed, elsewhere } = section
   return {
     ...{ model, baseUrl, apiKeyEnv, concurrency, promptPrice, completionPrice },
-    ...{ window, windowTokens, extraBody, template, reasoningEffort, sendSeed },
+    ...{ window, windowTokens, extraBody, template, reasoningEffort, sendSeed, elsewhere },
   }
 }
 

@@ -10,6 +10,7 @@ import { callBudgetOf } from './call-budget.ts'
 import type { ModelRole } from './checkpoints.ts'
 import { endpointOf } from './endpoint.ts'
 import { startPublisher } from './publisher.ts'
+import type { Target } from './targets.ts'
 
 export type ServedModel = {
   /** As the config names it. */
@@ -53,16 +54,30 @@ export async function openServedModel(
   publisher.catch(() => {})
   const models = new Map<string, PromptedModel>()
 
-  async function modelOf(version: number): Promise<PromptedModel> {
+  async function modelAt(target: Target): Promise<PromptedModel> {
     const { targets } = await publisher
-    await targets.settled(version, publish.ackSeconds * 1000)
-    const target = targets.targetOf(version)
     const served = `${target.baseUrl} ${target.model}`
     const known = models.get(served)
     if (known) return known
-    const opened = await endpointOf(name, { ...shared, ...target }, config, budgetSeconds, calls, log.getBlob)
+    const at = { ...shared, ...target, elsewhere: () => targets.hasOther(target) }
+    const opened = await endpointOf(name, at, config, budgetSeconds, calls, log.getBlob)
     models.set(served, opened)
     return opened
+  }
+
+  /** By another server where one is away. */
+  async function ask(version: number, requests: readonly GenerateRequest[], signal: AbortSignal) {
+    const { targets } = await publisher
+    await targets.settled(version, publish.ackSeconds * 1000)
+    for (;;) {
+      const target = targets.targetOf(version)
+      try {
+        return await (await modelAt(target)).generate(requests, signal)
+      } catch (error) {
+        if (!(error instanceof RlError) || error.code !== 'model.unreachable') throw error
+        targets.leaveOut(target.baseUrl)
+      }
+    }
   }
 
   const cancelled = () => new RlError(`${section.model}: the call was cancelled`, { code: 'model.aborted' })
@@ -71,9 +86,7 @@ export async function openServedModel(
     first,
     fits,
     generate(version, requests, signal) {
-      const answered = publisher.then(({ use }) =>
-        use(version, async () => (await modelOf(version)).generate(requests, signal)),
-      )
+      const answered = publisher.then(({ use }) => use(version, () => ask(version, requests, signal)))
       // It may wait for weights that are brought to a server.
       return unlessAborted(answered, signal, cancelled)
     },

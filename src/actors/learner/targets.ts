@@ -13,6 +13,10 @@ export type Target = {
 export type Targets = {
   /** Of a published version one of its servers, in turn; of another that of the newest before it. */
   readonly targetOf: (version: number) => Target
+  /** For a while no call goes to this server where another one has the version. */
+  readonly leaveOut: (baseUrl: string) => void
+  /** Whether another server than this one, which is not left out, has its model. */
+  readonly hasOther: (target: Target) => boolean
   readonly see: (event: LoggedEvent) => void
   /** Resolves when it is known what answers for a version, or after `ms`. */
   readonly settled: (version: number, ms: number) => Promise<void>
@@ -56,6 +60,9 @@ export function countNotServed(log: LogReader): number {
   return count
 }
 
+/** As long as a server may take to be started again. */
+const AWAY_MS = 60_000
+
 type Published = { readonly version: number; readonly name: string; readonly urls: readonly string[] }
 
 export type TargetsOptions = {
@@ -72,7 +79,10 @@ export function openTargets({ role, first, publishing, modelOf = (name) => name 
   const published = new Map<number, Published>()
   const known = new Set<number>([0])
   const waiting = new Map<number, Set<() => void>>()
+  const away = new Map<string, number>()
   let turn = 0
+
+  const isUp = (url: string) => (away.get(url) ?? 0) <= performance.now()
 
   function settle(version: number): void {
     known.add(version)
@@ -99,8 +109,15 @@ export function openTargets({ role, first, publishing, modelOf = (name) => name 
         if (one.version <= version && one.version > (newest?.version ?? -1)) newest = one
       if (newest === null) return first
       turn = (turn + 1) % 0x7fffffff
-      return { baseUrl: newest.urls[turn % newest.urls.length], model: modelOf(newest.name) }
+      const up = newest.urls.filter(isUp)
+      const urls = up.length > 0 ? up : newest.urls
+      return { baseUrl: urls[turn % urls.length], model: modelOf(newest.name) }
     },
+    leaveOut: (baseUrl) => void away.set(baseUrl, performance.now() + AWAY_MS),
+    hasOther: ({ baseUrl, model }) =>
+      [...published.values()].some(
+        ({ name, urls }) => modelOf(name) === model && urls.some((url) => url !== baseUrl && isUp(url)),
+      ),
     settled(version, ms) {
       if (known.has(version)) return Promise.resolve()
       return new Promise((resolve) => {

@@ -111,6 +111,10 @@ async function post(
 }
 
 function refused(what: string, status: number, text: string): RlError {
-  const hint = status === 404 ? 'the server must allow loading at run time' : undefined
+  // A server without the route knows nothing of adapters; one that has it names what it does not find.
+  const hint =
+    status === 404 && !/adapter|lora|model/i.test(text)
+      ? 'the server must allow loading at run time'
+      : undefined
   return new RlError(`${what}: status ${status}, ${text.slice(0, 300)}`, { code: 'model.adapter', hint })
 }

@@ -276,19 +276,37 @@ test('a version goes on in the place of those that no server takes, however many
   await server.close()
 })
 
+test('a server that goes away is left out where another has the version', async () => {
+  const [one, other] = [await startServer(), await startServer()]
+  await publisher.stop()
+  const publish = { ...config.policy.publish, replicas: [one.url, other.url] }
+  const policy = { ...config.policy, publish }
+  publisher = await startPublisher({ ...config, policy }, 'policy', log)
+  await published(13)
+  const served = await openServedModel({ ...config, policy }, 'policy', log, 600)
+  const { signal } = new AbortController()
+  const ask = async () => (await served.generate(13, [request(1)], signal))[0].text
+  assert.is(await ask(), 'ok')
+  await one.close()
+  for (let i = 0; i < 6; i++) assert.is(await ask(), 'ok')
+  assert.ok((served.counters()['fault connection'] ?? 0) <= 2, 'it is asked no more')
+  await served.close()
+  await other.close()
+})
+
 test('weights that are not those of the event are brought to no server', async () => {
   const server = await startServer()
   await publisher.stop()
   const publish = { ...config.policy.publish, replicas: [server.url] }
   publisher = await startPublisher({ ...config, policy: { ...config.policy, publish } }, 'policy', log)
-  const folder = checkpointFolder('publishing', { path: 'checkpoints/policy/000013' })
+  const folder = checkpointFolder('publishing', { path: 'checkpoints/policy/000014' })
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'adapter_config.json'), '{}')
   writeFileSync(join(folder, 'adapter_model.safetensors'), 'of another trainer')
-  const refused = await published(13)
-  assert.match(refused.replicas[0].error ?? '', /000013 are not those of the event/)
+  const refused = await published(14)
+  assert.match(refused.replicas[0].error ?? '', /000014 are not those of the event/)
   assert.equal(
-    server.names('load_lora_adapter').filter((name) => name.includes('-v13-')),
+    server.names('load_lora_adapter').filter((name) => name.includes('-v14-')),
     [],
   )
   await server.close()

@@ -8,6 +8,7 @@ import { type LocalModelFace, openLocalModel } from '../../../src/models/local/m
 import { presetConfig } from '../../../src/models/local/presets.ts'
 import { jsonTexts } from '../../../src/models/local/server/json-texts.ts'
 import { parseChat } from '../../../src/models/local/server/requests.ts'
+import { servedModels } from '../../../src/models/local/server/served.ts'
 import { createTextStream } from '../../../src/models/local/server/text-stream.ts'
 import { type ModelServer, startModelServer } from '../../../src/models/local/server.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
@@ -591,6 +592,28 @@ test('a model folder is loaded at run time under a name that is never used again
     body: JSON.stringify({ lora_name: 'x', lora_path: folder }),
   })
   assert.is(refused.status, 404, 'a server loads nothing unless it was told to')
+})
+
+test('whoever asks for a model that is being opened hears when it is there, or why it is not', async () => {
+  let go: (opened: LocalModelFace | Error) => void = () => {}
+  const open = () =>
+    new Promise<LocalModelFace>((resolve, reject) => {
+      go = (opened) => (opened instanceof Error ? reject(opened) : resolve(opened))
+    })
+  const served = servedModels('own', model, { open, most: 2 })
+  const said = (call: Promise<void>) =>
+    call.then(
+      () => 'loaded',
+      (error: Error) => error.message,
+    )
+  const failing = [said(served.load('v1', tmpdir())), said(served.load('v1', tmpdir()))]
+  go(new Error('it is damaged'))
+  for (const one of await Promise.all(failing)) assert.match(one, /it is damaged/)
+  const [first, second] = [said(served.load('v1', tmpdir())), said(served.load('v1', tmpdir()))]
+  const later = second.then((told) => [told, served.find('v1').name])
+  go(model)
+  assert.is(await first, 'loaded')
+  assert.equal(await later, ["The lora adapter 'v1' has already been loaded.", 'v1'])
 })
 
 test.run()

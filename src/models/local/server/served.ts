@@ -42,9 +42,18 @@ export function servedModels(
   const models = new Map<string, ServedModel>([[name, { name, model: own, root: null, created: now() }]])
   /** Also of models that are gone: a name never means other weights than before. */
   const names = new Set<string>([name])
-  let opening = 0
+  const opening = new Map<string, Promise<void>>()
   const inWork = new Map<ServedModel, number>()
   const leaving = new Set<ServedModel>()
+
+  async function open(asked: string, folder: string, model: LoadingOptions['open']): Promise<void> {
+    try {
+      models.set(asked, { name: asked, model: await model(folder), root: folder, created: now() })
+      names.add(asked)
+    } catch (error) {
+      throw apiError(400, `${folder} cannot be loaded: ${explain(error)}`, { param: 'lora_path' })
+    }
+  }
 
   function closeIfIdle(served: ServedModel): void {
     if (!leaving.has(served) || (inWork.get(served) ?? 0) > 0) return
@@ -75,25 +84,19 @@ export function servedModels(
         throw apiError(404, 'this server loads no models at run time: start it with --allow-loading', {
           code: 'not_found',
         })
+      // Whoever asks again, such as a head that was ended meanwhile, hears how it ended.
+      if (opening.has(asked)) await opening.get(asked)
       if (names.has(asked))
         throw apiError(400, `The lora adapter '${asked}' has already been loaded.`, { param: 'lora_name' })
-      if (models.size + opening > loading.most)
+      if (models.size + opening.size > loading.most)
         throw apiError(400, `${loading.most} models are loaded already: unload one`, {
           code: 'too_many_models',
         })
       if (!existsSync(folder))
         throw apiError(404, `No adapter found for ${folder}`, { param: 'lora_path', code: 'not_found' })
-      names.add(asked)
-      opening++
-      try {
-        const model = await loading.open(folder)
-        models.set(asked, { name: asked, model, root: folder, created: now() })
-      } catch (error) {
-        names.delete(asked)
-        throw apiError(400, `${folder} cannot be loaded: ${explain(error)}`, { param: 'lora_path' })
-      } finally {
-        opening--
-      }
+      const opened = open(asked, folder, loading.open).finally(() => opening.delete(asked))
+      opening.set(asked, opened)
+      await opened
     },
     unload(asked) {
       const served = models.get(asked)
