@@ -7,6 +7,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { RlError } from '../../../src/errors.ts'
 import { readCheckpoint } from '../../../src/models/local/checkpoint.ts'
+import type { ModelConfig } from '../../../src/models/local/config.ts'
+import { exportFolder } from '../../../src/models/local/export-folder.ts'
 import { describeFolder } from '../../../src/models/local/folder-info.ts'
 import { dequantize, type QuantType } from '../../../src/models/local/gguf/quantized.ts'
 import { parseGguf } from '../../../src/models/local/gguf/reader.ts'
@@ -14,6 +16,7 @@ import { openLocalModel } from '../../../src/models/local/model.ts'
 import { readModelFolder } from '../../../src/models/local/model-folder.ts'
 import { initParams } from '../../../src/models/local/params.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
+import { errorOf } from '../../support/error-of.ts'
 import { smallConfig, tryBackend } from './fixtures.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'gguf-'))
@@ -137,20 +140,22 @@ const LLAMA_NAMES: readonly (readonly [RegExp, string])[] = [
   [/mlp\.(gate|up|down)_proj/, 'ffn_$1'],
 ]
 
-/** Weights as llama.cpp writes them: its names, and rows of queries and keys interleaved. */
-async function llamaTensors() {
+/** Weights as llama.cpp writes them: its names, and of a Llama rows of queries and keys interleaved. */
+async function tensorsOf(config: ModelConfig) {
   await tryBackend('wasm')
+  const { family, headDim } = config
   const weights = new Map<string, Float32Array>()
   const tensors = []
   for (const [name, value] of initParams(config, [3, 3])) {
     const values = Float32Array.from(await value.data())
     weights.set(name, values)
-    const interleaved = /self_attn\.[qk]_proj/.test(name) ? new Float32Array(values.length) : values
+    const isInterleaved = family === 'llama' && /self_attn\.[qk]_proj/.test(name)
+    const interleaved = isInterleaved ? new Float32Array(values.length) : values
     const width = value.shape[1] ?? 1
-    const half = config.headDim / 2
+    const half = headDim / 2
     if (interleaved !== values)
       for (let row = 0; row < value.shape[0]; row++) {
-        const within = row % config.headDim
+        const within = row % headDim
         const place = row - within + 2 * (within % half) + Math.floor(within / half)
         interleaved.set(values.subarray(row * width, (row + 1) * width), place * width)
       }
@@ -161,7 +166,7 @@ async function llamaTensors() {
 }
 
 test('a Llama file gives the weights, the shape and the tokenizer of the folder that it was made of', async () => {
-  const { weights, tensors } = await llamaTensors()
+  const { weights, tensors } = await tensorsOf(config)
   const path = join(root, 'small.gguf')
   await writeFile(path, ggufFile(metadata, tensors))
   for (const named of [path, root]) {
@@ -179,8 +184,43 @@ test('a Llama file gives the weights, the shape and the tokenizer of the folder 
   }
 })
 
+const QWEN2_TOKENS = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', ...'abcdefghijklmnopqrstu12ĠĊ', '12']
+const qwen2Metadata = (pre?: string): Readonly<Record<string, Value>> => ({
+  ...Object.fromEntries(
+    Object.entries<Value>(metadata)
+      .filter(([key]) => key !== 'tokenizer.ggml.pre')
+      .map(([key, value]) => [key.replace(/^llama\./, 'qwen2.'), value]),
+  ),
+  'general.architecture': 'qwen2',
+  'tokenizer.ggml.tokens': QWEN2_TOKENS,
+  'tokenizer.ggml.merges': ['1 2'],
+  ...(pre === undefined ? {} : { 'tokenizer.ggml.pre': pre }),
+})
+
+test('text of a Qwen2 file is cut as in its export, whether or not the file says how', async () => {
+  const { tensors } = await tensorsOf(smallConfig('qwen2', { tie_word_embeddings: true }))
+  const path = join(root, 'qwen2.gguf')
+  const idsOf = async (folder: string) => [
+    ...createTokenizer((await readModelFolder(folder)).tokenizer).encode('a12 b\n\na'),
+  ]
+  for (const [i, pre] of [undefined, 'default', 'qwen2', 'deepseek-r1-qwen'].entries()) {
+    await writeFile(path, ggufFile(qwen2Metadata(pre), tensors))
+    assert.equal(await idsOf(path), [3, 24, 25, 26, 4, 27, 27, 3], pre)
+    const out = join(root, `qwen2-${i}`)
+    await exportFolder(path, out, 'F32')
+    assert.equal(await idsOf(out), await idsOf(path), pre)
+  }
+  for (const pre of ['gpt-2', 'smollm', 'llama-bpe']) {
+    await writeFile(path, ggufFile(qwen2Metadata(pre), tensors))
+    const error = await errorOf(readModelFolder(path))
+    assert.is(error.code, 'model.tokenizer')
+    assert.match(error.message, `tokenizer.ggml.pre is ${pre}: text of a qwen2 model is cut as qwen2 does`)
+  }
+  rmSync(path)
+})
+
 test('the ends of a turn and of a message end a text too', async () => {
-  const { tensors } = await llamaTensors()
+  const { tensors } = await tensorsOf(config)
   const path = join(root, 'ends.gguf')
   const ends = { 'tokenizer.ggml.eot_token_id': 1, 'tokenizer.ggml.eom_token_id': 0 }
   await writeFile(path, ggufFile({ ...metadata, ...ends }, tensors))
@@ -189,7 +229,7 @@ test('the ends of a turn and of a message end a text too', async () => {
 })
 
 test('what a file asks for and is not implemented is refused by name', async () => {
-  const { tensors } = await llamaTensors()
+  const { tensors } = await tensorsOf(config)
   const path = join(root, 'refused.gguf')
   const saidOf = (file: string) =>
     readModelFolder(file)
@@ -233,7 +273,7 @@ test('what a file asks for and is not implemented is refused by name', async () 
 })
 
 test('a damaged header is an error that names the file, never a crash or a hang', async () => {
-  const { tensors } = await llamaTensors()
+  const { tensors } = await tensorsOf(config)
   const file = ggufFile(metadata, tensors)
   const headerBytes = file.length - tensors.reduce((sum, { values }) => sum + values.byteLength, 0)
   const read = (bytes: Buffer, size: number) => {
@@ -255,7 +295,7 @@ test('a damaged header is an error that names the file, never a crash or a hang'
 })
 
 test('counts that would take all memory or time are refused before anything is made of them', async () => {
-  const { tensors } = await llamaTensors()
+  const { tensors } = await tensorsOf(config)
   const said = (bytes: Buffer, size: number) => {
     try {
       parseGguf(bytes, size)
@@ -288,7 +328,7 @@ test('counts that would take all memory or time are refused before anything is m
 })
 
 test('tensors that overlap, lie outside or end too early are refused by name', async () => {
-  const { tensors } = await llamaTensors()
+  const { tensors } = await tensorsOf(config)
   const file = ggufFile(metadata, tensors)
   const path = join(root, 'cut.gguf')
   const place = file.indexOf(Buffer.from(tensors[1].name)) + tensors[1].name.length

@@ -17,10 +17,13 @@ const SPLITS: Readonly<Record<string, { readonly pattern: string | null; readonl
   'llama-v3': { pattern: LLAMA3 },
 }
 
+/** Where `tokenizer-class.ts` takes one class whatever a file names: an export is cut so. */
+const CUT_BY_CLASS: Readonly<Record<string, string>> = { qwen2: 'qwen2' }
+
 const CONTROL = 3
 const USER_DEFINED = 4
 
-/** @throws RlError `model.tokenizer` for another kind than byte-level BPE, or a way of cutting text that is not known */
+/** @throws RlError `model.tokenizer` for another kind than byte-level BPE, or a way of cutting text that is not known or not its class's */
 export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: string): TokenizerFiles {
   const get = (key: string) => metadata.get(`tokenizer.ggml.${key}`)
   const refuse = (message: string) =>
@@ -32,8 +35,13 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
   if (model !== 'gpt2')
     throw refuse(`tokenizer.ggml.model is ${model}: byte-level BPE ('gpt2') is implemented`)
   const pre = String(get('pre') ?? 'default')
-  const split = Object.hasOwn(SPLITS, pre) ? SPLITS[pre] : undefined
+  const architecture = String(metadata.get('general.architecture'))
+  const byClass = Object.hasOwn(CUT_BY_CLASS, architecture) ? CUT_BY_CLASS[architecture] : undefined
+  const cut = pre === 'default' ? (byClass ?? pre) : pre
+  const split = Object.hasOwn(SPLITS, cut) ? SPLITS[cut] : undefined
   if (!split) throw refuse(`tokenizer.ggml.pre is ${pre}: how it cuts text is not known`)
+  if (byClass !== undefined && split.pattern !== SPLITS[byClass].pattern)
+    throw refuse(`tokenizer.ggml.pre is ${pre}: text of a ${architecture} model is cut as ${byClass} does`)
   const tokens = texts(get('tokens'))
   const merges = texts(get('merges'))
   const types = get('token_type')
