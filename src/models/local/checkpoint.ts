@@ -159,7 +159,9 @@ export async function writeModelFolder(
     if (adapter) digest = await writeAdapter(temporary, adapter.adapter, { base: adapter.base, dtype })
     else {
       await write('config.json', { ...modelConfigJson(config), torch_dtype: torchDtype(dtype) })
-      await write('generation_config.json', { ...generation, eos_token_id: config.eosTokens })
+      const { eosTokens } = config
+      const eos_token_id = eosTokens.length > 0 ? eosTokens : null
+      await write('generation_config.json', { ...generation, eos_token_id })
       digest = (await writeSafetensors(join(temporary, WEIGHTS), weights, { dtype })).sha256
     }
     await write('tokenizer.json', tokenizer.tokenizer)

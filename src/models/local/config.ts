@@ -186,7 +186,8 @@ export function modelConfigJson(config: ModelConfig): Record<string, unknown> {
     hidden_act: 'silu',
     ...(config.family === 'llama' ? {} : { use_sliding_window: false }),
     bos_token_id: config.bosToken,
-    eos_token_id: config.eosTokens.length === 1 ? config.eosTokens[0] : [...config.eosTokens],
+    // transformers' generate() fails with an empty list.
+    eos_token_id: config.eosTokens.length > 1 ? [...config.eosTokens] : (config.eosTokens[0] ?? null),
     torch_dtype: 'float32',
   }
 }

@@ -415,6 +415,18 @@ test('an export keeps what others sample with by default', async () => {
   assert.match(await messageOf(readModelFolder(folder)), /generation_config.json: eos_token_id/)
 })
 
+test('an export of a model that names no end token names none, and opens again', async () => {
+  await tryBackend('wasm')
+  for (const family of ['qwen2', 'llama'] as const) {
+    const { folder } = await saved(`endless-${family}`, smallConfig(family, { eos_token_id: null }))
+    const out = join(root, `endless-${family}-out`)
+    await exportFolder(folder, out, 'F32')
+    for (const file of ['config.json', 'generation_config.json'])
+      assert.is(JSON.parse(await readFile(join(out, file), 'utf8')).eos_token_id, null, file)
+    assert.equal((await readModelFolder(out)).config.eosTokens, [])
+  }
+})
+
 test("the optimiser's moments come back", async () => {
   await tryBackend('wasm')
   const config = smallConfig('qwen2')
