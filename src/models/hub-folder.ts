@@ -14,6 +14,7 @@ import {
   isModelFile,
   type Progress,
   printable,
+  TOOL_TEMPLATE,
 } from './hub.ts'
 
 /** A model that is named as on a hub. */
@@ -32,7 +33,9 @@ const recordSchema = z.object({
   name: z.string().transform(printable).default('OWNER/NAME'),
   revision: z.string().transform(printable).default('main'),
   /** What was fetched into the folder, until it is whole of older revisions too. */
-  files: z.array(z.string().regex(/^[\w-][\w.-]*$/)).default([]),
+  files: z
+    .array(z.string().refine((path) => path === TOOL_TEMPLATE || /^[\w-][\w.-]*$/.test(path)))
+    .default([]),
   commit: z.string(),
   bytes: z.number(),
   licence: z.string().transform(printable).nullable(),
@@ -131,7 +134,8 @@ export async function fetchCopy(
   await record(false, [...new Set([...(before?.files ?? []), ...paths])])
   await fetchHubModel(model, folder, options, onProgress)
   // What another revision had and this one has not would be read beside it.
-  const had = before ? [...before.files, ...(await readdir(folder)).filter(isModelFile)] : []
+  const areRead = [TOOL_TEMPLATE, ...(await readdir(folder)).filter(isModelFile)]
+  const had = before ? [...before.files, ...areRead] : []
   for (const file of had) if (!paths.includes(file)) await rm(join(folder, file), { force: true })
   await record(true, paths)
 }

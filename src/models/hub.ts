@@ -155,22 +155,28 @@ async function readListing(name: string, response: Response, options: HubOptions
   }
 }
 
+/** Of the templates that transformers 5 writes by name the one that is used; the one file below the top that is fetched. */
+export const TOOL_TEMPLATE = 'additional_chat_templates/tool_use.jinja'
 const SMALL =
   /^(?:config|generation_config|tokenizer|tokenizer_config|special_tokens_map|adapter_config)\.json$|^chat_template\.jinja$|^LICENSE(?:\.\w+)?$|^README\.md$/
 const WEIGHTS = /^(?:adapter_)?model(?:-\d+-of-\d+)?\.safetensors(?:\.index\.json)?$/
 
-/** Whether a file of this name is one that a model here is read from. */
+/** Whether a file at this path is one that a model here is read from. */
 export function isModelFile(path: string): boolean {
-  return SMALL.test(path) || WEIGHTS.test(path)
+  return isSmall(path) || WEIGHTS.test(path)
 }
 
-/** Plain names at the top alone: nothing can be written outside of the folder. */
+function isSmall(path: string): boolean {
+  return SMALL.test(path) || path === TOOL_TEMPLATE
+}
+
+/** Plain names at the top, and one fixed path below it: nothing can be written outside of the folder. */
 function neededFiles(all: readonly HubFile[]): HubFile[] {
   const weights = all.filter(({ path }) => WEIGHTS.test(path))
   const gguf = all.filter(({ path }) => /^[\w.-]+\.gguf$/.test(path))
   if (weights.length === 0 && gguf.length !== 1) return []
   const chosen = weights.length > 0 ? weights : gguf
-  return [...all.filter(({ path }) => SMALL.test(path)), ...chosen]
+  return [...all.filter(({ path }) => isSmall(path)), ...chosen]
 }
 
 /**
@@ -183,9 +189,9 @@ export async function fetchHubModel(
   options: HubOptions,
   onProgress: (progress: Progress) => void,
 ): Promise<void> {
-  await mkdir(folder, { recursive: true })
   for (const file of model.files) {
     const target = join(folder, file.path)
+    await mkdir(dirname(target), { recursive: true })
     if ((await sizeOf(target)) === file.bytes && (await digestMatches(target, file))) continue
     await fetchFile(model, file, target, options, onProgress)
   }
@@ -205,7 +211,8 @@ async function fetchFile(
     have = 0
   }
   if (have < file.bytes || file.bytes === 0) {
-    const response = await ask(name, `/${name}/resolve/${commit}/${encodeURIComponent(file.path)}`, options, {
+    const path = file.path.split('/').map(encodeURIComponent).join('/')
+    const response = await ask(name, `/${name}/resolve/${commit}/${path}`, options, {
       ...(have > 0 ? { range: `bytes=${have}-` } : {}),
     })
     // A server that knows no ranges sends the whole again.

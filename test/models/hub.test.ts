@@ -27,13 +27,19 @@ import { until } from '../support/run.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'hub-'))
 const WEIGHTS = Buffer.alloc(300_000, 'weights ')
+const TOOL_TEMPLATE = 'additional_chat_templates/tool_use.jinja'
 const FILES: Readonly<Record<string, Buffer>> = {
   'config.json': Buffer.from('{"model_type": "qwen2"}'),
   'tokenizer.json': Buffer.from('{}'),
   'README.md': Buffer.from('about it'),
   'model.safetensors': WEIGHTS,
   'pytorch_model.bin': Buffer.from('never asked for'),
+  [TOOL_TEMPLATE]: Buffer.from('{{ tools }}'),
+  'additional_chat_templates/rag.jinja': Buffer.from('never read'),
+  'additional_chat_templates/../../config.json': Buffer.from('never written'),
+  'below/config.json': Buffer.from('never read'),
   '../outside.json': Buffer.from('never written'),
+  [`../${TOOL_TEMPLATE}`]: Buffer.from('never written'),
 }
 const sha = (kind: 'sha1' | 'sha256', ...parts: (string | Buffer)[]) => {
   const hash = createHash(kind)
@@ -77,7 +83,7 @@ const server = createServer((request, response) => {
     return
   }
   const [, file] = /^\/own\/small\/resolve\/abcdef1234\/(.+)$/.exec(url.pathname) ?? []
-  const body = file === undefined ? undefined : FILES[decodeURIComponent(file)]
+  const body = file === undefined ? undefined : FILES[file]
   if (!body) {
     response.writeHead(404).end()
     return
@@ -118,7 +124,7 @@ test('a folder is fetched: what a model is read from, with digests checked, and 
   assert.is(model.licence, 'apache-2.0')
   assert.equal(
     model.files.map(({ path }) => path),
-    ['config.json', 'tokenizer.json', 'README.md', 'model.safetensors'],
+    ['config.json', 'tokenizer.json', 'README.md', TOOL_TEMPLATE, 'model.safetensors'],
   )
   const folder = join(root, 'whole')
   let last = 0
@@ -126,8 +132,10 @@ test('a folder is fetched: what a model is read from, with digests checked, and 
     last = bytes
   })
   assert.is(last, WEIGHTS.length)
-  assert.equal(readdirSync(folder).sort(), [
+  assert.equal(readdirSync(folder, { recursive: true }).sort(), [
     'README.md',
+    dirname(TOOL_TEMPLATE),
+    TOOL_TEMPLATE,
     'config.json',
     'model.safetensors',
     'tokenizer.json',
@@ -363,6 +371,10 @@ test('a copy has the files of its revision alone, and half a copy is no model', 
     assert.equal(readdirSync(folder).includes('chat_template.jinja'), false)
     assert.ok(readdirSync(folder).includes('notes.txt'))
     assert.is(modelPlace('rl-test-owner/half'), folder)
+    assert.is((await describeCopy('rl-test-owner/half', options)).told?.licence, 'apache-2.0')
+    const files = model.files.filter(({ path }) => path !== TOOL_TEMPLATE)
+    await fetchCopy({ ...model, files }, folder, options, () => {})
+    assert.not.ok(existsSync(join(folder, TOOL_TEMPLATE)))
     spoil = (response) => {
       response.writeHead(404).end()
       return true

@@ -7,18 +7,11 @@ import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { RlError } from '../../errors.ts'
+import { TOOL_TEMPLATE } from '../hub.ts'
 import { type ModelConfig, modelConfigJson } from './config.ts'
 import { openGgufWeights } from './gguf/model.ts'
 import { type Adapter, readAdapter, writeAdapter } from './lora.ts'
-import {
-  CHAT_TEMPLATE,
-  holdsAdapter,
-  isGguf,
-  type ModelFolder,
-  missing,
-  TOOL_TEMPLATE,
-  WEIGHTS,
-} from './model-folder.ts'
+import { CHAT_TEMPLATE, holdsAdapter, isGguf, type ModelFolder, missing, WEIGHTS } from './model-folder.ts'
 import type { OptimizerState } from './optimizer.ts'
 import { paramShapes } from './params.ts'
 import {

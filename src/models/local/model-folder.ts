@@ -8,7 +8,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
-import { isHubName } from '../hub.ts'
+import { isHubName, TOOL_TEMPLATE } from '../hub.ts'
 import { hubFolder, modelPlace } from '../hub-folder.ts'
 import { type ModelConfig, parseModelConfig } from './config.ts'
 import { readGgufModel } from './gguf/model.ts'
@@ -17,8 +17,6 @@ import type { TokenizerFiles } from './tokenizer.ts'
 
 export const WEIGHTS = 'model.safetensors'
 export const CHAT_TEMPLATE = 'chat_template.jinja'
-/** Of the templates that transformers 5 writes by name the one that is used. */
-export const TOOL_TEMPLATE = 'additional_chat_templates/tool_use.jinja'
 
 /** What a folder's small files say; no weights are read. */
 export type ModelFolder = {
