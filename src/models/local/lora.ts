@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 import type { ModelConfig } from './config.ts'
-import { isTarget, LORA_TARGETS, type Targets, targetKeys } from './lora-targets.ts'
+import { LORA_TARGETS, namedModules, type Targets, targetKeys } from './lora-targets.ts'
 import { paramShapes } from './params.ts'
 import { type NamedTensor, openSafetensors, type WeightDtype, writeSafetensors } from './safetensors.ts'
 
@@ -27,6 +27,7 @@ export type Adapter = {
 }
 
 const PREFIX = 'base_model.model.'
+const CONFIG = 'adapter_config.json'
 const WEIGHTS = 'adapter_model.safetensors'
 
 export function loraScale({ alpha, rank }: LoraConfig): number {
@@ -122,7 +123,7 @@ export type AdapterConfig = {
 
 /** @throws RlError `model.lora` for anything that is not plain LoRA: a key that is not understood is never ignored. */
 export async function readAdapterConfig(folder: string): Promise<AdapterConfig> {
-  const path = join(folder, 'adapter_config.json')
+  const path = join(folder, CONFIG)
   const refuse = (message: string, cause?: unknown) =>
     new RlError(`${path}: ${message}`, {
       code: 'model.lora',
@@ -166,9 +167,10 @@ function asksNothing(value: unknown): boolean {
  */
 export async function readLoraConfig(folder: string, config: ModelConfig): Promise<LoraConfig> {
   const { rank, alpha, targets } = await readAdapterConfig(folder)
+  const modules = linearModules(config)
+  const named = namedModules([...modules.keys()], targets, join(folder, CONFIG))
   const path = join(folder, WEIGHTS)
   const file = await openSafetensors(path)
-  const modules = linearModules(config)
   const found = new Map<string, number>()
   try {
     for (const [name, { shape }] of file.entries) {
@@ -184,7 +186,7 @@ export async function readLoraConfig(folder: string, config: ModelConfig): Promi
       const expected = part === 'A' ? [rank, base[1]] : [base[0], rank]
       if (shape.join() !== expected.join())
         throw refuse(`is [${shape}], expected [${expected}]`, 'the adapter must belong to this base model')
-      if (!isTarget(module, targets))
+      if (!named.has(module))
         throw refuse('is of a module that adapter_config.json does not name', TARGETS_HINT)
       found.set(module, (found.get(module) ?? 0) + 1)
     }
@@ -244,7 +246,7 @@ export async function writeAdapter(
     fan_in_fan_out: false,
     inference_mode: true,
   }
-  await writeFile(join(folder, 'adapter_config.json'), `${JSON.stringify(config, null, 2)}\n`)
+  await writeFile(join(folder, CONFIG), `${JSON.stringify(config, null, 2)}\n`)
   const prefixed = tensors.map((tensor) => ({ ...tensor, name: PREFIX + tensor.name }))
   const { sha256 } = await writeSafetensors(join(folder, WEIGHTS), prefixed, { dtype })
   return sha256

@@ -286,6 +286,20 @@ test('weights of modules that an adapter does not name are refused, not applied'
   }
   assert.match(await opened({ target_modules: '(?P<name>x)' }), /target_modules: the expression/)
   assert.match(await opened({ target_modules: '' }), /target_modules/)
+  const endless = '(.*)*(.*)*(.*)*(.*)*-'
+  for (const layers_pattern of ['[', ['layers', '(']])
+    assert.match(
+      await opened({ layers_to_transform: [0], layers_pattern }),
+      /adapter_config\.json: layers_pattern: the expression is not read here/,
+    )
+  for (const [over, told] of [
+    [{ target_modules: endless }, `target_modules: "${endless}"`],
+    [{ exclude_modules: endless }, `exclude_modules: "${endless}"`],
+    [{ layers_to_transform: [0], layers_pattern: endless }, `layers_pattern: ["${endless}"]`],
+  ] as const) {
+    const message = await opened(over)
+    assert.ok(message.includes(`adapter_config.json: ${told} cannot be matched in`), message)
+  }
   assert.match(
     await opened({ target_modules: named, layers_to_transform: [0] }),
     /layers_to_transform: one expression/,
