@@ -87,6 +87,11 @@ export function modelPlace(name: string): string {
   })
 }
 
+/** What was fetched into a folder; null where a person laid it there. */
+export function fetchedRevision(folder: string): Pick<HubModel, 'revision' | 'commit'> | null {
+  return readRecord(folder)
+}
+
 function whereLaid(folder: string): string {
   return `where all of its files lie in ${folder}, remove ${RECORD} there`
 }

@@ -430,6 +430,32 @@ test('a copy that broke off goes on with its own revision, and without a hub its
   }
 })
 
+test('an adapter on another revision of its base than the one that was fetched is refused by name', async () => {
+  const base = 'rl-test-owner/revised'
+  const place = hubFolder(base)
+  const adapter = join(root, 'adapter-of-revision')
+  mkdirSync(adapter)
+  const said = async (revision: unknown, name = base) => {
+    const told = { peft_type: 'LORA', r: 1, lora_alpha: 1, base_model_name_or_path: name, revision }
+    writeFileSync(join(adapter, 'adapter_config.json'), JSON.stringify(told))
+    return (await errorOf(readModelFolder(adapter))).message
+  }
+  rmSync(place, { recursive: true, force: true })
+  try {
+    const model = await describeHubModel('own/small', { ...options, revision: 'v1' })
+    await fetchCopy(model, place, options, () => {})
+    assert.match(await said('v2'), `revision: v2 of ${base} is asked for, v1 (abcdef1234) is here`)
+    for (const revision of [undefined, null, '', 'main', 'v1', 'abcdef1234'])
+      assert.match(await said(revision), /revised\/config\.json: vocab_size/, String(revision))
+    assert.match(await said(1), /adapter_config\.json: revision: /)
+    assert.match(await said('v2', place), /revised\/config\.json: vocab_size/)
+    rmSync(join(place, '.fetched.json'))
+    assert.match(await said('v2'), /revised\/config\.json: vocab_size/)
+  } finally {
+    rmSync(dirname(place), { recursive: true, force: true })
+  }
+})
+
 test('what was fetched goes with its revision, other files stay', async () => {
   const folder = join(root, 'was-gguf')
   const model = await describeHubModel('own/small', options)

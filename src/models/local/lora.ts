@@ -87,7 +87,6 @@ const WITHOUT_EFFECT = [
     'task_type',
     'lora_dropout',
     'inference_mode',
-    'revision',
     'peft_version',
     'megatron_core',
     'eva_config',
@@ -100,6 +99,7 @@ const configSchema = z.looseObject({
   r: z.number().int().positive(),
   lora_alpha: z.number().positive(),
   base_model_name_or_path: z.string().nullish(),
+  revision: z.string().nullish(),
   bias: z.literal('none').default('none'),
   init_lora_weights: z
     .union([z.boolean(), z.string()])
@@ -118,6 +118,8 @@ export type AdapterConfig = {
   readonly alpha: number
   /** The base model as it is named there. */
   readonly base: string | null
+  /** Of the base on a hub; null where any will do. */
+  readonly revision: string | null
   readonly targets: Targets
 }
 
@@ -148,9 +150,13 @@ export async function readAdapterConfig(folder: string): Promise<AdapterConfig> 
     throw refuse(
       'layers_to_transform: one expression for the whole names of modules has no layers to choose from',
     )
-  const { r: rank, lora_alpha, use_rslora, base_model_name_or_path } = parsed.data
+  const { r: rank, lora_alpha, use_rslora, base_model_name_or_path, revision } = parsed.data
   const alpha = use_rslora ? lora_alpha * Math.sqrt(rank) : lora_alpha
-  return { rank, alpha, base: base_model_name_or_path ?? null, targets: parsed.data }
+  return {
+    ...{ rank, alpha, base: base_model_name_or_path ?? null },
+    revision: revision && revision !== 'main' ? revision : null,
+    targets: parsed.data,
+  }
 }
 
 /** null, false, "" and empty lists and maps. */

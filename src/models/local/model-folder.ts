@@ -8,8 +8,8 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
-import { isHubName, TOOL_TEMPLATE } from '../hub.ts'
-import { hubFolder, modelPlace } from '../hub-folder.ts'
+import { isHubName, printable, TOOL_TEMPLATE } from '../hub.ts'
+import { fetchedRevision, hubFolder, modelPlace } from '../hub-folder.ts'
 import { type ModelConfig, parseModelConfig } from './config.ts'
 import { readGgufModel } from './gguf/model.ts'
 import { readAdapterConfig } from './lora.ts'
@@ -142,7 +142,7 @@ async function ggufFileOf(path: string): Promise<string | undefined> {
 
 /** The base that an adapter names: beside the adapter, from the working directory (as PEFT reads it), absolute, or fetched from a hub. */
 async function baseOf(folder: string): Promise<string> {
-  const { base } = await readAdapterConfig(folder)
+  const { base, revision } = await readAdapterConfig(folder)
   const places =
     base === null
       ? []
@@ -160,7 +160,23 @@ async function baseOf(folder: string): Promise<string> {
         hint: 'set base_model_name_or_path in adapter_config.json to the folder of the base model',
       },
     )
+  if (base !== null && revision !== null && isHubName(base) && found === hubFolder(base))
+    refuseOtherRevision(folder, base, revision)
   return found
+}
+
+/** A base that a person laid there is of no revision that is known. */
+function refuseOtherRevision(folder: string, base: string, revision: string): void {
+  const fetched = fetchedRevision(hubFolder(base))
+  const wanted = printable(revision)
+  if (fetched === null || wanted === fetched.revision || wanted === fetched.commit) return
+  throw new RlError(
+    `${folder}: adapter_config.json: revision: ${wanted} of ${base} is asked for, ${fetched.revision} (${fetched.commit}) is here`,
+    {
+      code: 'model.folder',
+      hint: `npm run -s rl -- model get ${base} --revision REVISION fetches another; where the one here will do, set revision to null`,
+    },
+  )
 }
 
 async function readOptional<T>(path: string, parse: (text: string) => T): Promise<T | undefined> {
