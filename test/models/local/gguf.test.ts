@@ -325,6 +325,12 @@ test('counts that would take all memory or time are refused before anything is m
     const error = await readModelFolder(path).catch((error: unknown) => error)
     assert.ok(error instanceof RlError && error.code === 'model.config', String(error))
   }
+  const tooMany = [...TOKENS, ...Array.from({ length: 1000 }, (_, i) => `more ${i}`)]
+  const more = { 'tokenizer.ggml.tokens': tooMany, 'tokenizer.ggml.token_type': tooMany.map(() => 1) }
+  await writeFile(path, ggufFile({ ...metadata, ...more }, tensors))
+  const error = await errorOf(readModelFolder(path))
+  assert.is(error.code, 'model.tokenizer')
+  assert.match(error.message, /layers\.gguf: the tokenizer has 1029 ids, the model 29/)
 })
 
 test('tensors that overlap, lie outside or end too early are refused by name', async () => {

@@ -27,7 +27,19 @@ const CHECKED = ['vocab_size', 'rope.dimension_count', 'attention.value_length']
 /** @throws RlError `model.gguf`, `model.config` or `model.tokenizer` for what is damaged or not implemented */
 export async function readGgufModel(path: string): Promise<GgufModel> {
   const file = await readGguf(path)
-  return { config: configOf(file, path), tokenizer: ggufTokenizer(file.metadata, path) }
+  const config = configOf(file, path)
+  refuseMoreTokens(file, config, path)
+  return { config, tokenizer: ggufTokenizer(file.metadata, path) }
+}
+
+/** Before a tokenizer is made of them, which takes minutes where there are millions. */
+function refuseMoreTokens({ metadata }: GgufFile, { vocabSize }: ModelConfig, path: string): void {
+  const tokens = metadata.get('tokenizer.ggml.tokens')
+  if (!Array.isArray(tokens) || tokens.length <= vocabSize) return
+  throw new RlError(`${path}: the tokenizer has ${tokens.length} ids, the model ${vocabSize}`, {
+    code: 'model.tokenizer',
+    hint: 'the file is damaged: fetch it again',
+  })
 }
 
 /** The weights by their Hugging Face names, rows of queries and keys in their order. */
