@@ -170,6 +170,7 @@ export async function openShards(indexPath: string): Promise<TensorSource> {
 /**
  * Writes a file, in the order given, and waits until it is on the disk.
  * @returns SHA-256 of the file in hex, and its size.
+ * @throws RlError `model.weights` for a number that F16 has not
  */
 export async function writeSafetensors(
   path: string,
@@ -205,10 +206,23 @@ export async function writeSafetensors(
 
 function* encoded(head: Buffer, tensors: readonly NamedTensor[], dtype: WeightDtype) {
   yield head
-  for (const { values } of tensors) {
-    const data = dtype === 'F32' ? values : dtype === 'F16' ? f32ToF16(values) : f32ToBf16(values)
+  for (const { name, values } of tensors) {
+    const data = dtype === 'F32' ? values : dtype === 'F16' ? halvesOf(name, values) : f32ToBf16(values)
     yield Buffer.from(data.buffer, data.byteOffset, data.byteLength)
   }
+}
+
+const INFINITE_HALF = 0x7c00
+
+/** A number that became infinite would be another model. */
+function halvesOf(name: string, values: Float32Array): Uint16Array {
+  const halves = f32ToF16(values)
+  const at = halves.findIndex((half, i) => (half & 0x7fff) === INFINITE_HALF && Number.isFinite(values[i]))
+  if (at === -1) return halves
+  throw new RlError(`tensor ${name} holds ${values[at]}, and F16 ends at 65504`, {
+    code: 'model.weights',
+    hint: 'write it as BF16 or F32',
+  })
 }
 
 function decode({ dtype }: TensorEntry, bytes: Buffer, name: string, source: string): Float32Array {

@@ -28,7 +28,7 @@ import {
   toParams,
   variable,
 } from '../../../src/models/local/params.ts'
-import { writeSafetensors } from '../../../src/models/local/safetensors.ts'
+import { type WeightDtype, writeSafetensors } from '../../../src/models/local/safetensors.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { hiddenStates, logits, pack } from '../../../src/models/local/transformer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
@@ -439,6 +439,30 @@ test('an export of a model that names no end token names none, and opens again',
       assert.is(JSON.parse(await readFile(join(out, file), 'utf8')).eos_token_id, null, file)
     assert.equal((await readModelFolder(out)).config.eosTokens, [])
   }
+})
+
+test('an export to F16 of weights that would become infinite is refused by name', async () => {
+  await tryBackend('wasm')
+  const { folder, weights } = await saved('beyond-half', smallConfig('qwen2'))
+  const norm = weights.find(({ name }) => name === 'model.norm.weight')!
+  const out = join(root, 'beyond-half-out')
+  const exported = async (value: number, dtype: WeightDtype) => {
+    norm.values[3] = value
+    await writeSafetensors(join(folder, 'model.safetensors'), weights)
+    return await messageOf(exportFolder(folder, out, dtype))
+  }
+  assert.match(
+    await exported(-70_000, 'F16'),
+    /tensor model\.norm\.weight holds -70000, and F16 ends at 65504/,
+  )
+  assert.not.ok((await readdir(root)).some((name) => name.includes('beyond-half-out')))
+  for (const [value, dtype] of [
+    [65_519, 'F16'],
+    [Number.POSITIVE_INFINITY, 'F16'],
+    [-70_000, 'BF16'],
+    [-70_000, 'F32'],
+  ] as const)
+    assert.is(await exported(value, dtype), 'none')
 })
 
 test("the optimiser's moments come back", async () => {
