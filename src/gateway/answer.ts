@@ -1,5 +1,6 @@
 /** An answer of the model, whole or put together from the pieces of a stream, and what of it a trajectory keeps. */
 import { z } from 'zod'
+import { isDeep } from '../models/local/server/requests.ts'
 import { BadAnswer } from '../models/openai/faults.ts'
 import { fromWire } from '../models/openai/wire.ts'
 import type { Generation } from '../models/port.ts'
@@ -45,6 +46,8 @@ const outline = z.object({
 
 /** @throws BadAnswer where it is not what the API promises */
 export function readAnswer(json: unknown): Answer {
+  if (isDeep(firstOf(json)?.message))
+    throw new BadAnswer('bad-answer', 'choices.0.message is nested too deeply')
   const generation = fromWire(json, {})
   const parsed = outline.safeParse(asChat(json))
   if (!parsed.success) {
@@ -78,9 +81,14 @@ const textCompletion = z.looseObject({ choices: z.array(z.looseObject({ text: z.
 
 /** Null for what is none; looked at first, since a schema that fails costs an error for each event of a chat. */
 function readText(json: unknown) {
+  return typeof firstOf(json)?.text === 'string' ? (textCompletion.safeParse(json).data ?? null) : null
+}
+
+type Choice = { readonly message?: unknown; readonly text?: unknown }
+
+function firstOf(json: unknown): Choice | null | undefined {
   const choices: unknown = (json as { choices?: unknown } | null)?.choices
-  const [first] = Array.isArray(choices) ? (choices as ({ text?: unknown } | null)[]) : []
-  return typeof first?.text === 'string' ? (textCompletion.safeParse(json).data ?? null) : null
+  return Array.isArray(choices) ? choices[0] : undefined
 }
 
 /** The same of an event of a stream. */

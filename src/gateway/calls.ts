@@ -84,15 +84,11 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
       return apiError(502, `the endpoint answered ${statusCode}, which is neither an answer nor a refusal`, {
         code: 'bad_answer',
       })
-    return new PassedOn(statusCode, Buffer.from(cleanWords(body.toString('utf8'))), headers['retry-after'])
-  }
-
-  /** JSON writes one text in many ways: texts are cleaned as they are read. */
-  function cleanWords(text: string): string {
-    const json = jsonOrNull(text)
-    if (isDeep(json)) return ''
-    const cleaned = JSON.stringify(json, (_, value) => (typeof value === 'string' ? clean(value) : value))
-    return clean(cleaned === JSON.stringify(json) ? text : cleaned)
+    return new PassedOn(
+      statusCode,
+      Buffer.from(clean(unescaped(body.toString('utf8')))),
+      headers['retry-after'],
+    )
   }
 
   /** The answer's head; asked again without a field of ours that the endpoint names as wrong, or with its own name for the length. */
@@ -166,6 +162,15 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
       response.removeListener('close', gone)
     }
   }
+}
+
+/** JSON writes one text in many ways: what it may write as it is stands so. */
+function unescaped(text: string): string {
+  return text.replace(/\\(?:(\/)|u00([2-9a-f][0-9a-f])|[\s\S])/gi, (whole, slash, code) => {
+    if (code === undefined) return slash ?? whole
+    const character = String.fromCharCode(Number.parseInt(code, 16))
+    return /["\\]/.test(character) ? `\\${character}` : character
+  })
 }
 
 /** Any status of success, as clients have it. */
@@ -343,10 +348,13 @@ function faultKind(error: unknown): string | null {
 }
 
 function asAnswer(error: unknown): unknown {
-  if (error instanceof BadAnswer || error instanceof SyntaxError)
-    return apiError(502, `the answer of the model cannot be read: ${error.message}`.slice(0, 500), {
+  if (error instanceof BadAnswer || error instanceof SyntaxError) {
+    // The error of a parser quotes what it read, which may be a key.
+    const why = error instanceof BadAnswer ? error.message : 'it is not JSON'
+    return apiError(502, `the answer of the model cannot be read: ${why}`.slice(0, 500), {
       code: 'bad_answer',
     })
+  }
   // The agent's own key is right: it is the gateway that the endpoint does not know.
   if (error instanceof PassedOn && (error.status === 401 || error.status === 403))
     return apiError(502, "the endpoint refuses the gateway's key", { code: 'upstream_unauthorised' })

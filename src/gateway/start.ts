@@ -215,6 +215,7 @@ async function serve(
   { key, callMs, permit }: UpstreamOptions & { readonly permit?: () => Promise<void> },
 ) {
   const upstream = openUpstream({ key, callMs })
+  const secrets = key === null ? [] : [key, JSON.stringify(key).slice(1, -1)]
   const rollouts = openRollouts()
   const faults: Record<string, number> = {}
   let untold = 0
@@ -222,7 +223,7 @@ async function serve(
     upstream,
     targetOf,
     permit,
-    clean: (text) => redact(text, key === null ? [] : [key]),
+    clean: (text) => redact(text, secrets),
     onFault(kind) {
       faults[`fault ${kind}`] = (faults[`fault ${kind}`] ?? 0) + 1
     },

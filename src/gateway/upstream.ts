@@ -89,8 +89,10 @@ export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
         sent?.destroy()
       }
       signal.addEventListener('abort', gone, { once: true })
-      const failed = ({ code = 'connection lost' }: NodeJS.ErrnoException) =>
-        give(apiError(502, `the model cannot be reached: ${code}`, { code: 'connection' }))
+      const failed = ({ code = 'connection lost' }: NodeJS.ErrnoException) => {
+        const what = answer === null ? 'the model cannot be reached' : BROKE_OFF
+        give(apiError(502, `${what}: ${code}`, { code: 'connection' }))
+      }
       function send(again: boolean): void {
         const made = (https ? httpsRequest : httpRequest)(url, options)
         sent = made
@@ -152,6 +154,8 @@ export function readAll(message: IncomingMessage, most: number, onTooLong: () =>
   })
 }
 
+const BROKE_OFF = 'the answer of the model broke off'
+
 function brokenOff(): Error {
-  return apiError(502, 'the answer of the model broke off', { code: 'connection' })
+  return apiError(502, BROKE_OFF, { code: 'connection' })
 }

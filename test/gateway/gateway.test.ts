@@ -20,6 +20,7 @@ import {
   completion,
   completionEvents,
   type ScriptedEndpoint,
+  startRawEndpoint,
   startScriptedEndpoint,
 } from '../support/scripted-endpoint.ts'
 
@@ -66,8 +67,7 @@ function post(url: string, key: string, body: unknown): Promise<Response> {
   })
 }
 
-async function take(id: string): Promise<Taken> {
-  const { url, token } = gateway.server
+async function take(id: string, { url, token } = gateway.server): Promise<Taken> {
   const answered = await post(`${url}/rollouts`, token, { agent: 'test', task: { id, goal: `do ${id}` } })
   assert.is(answered.status, 201)
   return (await answered.json()) as Taken
@@ -517,6 +517,128 @@ test('faults reach the agent as they are, are counted, and are never steps', asy
   assert.equal(eventsOf(taken.rollout, 'TrajectoryCompleted'), [])
   const [{ data }] = eventsOf(taken.rollout, 'RolloutFailed')
   assert.is(data.cause, 'agent')
+})
+
+const HELLO = { model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }
+const BOTH = [
+  ['chat/completions', HELLO],
+  ['messages', { ...HELLO, max_tokens: 5 }],
+] as const
+
+test('what is no HTTP, and neither an answer nor a refusal, becomes 502 with words', async () => {
+  const whole = JSON.stringify(completion({ content: 'où' }, { prompt: [1], tokens: [2] }))
+  const bytes = Buffer.byteLength(whole)
+  const head = (length: number, status = '200 OK') =>
+    `HTTP/1.1 ${status}\r\nContent-Length: ${length}\r\n\r\n`
+  const cases: readonly (readonly [string, RegExp])[] = [
+    [head(whole.length) + whole, /broke off/],
+    [`${head(bytes)}${whole}and more`, /broke off/],
+    [`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n${whole}`, /broke off/],
+    [`HTTP/1.1 204 No Content\r\n\r\n${whole}`, /broke off/],
+    [head(bytes + 9) + whole, /broke off/],
+    [`${head(bytes, '500 Failed')}${whole}and more`, /broke off/],
+    [`${head(bytes, '099 X')}${whole}`, /answered 99, which is neither an answer nor a refusal/],
+    [head(0, '307 Temporary Redirect'), /answered 307/],
+    ['HTTP/1.1 304 Not Modified\r\n\r\n', /answered 304/],
+    ['not HTTP at all', /cannot be reached/],
+  ]
+  let answered = ''
+  const raw = await startRawEndpoint(() => answered)
+  const broken = await record('broken', { target: { baseUrl: raw.url, model: 'scripted' } })
+  const taken = await take('broken', broken.server)
+  for (const [said, words] of cases)
+    for (const [path, body] of BOTH) {
+      answered = said
+      const got = await post(`${taken.url}/${path}`, taken.key, body)
+      assert.is(got.status, 502, said)
+      assert.match(await got.text(), words, said)
+    }
+  await post(taken.outcome_url, taken.key, { success: true })
+  assert.equal(eventsOf(taken.rollout, 'TrajectoryCompleted', 'broken'), [])
+  await broken.close()
+  await raw.close()
+})
+
+test('an answer with any status of success is answered and kept', async () => {
+  answer = (_, response) => {
+    const whole = completion({ content: 'one' }, { prompt: [1], tokens: [2] })
+    response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify(whole))
+    return undefined
+  }
+  const taken = await take('created')
+  const said = await clientOf(taken).chat.completions.create(HELLO as typeof HELLO & { messages: [] })
+  assert.is(said.choices[0].message.content, 'one')
+  const ended = await post(taken.outcome_url, taken.key, { success: true })
+  assert.is(((await ended.json()) as { steps: number }).steps, 1)
+})
+
+test('a key that a refusal writes with escapes is shown nowhere', async () => {
+  process.env.RL_TEST_SLASHED_WORD = 'upstream/word/"123456'
+  const escaping = await record('escapes', { keyEnv: 'RL_TEST_SLASHED_WORD' })
+  const taken = await take('escapes', escaping.server)
+  const told = (words: string) => `{"error":{"message":"no such key: ${words}"}}`
+  for (const [status, words] of [
+    [400, told('upstream/word/\\"12345\\u0036')],
+    [400, told('upstream\\/word\\u002F\\u0022123456')],
+    [400, '{"error":"upstream/word/\\"12345\\u0036","error":"none"}'],
+    [400, '{"upstream\\/word\\/\\"123456":"is no key"}'],
+    [500, 'upstream\\/word/"123456'],
+    [200, 'upstream/word/"123456'],
+  ] as const)
+    for (const [path, body] of BOTH) {
+      answer = (_, response) => void response.writeHead(status).end(words)
+      const got = await post(`${taken.url}/${path}`, taken.key, body)
+      assert.is(got.status, status === 200 ? 502 : status)
+      const text = await got.text()
+      assert.not.match(text, '12345')
+      assert.not.match(text, /upstream.{1,8}word/)
+    }
+  await post(taken.outcome_url, taken.key, { failed: 'agent', error: 'refused' })
+  await escaping.close()
+})
+
+test('integers that a number does not hold keep every digit', async () => {
+  answer = () => completion({ content: 'one' }, { prompt: [1], tokens: [2] })
+  const taken = await take('digits')
+  const long = '9223372036854775807'
+  const seeded = JSON.stringify({ ...HELLO, seed: 'SEED' }).replace('"SEED"', long)
+  assert.is((await post(`${taken.url}/chat/completions`, taken.key, seeded)).status, 200)
+  assert.match(endpoint.asked.at(-1)?.text ?? '', `"seed":${long}`)
+
+  const values = `{"id":${long},"ids":[-${long}]}`
+  const call = { id: 'call-1', type: 'function', function: { name: 'look', arguments: values } }
+  answer = () => completion({ content: null, tool_calls: [call] }, { prompt: [1], tokens: [2] })
+  const use = `{"type":"tool_use","id":"call-1","name":"look","input":${values}}`
+  const body = `{"model":"scripted","max_tokens":5,"messages":[${[
+    '{"role":"user","content":"look"}',
+    `{"role":"assistant","content":[${use}]}`,
+    '{"role":"user","content":[{"type":"tool_result","tool_use_id":"call-1","content":"a cat"}]}',
+  ]}]}`
+  const said = await post(`${taken.url}/messages`, taken.key, body)
+  assert.match(await said.text(), `"input":${values}`)
+  const [{ body: sent }] = endpoint.asked.slice(-1)
+  const { messages } = sent as { messages: { tool_calls?: (typeof call)[] }[] }
+  assert.is(messages[1].tool_calls?.[0].function.arguments, values)
+  await post(taken.outcome_url, taken.key, { success: true })
+  const [{ data }] = eventsOf(taken.rollout, 'CallsRecorded')
+  assert.match(data.calls[1].answer, long)
+})
+
+test('what is nested too deeply is refused, and an answer that is cannot be read', async () => {
+  const deep = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  const taken = await take('deep')
+  const body = JSON.stringify({ ...HELLO, metadata: 'DEEP' }).replace('"DEEP"', deep(20_000))
+  for (const path of ['chat/completions', 'completions', 'responses', 'messages']) {
+    const said = await post(`${taken.url}/${path}`, taken.key, body)
+    assert.is(said.status, 400)
+    assert.match(await said.text(), 'nested too deeply')
+  }
+  assert.is((await post(taken.outcome_url, taken.key, deep(20_000))).status, 400)
+  const whole = JSON.stringify(completion({ content: 'x', z: 'DEEP' }, { prompt: [1], tokens: [2] }))
+  answer = (_, response) => void response.end(whole.replace('"DEEP"', deep(20_000)))
+  for (const [path, asked] of BOTH)
+    assert.is((await post(`${taken.url}/${path}`, taken.key, asked)).status, 502)
+  await post(taken.outcome_url, taken.key, { failed: 'agent', error: 'deep' })
 })
 
 test('keys open their own rollout alone, and an end is told once', async () => {

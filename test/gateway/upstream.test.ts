@@ -1,8 +1,9 @@
 /** The gateway's side of the model's endpoint. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { keyIn, openUpstream } from '../../src/gateway/upstream.ts'
+import { keyIn, openUpstream, readAll } from '../../src/gateway/upstream.ts'
 import { ApiError } from '../../src/models/local/server/errors.ts'
+import { startRawEndpoint } from '../support/scripted-endpoint.ts'
 
 test('a key has no white space around it, and one that no header can hold is refused by its variable', () => {
   process.env.RL_TEST_KEY = ' sk-abc\n'
@@ -35,6 +36,29 @@ test('a call that cannot be worded fails like one that finds no endpoint, and le
     assert.not.match((error as ApiError).message, 'sk-a')
   }
   assert.is(timers(), before)
+  upstream.close()
+})
+
+test('an answer that breaks in its first packet, or before anybody reads it, ends as broken off', async () => {
+  const upstream = openUpstream({ key: null, callMs: 60_000 })
+  for (const said of [
+    'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{} and more',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}',
+  ]) {
+    const endpoint = await startRawEndpoint(() => said)
+    const target = { baseUrl: endpoint.url, model: 'scripted' }
+    const { signal } = new AbortController()
+    const answer = await upstream.post(target, '/chat/completions', Buffer.from('{}'), signal)
+    await endpoint.close()
+    try {
+      await readAll(answer, 1_000, () => new Error('too long'))
+      assert.unreachable()
+    } catch (error) {
+      assert.match((error as ApiError).message, 'the answer of the model broke off', said)
+      assert.is((error as ApiError).status, 502)
+    }
+  }
   upstream.close()
 })
 

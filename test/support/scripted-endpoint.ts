@@ -1,11 +1,13 @@
 /** An OpenAI-compatible endpoint on loopback that answers as it is told, and keeps what it was asked. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 
 export type Asked = {
   readonly path: string
   readonly authorization: string | undefined
   readonly body: Record<string, unknown>
+  /** The body as it came. */
+  readonly text: string
 }
 
 export type ScriptedEndpoint = {
@@ -22,10 +24,12 @@ export async function startScriptedEndpoint(
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = []
     for await (const part of request) parts.push(part as Buffer)
+    const text = Buffer.concat(parts).toString()
     const one: Asked = {
       path: request.url ?? '',
       authorization: request.headers.authorization,
-      body: parts.length > 0 ? JSON.parse(Buffer.concat(parts).toString()) : {},
+      body: text === '' ? {} : JSON.parse(text),
+      text,
     }
     asked.push(one)
     const value = await answer(one, response, asked.length - 1)
@@ -44,6 +48,19 @@ export async function startScriptedEndpoint(
         server.close(() => resolve())
         server.closeAllConnections()
       }),
+  }
+}
+
+/** One that writes its bytes as they are, whatever HTTP makes of them. */
+export async function startRawEndpoint(answer: () => string): Promise<Omit<ScriptedEndpoint, 'asked'>> {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end(answer()))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
   }
 }
 

@@ -311,6 +311,7 @@ test('calls are read from what the model says; what is no call stays text', () =
   for (const text of [
     '<tool_call>{"name": "other", "arguments": {}}</tool_call>',
     '<tool_call>{"name": "add", "arguments": 5}</tool_call>',
+    '<tool_call>{"name": "add", "parameters": {"a": 1}}</tool_call>',
     '<tool_call>{not JSON}</tool_call>',
     '<tool_call>{"name": "add"',
     `<tool_call>${'{'.repeat(1e5)}${'}\n'.repeat(1e5)}`,
@@ -359,6 +360,18 @@ test('tools are told by the template and called, whole and in a stream', async (
   assert.is(silent.usage?.prompt_tokens, next.usage?.prompt_tokens, 'content may be left out beside calls')
   const none = await client.chat.completions.create({ ...body, tool_choice: 'none' })
   assert.is(none.choices[0].message.content, CALL)
+})
+
+test('numbers of earlier calls stand in the prompt with their digits', async () => {
+  const values = '{"a": 12345678901234567890, "b": 1.0}'
+  const call = { id: 'a', type: 'function' as const, function: { name: 'add', arguments: values } }
+  const said = { role: 'assistant' as const, content: null, tool_calls: [call] }
+  const answer = await client.chat.completions.create({
+    ...{ ...chat, tools, max_tokens: 1, return_token_ids: true },
+    messages: [...chat.messages, said, { role: 'tool', tool_call_id: 'a', content: '2' }],
+  })
+  const { prompt_token_ids } = answer as unknown as { prompt_token_ids: number[] }
+  assert.match(model.decode(prompt_token_ids), `"arguments": ${values}`)
 })
 
 test('variables that the chat template does not read are refused, not dropped', async () => {
