@@ -149,8 +149,8 @@ export function createSampler(
   /** Takes the tokens that leave no choice; false where the sequence has ended. */
   const takeForced = (slot: Slot): boolean => {
     while (slot.node?.allowed.length === 1) {
-      const token = slot.node.allowed[0]
-      if (!append(slot, { token, logprob: 0 }, [{ token, logprob: 0 }])) return false
+      const draw = { token: slot.node.allowed[0], logprob: 0 }
+      if (!append(slot, draw, slot.request.topLogprobs ? [draw] : [])) return false
     }
     return true
   }
@@ -276,7 +276,8 @@ export function createSampler(
   return {
     async submit(request, signal) {
       check(config, request)
-      const endTokens = new Set(request.choices ? [] : [...config.eosTokens, ...request.stopTokens])
+      // A choice ends where it ends, and at a stop token of the request itself.
+      const endTokens = new Set([...(request.choices ? [] : config.eosTokens), ...request.stopTokens])
       return await new Promise<SampleResult>((resolve, reject) => {
         const slot: Slot = {
           ...{ request, endTokens, resolve, reject, signal },

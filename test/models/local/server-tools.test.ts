@@ -398,6 +398,56 @@ test('offsets of tokens are those of the text, whole and in a stream, where a ch
   assert.equal(told, offsets)
 })
 
+/** What a choice tells, whole and put together from its stream. */
+async function bothWays(body: object) {
+  type Choice = { token_ids: number[]; finish_reason: string; logprobs: { content: unknown[] } }
+  const asked = { ...chat, ...body, logprobs: true, return_token_ids: true }
+  const { choices } = await client.chat.completions.create(asked)
+  const [{ message, ...rest }] = choices
+  const { token_ids, finish_reason, logprobs } = rest as unknown as Choice
+  const whole = { text: message.content, tokens: token_ids, finish: finish_reason, told: logprobs.content }
+  const streamed = { text: '', tokens: [] as number[], finish: '', told: [] as unknown[] }
+  for await (const { choices } of await client.chat.completions.create({ ...asked, stream: true })) {
+    const [{ delta, ...more }] = choices
+    const piece = more as unknown as Partial<Choice>
+    streamed.text += delta.content ?? ''
+    streamed.tokens.push(...(piece.token_ids ?? []))
+    streamed.told.push(...(piece.logprobs?.content ?? []))
+    streamed.finish = piece.finish_reason ?? streamed.finish
+  }
+  return [whole, streamed] as const
+}
+
+test("the request's own stop tokens end choices too, forced ones as others, whole and in a stream", async () => {
+  const [x] = model.encode('x')
+  const schema = { type: 'json_schema', json_schema: { name: 'x', schema: { const: 'axb' } } }
+  const ids = (text: string) => [...model.encode(text)]
+  for (const [choices, text] of [
+    [{ guided_choice: ['axb'] }, 'ax'],
+    [{ guided_choice: ['axb', 'axc'] }, 'ax'],
+    [{ guided_json: { const: 'axb' } }, '"ax'],
+    [{ response_format: schema }, '"ax'],
+    [{ choice_token_ids: [ids('axb')] }, 'ax'],
+    [{ choice_token_ids: [ids('xa'), ids('xb')] }, 'x'],
+  ] as const) {
+    const [whole, streamed] = await bothWays({ ...choices, stop_token_ids: [x] })
+    assert.equal([whole.text, whole.finish, whole.tokens.at(-1)], [text, 'stop', x])
+    assert.equal(streamed, whole)
+  }
+})
+
+test('forced tokens tell the likeliest where these are asked for, whole as in a stream', async () => {
+  const only = { guided_choice: ['ab'] }
+  for (const top_logprobs of [0, 2]) {
+    const [whole, streamed] = await bothWays({ ...only, top_logprobs })
+    assert.equal(
+      (whole.told as { top_logprobs: unknown[] }[]).map((told) => told.top_logprobs.length),
+      Array.from({ length: 3 }, () => Math.min(1, top_logprobs)),
+    )
+    assert.equal(streamed, whole)
+  }
+})
+
 test('best_of gives those whose tokens were likeliest', async () => {
   const ask = (more: object) =>
     client.chat.completions.create({ ...chat, max_tokens: 8, logprobs: true, ...more })
