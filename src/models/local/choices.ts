@@ -7,7 +7,7 @@ export type ChoiceNode = {
   readonly allowed: Int32Array
 }
 
-type Building = { readonly children: Map<number, Building>; ends: boolean }
+type Building = { readonly children: Map<number, Building>; allowed: Int32Array; ends: boolean }
 
 /**
  * The trie of `choices`. Where one choice is the beginning of another, ending there is a decision of its own: the end token
@@ -18,7 +18,8 @@ export function choiceTrie(
   choices: readonly (readonly number[])[],
   endToken: number | undefined,
 ): ChoiceNode {
-  const root: Building = { children: new Map(), ends: false }
+  const root = building()
+  const nodes = [root]
   for (const choice of choices) {
     if (choice.length === 0)
       throw new RlError('a choice is empty', { code: 'model.choices', hint: 'give each at least one token' })
@@ -26,8 +27,9 @@ export function choiceTrie(
     for (const token of choice) {
       let child = node.children.get(token)
       if (!child) {
-        child = { children: new Map(), ends: false }
+        child = building()
         node.children.set(token, child)
+        nodes.push(child)
       }
       node = child
     }
@@ -38,19 +40,24 @@ export function choiceTrie(
       code: 'model.choices',
       hint: 'leave it out for free text',
     })
-  return seal(root, endToken)
+  // One by one: a choice may be longer than the stack is deep.
+  for (const node of nodes) seal(node, endToken)
+  return root
 }
 
-function seal({ children, ends }: Building, endToken: number | undefined): ChoiceNode {
-  const sealed = new Map<number, ChoiceNode>()
-  for (const [token, child] of children) sealed.set(token, seal(child, endToken))
-  if (ends && sealed.size > 0) {
+function building(): Building {
+  return { children: new Map(), allowed: new Int32Array(), ends: false }
+}
+
+function seal(node: Building, endToken: number | undefined): void {
+  const { children, ends } = node
+  if (ends && children.size > 0) {
     if (endToken === undefined)
       throw new RlError('one choice is the beginning of another and the model has no end token', {
         code: 'model.choices',
         hint: 'let every choice end in a token of its own',
       })
-    if (!sealed.has(endToken)) sealed.set(endToken, { children: new Map(), allowed: new Int32Array() })
+    if (!children.has(endToken)) children.set(endToken, building())
   }
-  return { children: sealed, allowed: Int32Array.from(sealed.keys()).sort() }
+  node.allowed = Int32Array.from(children.keys()).sort()
 }

@@ -122,7 +122,7 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
     async generate(requests, signal, onToken) {
       const failed = new AbortController()
       const either = AbortSignal.any([signal, failed.signal])
-      const prompts = requests.map(({ prompt }) => promptTokens(tokenizer, prompt))
+      const prompts = requests.map(({ prompt }) => promptTokens(tokenizer, prompt, config))
       const results = requests.map(async (request, index) => {
         const result = await sampler.submit(
           {
@@ -204,11 +204,27 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
   }
 }
 
-function promptTokens(tokenizer: Tokenizer, prompt: Prompt): Int32Array {
+function promptTokens(tokenizer: Tokenizer, prompt: Prompt, { contextTokens }: ModelConfig): Int32Array {
   if ('tokens' in prompt) return Int32Array.from(prompt.tokens)
-  if ('text' in prompt) return tokenizer.encode(prompt.text, { begin: true })
-  const { messages, template, tools } = prompt
-  return tokenizer.encode(tokenizer.renderChat(messages, { variables: template, tools }))
+  const text = 'text' in prompt ? prompt.text : chatText(tokenizer, prompt)
+  const bytes = Buffer.byteLength(text)
+  // Tokens of the longest kind could not hold it: it costs nothing to say so.
+  if (bytes > SHORTENED * tokenizer.mostTokenBytes * contextTokens)
+    throw new RlError(`the prompt has ${bytes} bytes; the model's context length is ${contextTokens}`, {
+      code: 'model.context',
+      hint: 'shorten it',
+    })
+  return tokenizer.encode(text, { begin: 'text' in prompt })
+}
+
+/** So much shorter may normal forms make a text. */
+const SHORTENED = 4
+
+function chatText(
+  tokenizer: Tokenizer,
+  { messages, template, tools }: Extract<Prompt, { readonly messages: unknown }>,
+): string {
+  return tokenizer.renderChat(messages, { variables: template, tools })
 }
 
 function teller(index: number, prompt: Int32Array, onToken: (event: TokenEvent) => void) {

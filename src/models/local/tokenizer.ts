@@ -52,6 +52,8 @@ export type Tokenizer = {
   readonly templateReads: (variable: string) => boolean
   /** The bytes that a token stands for: of byte-level vocabularies maybe a part of a character. */
   readonly tokenBytes: (token: number) => Buffer
+  /** No token stands for more bytes; infinite where the unknown one stands for any text. */
+  readonly mostTokenBytes: number
 }
 
 /**
@@ -63,7 +65,11 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   const { eos_token, unk_token, chat_template } = config
   const vocabulary = inner.get_vocab(true)
   let highest = -1
-  for (const id of vocabulary.values()) highest = Math.max(highest, id)
+  let longest = 0
+  for (const [text, id] of vocabulary) {
+    highest = Math.max(highest, id)
+    longest = Math.max(longest, Buffer.byteLength(text))
+  }
   const specials = new Set(
     [...inner.get_added_tokens_decoder()].filter(([, t]) => t.special).map(([id]) => id),
   )
@@ -139,6 +145,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
         ? Buffer.from(bytesOf(text))
         : Buffer.from(decode([token], { special: true }))
     },
+    mostTokenBytes: byteLevel || byteFallback ? longest : Number.POSITIVE_INFINITY,
     unknownToken: named(unk_token),
     endToken: named(eos_token),
     renderChat,

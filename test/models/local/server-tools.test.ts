@@ -448,6 +448,41 @@ test('forced tokens tell the likeliest where these are asked for, whole as in a 
   }
 })
 
+test('a choice of very many tokens is read as others are', async () => {
+  const choices = { choice_token_ids: [Array(30_000).fill(65)] }
+  const answer = await client.chat.completions.create({ ...chat, ...choices })
+  assert.equal(
+    [answer.choices[0].finish_reason, answer.usage?.completion_tokens],
+    ['length', chat.max_tokens],
+  )
+})
+
+test('a schema of very many properties is read, whatever its strictness', async () => {
+  const names = Array.from({ length: 10_000 }, (_, i) => `p${i}`)
+  const properties = Object.fromEntries(names.map((name) => [name, { const: 1 }]))
+  const schema = { type: 'object', properties, required: names, additionalProperties: false }
+  const [text] = jsonTexts(schema, 'x')
+  assert.is(Object.keys(JSON.parse(text)).length, names.length)
+  assert.ok(strictValues(schema, 'x')(JSON.parse(text)))
+})
+
+test('a prompt that no tokens of the context could hold is refused before it is read', async () => {
+  const content = 'x'.repeat(60_000)
+  const asked = client.chat.completions.create({ ...chat, messages: [{ role: 'user', content }] })
+  await asked.then(
+    () => assert.unreachable(),
+    ({ status, code, message }) => {
+      assert.equal([status, code], [400, 'context_length_exceeded'])
+      assert.match(message, /the prompt has 60\d{3} bytes; the model's context length is 1024/)
+    },
+  )
+  const prompt = client.completions.create({ model: 'tiny', prompt: content })
+  await prompt.then(
+    () => assert.unreachable(),
+    ({ message }) => assert.match(message, 'the prompt has 60000 bytes'),
+  )
+})
+
 test('best_of gives those whose tokens were likeliest', async () => {
   const ask = (more: object) =>
     client.chat.completions.create({ ...chat, max_tokens: 8, logprobs: true, ...more })

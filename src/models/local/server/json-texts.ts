@@ -146,9 +146,9 @@ export function jsonTexts(schema: unknown, param: string): string[] {
   function objects(one: Schema, path: string, depth: number): string[] {
     const properties = Object.entries((one.properties ?? {}) as Schema)
     const required = new Set([one.required ?? []].flat().map(String))
+    const described = new Set(properties.map(([name]) => name))
     for (const name of required)
-      if (!properties.some(([other]) => other === name))
-        return refuse(path, `'${name}' is required and not described`)
+      if (!described.has(name)) return refuse(path, `'${name}' is required and not described`)
     let heads = ['']
     for (const [name, inner] of properties) {
       const key = JSON.stringify(name)

@@ -51,8 +51,8 @@ export function assertStrict(schema: unknown, param: string): asserts schema is 
     if (types.includes('object') || one.properties !== undefined) {
       if (one.additionalProperties !== false)
         throw refuse(path, "'additionalProperties' is required to be supplied and to be false")
-      const named = Array.isArray(required) ? required : []
-      const missing = Object.keys(properties).find((name) => !named.includes(name))
+      const named = new Set<unknown>(Array.isArray(required) ? required : [])
+      const missing = Object.keys(properties).find((name) => !named.has(name))
       if (missing !== undefined)
         throw refuse(
           path,
