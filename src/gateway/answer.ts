@@ -1,8 +1,8 @@
 /** An answer of the model, whole or put together from the pieces of a stream, and what of it a trajectory keeps. */
 import { z } from 'zod'
 import { isDeep } from '../models/local/server/requests.ts'
-import { BadAnswer } from '../models/openai/faults.ts'
-import { fromWire } from '../models/openai/wire.ts'
+import { BadAnswer, withoutInfinities } from '../models/openai/faults.ts'
+import { callArguments, fromWire, wireContent } from '../models/openai/wire.ts'
 import type { Generation } from '../models/port.ts'
 
 export type ToolCall = {
@@ -24,12 +24,17 @@ export type Answer = {
   readonly generation: Generation
 }
 
-const toolCall = z.object({
-  id: z.string().optional(),
-  function: z.object({ name: z.string(), arguments: z.string() }),
-})
+const toolCall = z
+  .object({
+    id: z.string().nullish(),
+    function: z.object({ name: z.string(), arguments: callArguments.nullish() }),
+  })
+  .transform(({ id, function: { name, arguments: values } }) => ({
+    ...(id == null ? {} : { id }),
+    function: { name, arguments: values ?? '{}' },
+  }))
 const messageSchema = z.looseObject({
-  content: z.string().nullish(),
+  content: wireContent.nullish(),
   refusal: z.string().nullish().catch(null),
   tool_calls: z.array(toolCall).nullish(),
 })
@@ -43,6 +48,11 @@ const outline = z.object({
     )
     .min(1),
 })
+
+/** The answer in the text of a body. Throws a SyntaxError where it is no JSON, and as `readAnswer`. */
+export function readBody(text: string): Answer {
+  return readAnswer(JSON.parse(withoutInfinities(text)))
+}
 
 /** @throws BadAnswer where it is not what the API promises */
 export function readAnswer(json: unknown): Answer {
@@ -109,29 +119,33 @@ const tokenLogprobs = z.object({ token_logprobs: z.array(z.number().nullable()) 
 
 const deltaSchema = z.looseObject({
   role: z.string().nullish(),
-  content: z.string().nullish(),
+  content: wireContent.nullish(),
   tool_calls: z
     .array(
       z.object({
-        index: z.int().min(0).max(1023).optional(),
+        index: z.int().min(0).max(1023).nullish(),
         id: z.string().nullish(),
-        function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }).nullish(),
+        function: z.object({ name: z.string().nullish(), arguments: callArguments.nullish() }).nullish(),
       }),
     )
     .nullish(),
 })
 const ids = z.array(z.int()).nullish()
 const chunkSchema = z.object({
-  choices: z.array(
-    z.object({
-      index: z.int().optional(),
-      delta: deltaSchema,
-      finish_reason: z.string().nullish(),
-      logprobs: z.object({ content: z.array(z.unknown()).nullish() }).nullish(),
-      token_ids: ids,
-      prompt_token_ids: ids,
-    }),
-  ),
+  choices: z
+    .array(
+      z.object({
+        index: z.int().nullish(),
+        delta: deltaSchema.nullish(),
+        finish_reason: z.string().nullish(),
+        logprobs: z.object({ content: z.array(z.unknown()).nullish() }).nullish(),
+        token_ids: ids,
+        prompt_token_ids: ids,
+      }),
+    )
+    .nullable(),
+  /** What broke the answer off. */
+  error: z.null().optional(),
   prompt_token_ids: ids,
   usage: z.unknown().optional(),
 })
@@ -139,6 +153,8 @@ const chunkSchema = z.object({
 export type AnswerStream = {
   /** Takes the bytes as they come. Throws BadAnswer where an event is no chunk of a completion. */
   readonly push: (bytes: Uint8Array) => void
+  /** Whether it is a stream: an event was read, or a comment that keeps it alive. */
+  readonly begun: () => boolean
   /** Whether `[DONE]` came: nothing of the answer follows. */
   readonly over: () => boolean
   /** The answer, once the stream is over. Throws BadAnswer where its end is missing. */
@@ -156,6 +172,7 @@ function joined(before: unknown, piece: unknown): unknown {
 export function answerStream(): AnswerStream {
   const decoder = new TextDecoder()
   let rest = ''
+  let begun = false
   let done = false
   let content = ''
   let said = false
@@ -168,24 +185,25 @@ export function answerStream(): AnswerStream {
   const calls: { id?: string; name: string; arguments: string }[] = []
 
   function take(line: string): void {
-    if (!line.startsWith('data:')) return
     const text = line.slice(5).trim()
-    if (text === '[DONE]') {
-      done = true
-      return
-    }
-    const parsed = chunkSchema.safeParse(asChatEvent(JSON.parse(text)))
+    if (line.startsWith('data:') && text !== '[DONE]') takeEvent(text)
+    if (line.startsWith('data:') && text === '[DONE]') done = true
+    begun ||= /^(?:data)?:/.test(line)
+  }
+
+  function takeEvent(text: string): void {
+    const parsed = chunkSchema.safeParse(asChatEvent(JSON.parse(withoutInfinities(text))))
     if (!parsed.success)
       throw new BadAnswer('bad-answer', 'an event of the stream is no chunk of a completion')
     const { choices, prompt_token_ids } = parsed.data
     if (prompt_token_ids) promptIds = prompt_token_ids
     if (parsed.data.usage) usage = parsed.data.usage
-    for (const choice of choices) {
+    for (const choice of choices ?? []) {
       if ((choice.index ?? 0) !== 0) continue
       said = true
       // vLLM tells them beside the choices or in the first of them.
       promptIds ??= choice.prompt_token_ids ?? null
-      const { role: _, content: piece, tool_calls, ...more } = choice.delta
+      const { role: _, content: piece, tool_calls, ...more } = choice.delta ?? {}
       content += piece ?? ''
       for (const [name, value] of Object.entries(more)) others[name] = joined(others[name], value)
       for (const call of tool_calls ?? []) takeCall(call)
@@ -196,7 +214,7 @@ export function answerStream(): AnswerStream {
   }
 
   function takeCall(call: {
-    index?: number
+    index?: number | null
     id?: string | null
     function?: { name?: string | null; arguments?: string | null } | null
   }): void {
@@ -208,6 +226,7 @@ export function answerStream(): AnswerStream {
   }
 
   return {
+    begun: () => begun,
     over: () => done,
     push(bytes) {
       rest += decoder.decode(bytes, { stream: true })

@@ -8,7 +8,7 @@ import { type ApiError, apiError, toApiError } from '../models/local/server/erro
 import { isDeep } from '../models/local/server/requests.ts'
 import { BadAnswer } from '../models/openai/faults.ts'
 import { isWorded } from '../models/openai/refusals.ts'
-import { type Answer, answerStream, readAnswer } from './answer.ts'
+import { type Answer, answerStream, readBody } from './answer.ts'
 import type { Api, Asked, Wording } from './apis/api.ts'
 import type { OpenRollout } from './rollouts.ts'
 import { readAll, type Upstream } from './upstream.ts'
@@ -216,7 +216,7 @@ async function passWhole(
   keep: (answer: Answer) => void,
 ): Promise<void> {
   const bytes = await readAll(answer, MOST_ANSWER_BYTES, tooLong)
-  keep(readAnswer(JSON.parse(bytes.toString('utf8'))))
+  keep(readBody(bytes.toString('utf8')))
   if (response.destroyed) return
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.byteLength })
   response.end(bytes)
@@ -230,7 +230,7 @@ async function passWorded(
   wordedAs: (answer: Answer) => { readonly type: string; readonly text: string },
 ): Promise<void> {
   const bytes = await readAll(answer, MOST_ANSWER_BYTES, tooLong)
-  const read = readAnswer(JSON.parse(bytes.toString('utf8')))
+  const read = readBody(bytes.toString('utf8'))
   keep(read)
   if (response.destroyed) return
   const { type, text } = wordedAs(read)
@@ -246,7 +246,7 @@ function worded({ whole, events }: Wording, { stream }: Asked, answer: Answer, m
 }
 
 /**
- * Events are passed on as they come. Where the stream breaks, so does the agent's, and nothing is kept. An agent may hang up at the
+ * Events are passed on as they come, from the first that is read: an answer that is no stream is refused with a status. Where the stream breaks, so does the agent's, and nothing is kept. An agent may hang up at the
  * last event: the answer is kept before it sees that.
  */
 async function passStream(
@@ -255,9 +255,17 @@ async function passStream(
   keep: (answer: Answer) => void,
 ): Promise<void> {
   const stream = answerStream()
-  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
+  const held: Buffer[] = []
   let kept = false
   let bytes = 0
+  function pass(): boolean {
+    if (!response.headersSent)
+      response.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache',
+      })
+    return response.write(Buffer.concat(held.splice(0)))
+  }
   try {
     for await (const part of answer) {
       bytes += (part as Buffer).byteLength
@@ -267,15 +275,17 @@ async function passStream(
         keep(stream.end())
         kept = true
       }
-      if (!response.write(part)) await drained(response, answer)
+      held.push(part as Buffer)
+      if (stream.begun() && !pass()) await drained(response, answer)
     }
     if (!kept && !answer.complete)
       throw apiError(502, 'the answer of the model broke off', { code: 'connection' })
     if (!kept) keep(stream.end())
+    if (held.length > 0) pass()
     response.end()
   } catch (error) {
     if (kept) return void response.end()
-    response.destroy()
+    if (response.headersSent) response.destroy()
     throw error
   }
 }

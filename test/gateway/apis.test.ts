@@ -51,6 +51,49 @@ test('a refusal that comes in pieces is one', () => {
   assert.is(stream.end().refusal, 'I cannot.')
 })
 
+test('what servers write otherwise is read all the same, whole and in a stream', () => {
+  const content = [
+    { type: 'text', text: 'a ' },
+    { type: 'text', text: 'cat' },
+  ]
+  const called = (values: unknown) => ({ id: null, function: { name: 'look', arguments: values } })
+  const tool_calls = [called({ at: 'box' }), called(null), called('{}')]
+  const expected = [
+    ['look', '{"at":"box"}'],
+    ['look', '{}'],
+    ['look', '{}'],
+  ]
+  const whole = readAnswer({ choices: [{ message: { content, tool_calls }, finish_reason: 'stop' }] })
+  const stream = answerStream()
+  const calls = [called({ at: 'box' }), called('{}'), called('{}')].map((call) => ({ ...call, index: null }))
+  for (const event of [
+    { choices: null },
+    { choices: [{ index: null, delta: { content } }] },
+    { choices: [{ delta: { tool_calls: calls } }] },
+    { choices: [{ finish_reason: 'stop' }] },
+  ])
+    stream.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`))
+  for (const { content: said, toolCalls, message } of [whole, stream.end()]) {
+    assert.is(said, 'a cat')
+    assert.equal(
+      toolCalls.map(({ id, function: { name, arguments: text } }) => [name, text, ...(id ? [id] : [])]),
+      expected,
+    )
+    assert.is(message.content, 'a cat')
+  }
+})
+
+test('an event that tells an error ends the stream, whatever stands beside it', () => {
+  for (const event of [
+    '{"error":{"message":"no memory"}}',
+    '{"choices":null,"error":{"message":"no memory"}}',
+  ])
+    assert.throws(
+      () => answerStream().push(Buffer.from(`data: ${event}\n\ndata: [DONE]\n\n`)),
+      /no chunk of a completion/,
+    )
+})
+
 const chatOf = (more: object) => messages.read({ ...TALK, ...more }).body
 
 test('the result of a tool that failed says so', () => {

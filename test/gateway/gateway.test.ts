@@ -624,6 +624,47 @@ test('integers that a number does not hold keep every digit', async () => {
   assert.match(data.calls[1].answer, long)
 })
 
+test('log-probs that are no JSON are untold, and the answer is a step', async () => {
+  const whole = completion({ content: 'x' }, { prompt: [1], tokens: [2] })
+  const infinite = (json: string) => json.replaceAll('-0.25', '-Infinity')
+  answer = ({ body }, response) => {
+    if (body.stream) for (const event of completionEvents(whole)) response.write(infinite(event))
+    response.end(body.stream ? '' : infinite(JSON.stringify(whole)))
+    return undefined
+  }
+  const taken = await take('infinite')
+  for (const stream of [false, true]) {
+    const said = await post(`${taken.url}/chat/completions`, taken.key, { ...HELLO, stream })
+    assert.is(said.status, 200)
+    assert.match(await said.text(), '-Infinity')
+  }
+  const ended = await post(taken.outcome_url, taken.key, { success: true })
+  assert.is(((await ended.json()) as { steps: number }).steps, 2)
+  assert.is(eventsOf(taken.rollout, 'TrajectoryCompleted')[0].data.trainable, false)
+})
+
+test('an answer that is no stream is refused with a status', async () => {
+  const whole = JSON.stringify(completion({ content: 'x' }, { prompt: [1], tokens: [2] }), null, 2)
+  const taken = await take('no-stream')
+  for (const [said, words] of [
+    ['data: {"error":{"message":"no memory"}}\n\ndata: [DONE]\n\n', /no chunk of a completion/],
+    ['data: {"choices', /not JSON/],
+    [whole, /no choices/],
+    ['', /no choices/],
+  ] as const) {
+    answer = (_, response) => void response.end(said)
+    const got = await post(`${taken.url}/chat/completions`, taken.key, { ...HELLO, stream: true })
+    assert.is(got.status, 502)
+    assert.match(await got.text(), words)
+  }
+  answer = (_, response) =>
+    void response.end(`data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}`)
+  const got = await post(`${taken.url}/chat/completions`, taken.key, { ...HELLO, stream: true })
+  assert.match(await got.text(), '"content":"x"')
+  const ended = await post(taken.outcome_url, taken.key, { success: true })
+  assert.is(((await ended.json()) as { steps: number }).steps, 1)
+})
+
 test('what is nested too deeply is refused, and an answer that is cannot be read', async () => {
   const deep = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   const taken = await take('deep')

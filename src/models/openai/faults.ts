@@ -98,7 +98,7 @@ export async function fetchReadably(url: string | URL | Request, init?: RequestI
 }
 
 /** JSON has no infinities and no NaN; Python writes them all the same, as log-probs of nothing: such a one is untold. */
-function withoutInfinities(text: string): string {
+export function withoutInfinities(text: string): string {
   if (!/Infinity|NaN/.test(text)) return text
   let quoted = false
   return text.replace(/\\[\s\S]|"|-?Infinity|NaN/g, (found) => {

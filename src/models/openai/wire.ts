@@ -103,20 +103,22 @@ function wireMessage(
 const ids = z.array(z.int().nonnegative().max(0x7fffffff)).nullish().catch(null)
 /** vLLM writes -9999 for what is minus infinity: no token that was drawn has either. */
 const logprob = z.number().gt(-9999).max(1e-3).nullable()
-const content = z.union([
+/** A text, which some servers write in parts. */
+export const wireContent = z.union([
   z.string(),
   z
     .array(z.object({ type: z.literal('text'), text: z.string() }))
     .transform((parts) => parts.map(({ text }) => text).join('')),
 ])
-const callArguments = z.union([
+/** JSON, which some servers write as it is and others as a text. */
+export const callArguments = z.union([
   z.string(),
   z.record(z.string(), z.unknown()).transform((values) => JSON.stringify(values)),
 ])
 const choiceSchema = z.object({
   message: z
     .object({
-      content: content.nullish(),
+      content: wireContent.nullish(),
       refusal: z.string().nullish().catch(null),
       reasoning_content: z.string().nullish(),
       reasoning: z.string().nullish(),
