@@ -156,11 +156,16 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     const budget = deadline(budgetMs, signal)
     const startedMs = performance.now()
     let last: Fault | null = null
+    let called = false
+    const calling = () => {
+      called = true
+      return call(request, budget.signal)
+    }
     try {
       for (let attempt = 0; ; attempt++) {
         let failed: Failed
         try {
-          return await limited(budget.signal, () => call(request, budget.signal))
+          return await limited(budget.signal, calling)
         } catch (error) {
           if (budget.signal.aborted || error instanceof RlError) throw error
           failed = error as Failed
@@ -174,13 +179,13 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
         if (last.kind === 'connection' && attempt > 0 && options.elsewhere?.())
           throw fail('model.unreachable', `${last.kind}: ${last.message}`)
         const waitMs = backoffMs(attempt, last.retryAfterMs)
-        if (performance.now() - startedMs + waitMs >= budgetMs) throw outOfTime(last)
+        if (performance.now() - startedMs + waitMs >= budgetMs) throw outOfTime(last, called)
         used.retries++
         await pause(waitMs, budget.signal)
       }
     } catch (error) {
       if (error instanceof RlError) throw error
-      if (budget.expired()) throw outOfTime(last)
+      if (budget.expired()) throw outOfTime(last, called)
       throw fail('model.aborted', 'the call was cancelled')
     } finally {
       budget.clear()
@@ -198,8 +203,9 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     return fail(kind === 'not-found' ? 'model.not-found' : 'model.endpoint', `${kind}: ${message}`, hint)
   }
 
-  function outOfTime(last: Fault | null): RlError {
-    const why = last ? `the last fault was ${last.kind}: ${last.message}` : 'it waited for other calls'
+  function outOfTime(last: Fault | null, called: boolean): RlError {
+    const waited = called ? 'the call was not answered' : 'it waited for other calls'
+    const why = last ? `the last fault was ${last.kind}: ${last.message}` : waited
     return fail('model.deadline', `no answer within ${budgetMs / 1000} s; ${why}`)
   }
 

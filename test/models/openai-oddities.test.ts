@@ -1,12 +1,14 @@
 /** Endpoints as strangers have them: what is odd costs an answer or a column of it, and never the process or a key. */
 import type { ServerResponse } from 'node:http'
+import OpenAI from 'openai'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { tryOut } from '../../src/actors/learner/endpoint.ts'
+import { faultOf } from '../../src/models/openai/faults.ts'
 import { fromWire } from '../../src/models/openai/wire.ts'
 import { against, plain, request, SECRET } from '../support/against-endpoint.ts'
 import { errorOf } from '../support/error-of.ts'
-import { completion } from '../support/scripted-endpoint.ts'
+import { completion, startScriptedEndpoint } from '../support/scripted-endpoint.ts'
 
 test('an answer whose counts, ids or log-probs make no sense is an answer all the same', async () => {
   const wholes = [
@@ -395,6 +397,36 @@ test('a server that counts far fewer tokens than a prompt has is told of, once',
         await endpoint.generate([request(1, 'word '.repeat(words))])
       assert.is(said.length, 1, said.join('\n'))
       assert.match(said[0], /2048 prompt tokens.*num_ctx/)
+    },
+  )
+})
+
+test('a lost connection is told by its innermost cause', () => {
+  const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND nowhere'), { code: 'ENOTFOUND' })
+  const refused = Object.assign(new AggregateError([unknown]), { code: 'ECONNREFUSED' })
+  for (const [inner, words] of [
+    [unknown, 'Connection error. (getaddrinfo ENOTFOUND nowhere)'],
+    [refused, 'Connection error. (ECONNREFUSED)'],
+  ] as const) {
+    const cause = new TypeError('fetch failed', { cause: inner })
+    const { kind, message } = faultOf(new OpenAI.APIConnectionError({ cause }), false)
+    assert.equal([kind, message], ['connection', words])
+  }
+  const round = new Error('round')
+  assert.match(faultOf(Object.assign(round, { cause: round }), false).message, 'round')
+})
+
+test('an address where nobody listens, and a call that is never answered, are told as such', async () => {
+  const closed = await startScriptedEndpoint(() => undefined)
+  await closed.close()
+  await against(
+    () => undefined,
+    async (open) => {
+      const { message } = await errorOf(open({ baseUrl: closed.url, budgetMs: 1_000 }).generate([request(1)]))
+      assert.match(message, 'ECONNREFUSED')
+      const unanswered = await errorOf(open({ budgetMs: 300 }).generate([request(1)]))
+      assert.is(unanswered.code, 'model.deadline')
+      assert.match(unanswered.message, 'the call was not answered')
     },
   )
 })

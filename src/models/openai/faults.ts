@@ -208,7 +208,14 @@ function retryAfter(headers: Headers | undefined): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - Date.now())
 }
 
+/** With the innermost cause, which says what happened: of a connection that was refused the outer ones say that it failed. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message
+  let inner: NodeJS.ErrnoException = error
+  for (let depth = 0; inner.cause instanceof Error && depth < MOST_CAUSES; depth++) inner = inner.cause
+  // Where every address of a name refused, their error has a code alone.
+  const why = inner.message || inner.code
+  return inner === error || !why ? error.message : `${error.message} (${why})`
 }
+
+const MOST_CAUSES = 16
