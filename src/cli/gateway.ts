@@ -1,7 +1,6 @@
 import { parseCommandLine, wholeNumber } from '../command-line.ts'
-import { RlError } from '../errors.ts'
 import type { Command } from './command.ts'
-import { numberFlag, required } from './model-flags.ts'
+import { numberFlag, required, tokenFlag } from './model-flags.ts'
 
 export const command: Command = {
   summary: 'train or record an agent of your own: its calls of the model become trajectories',
@@ -48,12 +47,7 @@ A rollout whose outcome is not told in time ends as failed (budget), never as a 
       argv,
     )
     const { joinRun, recordRun } = await import('../gateway/start.ts')
-    const given = values.token ?? process.env.RL_GATEWAY_TOKEN
-    if (given !== undefined && given.length < 8)
-      throw new RlError('the token is shorter than 8 characters', {
-        code: 'cli.usage',
-        hint: 'leave it out for a random one',
-      })
+    const given = tokenFlag(values.token, 'RL_GATEWAY_TOKEN')
     const target =
       values.upstream === undefined && values.model === undefined
         ? undefined

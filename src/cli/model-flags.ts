@@ -41,3 +41,21 @@ export function numberFlag(
     })
   return number
 }
+
+/** The token that clients have to send, of --token or a variable; undefined where neither gives one. */
+export function tokenFlag(value: string | undefined, variable: string): string | undefined {
+  const token = value ?? process.env[variable]
+  if (token === undefined) return undefined
+  const refuse = (what: string, hint: string) =>
+    new RlError(`the token in ${value === undefined ? variable : '--token'} ${what}`, {
+      code: 'cli.usage',
+      hint,
+    })
+  if (token.length < 8) throw refuse('is shorter than 8 characters', 'leave it out for a random one')
+  if (!/^[!-~][ -~]*[!-~]$/.test(token))
+    throw refuse(
+      'has blanks at its ends or characters beyond printable ASCII: no client can send it',
+      'set it again, on one line and without quotes',
+    )
+  return token
+}

@@ -1,10 +1,9 @@
 import { basename, resolve } from 'node:path'
 import { parseCommandLine, wholeNumber } from '../command-line.ts'
-import { RlError } from '../errors.ts'
 import { openLocalModel } from '../models/local/model.ts'
 import { startModelServer } from '../models/local/server.ts'
 import type { Command } from './command.ts'
-import { backendFlag, cacheBytes, cacheFlag, required } from './model-flags.ts'
+import { backendFlag, cacheBytes, cacheFlag, required, tokenFlag } from './model-flags.ts'
 
 /** Models beside its own that a server may be told to load. */
 const MOST_LOADED = 8
@@ -62,12 +61,7 @@ A field that is not here, or asks for what is not done, is refused by its name.`
       argv,
     )
     const folder = required('--model', values.model)
-    const given = values.token ?? process.env.RL_SERVE_TOKEN
-    if (given !== undefined && given.length < 8)
-      throw new RlError('the token is shorter than 8 characters', {
-        code: 'cli.usage',
-        hint: 'leave it out for a random one',
-      })
+    const given = tokenFlag(values.token, 'RL_SERVE_TOKEN')
     const compute = {
       backend: await backendFlag(values.backend),
       threads: wholeNumber('--threads', values.threads, 1),

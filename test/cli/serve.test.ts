@@ -1,10 +1,13 @@
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { command as gateway } from '../../src/cli/gateway.ts'
+import { command as serve } from '../../src/cli/serve.ts'
 import { openLocalModel } from '../../src/models/local/model.ts'
 import { presetConfig } from '../../src/models/local/presets.ts'
 import { createTokenizer } from '../../src/models/local/tokenizer.ts'
 import { byteTokenizer } from '../support/byte-tokenizer.ts'
+import { errorOf } from '../support/error-of.ts'
 import { startProcess } from '../support/processes.ts'
 import { temporaryFolder, until } from '../support/run.ts'
 
@@ -41,6 +44,35 @@ test('the help of rl serve names every field that it takes', async () => {
     ...['guided_choice', 'guided_json', 'chat_template_kwargs', 'max_completion_tokens', 'seed_words'],
   ])
     assert.match(help.output(), new RegExp(`\\b${field}\\b`))
+})
+
+test('a server with a token that no client can send does not start, and says where the token came from', async () => {
+  const commands = [
+    [serve, 'RL_SERVE_TOKEN', ['--model', 'nowhere']],
+    [
+      gateway,
+      'RL_GATEWAY_TOKEN',
+      ['--run', 'none', '--record', '--upstream', 'http://127.0.0.1:9', '--model', 'x'],
+    ],
+  ] as const
+  for (const [command, variable, flags] of commands)
+    for (const token of [
+      ' token-of-mine',
+      'token-of-mine\n',
+      'token\tof\tmine',
+      'tökenofmine',
+      '“tokenofmine”',
+      'brief12',
+    ]) {
+      process.env[variable] = token
+      const told = await errorOf(command.run([...flags]))
+      delete process.env[variable]
+      const flagged = await errorOf(command.run([...flags, `--token=${token}`]))
+      assert.equal([told.code, flagged.code], ['cli.usage', 'cli.usage'], token)
+      assert.match(told.message, `the token in ${variable}`)
+      assert.match(flagged.message, 'the token in --token')
+      assert.not.match(`${told.message}${flagged.message}`, token)
+    }
 })
 
 test.run()

@@ -277,6 +277,7 @@ test('fields that ask for nothing are taken, and those that say who asks', async
       tool_choice: 'none',
       response_format: { type: 'text' },
     },
+    ...{ prompt_logprobs: null, stream_options: null },
   }
   const same = await client.chat.completions.create({ ...chat, ...(nothing as object) })
   assert.is(same.choices[0].message.content, plain.choices[0].message.content)
@@ -414,6 +415,9 @@ test('errors have the status and the shape that clients know', async () => {
       ([field, message]) =>
         [() => create({ messages: [message] }), 400, 'invalid_value', `messages.0.${field}`] as Case,
     ),
+    [() => create({ prompt_logprobs: 0 }), 400, 'unsupported_parameter', 'prompt_logprobs'],
+    [() => create({ stream_options: { include_usage: true } }), 400, 'invalid_value', 'stream_options'],
+    [() => create({ stream: false, stream_options: {} }), 400, 'invalid_value', 'stream_options'],
     [() => create({ max_tokens: 4, max_completion_tokens: 5 }), 400, 'invalid_value', 'max_tokens'],
     [() => create({ stop_token_ids: [1, 99999] }), 400, 'invalid_value', 'stop_token_ids'],
     [() => create({ max_tokens: 129 }), 400, 'context_length_exceeded', 'max_tokens'],

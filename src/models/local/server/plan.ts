@@ -195,6 +195,11 @@ function plan(
     throw apiError(400, `best_of is ${body.best_of}, less than n = ${given}`, { param: 'best_of' })
   if (n > given && body.stream)
     throw apiError(400, "'best_of' cannot be streamed: the best is known at the end", { param: 'best_of' })
+  if (body.stream_options && !body.stream)
+    throw apiError(400, "'stream_options' needs 'stream': true", {
+      param: 'stream_options',
+      code: 'invalid_value',
+    })
   const limits = [texts, body.guided_json, body.guided_choice, body.choice_token_ids].filter(
     (one) => one != null,
   )

@@ -118,7 +118,8 @@ const unsupported = {
   echo: z.literal(false).nullish(),
   min_tokens: z.literal(0).nullish(),
   ignore_eos: z.literal(false).nullish(),
-  prompt_logprobs: z.literal(0).nullish(),
+  /** Of 0 vLLM tells those of the prompt's own tokens. */
+  prompt_logprobs: z.null().optional(),
   skip_special_tokens: z.literal(true).nullish(),
   add_generation_prompt: z.literal(true).nullish(),
   continue_final_message: z.literal(false).nullish(),
