@@ -25,6 +25,20 @@ test('an hour in which the run stood still counts for its iteration, and not for
   assert.match(told[2], /\| 120\.0 s \| left 14 min$/)
 })
 
+test('rollouts that ended where the context did are counted', () => {
+  const progress = startProgress(3)
+  const samples = new Map(readFixtures().map((fixture) => [fixture.type, sampleOf(fixture)]))
+  const say = (type: string, more: object) => {
+    const data = { ...samples.get(type)?.data, ...more }
+    return follow(progress, { type, time: 0, position: 1, data } as unknown as LoggedEvent)
+  }
+  say('IterationStarted', { iteration: 1 })
+  for (const ended of ['context', 'goal', 'context']) say('TrajectoryCompleted', { ended, purpose: 'train' })
+  assert.match(say('IterationCompleted', { iteration: 1 })[0], /\| 2 ended at the context's end \|/)
+  say('IterationStarted', { iteration: 2 })
+  assert.not.match(say('IterationCompleted', { iteration: 2 })[0], /context/)
+})
+
 test('a version that a server did not take is told, with what answers in its place', () => {
   const url = 'http://127.0.0.1:1/v1'
   const told = (serving: number, ...states: readonly string[]) => {

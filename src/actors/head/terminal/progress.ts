@@ -15,6 +15,8 @@ export type Progress = {
   failedInTraining: number
   /** Programs that did not do the same twice. */
   flaky: number
+  /** Rollouts whose prompt did not fit any more. */
+  outOfContext: number
   judged: number
   successes: number
   scored: number
@@ -162,6 +164,7 @@ function startIteration() {
     failed: 0,
     failedInTraining: 0,
     flaky: 0,
+    outOfContext: 0,
     judged: 0,
     successes: 0,
     scored: 0,
@@ -178,6 +181,7 @@ function startIteration() {
 
 function rolloutEnded(progress: Progress, { data }: LoggedEvent<'TrajectoryCompleted'>): void {
   progress.ended++
+  if (data.ended === 'context') progress.outOfContext++
   progress.generatedTokens += data.usage.completionTokens
   if (data.outcome.kind !== 'scored') return
   progress.success.set(data.rollout, data.outcome.success)
@@ -248,6 +252,7 @@ function iterationLine(progress: Progress, { data, time }: LoggedEvent<'Iteratio
     `left ${duration(left)}`,
   ]
   if (progress.flaky > 0) parts.splice(3, 0, `${progress.flaky} flaky programs`)
+  if (progress.outOfContext > 0) parts.splice(3, 0, `${progress.outOfContext} ended at the context's end`)
   if (progress.failed > 0) parts.splice(3, 0, `${progress.failed} rollouts failed`)
   return parts.filter((part) => part !== '').join(' | ')
 }
