@@ -68,7 +68,8 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   let longest = 0
   for (const [text, id] of vocabulary) {
     highest = Math.max(highest, id)
-    longest = Math.max(longest, Buffer.byteLength(text))
+    // Ids that no token has come without a text.
+    longest = Math.max(longest, Buffer.byteLength(text ?? ''))
   }
   const specials = new Set(
     [...inner.get_added_tokens_decoder()].filter(([, t]) => t.special).map(([id]) => id),
