@@ -1,14 +1,16 @@
 /** The reference trainer beside a run that failed and was resumed, and beside another trainer of the same run. */
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { encodeBatch } from '../src/actors/learner/batch-file.ts'
+import { saveApart } from '../src/actors/learner/checkpoints.ts'
 import { parseConfig } from '../src/config.ts'
 import type { EventData } from '../src/events/catalogue.ts'
 import { connectLog, type LogClient } from '../src/events/log-client.ts'
 import { connectBus } from '../src/events/nats/connect.ts'
 import { weightsDigest } from '../src/models/local/checkpoint.ts'
-import { openLocalModel } from '../src/models/local/model.ts'
+import { type LocalModelFace, openLocalModel } from '../src/models/local/model.ts'
 import { readModelFolder } from '../src/models/local/model-folder.ts'
 import { presetConfig } from '../src/models/local/presets.ts'
 import { createTokenizer } from '../src/models/local/tokenizer.ts'
@@ -40,6 +42,7 @@ type Beside = {
   readonly answeredByAnother: () => Promise<void>
   readonly start: (log?: (own: LogClient) => LogClient) => Promise<Trainer>
   readonly reports: readonly string[]
+  readonly model: LocalModelFace
 }
 
 async function beside(run: string, work: (all: Beside) => Promise<void>): Promise<void> {
@@ -63,7 +66,7 @@ async function beside(run: string, work: (all: Beside) => Promise<void>): Promis
     const [logprobs] = await model.score([{ tokens, mask }])
     const sample = { id: '1/train-00000/0#0', tokens, mask, advantages, logprobs, policyVersion: 0 }
     await work({
-      ...{ head, sha256, reports },
+      ...{ head, sha256, reports, model },
       async ready() {
         const file = await log.putBlob(encodeBatch({ run, version: 1, parentVersion: 0, samples: [sample] }))
         const data: EventData<'BatchReady'> = {
@@ -144,5 +147,15 @@ for (const call of ['getBlob', 'append'] as const)
         assert.is(await weightsDigest(await readModelFolder(folder)), sha256)
       },
     ))
+
+test('a folder that two trainers made alike is taken by both', () =>
+  beside('alike', async ({ model }) => {
+    const saved = () => saveApart(model, 'alike', 'policy', 1)
+    const [one, other] = [await saved(), await saved()]
+    assert.equal(one, other)
+    assert.is(one.path, `checkpoints/policy/00001-${one.sha256.slice(0, 8)}`)
+    const left = readdirSync(join(root, 'alike', 'checkpoints', 'policy'))
+    assert.equal(left.sort(), ['00000', `00001-${one.sha256.slice(0, 8)}`])
+  }))
 
 test.run()

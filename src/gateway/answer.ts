@@ -117,6 +117,14 @@ function asChatEvent(json: unknown): unknown {
 
 const tokenLogprobs = z.object({ token_logprobs: z.array(z.number().nullable()) })
 
+/** Of an empty object the text of others is to come. */
+const pieceOfArguments = z.union([
+  z
+    .object({})
+    .strict()
+    .transform(() => ''),
+  callArguments,
+])
 const deltaSchema = z.looseObject({
   role: z.string().nullish(),
   content: wireContent.nullish(),
@@ -125,7 +133,7 @@ const deltaSchema = z.looseObject({
       z.object({
         index: z.int().min(0).max(1023).nullish(),
         id: z.string().nullish(),
-        function: z.object({ name: z.string().nullish(), arguments: callArguments.nullish() }).nullish(),
+        function: z.object({ name: z.string().nullish(), arguments: pieceOfArguments.nullish() }).nullish(),
       }),
     )
     .nullish(),
@@ -143,9 +151,9 @@ const chunkSchema = z.object({
         prompt_token_ids: ids,
       }),
     )
-    .nullable(),
+    .nullish(),
   /** What broke the answer off. */
-  error: z.null().optional(),
+  error: z.strictObject({}).nullish(),
   prompt_token_ids: ids,
   usage: z.unknown().optional(),
 })
@@ -185,10 +193,11 @@ export function answerStream(): AnswerStream {
   const calls: { id?: string; name: string; arguments: string }[] = []
 
   function take(line: string): void {
-    const text = line.slice(5).trim()
-    if (line.startsWith('data:') && text !== '[DONE]') takeEvent(text)
-    if (line.startsWith('data:') && text === '[DONE]') done = true
     begun ||= /^(?:data)?:/.test(line)
+    if (!line.startsWith('data:')) return
+    const text = line.slice(5).trim()
+    if (text === '[DONE]') done = true
+    else takeEvent(text)
   }
 
   function takeEvent(text: string): void {

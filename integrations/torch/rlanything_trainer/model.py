@@ -232,8 +232,12 @@ class Trained:
                 with open(path, "rb") as written:
                     os.fsync(written.fileno())
             folder = Path(home) / f"{version:05d}-{digest[:8]}"
-            if not folder.exists():
+            try:
                 temporary.rename(folder)
+            except OSError:
+                # Another trainer may have made the same.
+                if not folder.exists():
+                    raise
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
         self.folder, self.sha256 = folder, digest

@@ -64,7 +64,10 @@ export async function saveApart(
     const sha256 = await model.save(temporary)
     const path = `${plain}-${sha256.slice(0, 8)}`
     const folder = checkpointFolder(run, { path })
-    if (!existsSync(folder)) await rename(temporary, folder)
+    await rename(temporary, folder).catch((error: unknown) => {
+      // Another trainer has made the same.
+      if (!existsSync(folder)) throw error
+    })
     syncFolder(folder)
     return { path, sha256 }
   } finally {

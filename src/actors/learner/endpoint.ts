@@ -11,7 +11,7 @@ type Section = Omit<ModelOptions, 'section' | 'callMs' | 'budgetMs' | 'permit' |
 }
 
 /** Of a deadline, so that an answer (or why there is none) still reaches the one who waits. */
-const SHARE_OF_DEADLINE = 0.95
+export const SHARE_OF_DEADLINE = 0.95
 
 /**
  * @param name the section's, which errors say

@@ -81,12 +81,10 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
 
   async function restore(): Promise<void> {
     for (const { version, name, checkpoint, replicas } of loaded.values()) {
-      const folder = sealedFolder(runs.get(version) ?? log.run, checkpoint)
-      // Told by each server that was to have it.
-      folder.catch(() => {})
+      const place = await sealedFolder(runs.get(version) ?? log.run, checkpoint)
       await atAll(publish.ackSeconds, async (server, signal) => {
         const had = replicas.some(({ url, state }) => state === 'done' && url === redact(server.baseUrl))
-        if (had) await routes.load(server, { name, path: await folder }, signal)
+        if (had) await routes.load(server, { name, path: place() }, signal)
       })
     }
   }
@@ -99,10 +97,9 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     const startedMs = performance.now()
     const label = role === 'policy' ? log.run : `${log.run}-${role}`
     const name = `${label}-v${version}-${checkpoint.sha256.slice(0, 8)}`
-    const folder = sealedFolder(updated.run, checkpoint)
-    folder.catch(() => {})
+    const place = await sealedFolder(updated.run, checkpoint)
     const replicas = await atAll(publish.ackSeconds, async (server, signal) => {
-      await routes.load(server, { name, path: await folder }, signal)
+      await routes.load(server, { name, path: place() }, signal)
       try {
         await tryAdapter(server, calledBy(name), signal)
       } catch (error) {
@@ -121,15 +118,9 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     await log.append([{ type: published, data } as NewEvent], { cause: updated.id })
     loaded.set(version, data)
     const oldest = version - publish.keep + 1
-    const kept = new Set(Array.from({ length: publish.keep }, (_, i) => standIn(oldest + i)))
-    const old = [...loaded.keys()].filter((other) => other < oldest && !kept.has(other))
+    const kept = standIn(oldest)
+    const old = [...loaded.keys()].filter((other) => other < oldest && other !== kept)
     for (const one of old) await retire(one)
-  }
-
-  /** The version that answers calls of another: itself, or the newest before it that a server took. */
-  function standIn(version: number): number {
-    const taken = [...loaded.values()].filter((one) => one.serving === one.version && one.version <= version)
-    return Math.max(0, ...taken.map((one) => one.version))
   }
 
   async function retire(version: number): Promise<void> {
@@ -143,6 +134,12 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     const timing = { durationMs: Math.round(performance.now() - startedMs) }
     const data: EventData<'PolicyRetired'> = { version, name, replicas, timing }
     await log.append([{ type: retired, data } as NewEvent])
+  }
+
+  /** The version that answers for another: itself, or the newest before it that a server took. Events of these may not have come back yet. */
+  function standIn(version: number): number {
+    const taken = [...loaded.values()].filter((one) => one.serving === one.version && one.version <= version)
+    return Math.max(0, ...taken.map((one) => one.version))
   }
 
   /** What becomes of each server, all at once, each within the time. */
@@ -165,12 +162,21 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
     )
   }
 
-  /** Where the weights of an event lie; a folder that is on the servers' machines alone is theirs to check. Errors: `model.corrupt`. */
-  async function sealedFolder(run: string, checkpoint: Checkpoint): Promise<string> {
+  const digests = new Map<string, string | null>()
+
+  /**
+   * Tells where the weights of an event lie, or throws `model.corrupt`. Looked at once, and before a server's time begins. A folder on
+   * the servers' machines alone, or of files that nothing here reads, is theirs to check.
+   */
+  async function sealedFolder(run: string, checkpoint: Checkpoint): Promise<() => string> {
     const folder = resolve(checkpointFolder(run, checkpoint))
-    if (existsSync(folder) && (await folderDigest(folder)) !== checkpoint.sha256)
+    const known = digests.get(folder)
+    const found = known ?? (existsSync(folder) ? await folderDigest(folder).catch(() => null) : null)
+    digests.set(folder, found)
+    return function place() {
+      if (found === null || found === checkpoint.sha256) return folder
       throw new RlError(`the weights in ${folder} are not those of the event`, { code: 'model.corrupt' })
-    return folder
+    }
   }
 
   async function drained(version: number): Promise<void> {

@@ -3,12 +3,13 @@ import { unlessAborted } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { deadline } from '../../models/openai/deadline.ts'
 import { createWindow } from '../../models/openai/window.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
 import type { PromptedModel } from '../../models/provider.ts'
 import { callBudgetOf } from './call-budget.ts'
 import type { ModelRole } from './checkpoints.ts'
-import { endpointOf } from './endpoint.ts'
+import { endpointOf, SHARE_OF_DEADLINE } from './endpoint.ts'
 import { startPublisher } from './publisher.ts'
 import type { Target } from './targets.ts'
 
@@ -54,12 +55,12 @@ export async function openServedModel(
   publisher.catch(() => {})
   const models = new Map<string, PromptedModel>()
 
-  async function modelAt(target: Target): Promise<PromptedModel> {
+  async function modelAt(target: Target, version: number): Promise<PromptedModel> {
     const { targets } = await publisher
-    const served = `${target.baseUrl} ${target.model}`
+    const served = `${version} ${target.baseUrl} ${target.model}`
     const known = models.get(served)
     if (known) return known
-    const at = { ...shared, ...target, elsewhere: () => targets.hasOther(target) }
+    const at = { ...shared, ...target, elsewhere: () => targets.hasOther(version, target.baseUrl) }
     const opened = await endpointOf(name, at, config, budgetSeconds, calls, log.getBlob)
     models.set(served, opened)
     return opened
@@ -69,17 +70,29 @@ export async function openServedModel(
   async function ask(version: number, requests: readonly GenerateRequest[], signal: AbortSignal) {
     const { targets } = await publisher
     await targets.settled(version, publish.ackSeconds * 1000)
-    for (;;) {
-      const target = targets.targetOf(version)
-      try {
-        return await (await modelAt(target)).generate(requests, signal)
-      } catch (error) {
-        if (!(error instanceof RlError) || error.code !== 'model.unreachable') throw error
-        targets.leaveOut(target.baseUrl)
+    const limit = deadline(budgetMs, signal)
+    try {
+      for (;;) {
+        const target = targets.targetOf(version)
+        try {
+          return await (await modelAt(target, version)).generate(requests, limit.signal)
+        } catch (error) {
+          if (limit.expired()) throw outOfTime()
+          if (!(error instanceof RlError) || error.code !== 'model.unreachable') throw error
+          targets.leaveOut(target.baseUrl)
+        }
       }
+    } finally {
+      limit.clear()
     }
   }
 
+  // A little longer than one server has, which tells why it gave no answer.
+  const budgetMs = budgetSeconds * 1000 * SHARE_OF_DEADLINE + 250
+  const outOfTime = () =>
+    new RlError(`${section.model}: no answer within ${budgetSeconds} s, and servers are away`, {
+      code: 'model.deadline',
+    })
   const cancelled = () => new RlError(`${section.model}: the call was cancelled`, { code: 'model.aborted' })
 
   return {

@@ -15,8 +15,8 @@ export type Targets = {
   readonly targetOf: (version: number) => Target
   /** For a while no call goes to this server where another one has the version. */
   readonly leaveOut: (baseUrl: string) => void
-  /** Whether another server than this one, which is not left out, has its model. */
-  readonly hasOther: (target: Target) => boolean
+  /** Whether another server, which is not left out, has what answers for a version. */
+  readonly hasOther: (version: number, baseUrl: string) => boolean
   readonly see: (event: LoggedEvent) => void
   /** Resolves when it is known what answers for a version, or after `ms`. */
   readonly settled: (version: number, ms: number) => Promise<void>
@@ -82,6 +82,9 @@ export function openTargets({ role, first, publishing, modelOf = (name) => name 
   const away = new Map<string, number>()
   let turn = 0
 
+  /** Itself, or the newest before it that a server took; 0 where none did. */
+  const standIn = (version: number) =>
+    Math.max(0, ...[...published.keys()].filter((other) => other <= version))
   const isUp = (url: string) => (away.get(url) ?? 0) <= performance.now()
 
   function settle(version: number): void {
@@ -104,20 +107,16 @@ export function openTargets({ role, first, publishing, modelOf = (name) => name 
       } else if (told?.kind === 'retired') published.delete(told.event.data.version)
     },
     targetOf(version) {
-      let newest: Published | null = null
-      for (const one of published.values())
-        if (one.version <= version && one.version > (newest?.version ?? -1)) newest = one
-      if (newest === null) return first
+      const found = published.get(standIn(version))
+      if (found === undefined) return first
       turn = (turn + 1) % 0x7fffffff
-      const up = newest.urls.filter(isUp)
-      const urls = up.length > 0 ? up : newest.urls
-      return { baseUrl: urls[turn % urls.length], model: modelOf(newest.name) }
+      const up = found.urls.filter(isUp)
+      const urls = up.length > 0 ? up : found.urls
+      return { baseUrl: urls[turn % urls.length], model: modelOf(found.name) }
     },
     leaveOut: (baseUrl) => void away.set(baseUrl, performance.now() + AWAY_MS),
-    hasOther: ({ baseUrl, model }) =>
-      [...published.values()].some(
-        ({ name, urls }) => modelOf(name) === model && urls.some((url) => url !== baseUrl && isUp(url)),
-      ),
+    hasOther: (version, baseUrl) =>
+      published.get(standIn(version))?.urls.some((url) => url !== baseUrl && isUp(url)) ?? false,
     settled(version, ms) {
       if (known.has(version)) return Promise.resolve()
       return new Promise((resolve) => {

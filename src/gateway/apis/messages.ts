@@ -213,7 +213,8 @@ function contentOf({ content, refusal, toolCalls, generation: { reasoning } }: A
 /** Arguments that a model garbled are told as they are, within an object: the agent's own check answers them. */
 function valuesOf(text: string): unknown {
   try {
-    return z.record(z.string(), z.unknown()).parse(parseExact(text || '{}'))
+    z.record(z.string(), z.unknown()).parse(JSON.parse(text || '{}'))
+    return parseExact(text || '{}')
   } catch {
     return { unreadable: text }
   }

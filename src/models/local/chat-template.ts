@@ -27,11 +27,18 @@ export class WrittenNumber {
   }
 }
 
-const NUMBER = /^-?\d[\d.eE+-]*$/
+const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** Nobody can write it. */
+const MARK = randomUUID()
+
+/** JSON of a number that stands as a text. */
+function unquoted(json: unknown): string {
+  return String(json).replaceAll(new RegExp(`"(<${MARK} [^>]*>)"`, 'g'), '$1')
+}
 
 /** The library has numbers of the language alone: others stand as texts of their own while it renders. */
 function writtenNumbers() {
-  const mark = randomUUID()
   let some = false
 
   function marked(value: unknown): unknown {
@@ -40,17 +47,14 @@ function writtenNumbers() {
     const { ' number': source }: { ' number'?: unknown } = value
     if (typeof source === 'string' && NUMBER.test(source)) {
       some = true
-      return `<${mark} ${pythonNumber(source)}>`
+      return `<${MARK} ${pythonNumber(source)}>`
     }
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, marked(inner)]))
   }
 
   return {
     marked,
-    /** As JSON they stand in quotes. */
-    put(text: string): string {
-      return some ? text.replaceAll(new RegExp(`("?)<${mark} ([^>]*)>\\1`, 'g'), '$2') : text
-    },
+    put: (text: string) => (some ? text.replaceAll(new RegExp(`<${MARK} ([^>]*)>`, 'g'), '$1') : text),
   }
 }
 
@@ -127,6 +131,7 @@ const OURS = {
   ' rstrip': strip('rstrip', { right: true }),
   ' capitalize': capitalize,
   ' strftime_now': strftimeNow,
+  ' unquoted': unquoted,
   ' ==': isEqual,
   ' !=': (one: unknown, other: unknown) => !isEqual(one, other),
 }
@@ -183,6 +188,7 @@ function ourFilter(node: Node): Node {
       : [filter, []]
   const name = named.value as string
   refuseTitle(name)
+  if (name === 'tojson') return call('unquoted', [node])
   return Object.hasOwn(FILTERS, name) ? call(FILTERS[name], [node.operand, ...args]) : node
 }
 

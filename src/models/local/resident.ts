@@ -206,7 +206,10 @@ export async function openResidentModel(options: WorkerOptions): Promise<Residen
 
 function promptTokens(tokenizer: Tokenizer, prompt: Prompt, { contextTokens }: ModelConfig): Int32Array {
   if ('tokens' in prompt) return Int32Array.from(prompt.tokens)
-  const text = 'text' in prompt ? prompt.text : chatText(tokenizer, prompt)
+  const text =
+    'text' in prompt
+      ? prompt.text
+      : tokenizer.renderChat(prompt.messages, { variables: prompt.template, tools: prompt.tools })
   const bytes = Buffer.byteLength(text)
   // Tokens of the longest kind could not hold it: it costs nothing to say so.
   if (bytes > SHORTENED * tokenizer.mostTokenBytes * contextTokens)
@@ -219,13 +222,6 @@ function promptTokens(tokenizer: Tokenizer, prompt: Prompt, { contextTokens }: M
 
 /** So much shorter may normal forms make a text. */
 const SHORTENED = 4
-
-function chatText(
-  tokenizer: Tokenizer,
-  { messages, template, tools }: Extract<Prompt, { readonly messages: unknown }>,
-): string {
-  return tokenizer.renderChat(messages, { variables: template, tools })
-}
 
 function teller(index: number, prompt: Int32Array, onToken: (event: TokenEvent) => void) {
   let promptTokens: Int32Array | undefined = prompt

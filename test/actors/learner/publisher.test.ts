@@ -292,6 +292,9 @@ test('a server that goes away is left out where another has the version', async 
   assert.ok((served.counters()['fault connection'] ?? 0) <= 2, 'it is asked no more')
   await served.close()
   await other.close()
+  const short = await openServedModel({ ...config, policy }, 'policy', log, 2)
+  assert.is((await errorOf(short.generate(13, [request(1)], signal))).code, 'model.deadline')
+  await short.close()
 })
 
 test('weights that are not those of the event are brought to no server', async () => {
@@ -333,6 +336,7 @@ test('where weights take the place of others the newest stay, though it was not 
   await publisher.targets.settled(18, 120_000)
   await publisher.use(18, async () => {})
   assert.equal(weights, ['00016', '00017', '00016', '00017', '00018'])
+  assert.not(publisher.targets.hasOther(18, server.url))
   await server.close()
 })
 

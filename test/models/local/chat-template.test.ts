@@ -97,6 +97,10 @@ test('numbers are those of Python where they are told with their text', () => {
   const x = structuredClone({ a: numbers.map((source) => new WrittenNumber(source)) })
   assert.is(render('{{ x | tojson }}', { x }), `{"a": [${written.join(', ')}]}`)
   assert.is(render('{% for one in x.a %}{{ one }} {% endfor %}', { x }), `${written.join(' ')} `)
+  const quoted =
+    '{% for one in x.a %}{{ "<\\"" ~ one ~ "\\">" }}{% endfor %}{{ {"b": x.a[0]} | tojson(indent=2) }}'
+  assert.is(render(quoted, { x: { a: [new WrittenNumber('1.0')] } }), '<"1.0">{\n  "b": 1.0\n}')
+  assert.is(render('{{ x | tojson }}', { x: { ' number': '1-2' } }), '{" number": "1-2"}')
   assert.is(render('{{ x | tojson }}', { x: { ' number': 'no' } }), '{" number": "no"}')
 })
 
