@@ -77,6 +77,10 @@ else {
     await writeBase('nano', base)
     const targets = await said(external, ['--base', base, '--lora-targets', 'q_proj,query'])
     assert.match(targets, /^1: .*--lora-targets names 'query': .*base has down_proj, .*q_proj/s)
+    assert.match(
+      await said(external, ['--base', base, '--runs', dirname(base)]),
+      /^1: .*there is no folder of run test in .*: --runs names where runs lie/s,
+    )
     for (const device of ['gpu', 'cuda'])
       assert.match(
         await said(external, ['--device', device]),

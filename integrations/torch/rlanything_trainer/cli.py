@@ -84,14 +84,13 @@ def help_out(trained):
 
 async def follow(options, trained):
     run = Run(options.run, options.role, address(options.run, options.role, options.nats, options.runs))
-    if not Path(options.runs, options.run).is_dir():
-        trained.group.tell(OVER)
-        raise Refused(f"there is no folder of run {options.run} in {options.runs}: --runs names where runs lie, and the servers see it too")
     await run.open()
     try:
         if (wrong := disagreement(await run.config(), options.role, options.full)) is not None:
             raise Refused(wrong)
         await asyncio.to_thread(trained.check)
+        if not Path(options.runs, options.run).is_dir():
+            raise Refused(f"there is no folder of run {options.run} in {options.runs}: --runs names where runs lie, and the servers see it too")
     except (Refused, Unfit):
         await run.close()
         trained.group.tell(OVER)
