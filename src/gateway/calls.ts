@@ -118,7 +118,7 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
   }
 
   return async function call(rollout, api, raw, response) {
-    const asked = read(api, raw)
+    const asked = askedIn(raw, api)
     const { model, messages, tools, wording } = asked
     const streamed = asked.stream && wording === null
     const { recorder, assignment, inFlight } = rollout
@@ -185,7 +185,7 @@ function refuse(error: unknown): never {
 }
 
 /** What an agent asks; integers that a number does not hold are sent on with every digit. Errors: ApiError 400. */
-function read(api: Api, raw: Buffer): Asked {
+function askedIn(raw: Buffer, api: Api): Asked {
   const asked = api.read(parseJson(raw))
   const text = raw.toString('utf8')
   if (!LONG_NUMBER.test(text)) return asked
@@ -246,8 +246,8 @@ function worded({ whole, events }: Wording, { stream }: Asked, answer: Answer, m
 }
 
 /**
- * Events are passed on as they come, from the first that is read: an answer that is no stream is refused with a status. Where the stream breaks, so does the agent's, and nothing is kept. An agent may hang up at the
- * last event: the answer is kept before it sees that.
+ * Events are passed on as they come, from the first that is read: an answer that is no stream is refused with a status. Where the
+ * stream breaks, so does the agent's, and nothing is kept. An agent may hang up at the last event: the answer is kept before it sees that.
  */
 async function passStream(
   answer: IncomingMessage,

@@ -170,9 +170,9 @@ export async function startPublisher(config: Config, role: ModelRole, log: LogCl
    */
   async function sealedFolder(run: string, checkpoint: Checkpoint): Promise<() => string> {
     const folder = resolve(checkpointFolder(run, checkpoint))
-    const known = digests.get(folder)
-    const found = known ?? (existsSync(folder) ? await folderDigest(folder).catch(() => null) : null)
-    digests.set(folder, found)
+    if (!digests.has(folder) && existsSync(folder))
+      digests.set(folder, await folderDigest(folder).catch(() => null))
+    const found = digests.get(folder) ?? null
     return function place() {
       if (found === null || found === checkpoint.sha256) return folder
       throw new RlError(`the weights in ${folder} are not those of the event`, { code: 'model.corrupt' })

@@ -66,6 +66,14 @@ export async function openServedModel(
     return opened
   }
 
+  // A little longer than one server has, which tells why it gave no answer.
+  const budgetMs = budgetSeconds * 1000 * SHARE_OF_DEADLINE + 250
+  const outOfTime = () =>
+    new RlError(`${section.model}: no answer within ${budgetSeconds} s, and servers are away`, {
+      code: 'model.deadline',
+    })
+  const cancelled = () => new RlError(`${section.model}: the call was cancelled`, { code: 'model.aborted' })
+
   /** By another server where one is away. */
   async function ask(version: number, requests: readonly GenerateRequest[], signal: AbortSignal) {
     const { targets } = await publisher
@@ -86,14 +94,6 @@ export async function openServedModel(
       limit.clear()
     }
   }
-
-  // A little longer than one server has, which tells why it gave no answer.
-  const budgetMs = budgetSeconds * 1000 * SHARE_OF_DEADLINE + 250
-  const outOfTime = () =>
-    new RlError(`${section.model}: no answer within ${budgetSeconds} s, and servers are away`, {
-      code: 'model.deadline',
-    })
-  const cancelled = () => new RlError(`${section.model}: the call was cancelled`, { code: 'model.aborted' })
 
   return {
     first,

@@ -1,7 +1,6 @@
 /** Chat templates, rendered as transformers' Jinja renders them where the library reads a call in another way. */
-import { randomUUID } from 'node:crypto'
 import { Template } from '@huggingface/jinja'
-import { pythonNumber } from '../../exact-json.ts'
+import { markNumbers, unquoteNumbers, withNumbers } from './written-numbers.ts'
 
 export type ChatTemplate = { readonly render: (variables: Readonly<Record<string, unknown>>) => string }
 
@@ -11,50 +10,7 @@ export function chatTemplate(text: string): ChatTemplate {
   const template = new Template(text.replaceAll(/\r\n?/g, '\n'))
   rewrite(template.parsed)
   return {
-    render(variables) {
-      const numbers = writtenNumbers()
-      return numbers.put(template.render({ ...(numbers.marked(variables) as object), ...OURS }))
-    },
-  }
-}
-
-/** A number with the text that it has in JSON, as a value that passes between threads. */
-export class WrittenNumber {
-  readonly ' number': string
-
-  constructor(source: string) {
-    this[' number'] = source
-  }
-}
-
-const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-
-/** Nobody can write it. */
-const MARK = randomUUID()
-
-/** JSON of a number that stands as a text. */
-function unquoted(json: unknown): string {
-  return String(json).replaceAll(new RegExp(`"(<${MARK} [^>]*>)"`, 'g'), '$1')
-}
-
-/** The library has numbers of the language alone: others stand as texts of their own while it renders. */
-function writtenNumbers() {
-  let some = false
-
-  function marked(value: unknown): unknown {
-    if (typeof value !== 'object' || value === null) return value
-    if (Array.isArray(value)) return value.map(marked)
-    const { ' number': source }: { ' number'?: unknown } = value
-    if (typeof source === 'string' && NUMBER.test(source)) {
-      some = true
-      return `<${MARK} ${pythonNumber(source)}>`
-    }
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, marked(inner)]))
-  }
-
-  return {
-    marked,
-    put: (text: string) => (some ? text.replaceAll(new RegExp(`<${MARK} ([^>]*)>`, 'g'), '$1') : text),
+    render: (variables) => withNumbers(template.render({ ...(markNumbers(variables) as object), ...OURS })),
   }
 }
 
@@ -131,7 +87,7 @@ const OURS = {
   ' rstrip': strip('rstrip', { right: true }),
   ' capitalize': capitalize,
   ' strftime_now': strftimeNow,
-  ' unquoted': unquoted,
+  ' unquoted': (json: unknown) => unquoteNumbers(String(json)),
   ' ==': isEqual,
   ' !=': (one: unknown, other: unknown) => !isEqual(one, other),
 }

@@ -1,7 +1,8 @@
 /** What templates call is Python's: expected texts are those of Jinja 3.1 under Python 3.11. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { chatTemplate, WrittenNumber } from '../../../src/models/local/chat-template.ts'
+import { chatTemplate } from '../../../src/models/local/chat-template.ts'
+import { WrittenNumber } from '../../../src/models/local/written-numbers.ts'
 
 const render = (template: string, variables: Record<string, unknown> = {}) =>
   chatTemplate(template).render(variables)
