@@ -47,8 +47,6 @@ export type DeciderHostOptions = {
 
 /** Natural keys asked for in one request. */
 const KEYS_A_REQUEST = 5_000
-/** Positions from one key frame to the next: a few tenths of a second to fold again. */
-const FRAME_EVERY = 20_000
 
 export async function hostDecider({
   decider,
@@ -191,7 +189,7 @@ export async function hostDecider({
       if (caughtUp) send()
       else if (noted.length >= KEYS_A_REQUEST) await dropPresent()
       // A frame that cannot be kept (the disk is full, the head is away) only makes the next start slower.
-      if (upTo - framed >= FRAME_EVERY) keepFrame(upTo).catch(() => {})
+      if (frames && upTo - framed >= frames.every) keepFrame(upTo).catch(() => {})
     },
   )
 

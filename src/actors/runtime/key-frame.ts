@@ -30,6 +30,8 @@ export type KeyFrame = {
 }
 
 export type KeyFrames = {
+  /** Number of positions from one key frame to the next. */
+  readonly every: number
   /** What the decider is to go on from; null for the first event. */
   readonly found: KeyFrame | null
   /** For people: from where the decider goes on, and why a file that is there was not used. */
@@ -45,11 +47,14 @@ export type KeyFramesOptions = {
   readonly configs: readonly Config[]
   /** The hash of the log's chain at a position (hex), '' where there is none. */
   readonly hashAt: (position: number) => string | Promise<string>
+  /** Default: 20,000. To fold so many events again takes some tenths of a second. */
+  readonly every?: number
 }
 
 type Stored = { readonly key: string; readonly hash: string; readonly frame: Uint8Array }
 
 const DIGEST_BYTES = 32
+const FRAME_EVERY = 20_000
 
 /** Opens the frames of a decider: one file, the newest frame. */
 export async function openKeyFrames({
@@ -57,6 +62,7 @@ export async function openKeyFrames({
   decider,
   configs,
   hashAt,
+  every = FRAME_EVERY,
 }: KeyFramesOptions): Promise<KeyFrames> {
   const path = join(folder.folder, 'frames', `${decider.role}.frame`)
   const key = keyOf(folder.run, decider, configs)
@@ -77,6 +83,7 @@ export async function openKeyFrames({
   }
 
   return {
+    every,
     found,
     note: found
       ? `goes on from its key frame at position ${found.position}`
