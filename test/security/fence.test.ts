@@ -6,6 +6,7 @@ import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { takeFence } from '../../src/actors/head/fence.ts'
+import { within } from '../../src/clock.ts'
 import { RlError } from '../../src/errors.ts'
 import type { Bus } from '../../src/events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../src/events/catalogue.ts'
@@ -20,8 +21,10 @@ import { startTestHead, temporaryFolder, until } from '../support/run.ts'
 
 const subjects = subjectsOf('test')
 
+/** The code of what is thrown, e.g. `test.late` if nothing comes within a minute. */
 async function codeOf(promise: Promise<unknown>): Promise<string> {
-  return promise.then(
+  const late = () => new RlError('nothing came within 60 s', { code: 'test.late' })
+  return within(promise, 60_000, late).then(
     () => 'nothing was thrown',
     (error: unknown) => (error instanceof RlError ? error.code : String(error)),
   )
