@@ -17,6 +17,7 @@ import { readModelFolder } from '../../../src/models/local/model-folder.ts'
 import { initParams } from '../../../src/models/local/params.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { errorOf } from '../../support/error-of.ts'
+import { type GgufEntry, ggufFile } from '../../support/gguf-file.ts'
 import { smallConfig, tryBackend } from './fixtures.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'gguf-'))
@@ -41,71 +42,6 @@ for (const [type, { bytes, values }] of Object.entries(blocks))
       new Float32Array(expected.buffer, 0, expected.length / 4),
     )
   })
-
-type Value = string | number | boolean | readonly string[] | readonly number[]
-
-/** A file with F32 tensors, as the format lays it out. */
-function ggufFile(
-  metadata: Readonly<Record<string, Value>>,
-  tensors: readonly {
-    readonly name: string
-    readonly shape: readonly number[]
-    readonly values: Float32Array
-  }[],
-): Buffer {
-  const parts: Buffer[] = []
-  const u32 = (value: number) => parts.push(Buffer.from(Uint32Array.of(value).buffer))
-  const u64 = (value: number) => parts.push(Buffer.from(BigUint64Array.of(BigInt(value)).buffer))
-  const text = (value: string) => {
-    u64(Buffer.byteLength(value))
-    parts.push(Buffer.from(value))
-  }
-  const typed = (value: Value) => {
-    if (typeof value === 'string') {
-      u32(8)
-      text(value)
-    } else if (typeof value === 'boolean') {
-      u32(7)
-      parts.push(Buffer.from([+value]))
-    } else if (typeof value === 'number') {
-      u32(Number.isInteger(value) ? 4 : 6)
-      if (Number.isInteger(value)) u32(value)
-      else parts.push(Buffer.from(Float32Array.of(value).buffer))
-    } else {
-      u32(9)
-      u32(typeof value[0] === 'string' ? 8 : 4)
-      u64(value.length)
-      for (const one of value) typeof one === 'string' ? text(one) : u32(one)
-    }
-  }
-  parts.push(Buffer.from('GGUF'))
-  u32(3)
-  u64(tensors.length)
-  u64(Object.keys(metadata).length)
-  for (const [key, value] of Object.entries(metadata)) {
-    text(key)
-    typed(value)
-  }
-  let offset = 0
-  const padded = (bytes: number) => Math.ceil(bytes / 32) * 32
-  for (const { name, shape, values } of tensors) {
-    text(name)
-    u32(shape.length)
-    for (const extent of [...shape].reverse()) u64(extent)
-    u32(0)
-    u64(offset)
-    offset += padded(values.byteLength)
-  }
-  const head = Buffer.concat(parts)
-  const out = Buffer.alloc(padded(head.length) + offset)
-  head.copy(out)
-  let at = padded(head.length)
-  for (const { values } of tensors) {
-    Buffer.from(values.buffer, values.byteOffset, values.byteLength).copy(out, at)
-    at += padded(values.byteLength)
-  }
-  return out
-}
 
 const config = smallConfig('llama', { tie_word_embeddings: true, bos_token_id: 1, eos_token_id: 2 })
 const TOKENS = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', ...'abcdefghijklmnopqrstuvwĠĊ', 'ab']
@@ -185,9 +121,9 @@ test('a Llama file gives the weights, the shape and the tokenizer of the folder 
 })
 
 const QWEN2_TOKENS = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', ...'abcdefghijklmnopqrstu12ĠĊ', '12']
-const qwen2Metadata = (pre?: string): Readonly<Record<string, Value>> => ({
+const qwen2Metadata = (pre?: string): Readonly<Record<string, GgufEntry>> => ({
   ...Object.fromEntries(
-    Object.entries<Value>(metadata)
+    Object.entries<GgufEntry>(metadata)
       .filter(([key]) => key !== 'tokenizer.ggml.pre')
       .map(([key, value]) => [key.replace(/^llama\./, 'qwen2.'), value]),
   ),
@@ -238,7 +174,7 @@ test('what a file asks for and is not implemented is refused by name', async () 
         () => 'none',
         (error: unknown) => (error instanceof RlError ? error.message : `not ours: ${error}`),
       )
-  const said = async (more: Readonly<Record<string, Value>>, extra: typeof tensors = []) => {
+  const said = async (more: Readonly<Record<string, GgufEntry>>, extra: typeof tensors = []) => {
     await writeFile(path, ggufFile({ ...metadata, ...more }, [...tensors, ...extra]))
     return saidOf(path)
   }
