@@ -5,6 +5,7 @@ import { type Found, get, isGetter, nameOf } from './getters.ts'
 import { METRICS, unknownOptions } from './metrics/index.ts'
 import { unknownMethods } from './metrics/json.ts'
 import { unknownTableRules } from './metrics/table.ts'
+import { unreadableLines } from './metrics/text.ts'
 import { type Beside, textIn } from './metrics/values.ts'
 import { type SetupContext, setUp } from './setup.ts'
 import { missingProgram, type Supply, unsupportedInStep } from './step-support.ts'
@@ -58,6 +59,7 @@ export function unsupportedIn(
     if (!Object.hasOwn(METRICS, metric)) named.push(`metric ${metric}`)
     else named.push(...unknownOptions(metric, options))
     if (metric === 'compare_table') named.push(...unknownTableRules(options))
+    if (metric === 'check_list') named.push(...unreadableLines(expected?.rules))
     if (metric === 'check_json') named.push(...unknownMethods(expected?.rules))
     for (const source of [result, expected])
       if (source && !isGetter(source.type)) named.push(`getter ${source.type}`)
