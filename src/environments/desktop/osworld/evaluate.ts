@@ -20,7 +20,7 @@ export const INFEASIBLE = 'infeasible'
  * @param gaveUp whether the last action said that the task cannot be done
  */
 export async function evaluate(context: SetupContext, task: TaskFile, gaveUp: boolean): Promise<number> {
-  await setUp(context, task.evaluator.postconfig)
+  await setUp({ ...context, lenient: true }, task.evaluator.postconfig)
   if (task.evaluator.func === INFEASIBLE) return gaveUp ? 1 : 0
   if (gaveUp) return 0
   const scores: number[] = []
@@ -48,9 +48,13 @@ async function scoreOf(context: SetupContext, { metric, result, expected, option
 export function unsupportedIn(
   task: TaskFile,
   folder: string | null,
-  program: Supply['program'] = () => true,
+  program: Supply['program'] | null = null,
 ): readonly string[] {
-  const supply: Supply = { file: (address) => fileHere(folder, task.id, address) !== null, program }
+  const supply: Supply = {
+    file: (address) => fileHere(folder, task.id, address) !== null,
+    program: program ?? (() => true),
+    services: program === null,
+  }
   const named = [...task.config, ...task.evaluator.postconfig].flatMap((step) =>
     unsupportedInStep(step, supply),
   )
