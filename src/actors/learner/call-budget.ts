@@ -25,6 +25,11 @@ const SECTIONS = {
   adapter: 'adaptation',
 } as const
 
+/** The section of the config that has a role's budget; null for a role that calls nothing. */
+export function budgetSection(role: Role): (typeof SECTIONS)[keyof typeof SECTIONS] | null {
+  return role === 'head' ? null : SECTIONS[role]
+}
+
 /** Null where the config allows any number of calls. */
 export function callBudgetOf(log: LogClient, role: keyof typeof SECTIONS, config: Config): CallBudget | null {
   const section = SECTIONS[role]
