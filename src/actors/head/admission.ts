@@ -51,7 +51,8 @@ export function openAdmission(log: LogReader): Admission {
     const { type, cause, id } = envelope
     const reason = asked.over ? unaskedAtEnd(type) : unasked(envelope, cause, { asked, log, user, group })
     if (reason !== null) return notOpen(key ?? type, reason)
-    if (ANSWERS[type].decided !== 'always' || isDerived(id)) return null
+    const isDecision = ANSWERS[type].decided === 'always' && decidingRole(type) === roleOf(user)
+    if (!isDecision || isDerived(id)) return null
     return notAllowed(user, key ?? type, `a decision has the id that follows from its cause, and not ${id}`)
   }
 

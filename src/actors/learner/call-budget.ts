@@ -4,6 +4,7 @@
  */
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
+import type { EventData } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { readEvents } from '../rollout/log-queries.ts'
@@ -74,10 +75,22 @@ function openCallBudget(
         refusal = await spent()
         throw refusal
       }
-      const [{ duplicate }] = await log.append([{ type: 'CallsReserved', data: { role, lot: lots, calls } }])
-      if (duplicate) continue
+      if (!(await isTaken({ role, lot: lots, calls }))) continue
       left = calls
       return
+    }
+  }
+
+  /** False where another process took the lot, or what is left is less by now: the log tells more then. */
+  async function isTaken(lot: EventData<'CallsReserved'>): Promise<boolean> {
+    const before = taken
+    try {
+      const [{ duplicate }] = await log.append([{ type: 'CallsReserved', data: lot }])
+      return !duplicate
+    } catch (error) {
+      await readTaken()
+      if (!(error instanceof RlError) || error.code !== 'log.not-open' || taken === before) throw error
+      return false
     }
   }
 

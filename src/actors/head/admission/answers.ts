@@ -25,7 +25,7 @@ import { failedUnasked, lotUnasked } from './of-work.ts'
 import type { Situation, Told } from './situation.ts'
 
 export type Answer<T extends EventType> = {
-  /** Whether a decider makes such events: each or, where a worker makes some too, not all of them. */
+  /** Whether the decider of the role makes such events: each of the role's or, where its worker makes some too, not all. */
   readonly decided?: 'always' | 'sometimes'
   /** Why nothing that is open asks for it; null where something does. */
   readonly unasked: (event: Told<T>, situation: Situation) => string | null
@@ -57,7 +57,7 @@ export const ANSWERS: { readonly [T in EventType]: Answer<T> } = {
   RolloutRequested: { decided: 'always', unasked: requestUnasked },
   EvaluationCompleted: { decided: 'always', unasked: measurementUnasked },
   TaskAccepted: { decided: 'always', unasked: decisionUnasked },
-  TaskRejected: { decided: 'sometimes', unasked: rejectionUnasked },
+  TaskRejected: { decided: 'always', unasked: rejectionUnasked },
   TaskProposed: { unasked: rewriteUnasked },
 
   RolloutClaimed: { unasked: rolloutUnasked, over: rolloutKey },

@@ -37,8 +37,10 @@ export function judgedUnasked(
   { data: { rollout } }: Told<'TrajectoryJudged'>,
   situation: Situation,
 ): string | null {
-  const member = batchOf(situation, rollout)?.members.get(rollout)
-  if (!member) return `rollout ${rollout} is not to be judged`
-  if (member.scored.size >= member.steps) return null
-  return `${member.scored.size} of ${member.steps} steps of rollout ${rollout} are judged`
+  const batch = batchOf(situation, rollout)
+  if (!batch) return `rollout ${rollout} is not to be judged`
+  for (const member of batch.members.values())
+    if (member.scored.size < member.steps)
+      return `${member.scored.size} of ${member.steps} steps of rollout ${member.rollout} are judged`
+  return null
 }

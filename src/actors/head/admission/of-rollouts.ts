@@ -1,6 +1,8 @@
 /** Rollouts: what is told of one that is asked for, and which may be asked for. */
 import { isDeepStrictEqual } from 'node:util'
 import type { EventData } from '../../../events/catalogue.ts'
+import type { IterationBook } from '../../decider/books.ts'
+import { rolloutName } from '../../decider/names.ts'
 import { evaluationDue } from '../../decider/task-counts.ts'
 import { updatedKey } from './of-versions.ts'
 import { causeWrong, idOf, type Saying, type Situation, type Told } from './situation.ts'
@@ -48,18 +50,35 @@ export function requestUnasked(
   situation: Situation,
 ): string | null {
   const { asked, log } = situation
-  const { purpose, iteration, policyVersion } = data
+  const { rollout, purpose, iteration, slot, index, policyVersion } = data
   const started = asked.iterations.get(iteration)
   if (!started) return `iteration ${iteration} is not open`
+  if (rollout !== rolloutName(iteration, slot, index))
+    return `it is called ${rolloutName(iteration, slot, index)}`
   if (purpose !== 'evaluation') {
+    const reason = notInPlan(data, started.book)
+    if (reason !== null) return reason
     if (policyVersion !== started.book.policyVersion)
       return `iteration ${iteration} is played by policy version ${started.book.policyVersion}`
     return causeWrong(cause, started.started, situation)
   }
   if (policyVersion !== iteration || (asked.config && !evaluationDue(iteration, asked.config)))
     return `policy version ${policyVersion} is not to be measured in iteration ${iteration}`
+  if (asked.versions.policy < iteration) return `there is no policy version ${iteration}`
   const asker = iteration === 0 ? started.started : idOf(log, updatedKey('policy', iteration))
   return causeWrong(cause, asker, situation)
+}
+
+/** The plan comes together with its requests: where it is not in the log yet, the id alone says whose they are. */
+function notInPlan(
+  { iteration, slot, task, purpose, index }: EventData<'RolloutRequested'>,
+  { planned, groups, rolloutsPerTask }: IterationBook,
+): string | null {
+  const group = groups.get(slot)
+  if (!planned) return null
+  if (group?.task !== task || group.purpose !== purpose)
+    return `iteration ${iteration} does not play ${task} in ${slot}`
+  return index < rolloutsPerTask ? null : `${rolloutsPerTask} rollouts are planned`
 }
 
 export function measurementUnasked(
