@@ -64,7 +64,7 @@ await subscribe({ url, user, password, run, from: stored + 1, types: ['PolicyUpd
 
 | subject | request | reply |
 | --- | --- | --- |
-| \`rl.v1.<run>.log.append.<user>\` | groups of encoded events \`[[bytes, ...], ...]\`; each group is appended all or nothing | for each group \`[[position, duplicate], ...]\` or \`{code, message, hint}\` |
+| \`rl.v1.<run>.log.append.<user>\` | groups of encoded events \`[[bytes, ...], ...]\`; each group is appended all or nothing | for each group \`[[position, duplicate, other?], ...]\` or \`{code, message, hint}\` |
 | \`rl.v1.<run>.log.read\` | \`{from, until?, types?, limit?, seen?: {position, hash}, epoch?}\` | \`{events: [[position, bytes], ...], next, hash, head}\` |
 | \`rl.v1.<run>.log.has\` | \`{keys: [...]}\` | for each natural key its position or null |
 | \`rl.v1.<run>.log.head\` | \`{}\` | \`{position, hash, deadLetters, pausedSince}\` |
@@ -79,12 +79,22 @@ fenced alike: the head refuses what one decides after another was admitted (\`ac
 
 \`hash\` is the chain's at \`next - 1\`. A reader that stores it with that position and sends both as \`seen\` is refused with \`log.rolled-back\` where the log holds
 something else there, e.g. after a backup was restored; so is one that asks for positions beyond the end, and one that sends the epoch which it heard
-last where a newer head wrote at positions that it has. An event is refused alike where the log does not hold its \`cause\`.
+last where a newer head wrote at positions that it has. An event is refused alike if the log does not hold its \`cause\`.
+
+The head takes an event of a role only if something that is open asks for it; else it is refused with \`log.not-open\`. A result names as its \`cause\` the event
+that asked: \`RolloutRequested\` for all that is told of a rollout, \`BatchReady\` for a version of a trainer outside, and for a job the \`cause\` that came with it.
+It says of the rollout, slot or version what the request says. A version is the newest plus one, and its update is due. \`WorkFailed\` names open work, and only the
+process with the role says that the run cannot go on. An id of version 8 is taken for the decision that it follows from, and from the role's own process.
+src/actors/head/admission/answers.ts says for each type what asks for it.
+
+Data is checked beyond its shape before it is written (\`event.bad-data\`): columns are whole elements of equal lengths, log-probs are finite, steps lie within their
+trajectory, and no tally has more successes than rollouts. Events that a log holds already are read as they are.
 
 Only the user has the right to its own subject \`log.append.<user>\`; that of the head is \`log.append\`. See [Users](#users).
 
 A refused request is answered with the header \`Rl-Error: 1\` and \`{code, message, hint}\`. Sending an event again is harmless: an
-id or a natural key that the log has is answered with its position. Data of more than 256 kB rests in a blob; the event then carries
+id or a natural key that the log has is answered with its position and \`duplicate\` 1. If the log says something else there, \`other\` is 1: the event is not kept, and the head
+keeps it as a dead letter (\`log.taken\`). Data of more than 256 kB rests in a blob; the event then carries
 \`{"$blob": {"sha256", "bytes"}}\` as its data, and the blob's bytes are the msgpack of the data.
 
 ## Work, calls and taps
@@ -105,7 +115,7 @@ What a worker in another language needs beside the requests above:
 
 Take a message, ask \`log.has\` for its natural key, and ack at once where the log has it. Else do the work, renew with \`+WPI\` three times an ack wait (two heartbeats), append
 the result with the asking event's id as \`cause\`, and ack only when the append was answered. Negative-ack what failed: the delivery count is the attempt, and after
-\`run.attempts\` of them the last worker appends the event that ends it (RolloutFailed for a rollout) instead. A result that comes twice, or late, is answered with
+\`run.attempts\` of them the last worker appends the event that ends it (RolloutFailed for a rollout) instead. So it does at once with a result that is refused as \`event.bad-data\`. A result that comes twice, or late, is answered with
 the position of the first by its natural key: \`Rollout/<rollout>\` of a trajectory or its failure, \`StepScored/<rollout>/<step>\`, \`TaskProposed/<slot>/<iteration>\`,
 \`PolicyUpdated/<version>\`, \`RewardModelUpdated/<version>\`.
 
@@ -119,7 +129,7 @@ argument, output or log.
 | --- | --- | --- |
 | \`head\` | the head alone | all: publish \`evt.*\`, answer \`log.*\`, append any event |
 | \`<role>\` | the process with a role's decider | append the event types of its role and its workers, answer \`call.<role>.*\`, put blobs, take the role's work |
-| \`<role>-worker\` | further workers, gateways, trainers outside | append the types that name it below, though not as the decider and under no id of version 8, answer \`call.<role>.*\`, put blobs, take the role's work |
+| \`<role>-worker\` | further workers, gateways, trainers outside | append the types that name it below, though not as the decider, under no id of version 8, and no \`WorkFailed\` that ends the run, answer \`call.<role>.*\`, put blobs, take the role's work |
 | \`tool\` | everybody who looks on | subscribe to \`evt.*\` and \`tap.>\`; ask \`log.read\`, \`log.has\`, \`log.head\`, \`blob.get\`, \`call.actors\`, \`call.status.*\` |
 
 What a message says of its sender is not believed: the head knows the user by the subject \`log.append.<user>\`, on which the broker lets only that user

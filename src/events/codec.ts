@@ -1,7 +1,8 @@
 /** Events to bytes and back. What enters the log is checked here once; what the log gives back is trusted. */
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
-import { blob } from './catalogue/definition.ts'
+import { columnsWrong } from './catalogue/columns.ts'
+import { blob, type EventDefinition } from './catalogue/definition.ts'
 import {
   CATALOGUE,
   type EventType,
@@ -88,6 +89,26 @@ export function checkData(type: EventType, v: number, data: unknown): NewEvent['
       hint: `docs/events.md describes ${type}`,
     })
   return parsed.data
+}
+
+/**
+ * Returns what is wrong with data of the newest version that is to be written, beyond its shape, or null. What a log holds already is
+ * read as it is: its writer may have been older.
+ */
+export function wrongIn({ type, data }: NewEvent): string | null {
+  const { wrong } = CATALOGUE[type] as EventDefinition
+  return columnsWrong(data) ?? wrong?.(data as never) ?? null
+}
+
+/** As given, where nothing is wrong with it. Error: `event.bad-data`. */
+export function checkWritten(event: CheckedEvent): CheckedEvent {
+  const wrong = wrongIn(event.envelope)
+  if (wrong !== null)
+    throw new RlError(`bad data of ${event.envelope.type}: ${wrong}`, {
+      code: 'event.bad-data',
+      hint: `docs/events.md describes ${event.envelope.type}`,
+    })
+  return event
 }
 
 /** The first few problems, each with its path; never the offending values, which may be large or secret. */

@@ -162,7 +162,12 @@ export function connectLog(options: LogClientOptions): LogClient {
       groups.forEach((group, index) => {
         const reply = replies[index]
         if (Array.isArray(reply))
-          group.resolve(reply.map(([position, duplicate]) => ({ position, duplicate: duplicate === 1 })))
+          group.resolve(
+            reply.map(([position, duplicate, other]) => ({
+              ...{ position, duplicate: duplicate === 1 },
+              ...(other === 1 ? { other: true } : {}),
+            })),
+          )
         else if (TRANSIENT.has((reply as WireError).code)) refused.push(group)
         else group.reject(toError(reply as WireError))
       })

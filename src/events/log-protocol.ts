@@ -14,8 +14,12 @@ export type AppendRequest = z.infer<typeof appendRequest>
 
 export type WireError = { readonly code: string; readonly message: string; readonly hint?: string }
 
-/** For each group the positions of its events with 1 for a duplicate, or why it was refused. */
-export type AppendReply = readonly (readonly (readonly [position: number, duplicate: 0 | 1])[] | WireError)[]
+/**
+ * For each group the positions of its events with 1 for a duplicate, or why it was refused. A third number, 1, says that what stands
+ * at the position says something else: this event is not kept.
+ */
+export type AppendReply = readonly (readonly AppendedReply[] | WireError)[]
+export type AppendedReply = readonly [position: number, duplicate: 0 | 1, other?: 1]
 
 export const readRequest = z.strictObject({
   from: position,

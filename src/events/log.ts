@@ -14,8 +14,11 @@ import { type LogReader, openLogReader, type ParentLink, readerOf } from './log-
 import { checkRunId } from './subjects.ts'
 import { takeWriterLock } from './writer-lock.ts'
 
-/** Where an event stands; `duplicate` where the log had its id or natural key before and did not store it again. */
-export type Appended = { readonly position: number; readonly duplicate: boolean }
+/**
+ * Where an event stands; `duplicate` where the log had its id or natural key before and did not store it again, `other` where
+ * what stands there says something else: this event is not kept.
+ */
+export type Appended = { readonly position: number; readonly duplicate: boolean; readonly other?: boolean }
 
 export type EventLog = LogReader & {
   /** Checks one encoded event against the catalogue, for `append`. */

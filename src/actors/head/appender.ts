@@ -4,7 +4,12 @@ import { RlError } from '../../errors.ts'
 import type { CheckedEvent } from '../../events/codec.ts'
 import type { Appended } from '../../events/log.ts'
 import { toWireError } from '../../events/log-client.ts'
-import { type AppendReply, appendRequest, parseRequest } from '../../events/log-protocol.ts'
+import {
+  type AppendedReply,
+  type AppendReply,
+  appendRequest,
+  parseRequest,
+} from '../../events/log-protocol.ts'
 import { pack } from '../../events/msgpack.ts'
 import type { User } from '../../events/users.ts'
 import type { DeadLetters } from './dead-letters.ts'
@@ -18,8 +23,17 @@ export type Appender = {
 
 export type AppenderOptions = {
   readonly check: (body: Uint8Array) => CheckedEvent
-  /** May refuse an event that is well-formed. */
-  readonly admit: (event: CheckedEvent, user: User) => RlError | null
+  /**
+   * May refuse an event that is well-formed, or tell where the work ended that it is of: it is answered, and not appended.
+   * @param group what is appended together with it
+   */
+  readonly admit: (
+    event: CheckedEvent,
+    user: User,
+    group: readonly CheckedEvent[],
+  ) => RlError | Appended | null
+  /** Whether what stands at the position of a duplicate says something else. */
+  readonly isOther: (event: CheckedEvent, position: number) => boolean
   /** The user whose subject this is. */
   readonly authorOf: (subject: string) => User
   /** Appends all or nothing, durably. */
@@ -30,8 +44,12 @@ export type AppenderOptions = {
   readonly clock: Clock
 }
 
+/** An event that is to be appended, or that is answered without. */
+type Admitted = { readonly event: CheckedEvent; readonly answered: Appended | null }
+
 type Waiting = {
-  readonly groups: readonly (readonly CheckedEvent[] | RlError)[]
+  readonly subject: string
+  readonly groups: readonly (readonly Admitted[] | RlError)[]
   readonly bytes: number
   readonly resolve: (reply: AppendReply) => void
 }
@@ -40,7 +58,7 @@ const BATCH_EVENTS = 4_096
 const BATCH_BYTES = 8 * 1024 * 1024
 
 export function openAppender(options: AppenderOptions): Appender {
-  const { check, admit, authorOf, append, onCommit, deadLetters, clock } = options
+  const { check, admit, isOther, authorOf, append, onCommit, deadLetters, clock } = options
   const waiting: Waiting[] = []
   let scheduled = false
   let closing = false
@@ -49,14 +67,16 @@ export function openAppender(options: AppenderOptions): Appender {
     group: readonly Uint8Array[],
     user: User,
     subject: string,
-  ): readonly CheckedEvent[] | RlError {
+  ): readonly Admitted[] | RlError {
     try {
       const events = group.map(check)
+      const admitted: Admitted[] = []
       for (const event of events) {
-        const refusal = admit(event, user)
-        if (refusal) return refusal
+        const answered = admit(event, user, events)
+        if (answered instanceof RlError) return answered
+        admitted.push({ event, answered })
       }
-      return events
+      return admitted
     } catch (error) {
       deadLetters.add(subject, group[0], error)
       return error instanceof RlError
@@ -80,6 +100,7 @@ export function openAppender(options: AppenderOptions): Appender {
     return new Promise((resolve) => {
       waiting.push({
         groups: groups.map((group) => admitGroup(group, user, subject)),
+        subject,
         bytes: body.byteLength,
         resolve: (reply) => resolve(pack(reply)),
       })
@@ -113,7 +134,9 @@ export function openAppender(options: AppenderOptions): Appender {
   function commit(): void {
     const batch = takeBatch()
     const events = batch.flatMap(({ groups }) =>
-      groups.flatMap((group) => (group instanceof RlError ? [] : group)),
+      groups.flatMap((group) =>
+        group instanceof RlError ? [] : group.flatMap(({ event, answered }) => (answered ? [] : event)),
+      ),
     )
     let appended: readonly Appended[] = []
     let failure: RlError | null = null
@@ -124,18 +147,29 @@ export function openAppender(options: AppenderOptions): Appender {
         error instanceof RlError ? error : new RlError(String(error), { code: 'log.failed', cause: error })
     }
     let at = 0
-    for (const { groups, resolve } of batch)
+    for (const { groups, subject, resolve } of batch)
       resolve(
         groups.map((group) => {
           if (group instanceof RlError) return toWireError(group)
           if (failure) return toWireError(failure)
-          return group.map(() => {
-            const { position, duplicate } = appended[at++]
-            return [position, duplicate ? 1 : 0] as const
-          })
+          return group.map(({ event, answered }) => toReply(event, answered ?? appended[at++], subject))
         }),
       )
     onCommit(failure)
+  }
+
+  /** A result that is not kept since the log has another is told to whoever sent it, and kept for people to look at. */
+  function toReply(
+    event: CheckedEvent,
+    { position, duplicate, other }: Appended,
+    subject: string,
+  ): AppendedReply {
+    if (!duplicate) return [position, 0]
+    if (!other && !isOther(event, position)) return [position, 1]
+    const name = event.key ?? event.envelope.type
+    const reason = `${name} of ${event.envelope.actor} is not kept: the log has another at position ${position}`
+    deadLetters.add(subject, event.body, new RlError(reason, { code: 'log.taken' }))
+    return [position, 1, 1]
   }
 
   return {

@@ -6,7 +6,7 @@ import { RlError } from '../../errors.ts'
 import { refusalOf } from '../../events/authority.ts'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../events/catalogue.ts'
-import { type CheckedEvent, encodeEnvelope } from '../../events/codec.ts'
+import { type CheckedEvent, checkWritten, decodeLogged, encodeEnvelope } from '../../events/codec.ts'
 import { ROLES } from '../../events/envelope.ts'
 import { readFaultReport } from '../../events/faults.ts'
 import type { Appended, EventLog } from '../../events/log.ts'
@@ -26,6 +26,7 @@ import { traceparentOf } from '../../events/trace.ts'
 import { isUser, type User } from '../../events/users.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import { eventQueue, jobQueue, type WorkKind } from '../runtime/work.ts'
+import { isSameFact, openAdmission } from './admission.ts'
 import { openAppender } from './appender.ts'
 import { serveBlobs } from './blob-service.ts'
 import { openDeadLetters } from './dead-letters.ts'
@@ -97,9 +98,12 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     epoch,
     report: (event) => appendIfPossible(event),
   })
+  const admission = openAdmission(log)
   const appender = openAppender({
-    check: log.check,
-    admit: (event, user) => refusalOf(user, event) ?? admit(event) ?? causeRefusal(event),
+    check: (body) => checkWritten(log.check(body)),
+    admit: (event, user, group) =>
+      refusalOf(user, event) ?? admit(event) ?? causeRefusal(event) ?? admission.admit(event, user, group),
+    isOther,
     authorOf,
     append: (events) => appendAndNote(events, false),
     deadLetters,
@@ -122,6 +126,11 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   function causeRefusal({ envelope: { type, cause } }: CheckedEvent): RlError | null {
     if (cause === null || log.positionOf('id', cause) !== null) return null
     return rolledBack(`the cause of ${type} is not there: ${cause}`)
+  }
+
+  function isOther(event: CheckedEvent, position: number): boolean {
+    const row = log.row(position)
+    return row !== null && !isSameFact(decodeLogged(row.body, position, log.blobs.get), event)
   }
 
   function rolledBack(how: string): RlError {
@@ -151,6 +160,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       .map((event, index) => ({ event, ...appended[index] }))
       .filter(({ duplicate }) => !duplicate)
     for (const { event, position } of fresh) publisher.note(event, position)
+    admission.observe(fresh)
     onAppended?.(fresh)
     return appended
   }
@@ -190,7 +200,8 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
         time: clock.now(),
         cause,
       }
-      return log.check(encodeEnvelope({ ...envelope, trace: traceparentOf(log.run, id, event), data }))
+      const body = encodeEnvelope({ ...envelope, trace: traceparentOf(log.run, id, event), data })
+      return checkWritten(log.check(body))
     })
     const appended = appendAndNote(checked, urgent)
     publisher.publish()

@@ -2,6 +2,7 @@
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
+import { wrongIn } from '../../events/codec.ts'
 import { type Advantages, advantages } from '../../learning/advantage.ts'
 import { filterByTask } from '../../learning/filters.ts'
 import { policyHealth } from '../../learning/health.ts'
@@ -59,9 +60,15 @@ export function policyBatch(
   const samples: TrainingSample[] = []
   const rollouts = new Set<string>()
   let truncated = 0
+  let malformed = 0
   for (const [rollout, values] of trained.byRollout) {
     const trajectory = byId.get(rollout)
     if (!trajectory?.trainable) continue
+    // Older logs hold trajectories whose columns disagree.
+    if (wrongIn({ type: 'TrajectoryCompleted', data: trajectory }) !== null) {
+      malformed++
+      continue
+    }
     if (masksTruncated && TRUNCATED.has(trajectory.ended)) {
       truncated++
       continue
@@ -75,7 +82,11 @@ export function policyBatch(
   }
   return {
     ...{ samples, rollouts: [...rollouts], advantages: trained.byRollout },
-    health: masksTruncated ? { ...health, rolloutsTruncated: truncated } : health,
+    health: {
+      ...health,
+      ...(masksTruncated ? { rolloutsTruncated: truncated } : {}),
+      ...(malformed > 0 ? { rolloutsMalformed: malformed } : {}),
+    },
   }
 }
 

@@ -100,7 +100,8 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const telling = openTelling({ role, name, log, secrets, stopping, fail })
   const performer = openPerformer({ bus, log, actor: name, worker, waits, clock })
   const jobs = openDecidedJobs({
-    ...{ bus, run, role, name, worker, performer, attempts, telling, stopping, fail, clock },
+    ...{ bus, run, role, name, worker, performer, attempts, log, telling, stopping, fail, clock },
+    giveUp: options.giveUp ?? (() => null),
   })
   const { status, newlyOverdue } = openStatus({
     ...{ role, name, heartbeatMs, worker, waits, platform },
@@ -145,6 +146,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     const ackWaitMs = 2 * heartbeatMs
     const deliveries = openDeliveries({
       ...{ log, performer, attempts, stopping, clock },
+      decides: decider !== undefined,
       giveUp: options.giveUp ?? (() => null),
       onFault: bus.fault,
       onFailure: telling.failure,

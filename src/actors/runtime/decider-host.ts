@@ -207,7 +207,7 @@ export async function hostDecider({
 }
 
 /** The id of an output follows from what caused it: sent again after a restart, it is the same event. */
-export function outputId(run: string, decider: Decider, cause: string, index: number): string {
+export function outputId(run: string, decider: Pick<Decider, 'role'>, cause: string, index: number): string {
   const digest = createHash('sha256').update(`${run}/${decider.role}/${cause}/${index}`).digest()
   digest[6] = (digest[6] & 0x0f) | 0x80
   digest[8] = (digest[8] & 0x3f) | 0x80

@@ -22,6 +22,15 @@ export class LateError extends RlError {
   }
 }
 
+/** Whether the log cannot take a result, however often it is sent. */
+export function isMalformed(error: unknown): boolean {
+  return error instanceof RlError && error.code === 'event.bad-data'
+}
+
+function isUnasked(error: unknown): boolean {
+  return error instanceof RlError && error.code === 'log.not-open'
+}
+
 export type Try = {
   readonly job: Job
   /** The event that asked for it, where this process knows it, and its id. */
@@ -90,7 +99,11 @@ export function openPerformer(options: PerformerOptions): Performer {
         throw new RlError(`job ${job.kind} ended without any event for ${job.done}`, {
           code: 'actor.no-result',
         })
-      await log.append(events, { cause })
+      await log.append(events, { cause }).catch(async (error: unknown) => {
+        // Somebody else's result is there: nobody waits for what this one says beside it.
+        const isOver = isUnasked(error) && (await log.positionsOf([job.done]))[0] !== null
+        if (!isOver) throw error
+      })
     } catch (error) {
       if (error instanceof LateError || !abort.signal.aborted) throw error
     } finally {

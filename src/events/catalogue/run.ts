@@ -107,6 +107,7 @@ export const runEvents = {
     v: 1,
     summary: 'A process took calls of an endpoint from the budget of its role, before it makes them.',
     schema: z.strictObject({ role, lot: count, calls: count }),
+    wrong: ({ calls }) => (calls > 0 ? null : 'calls: a lot has one at least'),
     key: (data) => `CallsReserved/${data.role}/${data.lot}`,
     reproducible: false,
     by: AUTHORS,
