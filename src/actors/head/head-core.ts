@@ -14,6 +14,7 @@ import { PAGES_BETWEEN_CHECKPOINTS, startCheckpoints } from '../../events/checkp
 import { type EventLog, openLog } from '../../events/log.ts'
 import { connectBus, parseAddress } from '../../events/nats/connect.ts'
 import { USERS, type User } from '../../events/users.ts'
+import { processText, THIS_PROCESS } from '../../platform/process-id.ts'
 import { HEARTBEAT_MS } from '../runtime/actor.ts'
 import type { WorkKind } from '../runtime/work.ts'
 import type { LogService } from './log-service.ts'
@@ -110,6 +111,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       user: login.user ?? null,
       password: login.pass ?? null,
       pid: process.pid,
+      process: processText(THIS_PROCESS),
       host: hostname(),
       since: Date.now(),
     })

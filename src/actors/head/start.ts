@@ -1,6 +1,5 @@
 /** The head of a run: takes the log, starts what the run needs, shows how it goes, and ends all of it in good order. */
 import { mkdirSync } from 'node:fs'
-import { hostname } from 'node:os'
 import { relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
@@ -95,11 +94,10 @@ export async function startHead(options: StartOptions): Promise<number> {
       specs: childSpecs(config, options, executors ?? 0),
       onExit({ spec, pid, reason }) {
         display.say(`${spec.role} ${reason}; it is started again`)
-        core.watch.forget(pid, hostname())
+        core.watch.forget(pid)
       },
       onPrinted: openReports(display.say),
-      silentMs: ({ role }, pid) =>
-        core.watch.silentMs(role === 'executor' ? 'environment' : role, pid, hostname()),
+      silentMs: ({ role }, pid) => core.watch.silentMs(role === 'executor' ? 'environment' : role, pid),
       mostSilentMs: Math.max(config.run.deadlines.silenceSeconds, 4 * config.run.heartbeatSeconds) * 1000,
       mostStartMs: config.run.deadlines.coldStartSeconds * 1000,
     })

@@ -13,6 +13,7 @@ import { type BusOptions, connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { authorOf } from '../../events/users.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
+import { processText } from '../../platform/process-id.ts'
 import type { Decider, Job } from '../decider/decider.ts'
 import { openDecidedJobs } from './decided-jobs.ts'
 import { type DeciderHost, hostDecider } from './decider-host.ts'
@@ -184,12 +185,12 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     )
     // From the first moment on: a process that starts without a head would wait for it for ever.
     timers.push(clock.every(heartbeatMs, lookForHead))
-    const { hostname, pid } = platform
+    const { hostname, self } = platform
     const started: NewEvent<'ActorStarted'> = {
       type: 'ActorStarted',
       data: {
-        ...{ role, worker: name, host: hostname, pid, node: process.version },
-        ...{ decider: decider !== undefined, note: telling.clean(note) },
+        ...{ role, worker: name, host: hostname, pid: self.pid, process: processText(self) },
+        ...{ node: process.version, decider: decider !== undefined, note: telling.clean(note) },
       },
     }
     await Promise.race([takeRole(log, started, { heartbeatMs, stopping, clock }), done])

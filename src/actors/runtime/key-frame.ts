@@ -3,7 +3,7 @@
  * there instead of from the first event. A frame may be thrown away at any time. One that is damaged, or was made by other
  * code, under another config, by other rules or from another log, is not used.
  */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
@@ -119,7 +119,7 @@ function read(path: string): Stored {
 /** Whole or not at all. Not synced: after a loss of power a frame that is damaged is only not used. */
 function write(path: string, stored: Stored): void {
   const content = serialize(stored)
-  const part = `${path}.${process.pid}.part`
+  const part = `${path}.${randomUUID()}.part`
   makePrivateFolder(dirname(path))
   writeFileSync(part, Buffer.concat([digestOf(content), content]), { mode: 0o600 })
   renameSync(part, path)
