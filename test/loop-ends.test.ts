@@ -20,12 +20,32 @@ test('a process that hangs is ended, another is started, and the run goes on', a
   checkInvariants(root, 'hung')
 })
 
+test('a broker that dies in the first second is waited for, before and after the run has begun', async () => {
+  const head = startHead(root, 'cold', [...SETTINGS, 'run.iterations=1'])
+  const strike = async (what: string, isTime: () => boolean) => {
+    let pid: number | null = null
+    await until(what, () => isTime() && (pid = victim(root, 'cold', 'broker', head)) !== null, 240_000)
+    process.kill(Number(pid), 'SIGKILL')
+    return pid
+  }
+  const first = await strike('a broker', () => true)
+  await strike('the run began', () => {
+    return victim(root, 'cold', 'broker', head) !== first && eventsOf('cold', ['RunStarted']).length > 0
+  })
+  assert.is(await head.status, 0, head.output())
+  assert.is(eventsOf('cold', ['RunCompleted']).length, 1)
+})
+
 test('Ctrl-C pauses a run in good order, and it goes on where its log ends', async () => {
   const first = startHead(root, 'paused', SETTINGS)
   await until('an iteration', () => eventsOf('paused', ['IterationStarted']).length > 1, 240_000)
   first.process.kill('SIGINT')
   assert.is(await first.status, 130, first.output())
   assert.match(first.output(), /go on: +npm start -- --role head --run paused/)
+  // Who leaves is not silent.
+  const [pause] = eventsOf('paused', ['RunPaused'])
+  const stalls = eventsOf('paused', ['StallDetected']).filter(({ position }) => position > pause.position)
+  assert.equal(stalls, [])
   // The same command goes on, whether it repeats its settings or not.
   const second = startHead(root, 'paused', SETTINGS)
   assert.is(await second.status, 0, second.output())

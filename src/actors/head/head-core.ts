@@ -12,7 +12,7 @@ import type { RlError } from '../../errors.ts'
 import type { Bus, BusAddress, WorkQueue } from '../../events/bus.ts'
 import { PAGES_BETWEEN_CHECKPOINTS, startCheckpoints } from '../../events/checkpoints.ts'
 import { type EventLog, openLog } from '../../events/log.ts'
-import { connectBus, parseAddress } from '../../events/nats/connect.ts'
+import { type BusOptions, connectBus, connectPatiently, parseAddress } from '../../events/nats/connect.ts'
 import { USERS, type User } from '../../events/users.ts'
 import { processText, THIS_PROCESS } from '../../platform/process-id.ts'
 import { HEARTBEAT_MS } from '../runtime/actor.ts'
@@ -31,6 +31,8 @@ export type HeadCore = {
   readonly broker: Broker | null
   /** The head's own. */
   readonly address: BusAddress
+  /** How the head connects there: its own broker is waited for. */
+  readonly connect: (options: BusOptions) => Promise<Bus>
   /** Resolves when another head has taken the run: this one may write no more. */
   readonly fenced: Promise<RlError>
   readonly close: () => Promise<void>
@@ -81,7 +83,8 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
         })
     if (broker) undo.push(broker.stop)
     const address = broker ? broker.addressOf('head') : (nats as BusAddress)
-    const bus = await connectBus({ ...address, name: `rl-${folder.run}-log` })
+    const connect = broker ? connectPatiently : connectBus
+    const bus = await connect({ ...address, name: `rl-${folder.run}-log` })
     undo.push(bus.close)
     const loop = watchLoop()
     undo.push(loop.stop)
@@ -116,7 +119,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       since: Date.now(),
     })
     undo.push(() => removeConnection(folder.connection))
-    return { log, service, watch, bus, broker, address, fenced, close }
+    return { log, service, watch, bus, broker, address, connect, fenced, close }
   } catch (error) {
     await close()
     throw error

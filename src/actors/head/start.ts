@@ -8,6 +8,7 @@ import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
+import { patiently } from '../../events/patience.ts'
 import { hasBegun, startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
@@ -80,7 +81,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   let children: Children | null = null
   const projections = openLiveProjections({ folder, config, say: display.say })
   try {
-    if (executors !== null) await makeKept(core.bus, run)
+    if (executors !== null) await patiently(() => makeKept(core.bus, run))
     for (const line of elsewhereLines(options, folder, core, executors)) display.say(line)
     if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
     const shown = display.goOn(core.log)
@@ -92,10 +93,8 @@ export async function startHead(options: StartOptions): Promise<number> {
       folder: folder.folder,
       address: core.broker ? { url: core.address.url } : core.address,
       specs: childSpecs(config, options, executors ?? 0),
-      onExit({ spec, pid, reason }) {
-        display.say(`${spec.role} ${reason}; it is started again`)
-        core.watch.forget(pid)
-      },
+      onGone: core.watch.forget,
+      onExit: ({ spec, reason }) => display.say(`${spec.role} ${reason}; it is started again`),
       onPrinted: openReports(display.say),
       silentMs: ({ role }, pid) => core.watch.silentMs(role === 'executor' ? 'environment' : role, pid),
       mostSilentMs: Math.max(config.run.deadlines.silenceSeconds, 4 * config.run.heartbeatSeconds) * 1000,
@@ -112,6 +111,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       role: 'head',
       run,
       address: core.address,
+      connect: core.connect,
       note: frames.note,
       decider,
       frames,

@@ -88,6 +88,8 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const stopping = abort.signal
   let host: DeciderHost | null = null
   let leaving = false
+  /** All that was in hand is finished or given back. */
+  let left = false
   let headSeenAt = clock.monotonic()
   let fail: (error: unknown) => void = () => {}
   let finish: () => void = () => {}
@@ -108,11 +110,11 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     hasDecider: decider !== undefined,
     host: () => host,
     waitsOf: options.waits,
-    leaving: () => leaving,
+    leaving: () => left,
   })
 
   function beat(): void {
-    for (const wait of newlyOverdue()) void telling.stall(wait)
+    if (!leaving) for (const wait of newlyOverdue()) void telling.stall(wait)
     if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
   }
 
@@ -123,6 +125,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const leave: (() => void)[] = []
   const ends: (() => Promise<void>)[] = []
   const timers: (() => void)[] = []
+  let endBeats = () => {}
 
   async function stop(): Promise<void> {
     if (leaving) return done.catch(() => {})
@@ -132,7 +135,12 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     for (const end of timers) end()
     jobs.stop()
     const over = Promise.all([host?.stop(), ...ends.map((end) => end())])
-    await Promise.race([over, pause(STOP_MS, undefined, clock)])
+    // It is heard of as long as it finishes what it has in hand: who leaves is not silent.
+    const late = new AbortController()
+    await Promise.race([over, pause(STOP_MS, late.signal, clock)])
+    late.abort()
+    endBeats()
+    left = true
     log.close()
     for (const unsubscribe of leave) unsubscribe()
     if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
@@ -194,7 +202,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
       },
     }
     await Promise.race([takeRole(log, started, { heartbeatMs, stopping, clock }), done])
-    timers.push(clock.every(heartbeatMs, beat))
+    endBeats = clock.every(heartbeatMs, beat)
     beat()
     for (const [service, serve] of Object.entries(worker.services ?? {}))
       leave.push(bus.serve(subjects.call(service), service, serve))
