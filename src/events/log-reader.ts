@@ -6,6 +6,7 @@ import { RlError } from '../errors.ts'
 import { type BlobStore, openBlobStore } from './blobs.ts'
 import { CATALOGUE, type EventType, type LoggedEvent } from './catalogue.ts'
 import { decodeLogged, decodeLoggedAt } from './codec.ts'
+import { type LogFault, quickFault, wholeFault } from './log-faults.ts'
 import { openSegments, type SegmentRow, segmentsFolder } from './segments.ts'
 
 /** Where a fork's log begins: it shares the events 1 to `position` of this run. */
@@ -89,6 +90,11 @@ export type LogReader = {
   /** The newest dead letters first, and how many there ever were. */
   readonly deadLetters: (limit?: number) => { readonly total: number; readonly newest: readonly DeadLetter[] }
   readonly meta: (name: string) => string | null
+  /**
+   * What is wrong with the pages and indexes of its file, or null: `quick` before something is appended, `whole` with
+   * all that SQLite tells. A parent's file is looked at by its own reader.
+   */
+  readonly fault: (how: 'quick' | 'whole') => LogFault | null
   readonly close: () => void
 }
 
@@ -352,6 +358,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
       return { total: Number(meta('dead_letters') ?? 0), newest }
     },
     meta,
+    fault: (how) => (how === 'quick' ? quickFault(db) : wholeFault(db)),
     close() {
       parent?.close()
       db.close()

@@ -7,6 +7,7 @@ import { type Config, configDigest, loggedConfig, openConfig, redact } from '../
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
+import { refuseLostRun } from '../../events/log.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
 import { patiently } from '../../events/patience.ts'
 import { hasBegun, startsOf } from '../../events/starts.ts'
@@ -45,6 +46,7 @@ type End =
   | { readonly kind: 'interrupted' }
 
 export async function startHead(options: StartOptions): Promise<number> {
+  if (options.run !== null) refuseLostRun(runFolder(options.run).log)
   const resumed = options.run !== null && hasBegun(runFolder(options.run).log)
   const { first, config } = resumed
     ? await resumedConfigs(runFolder(options.run ?? ''), options)

@@ -4,12 +4,12 @@
  * code, under another config, by other rules or from another log, is not used.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import type { RunFolder } from '../../broker/connection.ts'
 import { type Config, configDigest } from '../../config.ts'
-import { RlError } from '../../errors.ts'
+import { explain, RlError } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import { userRulesOf } from '../../learning/registry.ts'
 import { codeDigest } from '../../package.ts'
@@ -89,6 +89,25 @@ export async function openKeyFrames({
       return { write: (hash) => write(path, { key, hash, frame: bytes }) }
     },
   }
+}
+
+/** What is wrong with the frames of a run, a line each: damaged files, and those of another log. Others are made by a start as it needs them. */
+export function frameFaults(folder: string, hashAt: (position: number) => string): readonly string[] {
+  const frames = join(folder, 'frames')
+  if (!existsSync(frames)) return []
+  const names = readdirSync(frames).filter((name) => name.endsWith('.frame'))
+  return names.flatMap((name) => {
+    const path = join(frames, name)
+    try {
+      const { key, hash, frame } = read(path)
+      // Another V8 may write otherwise: such a frame is not used, and not damaged.
+      if (JSON.parse(key).v8 !== process.versions.v8) return []
+      const { position } = deserialize(frame) as KeyFrame
+      return hashAt(position) === hash ? [] : [`${path} is not of this log at position ${position}`]
+    } catch (error) {
+      return [`${path} is damaged: ${explain(error)}`]
+    }
+  })
 }
 
 function refused(refusal: string): { frame: null; refusal: string } {
