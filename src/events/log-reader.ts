@@ -122,7 +122,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
   if (run === null) throw notALog(path)
   const link = meta('parent')
   const parentLink = link === null ? null : (JSON.parse(link) as ParentLink)
-  const parent = parentLink === null ? null : openLogReader(resolve(dirname(path), parentLink.path))
+  const parent = parentLink === null ? null : openParent(path, run, parentLink)
   const base = parentLink?.position ?? 0
   const blobs = openBlobStore(join(dirname(path), 'blobs'), parent ? parent.blobs.folders : [])
 
@@ -364,6 +364,22 @@ export function readerOf(path: string, db: Database.Database): LogReader {
       db.close()
     },
   }
+}
+
+function openParent(
+  path: string,
+  run: string,
+  { run: parent, path: beside, position }: ParentLink,
+): LogReader {
+  const file = resolve(dirname(path), beside)
+  if (existsSync(file)) return openLogReader(file)
+  throw new RlError(
+    `run '${run}' is a fork of run '${parent}' at position ${position}, and its log is not there`,
+    {
+      code: 'log.parent-missing',
+      hint: `put the run '${parent}' back: ${file} is missing`,
+    },
+  )
 }
 
 function readMeta(path: string, db: Database.Database): (name: string) => string | null {

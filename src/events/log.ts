@@ -208,7 +208,10 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
   const reader = readerOf(path, db)
   if (reader.run !== run) {
     reader.close()
-    throw new RlError(`${path} is the log of run '${reader.run}', not of '${run}'`, { code: 'log.other-run' })
+    throw new RlError(`${path} is the log of run '${reader.run}', not of '${run}'`, {
+      code: 'log.other-run',
+      hint: `a run is called as its folder: rename it back to '${reader.run}', or fork it`,
+    })
   }
 
   const insert = db.prepare(`${INSERT} ON CONFLICT DO NOTHING`)

@@ -10,6 +10,7 @@ import { ROLES } from '../../events/envelope.ts'
 import { refuseLostRun } from '../../events/log.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
 import { patiently } from '../../events/patience.ts'
+import { BY_A_PERSON } from '../../events/run-turn.ts'
 import { hasBegun, startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
@@ -51,6 +52,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   const { first, config } = resumed
     ? await resumedConfigs(runFolder(options.run ?? ''), options)
     : await newConfig(options)
+  if (resumed && !options.dryRun && tellIfOver(runFolder(options.run ?? ''))) return 0
   knowKeys(config)
   await loadUserParts(first)
   const own = await loadAllUserParts(config)
@@ -103,7 +105,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       mostStartMs: config.run.deadlines.coldStartSeconds * 1000,
     })
     const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {
-      display.see(event)
+      display.see(event, event.position >= begun.position)
       over.see(event)
       if (event.type === 'IterationCompleted' || event.type === 'RunCompleted') projections.follow()
     })
@@ -132,8 +134,12 @@ export async function startHead(options: StartOptions): Promise<number> {
     ])
     display.end()
     if (end.kind === 'interrupted' || end.kind === 'paused') {
-      const reason = end.kind === 'paused' ? end.reason : 'interrupted by a person'
-      core.service.append([{ type: 'RunPaused', data: { reason } }], { urgent: true })
+      const reason = end.kind === 'paused' ? end.reason : BY_A_PERSON
+      try {
+        core.service.append([{ type: 'RunPaused', data: { reason } }], { urgent: true })
+      } catch (error) {
+        display.say(`the log does not know of this pause: ${explain(error)}`)
+      }
     }
     await children.stop()
     await head.stop()
@@ -186,6 +192,27 @@ async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise
       hint: `leave --set away to go on with it, or branch off: npm run -s rl -- fork ${run} --at POSITION --set ${set[0]}`,
     })
   return configs
+}
+
+/** A run that is over is over: says so, and how it is prolonged. Returns false if it is not over. */
+function tellIfOver({ run, log: path }: RunFolder): boolean {
+  const log = openLogReader(path)
+  try {
+    const over = log.byKey('RunCompleted')
+    if (over?.type !== 'RunCompleted') return false
+    const { iterations } = over.data
+    const decided = log.positionOf('id', over.cause ?? '')
+    const at = decided === null ? 'POSITION' : decided - 1
+    const lines = [
+      `run ${run} is complete: ${iterations} iterations. Nothing was started, and nothing was appended.`,
+      `  go on in a fork: npm run -s rl -- fork ${run} --at ${at} --set run.iterations=${2 * iterations}`,
+      `  look further:    npm run -s rl -- status ${run}`,
+    ]
+    process.stdout.write(`${lines.join('\n')}\n`)
+    return true
+  } finally {
+    log.close()
+  }
 }
 
 function configsOf(folder: RunFolder): Configs {

@@ -5,7 +5,8 @@ import type { LogReader } from '../../../events/log-reader.ts'
 import { barLine, follow, goOn, startProgress } from './progress.ts'
 
 export type Display = {
-  readonly see: (event: LoggedEvent) => void
+  /** An event of before this head began is counted, and nothing is said of it: it was told then. */
+  readonly see: (event: LoggedEvent, isNew: boolean) => void
   /** Of a run that goes on, only what is after this position is to be shown: the iteration that is open. */
   readonly goOn: (log: LogReader) => number
   readonly say: (line: string) => void
@@ -41,8 +42,9 @@ export function openDisplay(
   }
   const timer = draws ? setInterval(draw, REDRAW_MS) : undefined
   return {
-    see(event) {
-      for (const line of follow(progress, event)) say(`${line}${mark}`)
+    see(event, isNew) {
+      const lines = follow(progress, event)
+      if (isNew) for (const line of lines) say(`${line}${mark}`)
     },
     goOn: (log) => goOn(progress, log),
     say,
