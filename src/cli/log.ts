@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { dirname } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { frameFaults } from '../actors/runtime/key-frame.ts'
 import { runFolder } from '../broker/connection.ts'
 import { inLine, parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
@@ -136,13 +137,11 @@ async function exportLog(log: LogReader, values: Values): Promise<number> {
     until: values.until === undefined ? undefined : wholeNumber('--until', values.until, 1),
     types: typesOf(values),
   }
-  const out = values.out === undefined ? process.stdout : createWriteStream(values.out)
-  for (const event of log.events(range))
-    if (!out.write(`${JSON.stringify(toPlain(event))}\n`)) await once(out, 'drain')
-  if (out !== process.stdout) {
-    out.end()
-    await once(out, 'close')
+  const lines = function* () {
+    for (const event of log.events(range)) yield `${JSON.stringify(toPlain(event))}\n`
   }
+  if (values.out !== undefined) await pipeline(lines, createWriteStream(values.out))
+  else for (const line of lines()) if (!process.stdout.write(line)) await once(process.stdout, 'drain')
   return 0
 }
 

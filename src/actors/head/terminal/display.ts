@@ -2,6 +2,7 @@
 import { forTerminal } from '../../../command-line.ts'
 import type { LoggedEvent } from '../../../events/catalogue.ts'
 import type { LogReader } from '../../../events/log-reader.ts'
+import { openWriter } from '../../../platform/output.ts'
 import { barLine, follow, goOn, startProgress } from './progress.ts'
 
 export type Display = {
@@ -21,24 +22,25 @@ export function openDisplay(
   { iterations, simulated }: { readonly iterations: number; readonly simulated: boolean },
   output: NodeJS.WriteStream = process.stdout,
 ): Display {
+  const write = openWriter(output)
   const progress = startProgress(iterations)
   const mark = simulated ? ' | simulated' : ''
   const draws = output.isTTY === true
   let drawn = false
 
   function erase(): void {
-    if (drawn) output.write('\r\x1b[2K')
+    if (drawn) write('\r\x1b[2K')
     drawn = false
   }
   function draw(): void {
     if (progress.iteration < 0) return
     erase()
-    output.write(`${barLine(progress)}${mark}`.slice(0, (output.columns ?? 80) - 1))
+    write(`${barLine(progress)}${mark}`.slice(0, (output.columns ?? 80) - 1))
     drawn = true
   }
   function say(line: string): void {
     erase()
-    output.write(`${forTerminal(line)}\n`)
+    write(`${forTerminal(line)}\n`)
   }
   const timer = draws ? setInterval(draw, REDRAW_MS) : undefined
   return {
