@@ -16,7 +16,7 @@ import { RlError } from '../errors.ts'
 import type { BusAddress } from '../events/bus.ts'
 import type { Role } from '../events/envelope.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
-import { connectBus } from '../events/nats/connect.ts'
+import { connectBus, connectPatiently } from '../events/nats/connect.ts'
 import { type User, workerOf } from '../events/users.ts'
 import { loadAllUserParts, loadUserParts } from '../user-parts.ts'
 import { configsOf } from './configs.ts'
@@ -45,7 +45,8 @@ export async function startRole(options: StartOptions): Promise<number> {
   // A V8 that no longer knows one of them goes on without it.
   if (role === 'policy' || role === 'reward-model') for (const flag of SMALL_HEAP) setFlagsFromString(flag)
   const address = addressOf(run, nats, further ? workerOf(role) : role)
-  const bus = await connectBus({ ...address, name: `${role}-worker` })
+  const connect = isChild() ? connectPatiently : connectBus
+  const bus = await connect({ ...address, name: `${role}-worker` })
   const log = connectLog({ bus, run, actor: role })
   // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
   try {
@@ -61,6 +62,7 @@ export async function startRole(options: StartOptions): Promise<number> {
       role,
       run,
       address,
+      connect,
       worker,
       note: [note, frames?.note].filter(Boolean).join('; '),
       decider,

@@ -28,6 +28,7 @@ Look at runs with: npm run -s rl -- --help
 
 export const command: Command = {
   summary: 'starts a run, or one role of it; the same as npm start',
+  serves: true,
   help: HELP,
   run,
 }

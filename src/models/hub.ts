@@ -10,7 +10,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
-import { systemPlatform } from '../platform/platform.ts'
+import { isAbandoned, parseProcess, processText, THIS_PROCESS } from '../platform/process-id.ts'
 import { withoutCredentials } from '../secrets.ts'
 
 export type HubOptions = {
@@ -257,24 +257,35 @@ function isDiskFull(cause: unknown): boolean {
   return cause instanceof Error && /^(?:ENOSPC|EDQUOT)$/.test((cause as NodeJS.ErrnoException).code ?? '')
 }
 
+/** A download fails if nothing comes for `SILENCE_MS`: what nobody has added to for so long is nobody's. */
+const PART_LEASE_MS = 600_000
+
 /**
- * The file in which this process collects what comes, so that two of them may fetch the same: what a process of this host left
- * behind that is gone goes on here where it is of the same content, and is removed where it is of another.
+ * The file in which this process collects what comes, so that two of them may fetch the same. What a process left behind that is
+ * gone goes on here if it is of the same content, and is removed if it is of another.
  */
 async function ownPart(target: string, content: string): Promise<string> {
-  const { hostname, pid, isAlive } = systemPlatform
   const folder = dirname(target)
   const begin = `.${basename(target)}.`
-  const own = join(folder, `${begin}${content}.${hostname}.${pid}.part`)
+  const own = join(folder, `${begin}${content}.${processText(THIS_PROCESS)}.part`)
   for (const name of await readdir(folder)) {
+    const path = join(folder, name)
     const rest = name.startsWith(begin) ? name.slice(begin.length) : ''
-    const [, of, host, owner] = /^([^.]+)\.(.+)\.(\d+)\.part$/.exec(rest) ?? []
-    if (host !== hostname || (Number(owner) !== pid && isAlive(Number(owner)))) continue
+    const [, of, writer] = /^([^.]+)\.(.+)\.part$/.exec(rest) ?? []
+    if (of === undefined || path === own) continue
+    const isOwn = writer === processText(THIS_PROCESS)
+    if (!isOwn && !isAbandoned(parseProcess(writer), await untouchedMs(path), PART_LEASE_MS)) continue
     // Another process may have taken it meanwhile.
-    if (of !== content) await rm(join(folder, name), { force: true })
-    else if (!existsSync(own)) await rename(join(folder, name), own).catch(() => {})
+    if (of !== content) await rm(path, { force: true })
+    else if (!existsSync(own)) await rename(path, own).catch(() => {})
   }
   return own
+}
+
+/** 0 if it is gone. */
+async function untouchedMs(path: string): Promise<number> {
+  const found = await stat(path).catch(() => null)
+  return found === null ? 0 : Date.now() - found.mtimeMs
 }
 
 /** The parts of a body, none of which may take longer than the limit. */

@@ -278,7 +278,7 @@ export async function runWorld({
     })
     const life: Life = { process: own, ask, actor: null, ended }
     lives.set(name, life)
-    say(`${name} starts as process ${own.platform.pid} on ${own.machine.name}`)
+    say(`${name} starts as process ${own.platform.self.pid} on ${own.machine.name}`)
     const end = (error: unknown, how: HeadEnd | undefined) => {
       tellEnd()
       if (lives.get(name) === life) lives.delete(name)
@@ -378,7 +378,8 @@ export async function runWorld({
         roleLife(surroundings, { role: one.role, further: one.further, trouble: troubleOf(own) }),
       () => {
         const head = seats.find(({ process: head }) => head?.isAlive())?.process
-        if (head) serving.get(head)?.watch.forget(own.platform.pid, own.machine.name)
+        const { pid, place } = own.platform.self
+        if (head) serving.get(head)?.watch.forget(pid, place)
         if (!finishing && name === one.name)
           scheduler.at(scheduler.now() + 50 + 450 * faults.draw('start', name), () => startRole(one))
       },

@@ -4,7 +4,7 @@ import { RlError } from '../../errors.ts'
 import type { BlobWriter } from '../../events/blobs.ts'
 import type { Bus, Headers } from '../../events/bus.ts'
 import { type BlobRef, DATA_LIMIT } from '../../events/codec.ts'
-import { diskFull, type EventLog, isFull } from '../../events/log.ts'
+import type { EventLog } from '../../events/log.ts'
 import {
   BLOB_CHUNK,
   type BlobGetReply,
@@ -15,6 +15,7 @@ import {
 } from '../../events/log-protocol.ts'
 import { pack } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
+import { isUnwritable, writeError } from '../../events/write-errors.ts'
 
 type Handler = (body: Uint8Array, subject: string) => Uint8Array
 
@@ -52,9 +53,9 @@ export function serveBlobs(
     try {
       return reply(take({ sha256, bytes }, offset, chunk))
     } catch (error) {
-      if (!isFull(error)) throw error
+      if (!isUnwritable(error)) throw error
       drop(sha256)
-      throw diskFull(0, error)
+      throw writeError(error, log.blobs.folders[0])
     }
   }
 

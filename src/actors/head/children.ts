@@ -25,6 +25,9 @@ export type ChildrenOptions = {
   /** Without credentials where each user has its own in the run's folder. */
   readonly address: BusAddress
   readonly specs: readonly ChildSpec[]
+  /** Hears of each process that has ended, also of those that were asked to. */
+  readonly onGone: (pid: number) => void
+  /** Hears of a process that ended by itself: another is started. */
   readonly onExit: (exit: { readonly spec: ChildSpec; readonly pid: number; readonly reason: string }) => void
   /** Hears what a process prints to standard output. */
   readonly onPrinted: (name: string, text: string) => void
@@ -45,7 +48,8 @@ const MAIN = nodeWords(new URL('../../main.ts', import.meta.url))
 export const PARENT_PIPE = 'RL_PARENT_PIPE'
 
 export function startChildren(options: ChildrenOptions): Children {
-  const { run, folder, address, specs, onExit, onPrinted, silentMs, mostSilentMs, mostStartMs } = options
+  const { run, folder, address, specs, onGone, onExit, onPrinted, silentMs, mostSilentMs, mostStartMs } =
+    options
   const logs = join(folder, 'logs')
   mkdirSync(logs, { recursive: true, mode: 0o700 })
   /** When each last gave a sign of life (its start is one), and whether it was ever heard of. */
@@ -71,6 +75,7 @@ export function startChildren(options: ChildrenOptions): Children {
       let lastLine = ''
 
       function ended(pid: number, reason: string, how: Pick<ProcessEnd, 'isFault' | 'isKilled'>): void {
+        onGone(pid)
         if (stopping) return
         onExit({ spec, pid, reason })
         try {

@@ -2,7 +2,7 @@
  * The head's ear and mouth: takes events, appends them, and publishes only what is durable. Requests that arrive in one
  * turn of the event loop share a transaction.
  */
-import { RlError } from '../../errors.ts'
+import { explain, RlError } from '../../errors.ts'
 import { refusalOf } from '../../events/authority.ts'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../events/catalogue.ts'
@@ -87,6 +87,8 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   /** The first position that this head can write. */
   const first = log.head().position + 1
   let pausedSince: number | null = null
+  /** What the log does not know of the pause yet: the disk took not even that. */
+  let untold: NewEvent | null = null
   let saved = Number(log.meta('published') ?? 0)
 
   await patiently(ensureQueues, clock)
@@ -168,19 +170,23 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   function pauseRun(reason: RlError): void {
     if (pausedSince !== null) return
     pausedSince = clock.now()
+    untold = { type: 'RunPaused', data: { reason: explain(reason) } }
     try {
-      append([{ type: 'RunPaused', data: { reason: reason.message } }], { urgent: true })
+      append([untold], { urgent: true })
+      untold = null
     } catch {
-      // Not even the reserve is left: the pause is still told by `log.head` and `rl status`.
+      // Not even the reserve is left: `log.head` and `rl status` tell the pause, and the log when it goes on.
     }
   }
 
   function resumeRun(): void {
     try {
-      append([{ type: 'RunResumed', data: { reason: 'there is room on the disk again' } }])
+      const resumed: NewEvent = { type: 'RunResumed', data: { reason: 'the disk takes events again' } }
+      append(untold === null ? [resumed] : [untold, resumed])
       pausedSince = null
+      untold = null
     } catch {
-      // Still full; the next tick tries again.
+      // It still takes nothing; the next tick tries again.
     }
   }
 

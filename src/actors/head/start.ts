@@ -1,6 +1,5 @@
 /** The head of a run: takes the log, starts what the run needs, shows how it goes, and ends all of it in good order. */
 import { mkdirSync } from 'node:fs'
-import { hostname } from 'node:os'
 import { relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
@@ -8,7 +7,10 @@ import { type Config, configDigest, loggedConfig, openConfig, redact } from '../
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
+import { refuseLostRun } from '../../events/log.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
+import { patiently } from '../../events/patience.ts'
+import { BY_A_PERSON } from '../../events/run-turn.ts'
 import { hasBegun, startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
@@ -45,10 +47,12 @@ type End =
   | { readonly kind: 'interrupted' }
 
 export async function startHead(options: StartOptions): Promise<number> {
+  if (options.run !== null) refuseLostRun(runFolder(options.run).log)
   const resumed = options.run !== null && hasBegun(runFolder(options.run).log)
   const { first, config } = resumed
     ? await resumedConfigs(runFolder(options.run ?? ''), options)
     : await newConfig(options)
+  if (resumed && !options.dryRun && tellIfOver(runFolder(options.run ?? ''))) return 0
   knowKeys(config)
   await loadUserParts(first)
   const own = await loadAllUserParts(config)
@@ -81,7 +85,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   let children: Children | null = null
   const projections = openLiveProjections({ folder, config, say: display.say })
   try {
-    if (executors !== null) await makeKept(core.bus, run)
+    if (executors !== null) await patiently(() => makeKept(core.bus, run))
     for (const line of elsewhereLines(options, folder, core, executors)) display.say(line)
     if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
     const shown = display.goOn(core.log)
@@ -93,18 +97,15 @@ export async function startHead(options: StartOptions): Promise<number> {
       folder: folder.folder,
       address: core.broker ? { url: core.address.url } : core.address,
       specs: childSpecs(config, options, executors ?? 0),
-      onExit({ spec, pid, reason }) {
-        display.say(`${spec.role} ${reason}; it is started again`)
-        core.watch.forget(pid, hostname())
-      },
+      onGone: core.watch.forget,
+      onExit: ({ spec, reason }) => display.say(`${spec.role} ${reason}; it is started again`),
       onPrinted: openReports(display.say),
-      silentMs: ({ role }, pid) =>
-        core.watch.silentMs(role === 'executor' ? 'environment' : role, pid, hostname()),
+      silentMs: ({ role }, pid) => core.watch.silentMs(role === 'executor' ? 'environment' : role, pid),
       mostSilentMs: Math.max(config.run.deadlines.silenceSeconds, 4 * config.run.heartbeatSeconds) * 1000,
       mostStartMs: config.run.deadlines.coldStartSeconds * 1000,
     })
     const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {
-      display.see(event)
+      display.see(event, event.position >= begun.position)
       over.see(event)
       if (event.type === 'IterationCompleted' || event.type === 'RunCompleted') projections.follow()
     })
@@ -114,6 +115,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       role: 'head',
       run,
       address: core.address,
+      connect: core.connect,
       note: frames.note,
       decider,
       frames,
@@ -132,8 +134,12 @@ export async function startHead(options: StartOptions): Promise<number> {
     ])
     display.end()
     if (end.kind === 'interrupted' || end.kind === 'paused') {
-      const reason = end.kind === 'paused' ? end.reason : 'interrupted by a person'
-      core.service.append([{ type: 'RunPaused', data: { reason } }], { urgent: true })
+      const reason = end.kind === 'paused' ? end.reason : BY_A_PERSON
+      try {
+        core.service.append([{ type: 'RunPaused', data: { reason } }], { urgent: true })
+      } catch (error) {
+        display.say(`the log does not know of this pause: ${explain(error)}`)
+      }
     }
     await children.stop()
     await head.stop()
@@ -186,6 +192,27 @@ async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise
       hint: `leave --set away to go on with it, or branch off: npm run -s rl -- fork ${run} --at POSITION --set ${set[0]}`,
     })
   return configs
+}
+
+/** A run that is over is over: says so, and how it is prolonged. Returns false if it is not over. */
+function tellIfOver({ run, log: path }: RunFolder): boolean {
+  const log = openLogReader(path)
+  try {
+    const over = log.byKey('RunCompleted')
+    if (over?.type !== 'RunCompleted') return false
+    const { iterations } = over.data
+    const decided = log.positionOf('id', over.cause ?? '')
+    const at = decided === null ? 'POSITION' : decided - 1
+    const lines = [
+      `run ${run} is complete: ${iterations} iterations. Nothing was started, and nothing was appended.`,
+      `  go on in a fork: npm run -s rl -- fork ${run} --at ${at} --set run.iterations=${2 * iterations}`,
+      `  look further:    npm run -s rl -- status ${run}`,
+    ]
+    process.stdout.write(`${lines.join('\n')}\n`)
+    return true
+  } finally {
+    log.close()
+  }
 }
 
 function configsOf(folder: RunFolder): Configs {

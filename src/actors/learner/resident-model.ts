@@ -9,6 +9,7 @@ export type ResidentModel<F extends Face> = {
   readonly use: <T>(version: number, work: (face: F) => Promise<T>) => Promise<T>
   /** Works alone, from one version's weights to the next's. Where it fails the weights count as unknown. */
   readonly change: <T>(from: number, to: number, work: (face: F) => Promise<T>) => Promise<T>
+  /** Frees the memory. A model that is at work is not waited for: it ends with its process. */
   readonly close: () => Promise<void>
 }
 
@@ -23,10 +24,16 @@ const UNKNOWN = -1
 export function residentModel<F extends Face>({ folderOf, open }: ResidentModelOptions<F>): ResidentModel<F> {
   let held: { readonly face: F; version: number } | null = null
   let turn: Promise<unknown> = Promise.resolve()
+  /** Turns that are not over. */
+  let turns = 0
   const active = new Set<Promise<unknown>>()
 
   function alone<T>(work: () => Promise<T>): Promise<T> {
-    const mine = turn.then(() => Promise.allSettled(active)).then(work)
+    turns++
+    const mine = turn
+      .then(() => Promise.allSettled(active))
+      .then(work)
+      .finally(() => turns--)
     turn = mine.catch(() => {})
     return mine
   }
@@ -69,10 +76,12 @@ export function residentModel<F extends Face>({ folderOf, open }: ResidentModelO
         if (held) held.version = to
         return result
       }),
-    close: () =>
-      alone(async () => {
+    async close() {
+      if (turns > 0 || active.size > 0) return
+      await alone(async () => {
         await held?.face.model.close()
         held = null
-      }),
+      })
+    },
   }
 }

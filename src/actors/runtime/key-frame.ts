@@ -3,13 +3,13 @@
  * there instead of from the first event. A frame may be thrown away at any time. One that is damaged, or was made by other
  * code, under another config, by other rules or from another log, is not used.
  */
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import type { RunFolder } from '../../broker/connection.ts'
 import { type Config, configDigest } from '../../config.ts'
-import { RlError } from '../../errors.ts'
+import { explain, RlError } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import { userRulesOf } from '../../learning/registry.ts'
 import { codeDigest } from '../../package.ts'
@@ -98,6 +98,25 @@ export async function openKeyFrames({
   }
 }
 
+/** What is wrong with the frames of a run, a line each: damaged files, and those of another log. Others are made by a start as it needs them. */
+export function frameFaults(folder: string, hashAt: (position: number) => string): readonly string[] {
+  const frames = join(folder, 'frames')
+  if (!existsSync(frames)) return []
+  const names = readdirSync(frames).filter((name) => name.endsWith('.frame'))
+  return names.flatMap((name) => {
+    const path = join(frames, name)
+    try {
+      const { key, hash, frame } = read(path)
+      // Another V8 may write otherwise: such a frame is not used, and not damaged.
+      if (JSON.parse(key).v8 !== process.versions.v8) return []
+      const { position } = deserialize(frame) as KeyFrame
+      return hashAt(position) === hash ? [] : [`${path} is not of this log at position ${position}`]
+    } catch (error) {
+      return [`${path} is damaged: ${explain(error)}`]
+    }
+  })
+}
+
 function refused(refusal: string): { frame: null; refusal: string } {
   return { frame: null, refusal }
 }
@@ -126,7 +145,7 @@ function read(path: string): Stored {
 /** Whole or not at all. Not synced: after a loss of power a frame that is damaged is only not used. */
 function write(path: string, stored: Stored): void {
   const content = serialize(stored)
-  const part = `${path}.${process.pid}.part`
+  const part = `${path}.${randomUUID()}.part`
   makePrivateFolder(dirname(path))
   writeFileSync(part, Buffer.concat([digestOf(content), content]), { mode: 0o600 })
   renameSync(part, path)

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { access, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -50,7 +50,7 @@ async function unpackedTar(path: string, isXz: boolean): Promise<string> {
   const target = join(cacheFolder(), `${basename(path).replace(SUFFIX, '')}-${key}.tar`)
   if (await exists(target)) return target
   await mkdir(cacheFolder(), { recursive: true })
-  const partial = `${target}.${process.pid}.partial`
+  const partial = `${target}.${randomUUID()}.partial`
   try {
     const unpacked = isXz ? await xzOutput(path) : createReadStream(path).pipe(createGunzip())
     await pipeline(unpacked, createWriteStream(partial))

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -37,7 +37,7 @@ export async function download(
   )
   await mkdir(folder, { recursive: true })
   const existing = await sha256Of(path).catch(() => undefined)
-  const partial = `${path}.${process.pid}.partial`
+  const partial = `${path}.${randomUUID()}.partial`
   const sha256 = existing ?? (await fetchFile(url, partial))
   const expected = wanted?.toLowerCase() ?? recorded
   if (expected !== undefined && sha256 !== expected) {

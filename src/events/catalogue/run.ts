@@ -121,6 +121,8 @@ export const runEvents = {
       worker: name,
       host: z.string(),
       pid: count,
+      /** Who it is among the processes of all places; absent in older events. */
+      process: z.string().max(100).optional(),
       /** Version of Node that the process runs on; `unknown` in events of version 1. */
       node: z.string(),
       decider: z.boolean(),

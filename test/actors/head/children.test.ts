@@ -25,6 +25,7 @@ function options(given: Partial<ChildrenOptions>): ChildrenOptions {
     folder: temporaryFolder(),
     address: { url: `nats://127.0.0.1:${deaf}` },
     specs: [{ role: 'environment', worker: true }],
+    onGone() {},
     onExit() {},
     onPrinted() {},
     silentMs: () => null,
@@ -63,16 +64,16 @@ test('what processes print on a full disk is lost, and not the head', async () =
   }
   const giveBack = disk.fill()
   const printed: string[] = []
-  // Nobody listens there: each process says so, and ends.
+  // That is no address: each process says so, and ends.
   const children = startChildren(
     options({
       folder: join(disk.folder, 'run'),
-      address: { url: 'nats://127.0.0.1:1' },
+      address: { url: 'ftp://127.0.0.1:1' },
       onExit: ({ reason }) => printed.push(reason),
     }),
   )
   await until('two have ended', () => printed.length > 1, 240_000)
-  for (const reason of printed) assert.match(reason, /nobody listens/)
+  for (const reason of printed) assert.match(reason, /scheme 'ftp:'/)
   await children.stop()
   giveBack()
 })

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -32,6 +32,7 @@ import { type WeightDtype, writeSafetensors } from '../../../src/models/local/sa
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { hiddenStates, logits, pack } from '../../../src/models/local/transformer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
+import { processText, THIS_PROCESS } from '../../../src/platform/process-id.ts'
 import { rng } from '../../../src/random.ts'
 import * as tf from '../../../src/tensorflow/tensorflow.ts'
 import { relativeError, smallConfig, smallModel, tryBackend } from './fixtures.ts'
@@ -527,11 +528,15 @@ test('what a writer that was killed left is swept at the next write, and nothing
   const pid = writeAndDie(join(folder, '00001'))
   const [left] = await readdir(folder)
   assert.match(left, new RegExp(`^\\.00001\\..*-${pid}-`))
-  const living = left.replace(`-${pid}-`, `-${process.pid}-`)
-  const elsewhere = left.replace(/[0-9a-f]{8}-/, '00000000-')
+  const living = left.replace(/[0-9a-f]{16}-\d+-\d*/, processText(THIS_PROCESS))
+  const elsewhere = left.replace(/[0-9a-f]{16}-/, '0000000000000000-')
+  // Nobody can look whether it lives, and it has been silent for days.
+  const abandoned = elsewhere.replace('.00001', '.00003')
   // Ended between the two renames: the old one stands nowhere else.
   const lonely = left.replace('.00001', '.00007')
-  for (const name of [living, elsewhere, lonely, `${lonely}.old`, '.other']) await mkdir(join(folder, name))
+  for (const name of [living, elsewhere, abandoned, lonely, `${lonely}.old`, '.other'])
+    await mkdir(join(folder, name))
+  await utimes(join(folder, abandoned), 1, 1)
   await writeModelFolder(join(folder, '00002'), { config, tokenizer, weights })
   assert.equal(
     (await readdir(folder)).sort(),
