@@ -6,7 +6,7 @@ import { RlError } from '../../errors.ts'
 import { refusalOf } from '../../events/authority.ts'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../events/catalogue.ts'
-import { type CheckedEvent, encodeEnvelope } from '../../events/codec.ts'
+import { type CheckedEvent, encodeEnvelope, openEvent } from '../../events/codec.ts'
 import { ROLES } from '../../events/envelope.ts'
 import { readFaultReport } from '../../events/faults.ts'
 import type { Appended, EventLog } from '../../events/log.ts'
@@ -15,6 +15,7 @@ import {
   type HeadReply,
   hasRequest,
   parseRequest,
+  REQUEST_BOUNDS,
   type ReadReply,
   type ReadRequest,
   readRequest,
@@ -98,7 +99,8 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     report: (event) => appendIfPossible(event),
   })
   const appender = openAppender({
-    check: log.check,
+    open: (body) => openEvent(body, log.run),
+    load: log.blobs.inSteps,
     admit: (event, user) => refusalOf(user, event) ?? admit(event) ?? causeRefusal(event),
     authorOf,
     append: (events) => appendAndNote(events, false),
@@ -198,7 +200,14 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   }
 
   function serveRead(body: Uint8Array): Uint8Array {
-    const { from, until, types, limit, seen, epoch: heard } = parseRequest(readRequest, body)
+    const {
+      from,
+      until,
+      types,
+      limit,
+      seen,
+      epoch: heard,
+    } = parseRequest(readRequest, body, REQUEST_BOUNDS.read)
     checkSeen(from - 1, seen, heard)
     const page = log.page({ from, until, types, limit, maxBytes: READ_BYTES })
     const reply: ReadReply = {
@@ -220,7 +229,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   }
 
   function serveHas(body: Uint8Array): Uint8Array {
-    const { keys } = parseRequest(hasRequest, body)
+    const { keys } = parseRequest(hasRequest, body, REQUEST_BOUNDS.has)
     const reply: HasReply = keys.map((key) => log.positionOf('key', key))
     return pack(reply)
   }
