@@ -1,6 +1,14 @@
 /** docs/events.md: the event stream for people, from the catalogue. */
 import { CATALOGUE, type EventType, FAMILIES } from '../../src/events/catalogue.ts'
+import { BLOB_LIMIT, DATA_LIMIT, EVENT_LIMIT } from '../../src/events/codec.ts'
 import { dataSchema, type JsonSchema } from '../../src/events/json-schema.ts'
+import {
+  BLOB_CHUNK,
+  GROUPS_A_REQUEST,
+  KEYS_A_REQUEST,
+  REQUEST_BOUNDS,
+  UPLOADS,
+} from '../../src/events/log-protocol.ts'
 import { EPOCH_HEADER, POSITION_HEADER } from '../../src/events/subjects.ts'
 import { AUTHORS } from '../../src/events/users.ts'
 import type { GeneratedDoc } from './generated.ts'
@@ -25,11 +33,11 @@ import { connect } from '@nats-io/transport-node'
 const { NATS_URL, NATS_USER, NATS_PASSWORD, RUN } = process.env
 const connection = await connect({ servers: NATS_URL, user: NATS_USER, pass: NATS_PASSWORD })
 for await (const message of connection.subscribe(\`rl.v1.\${RUN}.evt.*\`)) {
+  if (!message.subject.includes('.evt.') || !message.headers?.has('${POSITION_HEADER}')) continue // not said by the head
   const { type, data } = decode(message.data)
   console.log(message.headers.get('${POSITION_HEADER}'), type, Object.keys(data).join(' '))
-  if (type === 'RunCompleted') break
+  if (type === 'RunCompleted') await connection.close()
 }
-await connection.close()
 \`\`\`
 
 and in Python, with nats-py and msgpack:
@@ -41,11 +49,16 @@ async def main():
     connection = await nats.connect(os.environ["NATS_URL"], user=os.environ["NATS_USER"], password=os.environ["NATS_PASSWORD"])
     subscription = await connection.subscribe(f"rl.v1.{os.environ['RUN']}.evt.*")
     async for message in subscription.messages:
+        if ".evt." not in message.subject or "${POSITION_HEADER}" not in (message.headers or {}):
+            continue  # not said by the head
         event = msgpack.unpackb(message.data)
         print(message.headers["${POSITION_HEADER}"], event["type"], event["data"].keys())
 
 asyncio.run(main())
 \`\`\`
+
+A role can have the broker deliver what its own queue holds, or a line of the broker itself, to any subscription. Both readers drop it: it has
+another subject, or no position.
 
 Core NATS forgets: a subscriber that was away, or slow for more than ten seconds, missed messages. It sees that by the
 positions, and asks for what it misses: request \`rl.v1.<run>.log.read\` with msgpack \`{"from": position, "limit": 1000}\`
@@ -69,7 +82,7 @@ await subscribe({ url, user, password, run, from: stored + 1, types: ['PolicyUpd
 | \`rl.v1.<run>.log.has\` | \`{keys: [...]}\` | for each natural key its position or null |
 | \`rl.v1.<run>.log.head\` | \`{}\` | \`{position, hash, deadLetters, pausedSince}\` |
 | \`rl.v1.<run>.blob.get\` | \`{sha256, bytes, offset}\` | \`{chunk}\` |
-| \`rl.v1.<run>.blob.put\` | \`{sha256, bytes, offset, chunk}\`, in order | \`{sealed}\` |
+| \`rl.v1.<run>.blob.put.<user>\` | \`{sha256, bytes, offset, chunk}\`, in order | \`{sealed}\` |
 | \`rl.v1.<run>.call.actors\` | \`{}\` | every actor with its waits, as \`rl status\` shows them |
 
 Answers of \`log.*\` and \`blob.*\`, and events, bear the header \`${EPOCH_HEADER}\`: the epoch of the head that speaks. A head takes the next epoch by compare and
@@ -90,7 +103,20 @@ src/actors/head/admission/answers.ts says for each type what asks for it.
 Data is checked beyond its shape before it is written (\`event.bad-data\`): columns are whole elements of equal lengths, log-probs are finite, steps lie within their
 trajectory, and no tally has more successes than rollouts. Events that a log holds already are read as they are.
 
-Only the user has the right to its own subject \`log.append.<user>\`; that of the head is \`log.append\`. See [Users](#users).
+Only the user has the right to its own subjects \`log.append.<user>\` and \`blob.put.<user>\`; those of the head are \`log.append\` and \`blob.put\`. See [Users](#users).
+
+Each request has bounds: of one beyond them nothing is looked at (\`bus.bad-request\`).
+
+| request | at most |
+| --- | --- |
+| \`log.append\` | ${REQUEST_BOUNDS.append.bytes} bytes, ${GROUPS_A_REQUEST} groups; ${EVENT_LIMIT} bytes an event, ${DATA_LIMIT} bytes of its data in a blob |
+| \`log.read\` | ${REQUEST_BOUNDS.read.bytes} bytes |
+| \`log.has\` | ${REQUEST_BOUNDS.has.bytes} bytes, ${KEYS_A_REQUEST} keys |
+| \`blob.get\` | ${REQUEST_BOUNDS.get.bytes} bytes |
+| \`blob.put\` | ${BLOB_CHUNK} bytes a chunk, ${BLOB_LIMIT} bytes a blob, ${UPLOADS} uploads of a user at a time (\`blob.busy\`: begin again) |
+
+All but \`log.append\` are maps. A map has each key once, and texts are UTF-8. Read your answers: an asker whose answers the broker cannot take as fast as they
+are asked for is told \`bus.busy\` for a while. Codes that pass by themselves, to be asked again: \`bus.busy\`, \`blob.busy\`, \`log.not-held\`, \`log.closing\`, \`log.disk-full\`.
 
 A refused request is answered with the header \`Rl-Error: 1\` and \`{code, message, hint}\`. Sending an event again is harmless: an
 id or a natural key that the log has is answered with its position and \`duplicate\` 1. If the log says something else there, \`other\` is 1: the event is not kept, and the head

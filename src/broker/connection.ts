@@ -154,7 +154,13 @@ export function removeConnection(path: string): void {
 /** Writes a file whole or not at all, with mode 600: it holds a token. */
 export function writePrivately(path: string, content: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  // A new file: what lies under a name that can be guessed may be a link.
   const part = `${path}.${randomUUID()}.part`
-  writeFileSync(part, content, { mode: 0o600 })
-  renameSync(part, path)
+  try {
+    writeFileSync(part, content, { mode: 0o600, flag: 'wx' })
+    renameSync(part, path)
+  } catch (error) {
+    rmSync(part, { force: true })
+    throw error
+  }
 }

@@ -1,13 +1,14 @@
 /** Events and requests as they come on the subjects of a run. */
 import { encode } from '@msgpack/msgpack'
 import { CATALOGUE, type EventType } from '../../src/events/catalogue.ts'
-import { checkEvent, decodeLogged } from '../../src/events/codec.ts'
+import { checkEvent, checkWritten, decodeLogged } from '../../src/events/codec.ts'
 import {
   appendRequest,
   blobGetRequest,
   blobPutRequest,
   hasRequest,
   parseRequest,
+  REQUEST_BOUNDS,
   readRequest,
 } from '../../src/events/log-protocol.ts'
 import type { Rng } from '../../src/random.ts'
@@ -48,7 +49,7 @@ export const eventTarget: Target = {
     return {
       make: (draw) => packedMutation(seeds, draw).subarray(0, MOST_BYTES),
       take(input) {
-        const checked = checkEvent(input, RUN)
+        const checked = checkWritten(checkEvent(input, RUN))
         const event = decodeLogged(checked.body, 1)
         if (event.type !== checked.envelope.type) return `it is read as ${event.type}`
         return wrongIn(event.type, event.data as Record<string, unknown>)
@@ -76,13 +77,23 @@ function wrongIn(type: EventType, data: Record<string, unknown>): string | null 
 
 const REQUESTS = [
   {
+    bounds: REQUEST_BOUNDS.append,
     schema: appendRequest,
     seed: [[encode(envelopes()[0])], [encode(envelopes()[1]), encode(envelopes()[2])]],
   },
-  { schema: readRequest, seed: { from: 1, until: 9, types: ['PolicyUpdated'], limit: 100, epoch: 1 } },
-  { schema: hasRequest, seed: { keys: ['PolicyUpdated/1', 'x'] } },
-  { schema: blobGetRequest, seed: { sha256: 'ab'.repeat(32), bytes: 10, offset: 0 } },
   {
+    bounds: REQUEST_BOUNDS.read,
+    schema: readRequest,
+    seed: { from: 1, until: 9, types: ['PolicyUpdated'], limit: 100, epoch: 1 },
+  },
+  { bounds: REQUEST_BOUNDS.has, schema: hasRequest, seed: { keys: ['PolicyUpdated/1', 'x'] } },
+  {
+    bounds: REQUEST_BOUNDS.get,
+    schema: blobGetRequest,
+    seed: { sha256: 'ab'.repeat(32), bytes: 10, offset: 0 },
+  },
+  {
+    bounds: REQUEST_BOUNDS.put,
     schema: blobPutRequest,
     seed: { sha256: 'ab'.repeat(32), bytes: 10, offset: 0, chunk: new Uint8Array(10) },
   },
@@ -99,7 +110,8 @@ export const requestTarget: Target = {
         return Buffer.concat([Buffer.from([which]), packedMutation([seeds[which], draw.pick(seeds)], draw)])
       },
       take(input) {
-        parseRequest(REQUESTS[input[0]].schema, input.subarray(1))
+        const { schema, bounds } = REQUESTS[input[0]]
+        parseRequest(schema, input.subarray(1), bounds)
         return null
       },
     }

@@ -47,6 +47,16 @@ const MAIN = nodeWords(new URL('../../main.ts', import.meta.url))
 /** Set for a process whose standard input is a pipe from the head: when that closes, the head is gone. */
 export const PARENT_PIPE = 'RL_PARENT_PIPE'
 
+function hasStreams({ stdin, stdout, stderr }: ChildProcess): boolean {
+  return Boolean(stdin && stdout && stderr)
+}
+
+/** The error of a process that was not started, with what helps if this one has too many files open. */
+function startError(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException
+  return `${explain(error)}${code === 'EMFILE' ? ': raise the limit of open files (ulimit -n)' : ''}`
+}
+
 export function startChildren(options: ChildrenOptions): Children {
   const { run, folder, address, specs, onGone, onExit, onPrinted, silentMs, mostSilentMs, mostStartMs } =
     options
@@ -87,7 +97,7 @@ export function startChildren(options: ChildrenOptions): Children {
 
       /** There are too many processes, or too little memory. */
       function notStarted(error: unknown): void {
-        lastLine = explain(error)
+        lastLine = startError(error)
         ended(0, `cannot be started: ${lastLine}`, { isFault: true, isKilled: false })
       }
 
@@ -96,6 +106,11 @@ export function startChildren(options: ChildrenOptions): Children {
         child = spawnRole(spec)
       } catch (error) {
         notStarted(error)
+        return
+      }
+      // Without a file left Node gives a child that has no streams, and its error comes a little later.
+      if (!hasStreams(child)) {
+        child.once('error', notStarted)
         return
       }
       alive.set(child, { spec, signMs: startedMs, heard: false })

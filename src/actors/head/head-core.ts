@@ -8,6 +8,7 @@ import {
   writeConnection,
   writeCredentials,
 } from '../../broker/connection.ts'
+import { takeRunFolder } from '../../broker/own-folder.ts'
 import type { RlError } from '../../errors.ts'
 import type { Bus, BusAddress, WorkQueue } from '../../events/bus.ts'
 import { PAGES_BETWEEN_CHECKPOINTS, startCheckpoints } from '../../events/checkpoints.ts'
@@ -63,6 +64,7 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
   const { folder, nats, work, queues, heartbeatMs = HEARTBEAT_MS } = options
   const { minFreeBytes, freeBytes, fenceTimes, onBrokerRestart } = options
   refuseLostRun(folder.log)
+  takeRunFolder(folder.folder)
   const log = openLog(folder.log, {
     run: folder.run,
     minFreeBytes,

@@ -6,7 +6,13 @@ import { explain, RlError } from '../../errors.ts'
 import { refusalOf } from '../../events/authority.ts'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../events/catalogue.ts'
-import { type CheckedEvent, checkWritten, decodeLogged, encodeEnvelope } from '../../events/codec.ts'
+import {
+  type CheckedEvent,
+  checkWritten,
+  decodeLogged,
+  encodeEnvelope,
+  openEvent,
+} from '../../events/codec.ts'
 import { ROLES } from '../../events/envelope.ts'
 import { readFaultReport } from '../../events/faults.ts'
 import type { Appended, EventLog } from '../../events/log.ts'
@@ -15,6 +21,7 @@ import {
   type HeadReply,
   hasRequest,
   parseRequest,
+  REQUEST_BOUNDS,
   type ReadReply,
   type ReadRequest,
   readRequest,
@@ -102,7 +109,8 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   })
   const admission = openAdmission(log)
   const appender = openAppender({
-    check: (body) => checkWritten(log.check(body)),
+    open: (body) => openEvent(body, log.run),
+    load: log.blobs.inSteps,
     admit: (event, user, group) =>
       refusalOf(user, event) ?? admit(event) ?? causeRefusal(event) ?? admission.admit(event, user, group),
     isOther,
@@ -215,7 +223,14 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   }
 
   function serveRead(body: Uint8Array): Uint8Array {
-    const { from, until, types, limit, seen, epoch: heard } = parseRequest(readRequest, body)
+    const {
+      from,
+      until,
+      types,
+      limit,
+      seen,
+      epoch: heard,
+    } = parseRequest(readRequest, body, REQUEST_BOUNDS.read)
     checkSeen(from - 1, seen, heard)
     const page = log.page({ from, until, types, limit, maxBytes: READ_BYTES })
     const reply: ReadReply = {
@@ -237,7 +252,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   }
 
   function serveHas(body: Uint8Array): Uint8Array {
-    const { keys } = parseRequest(hasRequest, body)
+    const { keys } = parseRequest(hasRequest, body, REQUEST_BOUNDS.has)
     const reply: HasReply = keys.map((key) => log.positionOf('key', key))
     return pack(reply)
   }

@@ -8,8 +8,9 @@ import type { Bus } from '../../events/bus.ts'
 import { CATALOGUE, type EventData, type EventType, type NewEvent } from '../../events/catalogue.ts'
 import type { CheckedEvent } from '../../events/codec.ts'
 import { ROLES, type Role } from '../../events/envelope.ts'
+import { parseRequest } from '../../events/log-protocol.ts'
 import type { LogReader } from '../../events/log-reader.ts'
-import { unpackUntrusted } from '../../events/msgpack.ts'
+import type { Bounds } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { isUser, roleOf } from '../../events/users.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
@@ -70,6 +71,8 @@ export const HEARTBEAT = z.object({
   counters: z.record(z.string().max(200), z.number()),
   leaving: z.boolean(),
 }) satisfies z.ZodType<ActorStatus>
+
+const HEARTBEAT_BOUNDS: Bounds = { bytes: 32 * 1024, values: 1_024 }
 
 /** Actors of a role heard of at a time; more are not heard, so that invented names take no memory, and no other role's place. */
 const MOST_ACTORS = 1024
@@ -153,9 +156,9 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
 
   /** A user speaks for the processes of its own role, and a further worker not for the decider; the head for all. */
   function hear(subject: string, body: Uint8Array): void {
-    const { success, data: status } = HEARTBEAT.safeParse(unpackUntrusted(body))
+    const status = parseRequest(HEARTBEAT, body, HEARTBEAT_BOUNDS)
     const user = subject.slice(subject.lastIndexOf('.') + 1)
-    if (!success || !isUser(user)) return
+    if (!isUser(user)) return
     if (user !== 'head' && roleOf(user) !== status.role) return
     if (!status.worker.startsWith(`${status.role}/`)) return
     const isDecider = status.decider || holders.get(status.role)?.worker === status.worker

@@ -8,7 +8,8 @@ import { RlError } from '../../errors.ts'
 import type { Delivery, Fault, WorkResult } from '../../events/bus.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { isTransient, type LogClient } from '../../events/log-client.ts'
-import { unpackUntrusted } from '../../events/msgpack.ts'
+import { parseRequest } from '../../events/log-protocol.ts'
+import type { Bounds } from '../../events/msgpack.ts'
 import { POSITION_HEADER } from '../../events/subjects.ts'
 import type { Job } from '../decider/decider.ts'
 import { lateEnd } from './late-work.ts'
@@ -67,7 +68,7 @@ export const sharedJob = z.object({
 /** Work is left for so long to another process of the role. */
 const LEFT_MS = 5_000
 const DONE: WorkResult = { done: true }
-const MESSAGE_BYTES = 1_048_576
+const JOB_BOUNDS: Bounds = { bytes: 1_048_576, values: 65_536 }
 
 export function openDeliveries(options: DeliveriesOptions): Deliveries {
   const { log, performer, attempts, decides, giveUp, stopping, onFault, onFailure, onGivenUp } = options
@@ -116,9 +117,7 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     const { body } = delivery
     let shared: z.infer<typeof sharedJob>
     try {
-      if (body.byteLength > MESSAGE_BYTES)
-        throw new RlError(`a job of ${body.byteLength} bytes`, { code: 'event.oversized' })
-      shared = sharedJob.parse(unpackUntrusted(body))
+      shared = parseRequest(sharedJob, body, JOB_BOUNDS)
     } catch (error) {
       return unreadable(delivery, error)
     }

@@ -1,4 +1,5 @@
 /** The processes that a head starts, where the machine fails them: real processes, whose broker is a server that says nothing. */
+import { spawnSync } from 'node:child_process'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -55,6 +56,15 @@ test('a process that said that it leaves, and hangs, is ended', async () => {
   let looks = 0
   const silentMs = () => (looks++ === 0 ? 0 : null)
   assert.is(await firstEnd({ silentMs, mostSilentMs: 800 }), 'said nothing for 1 s and was ended')
+})
+
+test('a head that may open no more files says so, and tries again', () => {
+  if (process.platform === 'win32') return console.log('SKIP limits of open files: Windows has none')
+  const script = join(import.meta.dirname, 'few-files-process.ts')
+  const words = ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, script, temporaryFolder()]
+  const { status, stdout, stderr } = spawnSync('sh', words, { encoding: 'utf8', timeout: 60_000 })
+  assert.match(stdout, /^cannot be started: .*EMFILE: raise the limit of open files/, `${stdout}${stderr}`)
+  assert.is(status, 0)
 })
 
 test('what processes print on a full disk is lost, and not the head', async () => {
