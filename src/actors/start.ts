@@ -27,6 +27,7 @@ import { PARENT_PIPE } from './head/children.ts'
 import { lastAttempt } from './last-attempt.ts'
 import { startActor } from './runtime/actor.ts'
 import { type KeyFramesOptions, openKeyFrames } from './runtime/key-frame.ts'
+import { logUserFaults } from './runtime/log-user-faults.ts'
 import { knowKeys } from './runtime/redact.ts'
 import type { OpenedWorker } from './runtime/worker.ts'
 import type { StartOptions } from './start-options.ts'
@@ -42,6 +43,7 @@ export async function startRole(options: StartOptions): Promise<number> {
   if (run === null)
     throw new RlError(`--role ${role} needs --run`, { code: 'cli.usage', hint: 'rl runs lists them' })
   const stopped = parentGone()
+  logUserFaults()
   // A V8 that no longer knows one of them goes on without it.
   if (role === 'policy' || role === 'reward-model') for (const flag of SMALL_HEAP) setFlagsFromString(flag)
   const address = addressOf(run, nats, further ? workerOf(role) : role)

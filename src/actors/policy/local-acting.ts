@@ -9,7 +9,7 @@ import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { type Codec, chatCodec, codecOf, viewOf } from '../rollout/packing.ts'
 import { textCodec } from '../writing/packing.ts'
 import { sampledTexts } from '../writing/text-acting.ts'
-import { type Acting, type ActTurn, choiceActing, NOT_FITTING, type Sampling } from './acting.ts'
+import { type Acting, type ActTurn, choiceActing, faultOf, NOT_FITTING, type Sampling } from './acting.ts'
 import { actingByPrompt } from './endpoint-worker.ts'
 
 export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acting }
@@ -120,7 +120,7 @@ export async function actWith(
   samplingFor: (request: ActRequest) => Sampling,
   signal: AbortSignal,
 ): Promise<ActReply[]> {
-  const turns = requests.map((request) => acting(request, samplingFor(request)))
+  const turns = requests.map((request) => turnOf(() => acting(request, samplingFor(request))))
   const generations = (
     await model.generate(
       turns.flatMap(({ request }) => request ?? []),
@@ -132,4 +132,24 @@ export async function actWith(
     ...reply(request ? (generations.next().value ?? null) : null),
     cacheTokens,
   }))
+}
+
+/** A fault of the setting's own code is of one episode alone: the others get their answers. */
+function turnOf(ask: () => ActTurn): ActTurn {
+  try {
+    const { request, reply } = ask()
+    return {
+      request,
+      reply(generation) {
+        try {
+          return reply(generation)
+        } catch (error) {
+          return faultOf(error)
+        }
+      },
+    }
+  } catch (error) {
+    const failed = faultOf(error)
+    return { request: null, reply: () => failed }
+  }
 }
