@@ -14,6 +14,9 @@ import { actingByPrompt } from './endpoint-worker.ts'
 
 export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acting }
 
+/** What of a model reads and writes texts: no weights are asked. */
+export type ReadingModel = Pick<LocalModelFace, 'describe' | 'encode' | 'decode' | 'tokenizer'>
+
 export type LocalActorOptions = {
   /** It is going to learn as well: memory for that is asked for when it is opened. */
   readonly trains?: boolean
@@ -46,7 +49,7 @@ export async function openLocalActor(
 
 /** As the config says: by choices, or by prompts that fit the model. */
 export function actingOf(
-  model: LocalModelFace,
+  model: ReadingModel,
   policy: Config['policy'],
   opened: OpenSetting,
   onShortened: () => void = () => {},
@@ -78,7 +81,7 @@ export function actingOf(
  */
 function promptsThatFit(
   acting: Acting,
-  model: LocalModelFace,
+  model: ReadingModel,
   { thinking, historySteps }: Pick<Config['policy'], 'thinking' | 'historySteps'>,
   onShortened: () => void,
 ): Acting {
@@ -109,7 +112,7 @@ function promptsThatFit(
 }
 
 /** A model that others have trained is spoken to through its chat template; one trained here from scratch reads compact views. */
-export function releasedCodec(model: LocalModelFace): Codec {
+export function releasedCodec(model: Pick<LocalModelFace, 'tokenizer'>): Codec {
   return chatCodec(model.tokenizer, SYSTEM)
 }
 

@@ -16,7 +16,7 @@ import {
 import { RlError } from '../../errors.ts'
 import { type Compute, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { type PresetName, presetConfig } from '../../models/local/presets.ts'
-import { createTokenizer } from '../../models/local/tokenizer.ts'
+import { createTokenizer, type TokenizerFiles } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
@@ -68,6 +68,11 @@ const WORDS = 500
 /** Updates of copying for one of imitation, and their learning rate for one of its. */
 const COPYING = { updates: 2, learningRate: 2 } as const
 
+/** The tokenizer of a small model of texts. */
+export function textTokenizer(lessons: Lessons, environment: OpenSetting['environment']): TokenizerFiles {
+  return trainWordTokenizer({ texts: lessons.words(environment), maxWords: WORDS })
+}
+
 /** The policy's first version. */
 export async function coldStartTexts(
   preset: PresetName,
@@ -77,7 +82,7 @@ export async function coldStartTexts(
   const { opened, lessons } = resources
   return cachedModel('program', { preset, ...options }, resources, {
     async open() {
-      const tokenizer = trainWordTokenizer({ texts: lessons.words(opened.environment), maxWords: WORDS })
+      const tokenizer = textTokenizer(lessons, opened.environment)
       const { size, encode } = createTokenizer(tokenizer)
       return openLocalModel({
         config: presetConfig(preset, {
