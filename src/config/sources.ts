@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { type Document, isMap, LineCounter, parse, parseDocument } from 'yaml'
 import { explain, RlError } from '../errors.ts'
+import { nearest } from '../nearest.ts'
 import { findFile } from '../package.ts'
 import { configKeys, variableOf } from './keys.ts'
-import { nearest } from './nearest.ts'
 import { formerPaths, presentPath } from './renamed.ts'
 import { configSchema } from './schema.ts'
 
