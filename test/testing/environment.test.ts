@@ -153,7 +153,10 @@ test('a module whose setting is none is refused with its file and field', async 
   const folder = temporaryFolder()
   const mistakes: readonly (readonly [string, RegExp])[] = [
     ['export const setting = { name: "mine", summary: "" }', /a\.ts: setting\.open: expected a function/],
-    ['export const seting = {}', /b\.ts: setting: /],
+    [
+      'export const seting = {}',
+      /b\.ts: setting: there is no export of this name; the module exports seting/,
+    ],
     ['export const setting = { name: "coding", summary: "", open() {} }', /c\.ts: setting\.name: 'coding'/],
     [
       'export const setting = { name: "mine", summary: "", open() {}, reward: 1 }',
@@ -163,9 +166,13 @@ test('a module whose setting is none is refused with its file and field', async 
       'export const setting = { name: "mine", summary: "", open() {}, acting: { kind: "words" } }',
       /e\.ts: setting\.acting\.kind/,
     ],
+    [
+      'export default { name: "mine", summary: "", open() {} }',
+      /f\.ts: setting: there is no export of this name; there is a default export/,
+    ],
   ]
   for (const [index, [text, message]] of mistakes.entries()) {
-    const module = join(folder, `${'abcde'[index]}.ts`)
+    const module = join(folder, `${'abcdef'[index]}.ts`)
     writeFileSync(module, text)
     try {
       await loadSetting({ name: 'x', module })
