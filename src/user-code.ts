@@ -72,6 +72,13 @@ export function onUserFault(listener: (fault: UserCodeError) => void): void {
   hear = listener
 }
 
+let begin: (call: UserCall) => void = () => {}
+
+/** From now on every call of this process is heard before it begins. */
+export function onUserCall(listener: (call: UserCall) => void): void {
+  begin = listener
+}
+
 /** A call whose value is there at once. @throws UserCodeError */
 export function callNow<T>(call: UserCall, work: () => T, check?: Check): T {
   return settled(call, check, () => {
@@ -127,6 +134,7 @@ async function later<T>(
 }
 
 function settled<T>(call: UserCall, check: Check | undefined, work: () => T): T {
+  begin(call)
   let wrong: string | null
   let value: T
   try {
