@@ -126,7 +126,9 @@ export function startChildren(options: ChildrenOptions): Children {
       child.once('exit', (status, signal) => {
         log.end()
         alive.delete(child)
-        const silence = hung.get(child)
+        const silent = hung.get(child)
+        // What its own loop could not say any more.
+        const silence = silent && lastLine.startsWith('held for ') ? `${silent}; ${lastLine}` : silent
         if (silence) lastLine = silence
         const reason = signal ? `ended by ${signal}` : `ended with status ${status}: ${lastLine}`
         const isFault = signal === null || silence !== undefined

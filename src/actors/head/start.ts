@@ -1,9 +1,10 @@
 /** The head of a run: takes the log, starts what the run needs, shows how it goes, and ends all of it in good order. */
 import { mkdirSync } from 'node:fs'
 import { relative } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
+import { differencesFrom } from '../../config/differences.ts'
 import { type Config, configDigest, loggedConfig, openConfig, redact } from '../../config.ts'
+import { loadSetting } from '../../environments/settings.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
@@ -18,6 +19,7 @@ import { loadAllUserParts, loadUserParts } from '../../user-parts.ts'
 import { makeKept } from '../executing/kept.ts'
 import { executorQueue } from '../executing/requests.ts'
 import { executorsOf } from '../executing/worker.ts'
+import { checkFirstTurns } from '../first-turns.ts'
 import { startActor } from '../runtime/actor.ts'
 import { openKeyFrames } from '../runtime/key-frame.ts'
 import { knowKeys } from '../runtime/redact.ts'
@@ -177,21 +179,42 @@ function claimedRunId(): string {
 /** The config that a log begins with, and the one that holds now: in a fork they differ. */
 type Configs = { readonly first: Config; readonly config: Config }
 
-async function newConfig({ config: file, set }: StartOptions): Promise<Configs> {
+async function newConfig({ config: file, set, roles }: StartOptions): Promise<Configs> {
   const config = await openConfig({ file, set, env: process.env })
+  if (roles.includes('policy')) await checkFirstTurns(config)
   return { first: config, config }
 }
 
 /** A run goes on with the config that it began with; the command that began it goes on with it as well. */
 async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise<Configs> {
   const configs = configsOf(folder)
-  const { run, set } = options
-  if (set.length > 0 && !isDeepStrictEqual(redact((await newConfig(options)).config), redact(configs.config)))
-    throw new RlError(`the run '${run}' exists, and a run's config never changes`, {
-      code: 'run.config-fixed',
-      hint: `leave --set away to go on with it, or branch off: npm run -s rl -- fork ${run} --at POSITION --set ${set[0]}`,
-    })
-  return configs
+  await loadSetting(configs.config.environment)
+  checkSaid(configsOf(folder).config, options)
+  return configsOf(folder)
+}
+
+/** What `--set` says otherwise than the run has it is refused; what a file or a variable says otherwise is told. */
+function checkSaid(config: Config, { run, config: named, configGiven, set }: StartOptions): void {
+  const file = configGiven ? named : undefined
+  const differences = differencesFrom(config, { file, set, env: process.env })
+  const [wanted] = differences.filter(({ origin }) => origin.startsWith('--set '))
+  const branch = `npm run -s rl -- fork ${run} --at POSITION`
+  if (wanted)
+    throw new RlError(
+      `the run '${run}' exists, and a run's config never changes: ${wanted.key} is ${wanted.holds}, and --set says ${wanted.said}`,
+      {
+        code: 'run.config-fixed',
+        hint: `leave --set away to go on with it, or branch off: ${branch} --set ${set.find((word) => word.startsWith(wanted.key)) ?? set[0]}`,
+      },
+    )
+  if (differences.length === 0) return
+  const told = differences
+    .slice(0, 3)
+    .map(({ key, origin, said, holds }) => `${key} is ${holds}, and ${origin} says ${said}`)
+  const more = differences.length > 3 ? `; and ${differences.length - 3} more` : ''
+  process.stdout.write(
+    `the run '${run}' goes on with its own config, which never changes: ${told.join('; ')}${more}; ${branch} branches off\n`,
+  )
 }
 
 /** A run that is over is over: says so, and how it is prolonged. Returns false if it is not over. */

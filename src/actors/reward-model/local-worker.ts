@@ -23,13 +23,14 @@ import { firstVersion, updateModel } from '../learner/update.ts'
 import { logprobTemperature } from '../learner/update-options.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../rollout/log-queries.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
+import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { judgeBatch } from './batch.ts'
 import { coldStartRewardModel } from './cold-start.ts'
 import { chainTokens, type Judgements, judgeEpisodes } from './judge.ts'
 import { chatJudgeCodec, type JudgeCodec, judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
-import { isMeasured, progressOf } from './measured.ts'
+import { isMeasured, toldProgress } from './measured.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
@@ -65,7 +66,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     return judgeCodecOf(codecOf(model.encode, viewOf(opened)), causes)
   }
 
-  async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
+  async function coldStart({ seed }: ColdStart, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const policy = await checkpointOf(log, 'policy', 0)
     const settings = { ...rewardModel.coldStart, seed, maxSteps: config.environment.maxSteps }
@@ -79,7 +80,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       },
       compute: computeOf(config),
       open: () => openLocalModel({ folder: policy.folder, ...computeOf(config), cacheBytes, trains: true }),
-      teach: (model) => teach(model, settings),
+      teach: (model) => teach(model, settings, faultTeller(context)),
     })
     return firstVersion('reward-model', log.run, folder, async () => ({
       metrics: { ...figures },
@@ -90,9 +91,13 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   async function teach(
     model: LocalModelFace,
     settings: Config['rewardModel']['coldStart'] & { readonly seed: Seed },
+    tell: TellFault,
   ): Promise<Record<string, number>> {
     const report = (message: string) => void process.stdout.write(`${message}\n`)
-    const { episodes, failed } = await labelledRollouts(config, opened, log, settings.seed, report)
+    const { episodes, failed } = await labelledRollouts(config, opened, log, settings.seed, {
+      report,
+      tell,
+    })
     const { tokenBudget } = rewardModel.training
     const { loss, quality, warning } = await coldStartRewardModel(model, judgeOf(model), episodes, {
       ...{ ...settings, tokenBudget, report },
@@ -104,7 +109,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     return failed > 0 ? { ...figures, failedRollouts: failed } : figures
   }
 
-  async function judge(job: Judge): Promise<NewEvent[]> {
+  async function judge(job: Judge, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const { goal } = await tasks.find(job.task)
     const judged = await trajectories.find(
@@ -133,7 +138,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     const durationMs = Math.round(performance.now() - startedMs)
     const events: NewEvent[] = []
     for (const [i, trajectory] of judged.entries())
-      events.push(...(await stepsScored(job, trajectory, judgements[i], durationMs)))
+      events.push(...(await stepsScored(job, trajectory, judgements[i], durationMs, faultTeller(context))))
     return events
   }
 
@@ -142,10 +147,11 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     trajectory: Trajectory,
     judgements: Judgements,
     durationMs: number,
+    tell: TellFault,
   ): Promise<NewEvent[]> {
     const { rollout, iteration, seed, actions } = trajectory
     const progress = isMeasured(trajectory, config)
-      ? await progressOf(opened, await tasks.find(task), seed, actions)
+      ? await toldProgress(tell, opened, await tasks.find(task), seed, actions)
       : null
     return actions.map((action, step) => ({
       type: 'StepScored',
@@ -205,8 +211,8 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       shared: new Set(['judge']),
       concurrency: JOBS_AT_A_TIME,
       async perform({ kind, input }, context) {
-        if (kind === 'cold-start') return coldStart(input as ColdStart)
-        return kind === 'judge' ? judge(input as Judge) : train(input as Train, context)
+        if (kind === 'cold-start') return coldStart(input as ColdStart, context)
+        return kind === 'judge' ? judge(input as Judge, context) : train(input as Train, context)
       },
       async close() {
         await resident.close()

@@ -16,6 +16,7 @@ import { firstVersion, updateModel } from '../learner/update.ts'
 import { logprobTemperature } from '../learner/update-options.ts'
 import { withDemonstrationTasks } from '../policy/demonstration-tasks.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
+import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { coldStartTests, lessonsOf } from './cold-start.ts'
 import { answerSample, textCodec, textPrompt } from './packing.ts'
@@ -56,7 +57,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
   }
   const { judge } = unitTestJudge(config, opened, log, { write })
 
-  async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
+  async function coldStart({ seed }: ColdStart, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const { rollouts, flippedLabels, ...settings } = rewardModel.coldStart
     const tasks = await withDemonstrationTasks(config, opened, rollouts, async (own) => own.tasks)
@@ -76,10 +77,11 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
         cache: join(CACHE, 'cold-start'),
         compute: computeOf(config),
         report: (message) => process.stdout.write(`${message}\n`),
+        tell: faultTeller(context),
       },
     )
     return firstVersion('reward-model', log.run, start.folder, async () => ({
-      metrics: { loss: start.loss },
+      metrics: { loss: start.loss, ...(start.failed > 0 ? { failedDemonstrations: start.failed } : {}) },
       timing: { fromCache: start.cached ? 1 : 0, durationMs: Math.round(performance.now() - startedMs) },
     }))
   }
@@ -143,7 +145,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       shared: new Set(['judge']),
       concurrency: JOBS_AT_A_TIME,
       async perform({ kind, input }, context) {
-        if (kind === 'cold-start') return coldStart(input as ColdStart)
+        if (kind === 'cold-start') return coldStart(input as ColdStart, context)
         return kind === 'judge' ? judge(input as Judge, context.signal) : train(input as Train, context)
       },
       close: () => resident.close(),
