@@ -282,16 +282,21 @@ def _rl_judge():
     except SyntaxError:
         tree, mode = ast.parse(task['code']), 'exec'
 
-    def run(tree):
+    def prepared():
         scope = {'__name__': 'test'}
         random.seed(0)
-        exec(task['prelude'], scope)
-        for text in (task['setup'], task['oracle']):
+        for text in (task['prelude'], task['setup'], task['oracle']):
             exec(text, scope)
+        return scope
+
+    def run(tree):
+        scope = prepared()
         scope[task['name']] = scope['candidate'] = called(task['name'])
         value = eval(compile(tree, 'test', 'eval'), scope) if mode == 'eval' else exec(compile(tree, 'test', 'exec'), scope)
         return mode == 'exec' or bool(value == eval(expected, scope))
 
+    # What fails before the test is no word on any program.
+    prepared()
     passed = False
     try:
         # First without its assertions, so that one that is not known yet hides no call after it.
@@ -332,7 +337,7 @@ export function refereeInput({ name, prelude, setup, oracle, test, known }: Refe
   })
 }
 
-/** What the referee said; null where it failed, which is a failing test. */
+/** What the referee said; null if it failed. */
 export function refereeAnswer(stdout: string): { passed: boolean; wanted: FunctionCall[] } | null {
   try {
     const { passed, wanted } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as {

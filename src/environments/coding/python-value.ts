@@ -38,7 +38,7 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
     if (typeof item === 'string') return JSON.stringify(item)
     if (typeof item === 'number') return float(item)
     if (!Array.isArray(item)) return stranger()
-    if (item[0] === 'f') return float(Number(item[1]))
+    if (item[0] === 'f') return float(floatOf(item[1]))
     const [tag, ...parts] = item as [string, ...unknown[]]
     // Turned into decimal texts, these would take seconds; nothing of another type is as long.
     if ((tag === 'i' || tag === 'q') && parts.some((part) => String(part).length > MOST_PLACES))
@@ -51,7 +51,7 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
       case 'q':
         return fraction(wholeOf(String(parts[0])), wholeOf(String(parts[1])))
       case 'c': {
-        const [real, imaginary] = parts.map((part) => float(Number(part)))
+        const [real, imaginary] = parts.map((part) => float(floatOf(part)))
         return imaginary === '0' ? real : `(${real} j ${imaginary})`
       }
       case 'b':
@@ -116,6 +116,13 @@ const LONGEST_PART = 200
 
 const short = (text: string) =>
   text.length > LONGEST_PART ? `#${createHash('sha256').update(text).digest('hex')}` : text
+
+/** A float as Python writes it. */
+function floatOf(text: unknown): number {
+  const float = Number(text)
+  if (!Number.isNaN(float)) return float
+  return text === 'inf' ? Number.POSITIVE_INFINITY : text === '-inf' ? Number.NEGATIVE_INFINITY : Number.NaN
+}
 
 /** JSON has no other keys than texts. */
 const WHOLE_KEY = /^-?(?:0|[1-9]\d*)$/

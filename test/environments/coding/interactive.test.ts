@@ -21,6 +21,8 @@ for _ in range(10):
     line = sys.stdin.readline()
     if line == '':
         sys.exit('the program asked no more')
+    if not line.strip().isdigit():
+        sys.exit('no number')
     guess = int(line)
     print('=' if guess == number else '<' if number < guess else '>', flush=True)
     if guess == number:
@@ -248,15 +250,19 @@ print(waiting[0], os.statvfs('/tmp').f_blocks, fcntl.fcntl(1, 1032), fcntl.fcntl
   assert.is(long, short)
 })
 
-here('an interactor that fails, hangs or is no program accepts nobody', async (on) => {
+here('an interactor that fails, hangs or is no program gives no verdict, and says so', async (on) => {
   for (const interactor of [
     'raise ValueError(0)',
     'while True: pass',
     'import time; time.sleep(600)',
     'no (',
   ]) {
-    const [{ passed }] = await gradesOf(on, 'pass', { interactor, tests: ONE, wallMs: HOPELESS_MS })
-    assert.is(passed, false, interactor)
+    for (const program of ['pass', 'input()']) {
+      const [{ passed, judgeFailed }] = await gradesOf(on, program, {
+        ...{ interactor, tests: ONE, wallMs: HOPELESS_MS },
+      })
+      assert.equal([passed, judgeFailed], [null, true], `${interactor} ${program}`)
+    }
   }
 })
 

@@ -162,7 +162,7 @@ export function openSandbox({ bwrap, arguments: words, users, start, group }: Sa
               return
             }
             next++
-            report(seen.index, first ? conversationResult(first, result) : result)
+            report(seen.index, first ? conversationResult(first, result, limits) : result)
             first = null
             if (next < stdins.length) return wait()
             task = null
