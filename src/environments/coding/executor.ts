@@ -12,7 +12,7 @@ export type Limits = {
   readonly cpuMs: number
   /** Elapsed time; default 3 x cpuMs + 1,000. */
   readonly wallMs?: number
-  /** Resident memory of all processes of a run together, in MiB. */
+  /** Resident memory of all processes of a run together, in MiB; the stacks of their main threads may be as large beside it. */
   readonly memoryMB: number
   readonly outputBytes: number
   /** Processes and threads at once. */

@@ -121,14 +121,19 @@ def _rl_drive(source, prelude, setup):
     task = _json.loads(sys.stdin.readline())
     sys.stdin = io.TextIOWrapper(io.BytesIO(), encoding='utf-8')
     module = type(sys)('solution')
-    module.__file__ = '/tmp/main.py'
+    module.__file__ = '/tmp/solution.py'
+    try:
+        with open(module.__file__, 'w', encoding='utf-8') as file:
+            file.write(source)
+    except (OSError, UnicodeError):
+        pass
     sys.modules['solution'] = module
     scope = module.__dict__
     exec(prelude, scope)
     if setup:
         exec(setup, scope)
     try:
-        exec(compile(source, '/tmp/main.py', 'exec', dont_inherit=True), scope)
+        exec(compile(source, '/tmp/solution.py', 'exec', dont_inherit=True), scope)
     except SystemExit:
         pass
     results = []
