@@ -38,13 +38,19 @@ export function firstLine({ input, output }: TestCase): string | null {
 export function conversationResult(program: RunResult, interactor: RunResult, limits: Limits): RunResult {
   const judgement = judgementOf(interactor)
   const accepted = judgement === 'accepts'
-  if (judgement === 'failed' || judgement === 'raised' || wasKeptWaiting(program, interactor, limits))
+  const hasFailed =
+    judgement === 'failed' || judgement === 'raised' || wasKeptWaiting(program, interactor, limits)
+  if (hasFailed && !hasUsedUp(program, limits))
     return {
       ...program,
       interaction: { accepted: false, failed: true, reason: failureOf('interactor', interactor) },
     }
   return { ...program, interaction: { accepted, reason: interactor.stderrTail || interactor.verdict } }
 }
+
+/** Whether a program has failed by itself, whatever its interactor did: it worked, or filled memory, up to its limit. */
+const hasUsedUp = ({ verdict, cpuMs }: RunResult, limits: Limits) =>
+  verdict === 'memory' || verdict === 'output_limit' || (verdict === 'timeout' && cpuMs >= limits.cpuMs)
 
 /** Whether a program reached its wall limit because of an interactor that worked for half of the time. */
 const wasKeptWaiting = (program: RunResult, interactor: RunResult, limits: Limits) =>
