@@ -188,7 +188,6 @@ export const SYSTEM_CALLS = {
   setsockopt: [54, 208],
   getsockopt: [55, 209],
   statx: [332, 291],
-  sysinfo: [99, 179],
   openat2: [437, 437],
 } as const satisfies Readonly<Record<string, readonly [x64: number | null, arm64: number | null]>>
 
