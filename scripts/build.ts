@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
 /** Kept as they are: compiled WebAssembly, and what other programs run (Python, Node threads of Pyodide, scripts of pages). */
-const DATA = /\.(wasm|mjs|py|js)$/
+const DATA = /\.(wasm|mjs|cjs|py|js)$/
 
 export function build(): void {
   rmSync('dist', { recursive: true, force: true })

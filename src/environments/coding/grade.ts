@@ -1,6 +1,6 @@
 /** Programs against tests: executes, compares, and says of each pair whether it passed. */
-import { matches } from './compare.ts'
-import { type Executor, type Language, type ProgramRun, type RunResult, runAll, unrun } from './executor.ts'
+import { matches, tokensOf } from './compare.ts'
+import { type Executor, type Language, type ProgramRun, type RunResult, unrun } from './executor.ts'
 import {
   type CallResult,
   callResults,
@@ -14,18 +14,26 @@ import {
   refereeInput,
   simpleTest,
 } from './function-tests.ts'
-import { firstLine } from './interaction.ts'
-import { type CodingProblem, isRunnable, limitsOf, type TestCase } from './problem.ts'
+import { firstLine, interactorFor } from './interaction.ts'
+import { checkerProgram, failureOf, JUDGE_LIMITS, judgementOf } from './judges.ts'
+import type { CodingProblem, TestCase } from './problem.ts'
 import { equalValues, type PythonValue } from './python-value.ts'
 
-/** Passed or not; null where the sandbox failed again and again, so that nothing is known. Such a pair is never a reward. */
-export type Grade = { readonly passed: boolean | null; readonly result: RunResult }
+/** Passed or not; null if the sandbox failed again and again, or the judge did, so that nothing is known. Such a pair is never a reward. */
+export type Grade = {
+  readonly passed: boolean | null
+  readonly result: RunResult
+  /** Nothing is known because a checker, an interactor or the code of a test failed; the result says how. */
+  readonly judgeFailed?: true
+}
 
 export type GradeRequest = {
-  readonly problem: Pick<CodingProblem, 'limits' | 'comparator' | 'call'>
+  readonly problem: Pick<CodingProblem, 'limits' | 'comparator' | 'call'> &
+    Partial<Pick<CodingProblem, 'tests'>>
   readonly program: string
   /** Default Python; functions are called in Python alone. */
   readonly language?: Language
+  /** Those that are not among the problem's own (the same objects) somebody wrote: they must pass the problem's judge themselves. */
   readonly tests: readonly TestCase[]
 }
 
@@ -33,7 +41,6 @@ export type GradeRequest = {
 const KEPT_CHARACTERS = 4096
 /** A test's code that asks for ever more calls is given up. */
 const MOST_ROUNDS = 16
-const REFEREE_LIMITS = limitsOf(10)
 
 /** What is open of one test: which calls its code still wants, and what is known of the others. */
 type Open = {
@@ -60,8 +67,14 @@ export async function grade(
     place: [number, number]
   }[] = []
   const open: Open[] = []
+  const poor = await poorTests(executor, requests, signal)
   for (const [i, request] of requests.entries())
     for (const [j, test] of request.tests.entries()) {
+      const fault = poor.get(writtenKey(request, test))
+      if (fault) {
+        grades[i][j] = fault
+        continue
+      }
       const plan = planOf(request, test)
       if (plan.kind === 'invalid') grades[i][j] = { passed: false, result: unrun('invalid', plan.reason) }
       else if (plan.kind === 'code')
@@ -103,8 +116,75 @@ export async function grade(
   )
   await Promise.all(judging)
   await judgeByCode(executor, open, signal)
-  return grades
+  return withoutFailingTests(requests, grades)
 }
+
+/** Of a test that is not the problem's own; null for one that is. */
+function writtenKey({ problem }: GradeRequest, test: TestCase): string | null {
+  if (problem.tests?.includes(test)) return null
+  const { comparator, call } = problem
+  const judge =
+    comparator.kind === 'checker' ? comparator.program : call.kind === 'interactive' ? call.interactor : null
+  return judge === null ? null : JSON.stringify([judge, test.input, test.output])
+}
+
+/** Written tests whose own output does not pass the checker, by their key: a program cannot be judged by them. */
+async function poorTests(
+  executor: Executor,
+  requests: readonly GradeRequest[],
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<string | null, Grade>> {
+  const runs = new Map<string, Run>()
+  for (const request of requests) {
+    const { comparator } = request.problem
+    if (comparator.kind !== 'checker') continue
+    for (const test of request.tests) {
+      const key = writtenKey(request, test)
+      if (key !== null && !runs.has(key)) runs.set(key, checkerRun(comparator.program, test, test.output))
+    }
+  }
+  const results = await runEach(executor, [...runs.values()], signal)
+  return new Map(
+    [...runs.keys()].flatMap((key, i): [string, Grade][] => {
+      const result = results[i]
+      if (result.verdict === 'ok') return []
+      const isPoor = result.verdict !== 'sandbox_error'
+      return [
+        [
+          key,
+          isPoor ? invalid('the output of the test does not pass the checker') : { passed: null, result },
+        ],
+      ]
+    }),
+  )
+}
+
+/** A written test at which a judge fails is none, for nobody: it must not keep the others from their verdicts. */
+function withoutFailingTests(requests: readonly GradeRequest[], grades: Grade[][]): Grade[][] {
+  const failing = new Map<string, string>()
+  const keys = grades.map((row, i) =>
+    row.map((grade, j) => {
+      const key = writtenKey(requests[i], requests[i].tests[j])
+      if (key !== null && grade.judgeFailed) failing.set(key, grade.result.stderrTail)
+      return key
+    }),
+  )
+  if (failing.size === 0) return grades
+  return grades.map((row, i) =>
+    row.map((grade, j) => {
+      const reason = failing.get(keys[i][j] ?? '')
+      return reason === undefined ? grade : invalid(reason)
+    }),
+  )
+}
+
+const invalid = (reason: string): Grade => ({ passed: false, result: unrun('invalid', reason) })
+
+const noJudgement = (reason: string): Grade => ({
+  passed: null,
+  result: unrun('sandbox_error', reason),
+  judgeFailed: true,
+})
 
 type Plan =
   | { readonly kind: 'invalid'; readonly reason: string }
@@ -114,7 +194,6 @@ type Plan =
 
 function planOf({ problem, program, language }: GradeRequest, test: TestCase): Plan {
   const { call, limits } = problem
-  if (!isRunnable(test, call)) return { kind: 'invalid', reason: 'the test has no input or no output' }
   if (program.trim() === '') return { kind: 'invalid', reason: 'the program is empty' }
   if (call.kind === 'stdio') {
     const text = withPrelude(call, program, language)
@@ -124,7 +203,10 @@ function planOf({ problem, program, language }: GradeRequest, test: TestCase): P
     const stdin = firstLine(test)
     return stdin === null
       ? { kind: 'invalid', reason: 'the test is too large for an interactive one' }
-      : { kind: 'talked', run: { program, language, stdin, limits, interactor: call.interactor } }
+      : {
+          kind: 'talked',
+          run: { program, language, stdin, limits, interactor: interactorFor(call.interactor, limits) },
+        }
   }
   if (language && language !== 'python')
     return { kind: 'invalid', reason: `the test calls a function in Python, the program is ${language}` }
@@ -167,6 +249,7 @@ function judged(
   signal?: AbortSignal,
 ): Promise<Grade> | Grade {
   if (result.verdict === 'sandbox_error') return { passed: null, result }
+  if (result.interaction?.failed) return noJudgement(result.interaction.reason)
   if (result.verdict !== 'ok') return { passed: false, result: shortened(result) }
   if (plan.kind === 'talked') {
     const { accepted = false, reason = '' } = result.interaction ?? {}
@@ -191,12 +274,7 @@ function judged(
   }
   if (problem.comparator.kind !== 'checker')
     return { passed: matches(problem.comparator, test.output, result.stdout), result: shortened(result) }
-  return check(executor, problem.comparator.program, problem.limits, test, result.stdout, signal).then(
-    (passed) => ({
-      passed,
-      result: shortened(result),
-    }),
-  )
+  return checked(executor, problem.comparator.program, test, result, signal)
 }
 
 /** Values from a program may be damaged in any way. */
@@ -230,9 +308,12 @@ async function judgeByCode(executor: Executor, tests: readonly Open[], signal?: 
       const { verdict, stdout, stderrTail } = verdicts[k]
       const answer = verdict === 'ok' ? refereeAnswer(stdout) : null
       if (verdict === 'sandbox_error') one.settle({ passed: null, result: verdicts[k] })
-      else if (answer === null || answer.wanted.length === 0 || round === MOST_ROUNDS)
+      else if (answer === null) one.settle(noJudgement(failureOf('code of the test', verdicts[k])))
+      else if (answer.wanted.length === 0 && one.known.length === 0)
+        one.settle(noJudgement(`the code of the test calls nothing: ${stderrTail.trim().split('\n').at(-1)}`))
+      else if (answer.wanted.length === 0 || round === MOST_ROUNDS)
         one.settle({
-          passed: answer?.passed === true && one.known.length > 0,
+          passed: answer.passed === true,
           result: { ...shortened(one.result), stderrTail: one.result.stderrTail || stderrTail },
         })
       else asking.push(Object.assign(one, { wanted: answer.wanted }))
@@ -267,7 +348,7 @@ function refereeRun({ request: { problem }, test, known }: Open): Run {
   return {
     program: REFEREE_PROGRAM,
     stdin: refereeInput({ name, prelude, setup, oracle, test, known }),
-    limits: REFEREE_LIMITS,
+    limits: JUDGE_LIMITS,
   }
 }
 
@@ -306,17 +387,42 @@ async function runEach(executor: Executor, runs: readonly Run[], signal?: AbortS
   return results
 }
 
-async function check(
+const checkerRun = (program: string, { input, output: expected }: TestCase, output: string): Run => ({
+  program: checkerProgram(program),
+  stdin: `${JSON.stringify({ input, expected, output })}\n`,
+  limits: JUDGE_LIMITS,
+})
+
+/** The checker's word on what a program printed. */
+async function checked(
   executor: Executor,
-  program: string,
-  limits: CodingProblem['limits'],
-  { input, output: expected }: TestCase,
-  output: string,
+  checker: string,
+  test: TestCase,
+  result: RunResult,
   signal?: AbortSignal,
-): Promise<boolean | null> {
-  const stdins = [`${JSON.stringify({ input, expected, output })}\n`]
-  const [[{ verdict }]] = await runAll(executor, [{ program, stdins, limits }], signal)
-  return verdict === 'sandbox_error' ? null : verdict === 'ok'
+): Promise<Grade> {
+  const ask = async (output: string) =>
+    (await runEach(executor, [checkerRun(checker, test, output)], signal))[0]
+  const kept = shortened(result)
+  if (hasStrangeNumbers(result.stdout) && !hasStrangeNumbers(`${test.input} ${test.output}`))
+    return { passed: false, result: kept }
+  const said = await ask(result.stdout)
+  if (said.verdict === 'sandbox_error') return { passed: null, result: said }
+  const judgement = judgementOf(said)
+  if (judgement === 'accepts' || judgement === 'refuses')
+    return { passed: judgement === 'accepts', result: kept }
+  // A checker that raises an exception at this output alone cannot read it, which is the program's fault.
+  if (judgement === 'raised' && judgementOf(await ask(test.output)) === 'accepts')
+    return { passed: false, result: kept }
+  return noJudgement(failureOf('checker', said))
+}
+
+/** Words that Python's int() and float() read and no other language: with digits beyond ASCII, or with an underscore among the digits. */
+function hasStrangeNumbers(text: string): boolean {
+  return (
+    /[^\p{ASCII}]|_/u.test(text) &&
+    tokensOf(text).some((word) => /^[+-]?[\p{Nd}_.eE+-]+$/u.test(word) && /[^\p{ASCII}]|\d_\d/u.test(word))
+  )
 }
 
 /** Share of tests passed, in [0, 1]; null where one of them could not be graded. */

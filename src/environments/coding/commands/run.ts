@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { printJson } from '../../../command-line.ts'
+import { printJson, printLine } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
 import { isSkipped, type Skipped, skippedLine } from '../dataset.ts'
 import { languageOf } from '../executor.ts'
@@ -34,8 +34,8 @@ export function run(
       const { passed, result } = graded
       if (json) printJson({ test, passed, ...result })
       else
-        process.stdout.write(
-          `test ${test + 1}: ${passed ? 'passed' : 'FAILED'} ${result.verdict} cpu ${result.cpuMs.toFixed(0)} ms peak ${result.peakKB} kB\n`,
+        printLine(
+          `test ${test + 1}: ${passed === null ? 'no verdict' : passed ? 'passed' : 'FAILED'} ${result.verdict} cpu ${result.cpuMs.toFixed(0)} ms peak ${result.peakKB} kB`,
         )
       if (passed !== true && !json) printFailure(problem, test, graded, false)
     }

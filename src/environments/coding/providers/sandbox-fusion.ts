@@ -89,7 +89,7 @@ export function createSandboxFusionProvider({
     // The server knows wall time only; its caller's wall limit is what keeps load from changing verdicts.
     const begun = performance.now()
     const request = JSON.stringify({
-      code: program,
+      code: language === 'cpp' ? `#define ONLINE_JUDGE\n#line 1\n${program}` : program,
       language: LANGUAGES[language],
       stdin,
       run_timeout: wallLimitMs(limits) / 1000,
