@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { byName } from '../names.ts'
 
 export type ModelFamily = 'qwen2' | 'qwen3' | 'llama'
 
@@ -64,8 +65,8 @@ const schema = z.looseObject({
   head_dim: width.nullish(),
   max_position_embeddings: count.optional(),
   rope_theta: z.number().positive().nullish(),
-  rope_parameters: z.record(z.string(), z.unknown()).nullish(),
-  rope_scaling: z.record(z.string(), z.unknown()).nullish(),
+  rope_parameters: byName(z.unknown()).nullish(),
+  rope_scaling: byName(z.unknown()).nullish(),
   rms_norm_eps: z.number().positive().default(1e-6),
   tie_word_embeddings: z.boolean().default(false),
   attention_bias: z.boolean().default(false),

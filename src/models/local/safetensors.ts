@@ -7,6 +7,7 @@ import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { byName } from '../names.ts'
 import { bf16ToF32, f16ToF32, f32ToBf16, f32ToF16 } from './half.ts'
 
 /** Dtypes that hold weights; others may stand in a file but cannot be read. */
@@ -47,8 +48,8 @@ const entrySchema = z.strictObject({
   shape: z.array(size).max(16),
   data_offsets: z.tuple([size, size]),
 })
-const headerSchema = z.record(z.string(), z.unknown())
-const metadataSchema = z.record(z.string(), z.string())
+const headerSchema = byName(z.unknown())
+const metadataSchema = byName(z.string())
 
 /**
  * Checks a header and gives the tensors in file order with absolute positions.
@@ -119,7 +120,7 @@ export async function openSafetensors(path: string): Promise<TensorSource> {
   }
 }
 
-const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) })
+const indexSchema = z.object({ weight_map: byName(z.string()) })
 
 async function readIndex(indexPath: string): Promise<z.infer<typeof indexSchema>> {
   try {

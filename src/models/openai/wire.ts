@@ -1,5 +1,6 @@
 /** Requests and answers of the port as the OpenAI API words them, with the fields that vLLM and `rl serve` add. */
 import { z } from 'zod'
+import { byName } from '../names.ts'
 import type { ChatMessage, GenerateRequest, Generation, ImageRef } from '../port.ts'
 import type { ModelOptions } from '../provider.ts'
 import { BadAnswer, refusalIn } from './faults.ts'
@@ -118,10 +119,7 @@ export const wireContent = z.union([
 /** JSON, which some servers write as it is and others as a text. */
 export const callArguments = z.union([
   z.string(),
-  // A record of zod's leaves out the key __proto__.
-  z
-    .custom<object>((values) => typeof values === 'object' && values !== null && !Array.isArray(values))
-    .transform((values) => JSON.stringify(values)),
+  byName(z.unknown()).transform((values) => JSON.stringify(values)),
 ])
 const choiceSchema = z.object({
   message: z
