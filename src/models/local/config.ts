@@ -140,6 +140,7 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
   const { bos_token_id: bos = 1, eos_token_id: eos = 2 } = family === 'llama' ? raw : { ...NO_ENDS, ...raw }
   if (heads % kvHeads !== 0) refuse('num_key_value_heads', `${kvHeads} does not divide ${heads} heads`)
   if (!Number.isInteger(headDim) || headDim % 2 !== 0) refuse('head_dim', `${headDim} is not an even integer`)
+  checkIds({ bos_token_id: raw.bos_token_id, eos_token_id: raw.eos_token_id }, raw.vocab_size, source)
   return {
     family,
     vocabSize: raw.vocab_size,
@@ -159,6 +160,24 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
     bosToken: bos ?? null,
     eosTokens: [eos ?? []].flat(),
   }
+}
+
+/**
+ * @param ids token ids by the key that names them; null and absent ones are none
+ * @throws RlError `model.config` for one that the vocabulary has not: as an end token it would never come
+ */
+export function checkIds(
+  ids: Readonly<Record<string, number | readonly number[] | null | undefined>>,
+  vocabSize: number,
+  source: string,
+): void {
+  for (const [key, named] of Object.entries(ids))
+    for (const id of [named ?? []].flat())
+      if (!Number.isInteger(id) || id < 0 || id >= vocabSize)
+        throw new RlError(`${source}: ${key}: ${id} is no token: the vocabulary has ${vocabSize}`, {
+          code: 'model.config',
+          hint: 'set it to the id that the tokenizer gives that token, or take the key out of the file',
+        })
 }
 
 const ARCHITECTURES: Readonly<Record<ModelFamily, string>> = {

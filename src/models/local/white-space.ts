@@ -8,8 +8,8 @@ export const TRAILING = /\p{White_Space}+$/u
 
 /** An expression's `\s` as Rust reads it, outside of classes and within them. */
 export function withRustSpace(pattern: string): string {
-  return pattern.replace(/\\([\s\S])/g, (escape, name: string) =>
-    name === 's' ? '\\p{White_Space}' : name === 'S' ? '\\P{White_Space}' : escape,
+  return pattern.replace(/\\([\s\S])/g, (whole, name: string) =>
+    name === 's' ? '\\p{White_Space}' : name === 'S' ? '\\P{White_Space}' : whole,
   )
 }
 
