@@ -10,6 +10,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
+import { httpFetch } from '../platform/http.ts'
 import { isAbandoned, parseProcess, processText, THIS_PROCESS } from '../platform/process-id.ts'
 import { withoutCredentials } from '../secrets.ts'
 
@@ -119,13 +120,17 @@ function told(cause: unknown, { token }: HubOptions): string {
   return withoutCredentials(token ? text.replaceAll(token, '***') : text)
 }
 
-/** fetch says that it failed, and what is behind that says why: at times by its code alone. */
+/** An error with what is behind it, at times known by its code alone: of several addresses none answered. */
 function reasonOf(cause: unknown): string {
   const behind = cause instanceof Error ? cause.cause : undefined
-  if (!(behind instanceof Error)) return explain(cause)
-  const { code = '' } = behind as NodeJS.ErrnoException
-  const why = [behind.message, behind.message.includes(code) ? '' : code].filter((part) => part !== '')
-  return why.length > 0 ? `${explain(cause)} (${why.join(', ')})` : explain(cause)
+  const why = [cause, behind].map((one) => {
+    if (!(one instanceof Error)) return one === undefined ? '' : explain(one)
+    const { code = '' } = one as NodeJS.ErrnoException
+    const isTold = one.message.includes(code) || one instanceof RlError
+    return [explain(one), isTold ? '' : code].filter((part) => part !== '').join(', ')
+  })
+  const [outer, inner] = why
+  return inner === '' || outer.includes(inner) ? outer : `${outer} (${inner})`
 }
 
 /** More than the list of any model's files has. */
@@ -374,7 +379,7 @@ async function askOnce(
     for (let redirects = 0; ; redirects++) {
       const sent = new Headers(headers)
       if (token !== null && originOf(url) === originOf(endpoint)) sent.set('authorization', `Bearer ${token}`)
-      const response = await fetch(url, {
+      const response = await httpFetch(url, {
         headers: sent,
         redirect: 'manual',
         signal: signal ? AbortSignal.any([signal, abort.signal]) : abort.signal,

@@ -73,8 +73,8 @@ export async function startTrainer({
     const section = role === 'policy' ? config.policy : config.rewardModel
     const { iterations } = config.run
     const training = trainingAt(section.training, { ...data, iterations })
-    const most = Math.min(training.tokenBudget, model.describe().contextTokens)
-    const fitting = fittingSamples(samples, most)
+    const { contextTokens, vocabulary } = model.describe()
+    const fitting = fittingSamples(samples, Math.min(training.tokenBudget, contextTokens), vocabulary)
     const temperature = logprobTemperature(section)
     const referred = await referredTo(fitting.samples, training.klReference, temperature)
     const options = updateOptions(training, data.seed, temperature)

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { RlError } from '../../errors.ts'
+import { httpFetch } from '../../platform/http.ts'
 
 export type Download = {
   readonly path: string
@@ -62,7 +63,7 @@ export async function download(
 async function fetchFile(url: string, target: string): Promise<string> {
   const hash = createHash('sha256')
   try {
-    const response = await fetch(url)
+    const response = await httpFetch(url)
     if (!response.ok || !response.body) throw new Error(`the server answers ${response.status}`)
     const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
     body.on('data', (chunk: Buffer) => hash.update(chunk))

@@ -6,6 +6,7 @@ import type { ChatMessage, ToolSpec } from '../port.ts'
 import { type ChatTemplate, chatTemplate } from './chat-template.ts'
 import { namedTokens, parseTokenizerConfig, withConfig } from './tokenizer-config.ts'
 import { readableParts } from './tokenizer-parts.ts'
+import { useRustSpace } from './white-space.ts'
 
 /** What the files of a Hugging Face folder say about text: parsed tokenizer.json and tokenizer_config.json. */
 export type TokenizerFiles = {
@@ -80,6 +81,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   /** Vocabularies of SentencePiece's make: a space is written with U+2581, a byte as `<0x0A>`. */
   const byteFallback = decoder.includes('"ByteFallback"')
   keepByteOrderMarks(inner)
+  useRustSpace(inner)
   const named = (text: string | null | undefined) => (text == null ? undefined : vocabulary.get(text))
   const templateNamed = (name: string) =>
     Array.isArray(chat_template) ? chat_template.find((one) => one.name === name)?.template : undefined

@@ -708,6 +708,109 @@ test('end tokens are those of generation_config.json, where that names any', asy
   assert.equal(await ends({ bos_token_id: 0 }), [2])
 })
 
+test('ids that the vocabulary has not are refused by the key that names them', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen3')
+  const { folder } = await saved('ids', config)
+  const generation = async (eos_token_id: unknown) => {
+    await writeFile(join(folder, 'generation_config.json'), JSON.stringify({ eos_token_id }))
+    return messageOf(readModelFolder(folder))
+  }
+  assert.is(await generation([0, config.vocabSize - 1]), 'none')
+  assert.match(
+    await generation([0, config.vocabSize]),
+    `generation_config.json: eos_token_id: ${config.vocabSize} is no token: the vocabulary has ${config.vocabSize}`,
+  )
+  assert.match(await generation(-1), /eos_token_id: -1 is no token/)
+  const json = modelConfigJson(config)
+  assert.throws(
+    () => parseModelConfig({ ...json, bos_token_id: config.vocabSize }),
+    /bos_token_id: \d+ is no token/,
+  )
+  assert.throws(
+    () => parseModelConfig({ ...json, eos_token_id: [1, 1e6] }),
+    /eos_token_id: 1000000 is no token/,
+  )
+  // What stands for nothing here may be what it is.
+  assert.equal(parseModelConfig({ ...json, pad_token_id: -1 }), parseModelConfig(json))
+})
+
+test('a pointer of Git LFS is told as one, whichever file it stands for', async () => {
+  await tryBackend('wasm')
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 1234\n`
+  const config = smallConfig('qwen2')
+  const { folder } = await saved('pointers', config)
+  const adapter = join(root, 'pointing-adapter')
+  await mkdir(adapter)
+  const lora = initLora(config, { rank: 2, alpha: 4, targets: ['q_proj'] }, [1, 1])
+  await writeAdapter(adapter, lora, { base: '../pointers' })
+  const read = (path: string) => messageOf(readModelFolder(path).then(readCheckpoint))
+  for (const [home, file] of [
+    [folder, 'config.json'],
+    [folder, 'tokenizer.json'],
+    [folder, 'tokenizer_config.json'],
+    [folder, 'model.safetensors'],
+    [adapter, 'adapter_config.json'],
+    [adapter, 'adapter_model.safetensors'],
+  ]) {
+    const path = join(home, file)
+    const whole = await readFile(path)
+    await writeFile(path, pointer)
+    assert.match(await read(home), `${file} is a pointer of Git LFS and not the file itself`)
+    await writeFile(path, whole)
+    assert.is(await read(home), 'none')
+  }
+  await rename(join(folder, 'model.safetensors'), join(folder, 'away'))
+  await writeFile(join(folder, 'model.safetensors.index.json'), pointer)
+  assert.match(await read(folder), 'index.json is a pointer of Git LFS')
+})
+
+test('a weight of an adapter with another name is told with what is odd about it', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen2')
+  await saved('odd-base', config)
+  const folder = join(root, 'odd-adapter')
+  await mkdir(folder)
+  const lora = initLora(config, { rank: 2, alpha: 4, targets: ['q_proj'] }, [1, 1])
+  await writeAdapter(folder, lora, { base: '../odd-base' })
+  const toldOf = async (name: string) => {
+    const tensor = { name, shape: [2, config.hiddenSize], values: new Float32Array(2 * config.hiddenSize) }
+    await writeSafetensors(join(folder, 'adapter_model.safetensors'), [tensor])
+    const error = await readModelFolder(folder)
+      .then(readCheckpoint)
+      .then(
+        () => null,
+        (cause: unknown) => cause as RlError,
+      )
+    return `${error?.message} - ${error?.hint}`
+  }
+  const module = 'layers.1.mlp.down_proj'
+  const right = `rename the weights, this one to base_model.model.model.${module}.lora_B.weight`
+  for (const [name, words] of [
+    [`base_model.model.model.${module}.lora_B.policy.weight`, "has '.policy' in its name"],
+    [`model.${module}.lora_B.weight`, "begins with 'model.' in place of"],
+    [`${module}.lora_B.weight`, "begins with '' in place of"],
+    [`base_model.model.model.language_model.${module}.lora_B.weight`, 'language_model'],
+    [
+      `module.${module}.lora_B.default.weight`,
+      "has '.default' in its name, which PEFT writes into no file and begins with",
+    ],
+  ]) {
+    const told = await toldOf(name)
+    assert.match(told, words)
+    assert.match(told, right)
+  }
+  assert.match(
+    await toldOf('base_model.model.model.layers.77.mlp.up_proj.lora_A.weight'),
+    /must belong to this base/,
+  )
+  for (const name of [
+    'base_model.model.lm_head.lora_A.weight',
+    'base_model.model.model.layers.0.mlp.gate.lora_A.weight',
+  ])
+    assert.match(await toldOf(name), /must be merged first/)
+})
+
 test('weights as a pickle are named, not taken for damage', async () => {
   const { folder } = await saved('pickle', smallConfig('qwen2'))
   await rename(join(folder, 'model.safetensors'), join(folder, 'pytorch_model.bin'))

@@ -155,6 +155,21 @@ test('text of a Qwen2 file is cut as in its export, whether or not the file says
   rmSync(path)
 })
 
+test('a type that is not implemented is told as people call it', () => {
+  for (const [type, name] of [
+    [10, 'Q2_K'],
+    [23, 'IQ4_XS'],
+    [39, 'MXFP4'],
+    [4, 'the unknown type 4'],
+    [999, 'the unknown type 999'],
+  ] as const) {
+    const file = ggufFile(metadata, [{ name: 'a', shape: [32], values: new Float32Array(32) }])
+    // Behind the name, the count of its dimensions and the only one of them.
+    file.writeUInt32LE(type, file.lastIndexOf(Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 97])) + 9 + 4 + 8)
+    assert.throws(() => parseGguf(file, file.length), new RegExp(`tensor a is quantised as ${name}, which`))
+  }
+})
+
 test('the ends of a turn and of a message end a text too', async () => {
   const { tensors } = await tensorsOf(config)
   const path = join(root, 'ends.gguf')
@@ -201,6 +216,20 @@ test('what a file asks for and is not implemented is refused by name', async () 
   assert.match(await said({ 'tokenizer.ggml.token_type': [3, 3, 3] }), /tokenizer\.ggml\.token_type/)
   assert.match(await said({ 'tokenizer.ggml.token_type': 'none' }), /tokenizer\.ggml\.token_type/)
   assert.match(await said({ 'tokenizer.ggml.pre': 'tekken' }), /tokenizer\.ggml\.pre is tekken/)
+  for (const id of ['bos', 'eos', 'eot', 'unknown'])
+    assert.match(
+      await said({ [`tokenizer.ggml.${id}_token_id`]: 4_000_000 }),
+      new RegExp(`tokenizer.ggml.${id}_token_id: 4000000 is no token`),
+    )
+  const { 'tokenizer.ggml.pre': __, ...untold } = metadata
+  await writeFile(path, ggufFile(untold, tensors))
+  assert.match(await saidOf(path), /there is no tokenizer\.ggml\.pre: how text of a llama model is cut/)
+  const whole = ggufFile(metadata, tensors)
+  whole.writeUInt32BE(3, 4)
+  await writeFile(path, whole)
+  assert.match(await saidOf(path), /it is written big-endian/)
+  await writeFile(path, `version https://git-lfs.github.com/spec/v1\noid sha256:${'1'.repeat(64)}\nsize 5\n`)
+  assert.match(await saidOf(path), /refused\.gguf is a pointer of Git LFS/)
   assert.match(await said({ 'tokenizer.ggml.model': 'llama' }), /tokenizer\.ggml\.model is llama/)
   assert.match(
     await said({}, [{ name: 'rope_freqs.weight', shape: [4], values: new Float32Array(4) }]),

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { RlError } from '../../../errors.ts'
+import { httpFetch } from '../../../platform/http.ts'
 import {
   type Limits,
   type ProgramRun,
@@ -67,7 +68,7 @@ export function createSandboxFusionProvider({
   async function ask(body: string, deadlineMs: number, signal?: AbortSignal): Promise<Response> {
     for (let attempt = 0; ; attempt++) {
       const timeout = AbortSignal.timeout(deadlineMs)
-      const response = await fetch(endpoint, {
+      const response = await httpFetch(endpoint, {
         method: 'POST',
         headers,
         body,
