@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 
-/** A folder, or one file of it: a port (types alone), or the loss that trainers compute. Everybody may know clock.ts, command-line.ts, errors.ts, exact-json.ts, limit.ts, package.ts, platform, random.ts, registry.ts, secrets.ts, tagged.ts and user-module.ts, which know nothing of the rest. */
+/** A folder, or one file of it: a port (types alone), or the loss that trainers compute. Everybody may know clock.ts, command-line.ts, errors.ts, exact-json.ts, limit.ts, package.ts, platform, random.ts, registry.ts, secrets.ts, tagged.ts, text-file.ts and user-module.ts, which know nothing of the rest. */
 const COMMON = [
   'clock',
   'command-line',
@@ -17,6 +17,7 @@ const COMMON = [
   'registry',
   'secrets',
   'tagged',
+  'text-file',
   'user-module',
 ]
 const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {

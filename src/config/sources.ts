@@ -1,8 +1,8 @@
 /** Where the values of a config come from, and what an error about one of them names: a line of a file, a variable, a word of `--set`. */
-import { readFileSync } from 'node:fs'
 import { type Document, isMap, LineCounter, parse, parseDocument } from 'yaml'
 import { explain, RlError } from '../errors.ts'
 import { findFile } from '../package.ts'
+import { readTextSync } from '../text-file.ts'
 import { configKeys, variableOf } from './keys.ts'
 import { nearest } from './nearest.ts'
 import { formerPaths, presentPath } from './renamed.ts'
@@ -55,8 +55,9 @@ function assignWords(values: Record<string, unknown>, set: readonly string[], or
 function readYaml(file: string, origins: Origins): Values {
   let text: string
   try {
-    text = readFileSync(findFile(file), 'utf8')
+    text = readTextSync(findFile(file))
   } catch (cause) {
+    if (cause instanceof RlError) throw cause
     throw new RlError(`config file '${file}' cannot be read`, {
       code: 'config.file',
       hint: 'the ready ones are under config/',

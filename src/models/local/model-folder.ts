@@ -4,10 +4,11 @@
  * names; a GGUF file, or a folder that holds nothing else, is read as well.
  */
 import { existsSync } from 'node:fs'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { readText } from '../../text-file.ts'
 import { isHubName, printable, TOOL_TEMPLATE } from '../hub.ts'
 import { fetchedRevision, hubFolder, modelPlace } from '../hub-folder.ts'
 import { type ModelConfig, parseModelConfig } from './config.ts'
@@ -182,8 +183,9 @@ function refuseOtherRevision(folder: string, base: string, revision: string): vo
 async function readOptional<T>(path: string, parse: (text: string) => T): Promise<T | undefined> {
   if (!existsSync(path)) return undefined
   try {
-    return parse(await readFile(path, 'utf8'))
+    return parse(await readText(path))
   } catch (cause) {
+    if (cause instanceof RlError) throw cause
     throw new RlError(`${path} cannot be read`, { code: 'model.folder', hint: 'it is damaged', cause })
   }
 }

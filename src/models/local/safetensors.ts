@@ -3,10 +3,11 @@
  * `__metadata__`), then the tensors' bytes without gaps. Files come from strangers: everything is checked before use.
  */
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { readText } from '../../text-file.ts'
 import { bf16ToF32, f16ToF32, f32ToBf16, f32ToF16 } from './half.ts'
 
 /** Dtypes that hold weights; others may stand in a file but cannot be read. */
@@ -123,8 +124,9 @@ const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) })
 
 async function readIndex(indexPath: string): Promise<z.infer<typeof indexSchema>> {
   try {
-    return indexSchema.parse(JSON.parse(await readFile(indexPath, 'utf8')))
+    return indexSchema.parse(JSON.parse(await readText(indexPath)))
   } catch (cause) {
+    if (cause instanceof RlError) throw cause
     throw damaged(indexPath, 'is not an index of shards', cause)
   }
 }

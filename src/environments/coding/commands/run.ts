@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { printJson } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
+import { readText } from '../../../text-file.ts'
 import { isSkipped } from '../dataset.ts'
 import { languageOf } from '../executor.ts'
 import { grade } from '../grade.ts'
@@ -23,7 +23,8 @@ export function run(
         code: 'coding.no-problem',
         hint: 'look into the file',
       })
-    const program = await readFile(file, 'utf8').catch((cause: Error) => {
+    const program = await readText(file).catch((cause: Error) => {
+      if (cause instanceof RlError) throw cause
       throw new RlError(`cannot read ${file}: ${cause.message}`, { code: 'coding.no-program', cause })
     })
     const [grades] = await grade(executor, [
