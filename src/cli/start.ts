@@ -5,7 +5,8 @@ import { parseArgs } from 'node:util'
 import type { StartOptions } from '../actors/start-options.ts'
 import { RlError } from '../errors.ts'
 import { ROLES, type Role } from '../events/envelope.ts'
-import { PACKAGE_ROOT } from '../package.ts'
+import { findCache, PACKAGE_ROOT } from '../package.ts'
+import { makePublicFolder } from '../platform/public-folder.ts'
 import type { Command } from './command.ts'
 
 const HELP = `
@@ -38,6 +39,7 @@ async function run(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${options}\n`)
     return 0
   }
+  shareCache()
   // What a run writes is its owner's alone.
   process.umask(0o077)
   if (options.role === 'head') {
@@ -46,6 +48,14 @@ async function run(argv: readonly string[]): Promise<number> {
   }
   const { startRole } = await import('../actors/start.ts')
   return startRole(options)
+}
+
+/** The cache is everybody's: what is made in it first must not close it to others. If it cannot be made, who needs it tells that. */
+function shareCache(): void {
+  const cache = findCache()
+  try {
+    if (cache !== null) makePublicFolder(cache)
+  } catch {}
 }
 
 /** The options, or the text that was asked for in their place. */

@@ -89,6 +89,24 @@ else {
     assert.match(rl('start', '--role', 'head', '--dry-run'), /local nano/)
   })
 
+  test('without a home most commands work, and the others name HOME', () => {
+    if (process.getuid?.() !== 0)
+      return console.log('SKIP a user without a home: this user is none but itself')
+    execFileSync('chmod', ['-R', 'a+rX', folder])
+    const other = ['--reuid', '54321', '--regid', '54321', '--clear-groups', 'env', '-i', `PATH=${env.PATH}`]
+    const rl = (...words: readonly string[]) =>
+      spawnSync('setpriv', [...other, process.execPath, 'node_modules/rlanything/bin/rl.mjs', ...words], {
+        cwd: folder,
+        encoding: 'utf8',
+      })
+    const helped = rl('--help')
+    if (/setpriv: |Permission denied/.test(helped.stderr))
+      return console.log(`SKIP a user without a home: ${helped.stderr}`)
+    assert.is(helped.status, 0, helped.stderr)
+    assert.match(rl('start', '--role', 'head', '--dry-run').stdout, /local nano/)
+    assert.match(rl('model', 'get', 'some/model').stderr, /no home folder.*HOME.*XDG_CACHE_HOME/)
+  })
+
   test('rl init writes a project that passes its test and can be started', () => {
     const own = join(folder, 'own')
     execFileSync('npx', ['rl', 'init', 'own'], { cwd: folder, env })

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { CACHE } from '../../../package.ts'
+import { findCache } from '../../../package.ts'
 import { systemPlatform } from '../../../platform/platform.ts'
 import type { TensorInfo } from '../../../tensorflow/tensorflow.ts'
 import { type Heap, sizeOf } from '../kernels/heap.ts'
@@ -36,6 +36,11 @@ const MAP_PRIVATE_FIXED = 0x2 | 0x10
 /** Marks of models that are open, by the ids of their processes. */
 const USER = /^(\d+)-[\w-]+\.user$/
 
+function weightsFolder(): string | null {
+  const cache = findCache()
+  return cache === null ? null : join(cache, 'shared-weights', systemPlatform.hostname)
+}
+
 /**
  * Undefined where memory cannot be laid on files: other systems than Linux, or no koffi. A weight is named by the SHA-256 of its
  * bytes and compared with them before it is used, so that nothing which lies in the folder can change a model.
@@ -43,9 +48,9 @@ const USER = /^(\d+)-[\w-]+\.user$/
  */
 export async function openSharedWeights(
   heap: Heap,
-  folder: string = join(CACHE, 'shared-weights', systemPlatform.hostname),
+  folder: string | null = weightsFolder(),
 ): Promise<SharedWeights | undefined> {
-  if (process.platform !== 'linux') return undefined
+  if (process.platform !== 'linux' || folder === null) return undefined
   const memory = await nativeMemory(heap).catch(() => undefined)
   if (!memory) return undefined
   const mark = join(folder, `${process.pid}-${randomUUID()}.user`)
