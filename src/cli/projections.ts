@@ -25,7 +25,7 @@ import {
 } from '../projections/views.ts'
 import { canWrite, openKeptFile } from '../replay/projections.ts'
 import type { Command } from './command.ts'
-import { openRun } from './open-run.ts'
+import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
 
 const VIEWS = {
   accuracy: accuracyRows,
@@ -46,18 +46,18 @@ rl projections RUN show [VIEW...] [--json]   ${Object.keys(VIEWS).join(', ')}, a
 rl projections RUN rebuild [--json]          throws the tables away and folds the whole log again
 
 Accuracies come with n and a 95 % interval (Wilson); n counts rollouts with an outcome:
-those that failed, or whose environment abstained, stand beside it.
+those that failed, or whose environment abstained, stand beside it. ${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
-      { options: { json: { type: 'boolean', default: false } }, allowPositionals: true },
+      { options: { json: { type: 'boolean', default: false }, ...TRUST }, allowPositionals: true },
       argv,
     )
     const [run, action = 'show', ...views] = positionals
     if (run === undefined || (action !== 'show' && action !== 'rebuild'))
       throw new RlError('expected a run and show or rebuild', { code: 'cli.usage', hint: 'see --help' })
     const { projections: file } = runFolder(run)
-    const log = await openRun(run)
+    const log = await openRun(run, values)
     try {
       const users = projectionsOf(loggedConfig(startsOf(log).last.data.config))
       const known = [...Object.keys(VIEWS), ...users.map(({ name }) => name)]

@@ -21,6 +21,7 @@ npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --n
   --roles LIST      roles for which the head starts processes, e.g. policy,environment; 'none' for none   (all)
   --nats URL        a running nats-server with JetStream; else the head starts one   ($NATS_URL; $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD; $NATS_CA)
   --worker          a further worker of a role: works, but decides nothing
+  --trust           goes on with a run whose log names modules, if this user did not begin it here
   --dry-run         prints the effective config, the plan and the first three prompts, and starts nothing
   --help, --version
 
@@ -78,6 +79,7 @@ function readOptions(argv: readonly string[]): StartOptions | string {
     worker: executor || (values.worker ?? false),
     executor,
     dryRun: values['dry-run'] ?? false,
+    trust: values.trust ?? false,
   }
 }
 
@@ -95,6 +97,7 @@ function parse(argv: readonly string[]) {
         nats: { type: 'string' },
         worker: { type: 'boolean' },
         'dry-run': { type: 'boolean' },
+        trust: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean' },
       },

@@ -28,6 +28,7 @@ import { fetchHere, hubCopyOf } from './hub-model.ts'
 import type { HeadContext } from './iterations.ts'
 import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
+import { checkModules, markOwn } from './own-runs.ts'
 import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
 import { dryRun } from './terminal/dry-run.ts'
@@ -86,6 +87,7 @@ export async function startHead(options: StartOptions): Promise<number> {
     if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
     const shown = display.goOn(core.log)
     const [begun] = core.service.append([firstEvent(config, madeBy, resumed)])
+    markOwn(core.log)
     const over = runOver(begun.position)
     // Before the head folds its own log: on a processor of their own they fold theirs meanwhile.
     children = startChildren({
@@ -178,7 +180,7 @@ async function newConfig({ config: file, set }: StartOptions): Promise<Configs> 
 
 /** A run goes on with the config that it began with; the command that began it goes on with it as well. */
 async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise<Configs> {
-  const configs = configsOf(folder)
+  const configs = configsOf(folder, options.trust)
   const { run, set } = options
   if (set.length > 0 && !isDeepStrictEqual(redact((await newConfig(options)).config), redact(configs.config)))
     throw new RlError(`the run '${run}' exists, and a run's config never changes`, {
@@ -188,9 +190,10 @@ async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise
   return configs
 }
 
-function configsOf(folder: RunFolder): Configs {
+function configsOf(folder: RunFolder, trust: boolean): Configs {
   const log = openLogReader(folder.log)
   try {
+    checkModules(log, trust)
     const { first, last } = startsOf(log)
     return { first: loggedConfig(first.data.config), config: loggedConfig(last.data.config) }
   } finally {
