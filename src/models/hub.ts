@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
 import { systemPlatform } from '../platform/platform.ts'
-import { withoutCredentials } from '../secrets.ts'
+import { withoutCredentials, withoutSecrets } from '../secrets.ts'
 
 export type HubOptions = {
   /** e.g. `https://huggingface.co`. */
@@ -116,7 +116,7 @@ export function printable(text: string): string {
 /** What went wrong, without the token and credentials: errors of fetch quote headers and addresses. */
 function told(cause: unknown, { token }: HubOptions): string {
   const text = reasonOf(cause)
-  return withoutCredentials(token ? text.replaceAll(token, '***') : text)
+  return withoutCredentials(token ? withoutSecrets(text, [token]) : text)
 }
 
 /** fetch says that it failed, and what is behind that says why: at times by its code alone. */
