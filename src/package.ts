@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { RlError } from './errors.ts'
 
 /** Whether these are the sources, from which Node strips the types, and not what `npm pack` compiled from them. */
 export const SOURCES = import.meta.url.endsWith('.ts')
@@ -12,8 +13,46 @@ export const SOURCES = import.meta.url.endsWith('.ts')
 /** The folder that has package.json, config/ and data/: src and dist lie side by side in it, and are alike inside. */
 export const PACKAGE_ROOT = fileURLToPath(new URL('../', import.meta.url))
 
-/** Kept between runs: in a checkout `.cache/`, for an installed package the user's cache folder, which a reinstallation leaves alone. */
-export const CACHE = SOURCES ? join(PACKAGE_ROOT, '.cache/') : join(userCache(), 'rlanything/')
+/**
+ * The folder of what is kept between runs: in a checkout `.cache/`, for an installed package the user's cache folder, which a
+ * reinstallation leaves alone. Null if a package is installed and nobody says where this user's home is.
+ */
+export function findCache(): string | null {
+  if (SOURCES) return join(PACKAGE_ROOT, '.cache/')
+  const folder = userCache()
+  return folder === null ? null : join(folder, 'rlanything/')
+}
+
+/** A place in that folder. It is asked for when it is needed: most commands need none. Errors: `cache.no-home`. */
+export function cachePlace(...parts: readonly string[]): string {
+  const cache = findCache()
+  if (cache !== null) return join(cache, ...parts)
+  throw noHome('what is kept between runs has no place')
+}
+
+/** The user's home folder. Errors: `cache.no-home`, in which `what` says what it is needed for. */
+export function homeFolder(what: string): string {
+  const home = findHome()
+  if (home !== null) return home
+  throw noHome(what)
+}
+
+function noHome(what: string): RlError {
+  return new RlError(`${what}: this user has no home folder`, {
+    code: 'cache.no-home',
+    hint: 'set HOME to a folder that can be written, or XDG_CACHE_HOME for the cache alone',
+  })
+}
+
+/** Null without HOME and without a line in /etc/passwd, as of users of a container that have a number alone. */
+function findHome(): string | null {
+  try {
+    const home = homedir()
+    return isAbsolute(home) ? home : null
+  } catch {
+    return null
+  }
+}
 
 /** A file that somebody named: the one in the working directory, else one that the package brings (`config/default.yaml`). */
 export function findFile(name: string): string {
@@ -56,9 +95,11 @@ function moduleUrl(source: URL): URL {
   return SOURCES ? source : new URL(source.href.replace(/\.ts$/, '.js'))
 }
 
-function userCache(): string {
+function userCache(): string | null {
   const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env
   if (process.platform === 'win32' && LOCALAPPDATA) return LOCALAPPDATA
-  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches')
-  return resolve(XDG_CACHE_HOME || join(homedir(), '.cache'))
+  const home = findHome()
+  if (process.platform === 'darwin' && home !== null) return join(home, 'Library', 'Caches')
+  if (XDG_CACHE_HOME) return resolve(XDG_CACHE_HOME)
+  return home === null ? null : join(home, '.cache')
 }

@@ -6,6 +6,7 @@ import { endWithoutReaders, goOnWithoutReaders } from './platform/output.ts'
 /** Every `rl` command, loaded when it is called. */
 const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
   init: () => import('./cli/init.ts'),
+  test: () => import('./cli/test.ts'),
   start: () => import('./cli/start.ts'),
   runs: () => import('./cli/runs.ts'),
   status: () => import('./cli/status.ts'),

@@ -22,3 +22,32 @@ const CREDENTIALS = /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/]+@/gi
 export function withoutCredentials(text: string, instead = '***'): string {
   return text.replace(CREDENTIALS, `$1${instead}@`)
 }
+
+/** A secret of so many characters stands in no text by chance. */
+const TELLING = 8
+
+/**
+ * A text with stars in place of secrets, as they are and as part of an address. One of fewer than 8 characters is starred as a word
+ * of its own alone: a token `tok` leaves `tokenizer.json` whole.
+ */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  const spellings = new Set(secrets.flatMap((secret) => [secret, inAddress(secret)]))
+  // The longest first: it may hold another.
+  const inOrder = [...spellings].filter((secret) => secret !== '').sort((a, b) => b.length - a.length)
+  return inOrder.reduce(
+    (clean, secret) =>
+      secret.length >= TELLING ? clean.replaceAll(secret, '***') : clean.replace(wordOf(secret), '***'),
+    text,
+  )
+}
+
+function inAddress(secret: string): string {
+  return secret.isWellFormed() ? encodeURIComponent(secret) : ''
+}
+
+function wordOf(secret: string): RegExp {
+  const letter = '[\\p{L}\\p{N}_]'
+  const before = new RegExp(`^${letter}`, 'u').test(secret) ? `(?<!${letter})` : ''
+  const after = new RegExp(`${letter}$`, 'u').test(secret) ? `(?!${letter})` : ''
+  return new RegExp(`${before}${secret.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}${after}`, 'gu')
+}

@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { within } from './clock.ts'
 import { explain, RlError } from './errors.ts'
 import { SOURCES } from './package.ts'
+import { textOf } from './text-file.ts'
 import { placeOf } from './user-code.ts'
 
 export type UserModule = {
@@ -21,6 +22,8 @@ export type UserModule = {
 
 /** What a module awaits at its top level may take so long: whoever starts a run waits for it, and sees nothing meanwhile. */
 const LOAD_MS = 120_000
+
+const SCRIPT = /\.[cm]?[jt]s$/
 
 const loaded = new Map<string, Promise<UserModule>>()
 
@@ -74,9 +77,11 @@ function fileOf(name: string, key: string): string {
 
 async function load(name: string, file: string, key: string, loadMs: number): Promise<UserModule> {
   const late = () => new Error(`what it awaits at its top level did not end within ${loadMs / 1000} s`)
+  const bytes = readFileSync(file)
+  if (SCRIPT.test(file)) textOf(bytes, file) // Node decodes it with loss.
   try {
     const exports: Record<string, unknown> = await within(import(pathToFileURL(file).href), loadMs, late)
-    const digest = createHash('sha256').update(readFileSync(file)).digest('hex')
+    const digest = createHash('sha256').update(bytes).digest('hex')
     return { name, file, digest, exports }
   } catch (cause) {
     const place = placeOfLoad(cause, file)

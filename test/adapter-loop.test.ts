@@ -16,7 +16,7 @@ import { readModelFolder } from '../src/models/local/model-folder.ts'
 import { createTokenizer } from '../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../src/models/local/word-tokenizer.ts'
 import type { TrainingSample } from '../src/models/port.ts'
-import { CACHE } from '../src/package.ts'
+import { cachePlace } from '../src/package.ts'
 import { replay } from '../src/replay/replay.ts'
 import { eventsBelow } from './support/logged.ts'
 import { type Started, startProcess } from './support/processes.ts'
@@ -40,7 +40,7 @@ const SETTINGS = [
 
 /** What was taught is kept with the folder of its base, and those of this test are no more. */
 test.after(() => {
-  const kept = join(CACHE, 'cold-start')
+  const kept = cachePlace('cold-start')
   for (const name of readdirSync(kept)) {
     const file = join(kept, name, 'adapter_config.json')
     const named = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).base_model_name_or_path : ''

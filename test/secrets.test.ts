@@ -1,6 +1,7 @@
+import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { bearerOf, withoutCredentials } from '../src/secrets.ts'
+import { bearerOf, withoutCredentials, withoutSecrets } from '../src/secrets.ts'
 
 test('a bearer brings its token behind a scheme in any case; an empty one opens nothing', () => {
   const isAllowed = bearerOf('t0ken')
@@ -33,6 +34,31 @@ test('users and passwords go from addresses, whatever the password holds and wha
 test('a text of dots or of schemes is read in one pass', () => {
   for (const text of ['.'.repeat(1e6), 'a://'.repeat(2e5), `a://${'b'.repeat(1e6)}`])
     assert.is(withoutCredentials(text), text)
+})
+
+test('a short secret is starred as a word of its own, never inside of one', () => {
+  for (const [text, secret, clean] of [
+    ['no tokenizer.json in the folder', 'tok', 'no tokenizer.json in the folder'],
+    ['Authorization: Bearer tok', 'tok', 'Authorization: Bearer ***'],
+    ['key=tok&model=token, "tok"', 'tok', 'key=***&model=token, "***"'],
+    ['pass_word über überall', 'über', 'pass_word *** überall'],
+    ['a+b is not aab', 'a+b', '*** is not aab'],
+    ['x $1$ y', '$1$', 'x *** y'],
+    ['sent to /v1?key=%24a%2Fb', '$a/b', 'sent to /v1?key=***'],
+    ['nothing', '', 'nothing'],
+  ])
+    assert.is(withoutSecrets(text, [secret]), clean)
+})
+
+test('a long secret is starred wherever it stands, before one that it holds', () => {
+  assert.is(withoutSecrets('xabcdefghx abcd', ['abcd', 'abcdefgh']), 'x***x ***')
+  assert.is(withoutSecrets('key "q/w+e r t y"', ['q/w+e r t y']), 'key "***"')
+  fc.assert(
+    fc.property(fc.string(), fc.string({ minLength: 8, maxLength: 20 }), fc.string(), (a, secret, b) => {
+      fc.pre(!'***'.includes(secret))
+      assert.not(withoutSecrets(`${a}${secret}${b}`, [secret]).includes(secret))
+    }),
+  )
 })
 
 test.run()

@@ -18,4 +18,6 @@ export type StartOptions = {
   /** A process that only does what others ask for (`executing` of the setting): a further worker of the environment. */
   readonly executor: boolean
   readonly dryRun: boolean
+  /** Takes up a run whose log names modules that somebody else brought. */
+  readonly trust: boolean
 }

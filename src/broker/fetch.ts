@@ -18,6 +18,7 @@ import { RlError } from '../errors.ts'
 import { httpFetch, ProxyFailed } from '../platform/http.ts'
 import { type Machine, THIS_MACHINE } from '../platform/machine.ts'
 import { programFile } from '../platform/programs.ts'
+import { makePublicFolder } from '../platform/public-folder.ts'
 
 const run = promisify(execFile)
 
@@ -127,9 +128,9 @@ export async function unpackDebianPackages(
   })
 }
 
-/** Copies a file (following links) whole or not at all; of several at once the last one stays. */
+/** Copies a file (following links) whole or not at all, for all users to read; of several at once the last one stays. */
 export function copyInto(source: string, target: string, mode: number): void {
-  mkdirSync(dirname(target), { recursive: true })
+  makePublicFolder(dirname(target))
   const part = `${target}.${randomUUID()}.part`
   copyFileSync(source, part)
   chmodSync(part, mode)

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { explain, RlError } from '../errors.ts'
-import { CACHE } from '../package.ts'
+import { cachePlace, findCache } from '../package.ts'
 import { libraryFolders, OPENBLAS_FILES } from '../platform/blas.ts'
 import { THIS_MACHINE } from '../platform/machine.ts'
 import { installHint, isProgram, programFile, programFolders } from '../platform/programs.ts'
@@ -17,7 +17,7 @@ export type Found = {
 }
 
 export type FindOptions = {
-  readonly cache?: string
+  readonly cache?: string | null
   /** Folders to search before the cache; those of PATH, and where Debian keeps servers. */
   readonly folders?: readonly string[]
   /** Told about each attempt of set-up. */
@@ -26,21 +26,21 @@ export type FindOptions = {
 
 /** nats-server where it is there already, or null; changes nothing. */
 export function lookForNatsServer({
-  cache = CACHE,
+  cache = findCache(),
   folders = programFolders(),
 }: FindOptions = {}): Found | null {
   const onPath = folders.map((folder) => join(folder, SERVER)).find(isProgram)
   if (onPath) return { path: onPath, from: 'path' }
-  const cached = join(cache, 'bin', SERVER)
-  return isProgram(cached) ? { path: cached, from: 'cache' } : null
+  const cached = cache === null ? null : join(cache, 'bin', SERVER)
+  return cached !== null && isProgram(cached) ? { path: cached, from: 'cache' } : null
 }
 
 /** nats-server, got into the cache where it is missing. Errors: `broker.no-server`, with the one command to run by hand. */
 export async function findNatsServer(options: FindOptions = {}): Promise<Found> {
-  const { cache = CACHE, onStep = () => {} } = options
+  const { onStep = () => {} } = options
   const found = lookForNatsServer(options)
   if (found) return found
-  const target = join(cache, 'bin', SERVER)
+  const target = join(options.cache ?? cachePlace(), 'bin', SERVER)
   const failures: string[] = []
   const ways: (readonly [string, () => Promise<void>])[] = [
     ['the release on GitHub', () => downloadNatsServer(target)],
@@ -73,10 +73,10 @@ export async function findNatsServer(options: FindOptions = {}): Promise<Found> 
  * optional: without it the wasm backend does its own matrix products.
  */
 export async function ensureOpenBlas({
-  cache = CACHE,
+  cache = findCache(),
   onStep = () => {},
 }: FindOptions = {}): Promise<Found | null> {
-  if (THIS_MACHINE.platform !== 'linux') return null
+  if (THIS_MACHINE.platform !== 'linux' || cache === null) return null
   const folder = join(cache, 'openblas')
   const target = join(folder, 'libopenblas.so.0')
   if (existsSync(target)) return { path: target, from: 'cache' }

@@ -3,7 +3,7 @@ import { parseCommandLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { attest } from '../replay/attest.ts'
 import type { Command } from './command.ts'
-import { openRun } from './open-run.ts'
+import { openRunToRead } from './open-run.ts'
 
 export const command: Command = {
   summary: 'one file that says what a run was and what came of it',
@@ -20,7 +20,7 @@ The file is JSON; rl verify FILE --log events.db confirms it on another machine.
     const [run] = positionals
     if (run === undefined)
       throw new RlError('expected a run', { code: 'cli.usage', hint: 'rl runs lists them' })
-    const log = await openRun(run)
+    const log = openRunToRead(run)
     try {
       const text = `${JSON.stringify(attest(log), null, 2)}\n`
       if (values.out === undefined) process.stdout.write(text)

@@ -2,7 +2,7 @@ import { parseCommandLine, printJson, printLine, wholeNumber } from '../command-
 import { RlError } from '../errors.ts'
 import { type Bisect, bisect } from '../replay/bisect.ts'
 import type { Command } from './command.ts'
-import { openRun } from './open-run.ts'
+import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
 
 export const command: Command = {
   summary: 'which change of a simulated run caused a fall: a task, the reward model, a filter or the config',
@@ -12,6 +12,7 @@ rl bisect RUN --metric METRIC --good ITERATION --bad ITERATION [--json]   e.g. -
 METRIC is accuracy (of the training groups), skill, judge, or an evaluation split such as in-domain. What changed between
 the two iterations is applied again, the first half of it, the first quarter, ..., on the simulated learner: the change
 with which the fall comes is named after at most log2(changes) + 1 runs. Every figure is of the simulated learner.
+${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
@@ -21,6 +22,7 @@ with which the fall comes is named after at most log2(changes) + 1 runs. Every f
           good: { type: 'string' },
           bad: { type: 'string' },
           json: { type: 'boolean', default: false },
+          ...TRUST,
         },
         allowPositionals: true,
       },
@@ -33,7 +35,7 @@ with which the fall comes is named after at most log2(changes) + 1 runs. Every f
         code: 'cli.usage',
         hint: 'rl bisect --help',
       })
-    const log = await openRun(run)
+    const log = await openRun(run, values)
     try {
       const options = { metric, good: wholeNumber('--good', good), bad: wholeNumber('--bad', bad, 1) }
       const found = bisect(log, options)

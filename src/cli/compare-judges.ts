@@ -3,7 +3,7 @@ import { RlError } from '../errors.ts'
 import type { Estimate } from '../learning/interval.ts'
 import { compareJudges, type JudgeComparison, VERDICTS } from '../replay/compare-judges.ts'
 import type { Command } from './command.ts'
-import { openRun } from './open-run.ts'
+import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
 
 export const command: Command = {
   summary: 'two versions of the reward model on the same logged steps: which verdicts flip',
@@ -14,6 +14,7 @@ Both versions judge all steps of the same K (64) logged rollouts, with the same 
 Prints how often which verdict (the majority of the judgements) became which, how well each agrees with true progress and
 with outcomes (balanced accuracy of single verdicts), and the steps that flipped: -n limits them (20), --json lists all.
 Equal seeds draw the same rollouts; --held-out draws from those of evaluation alone.
+${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
@@ -26,6 +27,7 @@ Equal seeds draw the same rollouts; --held-out draws from those of evaluation al
           seed: { type: 'string', default: '1' },
           lines: { type: 'string', short: 'n', default: '20' },
           json: { type: 'boolean', default: false },
+          ...TRUST,
         },
         allowPositionals: true,
       },
@@ -38,7 +40,7 @@ Equal seeds draw the same rollouts; --held-out draws from those of evaluation al
         hint: 'rl compare-judges --help',
       })
     const limit = wholeNumber('--lines', values.lines ?? '')
-    const log = await openRun(run)
+    const log = await openRun(run, values)
     try {
       const flips = await compareJudges(log, {
         a: wholeNumber('--a', values.a),

@@ -3,7 +3,7 @@ import { RlError } from '../errors.ts'
 import type { Estimate } from '../learning/interval.ts'
 import { diffRuns, type RunDiff } from '../replay/diff.ts'
 import type { Command } from './command.ts'
-import { openRun } from './open-run.ts'
+import { openRunToRead } from './open-run.ts'
 
 export const command: Command = {
   summary: 'where two runs part, and how their figures differ',
@@ -21,8 +21,8 @@ both runs played with the same task and seed, paired: n counts tasks, intervals 
     const [first, second] = positionals
     if (first === undefined || second === undefined)
       throw new RlError('expected two runs', { code: 'cli.usage', hint: 'rl diff --help' })
-    const a = await openRun(first)
-    const b = await openRun(second)
+    const a = openRunToRead(first)
+    const b = openRunToRead(second)
     try {
       const diff = diffRuns(a, b)
       if (values.json) printJson({ a: first, b: second, ...diff })

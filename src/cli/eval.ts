@@ -11,7 +11,7 @@ import { startsOf } from '../events/starts.ts'
 import { wilson } from '../learning/interval.ts'
 import { seedOf } from '../random.ts'
 import type { Command } from './command.ts'
-import { openRun } from './open-run.ts'
+import { openRun, openRunToRead, TRUST, TRUST_HELP } from './open-run.ts'
 
 export const command: Command = {
   summary: 'success of a model folder on a split, and of acceptances measured again',
@@ -31,6 +31,7 @@ rl eval --accepted RUN [--rollouts 64]          plays the run's accepted tasks a
 Tasks and seeds are those of the loop's evaluation: the same model under the same config gets the same figures. With one
 rollout a task the interval is Wilson's over rollouts, with more a bootstrap over tasks. pass@k is the unbiased estimate
 1 - C(n - c, k) / C(n, k); maj@k is told where answers stand in a box.
+${TRUST_HELP}.
 `,
   async run(argv) {
     const { values } = parseCommandLine(
@@ -47,6 +48,7 @@ rollout a task the interval is Wilson's over rollouts, with more a bootstrap ove
           config: { type: 'string' },
           set: { type: 'string', multiple: true },
           json: { type: 'boolean', default: false },
+          ...TRUST,
         },
       },
       argv,
@@ -56,8 +58,10 @@ rollout a task the interval is Wilson's over rollouts, with more a bootstrap ove
     const stop = new AbortController()
     process.once('SIGINT', () => stop.abort(new RlError('interrupted', { code: 'cli.interrupted' })))
     const onEnd = progress(json)
-    if (values.accepted !== undefined)
-      return again(values.accepted, { rollouts: rollouts ?? 64, signal: stop.signal, onEnd }, json)
+    if (values.accepted !== undefined) {
+      const options = { rollouts: rollouts ?? 64, signal: stop.signal, onEnd }
+      return again(values.accepted, options, { json, trust: values.trust })
+    }
 
     if (values.logged !== undefined) return ofLog(values.logged, values.split ?? 'in-domain', json)
 
@@ -86,10 +90,15 @@ rollout a task the interval is Wilson's over rollouts, with more a bootstrap ove
   },
 }
 
-type Source = { readonly run?: string; readonly config?: string; readonly set?: string[] }
+type Source = {
+  readonly run?: string
+  readonly config?: string
+  readonly set?: string[]
+  readonly trust?: boolean
+}
 
 /** The config, and where a run gives it the folder of its last policy. */
-async function sourceOf({ run, config: file, set = [] }: Source): Promise<{
+async function sourceOf({ run, config: file, set = [], trust }: Source): Promise<{
   readonly base: Config
   readonly last: string | null
 }> {
@@ -97,7 +106,7 @@ async function sourceOf({ run, config: file, set = [] }: Source): Promise<{
     return { base: loadConfig({ file: file ?? 'config/default.yaml', set, env: process.env }), last: null }
   if (file !== undefined)
     throw new RlError('--run brings its own config', { code: 'cli.usage', hint: 'leave --config away' })
-  const log = await openRun(run)
+  const log = await openRun(run, { trust })
   try {
     return {
       base: changeConfig(loggedConfig(startsOf(log).last.data.config), set),
@@ -110,7 +119,7 @@ async function sourceOf({ run, config: file, set = [] }: Source): Promise<{
 
 /** The evaluations of a split in the order of their policy versions, over what the log holds of them. */
 async function ofLog(run: string, split: string, json: boolean): Promise<number> {
-  const log = await openRun(run)
+  const log = openRunToRead(run)
   try {
     const kinds = new Map<string, string>()
     /** Policy version and split of evaluation rollouts, which those that fail do not tell. */
@@ -154,8 +163,12 @@ async function ofLog(run: string, split: string, json: boolean): Promise<number>
 
 type Played = Parameters<typeof evaluationFigures>[0][number]
 
-async function again(run: string, options: Parameters<typeof remeasure>[1], json: boolean): Promise<number> {
-  const log = await openRun(run)
+async function again(
+  run: string,
+  options: Parameters<typeof remeasure>[1],
+  { json, trust }: { readonly json: boolean; readonly trust?: boolean },
+): Promise<number> {
+  const log = await openRun(run, { trust })
   try {
     const measured = await remeasure(log, options)
     const sums = sumsOf(measured, options.rollouts)

@@ -2,7 +2,7 @@ import { parseCommandLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { EXPORTERS, exportersWith } from '../replay/exporters.ts'
 import type { Command } from './command.ts'
-import { openRun } from './open-run.ts'
+import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
 
 const FORMATS = EXPORTERS.map(({ name, summary }) => `  ${name.padEnd(11)}  ${summary}`).join('\n')
 
@@ -14,6 +14,8 @@ rl export RUN --format FORMAT -o PATH [--module MODULE]
 ${FORMATS}
 
   --module MODULE   a path or package with formats of your own, exported as a list \`exporters\` of { name, summary, write }
+
+${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
@@ -22,6 +24,7 @@ ${FORMATS}
           format: { type: 'string' },
           out: { type: 'string', short: 'o' },
           module: { type: 'string' },
+          ...TRUST,
         },
         allowPositionals: true,
       },
@@ -36,7 +39,7 @@ ${FORMATS}
         `expected a run, --format ${exporters.map(({ name }) => name).join('|')} and -o PATH`,
         { code: 'cli.usage', hint: 'rl export --help' },
       )
-    const log = await openRun(run)
+    const log = await openRun(run, values)
     try {
       process.stdout.write(`${await exporter.write(log, out)}\n`)
     } finally {

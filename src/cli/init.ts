@@ -4,6 +4,7 @@ import { parseCommandLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { PACKAGE_ROOT, SOURCES } from '../package.ts'
 import type { Command } from './command.ts'
+import { dependencySpec } from './dependency-spec.ts'
 
 /** What is written: a project that trains and passes its test as it is. npm packs no file of the name .gitignore. */
 const TEMPLATE = join(PACKAGE_ROOT, 'data', 'project')
@@ -14,7 +15,7 @@ export const command: Command = {
   help: `
 rl init FOLDER
 
-Writes package.json, environment.ts, environment.test.ts, config.yaml and README.md into a folder that is new or empty. Then,
+Writes package.json, tsconfig.json, environment.ts, environment.test.ts, config.yaml and README.md into a folder that is new or empty. Then,
 in it: npm install, npm test, npm start.`,
   async run(argv) {
     const { positionals } = parseCommandLine({ options: {}, allowPositionals: true }, argv)
@@ -29,7 +30,8 @@ in it: npm install, npm test, npm start.`,
     mkdirSync(folder, { recursive: true })
     cpSync(TEMPLATE, folder, { recursive: true })
     renameSync(join(folder, 'gitignore'), join(folder, '.gitignore'))
-    for (const file of WITH_NAMES) fill(join(folder, file), { name: nameOf(folder), package: dependency() })
+    const names = { name: nameOf(folder), package: dependencySpec(), ...compilers() }
+    for (const file of WITH_NAMES) fill(join(folder, file), names)
     const lines = [
       `wrote ${readdirSync(folder).join(', ')}`,
       ...(SOURCES ? [`this is a checkout: npm run build there first, in ${PACKAGE_ROOT}`] : []),
@@ -50,13 +52,12 @@ function nameOf(folder: string): string {
   )
 }
 
-/** A checkout is named by its folder, an installed package by its version. */
-function dependency(): string {
-  if (SOURCES) return `file:${PACKAGE_ROOT}`
-  const { version } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as {
-    version: string
+/** The compiler and the types of Node that this package was checked with. */
+function compilers(): Readonly<Record<'types' | 'typescript', string>> {
+  const { devDependencies } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as {
+    devDependencies: Readonly<Record<string, string>>
   }
-  return `^${version}`
+  return { types: devDependencies['@types/node'], typescript: devDependencies.typescript }
 }
 
 function fill(file: string, values: Readonly<Record<string, string>>): void {

@@ -1,12 +1,32 @@
+import { checkModules } from '../actors/head/own-runs.ts'
 import { runFolder } from '../broker/connection.ts'
 import { loggedConfig } from '../config.ts'
 import { type LogReader, openLogReader } from '../events/log-reader.ts'
 import { loadUserParts } from '../user-parts.ts'
 
-/** The log of a run, with the user's own rules and projections loaded that its configs name: what decided in it can be asked again. */
-export async function openRun(run: string): Promise<LogReader> {
-  const log = openLogReader(runFolder(run).log)
+/** The flag of every command that needs what the modules of a run hold. */
+export const TRUST = { trust: { type: 'boolean', default: false } } as const
+
+/** Its line in their help. */
+export const TRUST_HELP =
+  '--trust runs modules that the log names, also those of a run that somebody else began'
+
+/** The log of a run, to be looked at alone: nothing that it names is run. */
+export function openRunToRead(run: string): LogReader {
+  return openLogReader(runFolder(run).log)
+}
+
+/**
+ * The log of a run, with the user's own rules and projections loaded that its configs name: what decided in it can be asked again.
+ * Errors: `module.not-trusted` if they are somebody else's.
+ */
+export async function openRun(
+  run: string,
+  { trust = false }: { readonly trust?: boolean },
+): Promise<LogReader> {
+  const log = openRunToRead(run)
   try {
+    checkModules(log, trust)
     for (const { data } of log.events({ types: ['RunStarted'] }))
       await loadUserParts(loggedConfig(data.config))
     return log

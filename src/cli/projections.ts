@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { runFolder } from '../broker/connection.ts'
 import { inLine, parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { loggedConfig } from '../config.ts'
@@ -23,8 +23,9 @@ import {
   throughputRows,
   unitTestRows,
 } from '../projections/views.ts'
+import { canWrite, openKeptFile } from '../replay/projections.ts'
 import type { Command } from './command.ts'
-import { openRun } from './open-run.ts'
+import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
 
 const VIEWS = {
   accuracy: accuracyRows,
@@ -45,18 +46,18 @@ rl projections RUN show [VIEW...] [--json]   ${Object.keys(VIEWS).join(', ')}, a
 rl projections RUN rebuild [--json]          throws the tables away and folds the whole log again
 
 Accuracies come with n and a 95 % interval (Wilson); n counts rollouts with an outcome:
-those that failed, or whose environment abstained, stand beside it.
+those that failed, or whose environment abstained, stand beside it. ${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
-      { options: { json: { type: 'boolean', default: false } }, allowPositionals: true },
+      { options: { json: { type: 'boolean', default: false }, ...TRUST }, allowPositionals: true },
       argv,
     )
     const [run, action = 'show', ...views] = positionals
     if (run === undefined || (action !== 'show' && action !== 'rebuild'))
       throw new RlError('expected a run and show or rebuild', { code: 'cli.usage', hint: 'see --help' })
     const { projections: file } = runFolder(run)
-    const log = await openRun(run)
+    const log = await openRun(run, values)
     try {
       const users = projectionsOf(loggedConfig(startsOf(log).last.data.config))
       const known = [...Object.keys(VIEWS), ...users.map(({ name }) => name)]
@@ -72,7 +73,12 @@ those that failed, or whose environment abstained, stand beside it.
 }
 
 function rebuild(log: LogReader, file: string, users: readonly Projection[], json: boolean): void {
-  const db = new Database(file, { timeout: 5000 })
+  if (!canWrite(file))
+    throw new RlError(`${file} cannot be written by this user`, {
+      code: 'projections.read-only',
+      hint: `rl projections ${log.run} show folds a copy`,
+    })
+  const { db, close } = openKeptFile(file)
   try {
     const before = existsSync(file) ? openKept(db, users).digests() : {}
     clearProjections(db, [...PROJECTIONS, ...users])
@@ -89,7 +95,7 @@ function rebuild(log: LogReader, file: string, users: readonly Projection[], jso
     }
     tellFailed(projections)
   } finally {
-    db.close()
+    close()
   }
 }
 
@@ -100,7 +106,7 @@ function show(
   views: readonly string[],
   json: boolean,
 ): void {
-  const db = new Database(file, { timeout: 5000 })
+  const { db, close } = openKeptFile(file)
   try {
     const projections = openKept(db, users)
     projections.catchUp(log)
@@ -112,7 +118,7 @@ function show(
     }
     tellFailed(projections)
   } finally {
-    db.close()
+    close()
   }
 }
 

@@ -18,7 +18,7 @@ import { type Difference, type Replay, replay } from '../replay/replay.ts'
 import { type Ruling, rulingAt } from '../replay/rule.ts'
 import { type Reaction, walk } from '../replay/walk.ts'
 import type { Command } from './command.ts'
-import { openRun } from './open-run.ts'
+import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
 import { eventLine, toPlain } from './plain-event.ts'
 
 const OPTIONS = {
@@ -32,6 +32,7 @@ const OPTIONS = {
   as: { type: 'string' },
   nats: { type: 'string' },
   json: { type: 'boolean', default: false },
+  ...TRUST,
 } as const
 
 type Values = ReturnType<typeof parse>['values']
@@ -48,13 +49,14 @@ Decisions are compared with the events that the log holds; rewards behind an upd
 verdicts; projections are folded anew and compared with the kept ones. Where the run has a replay.json, the replay must
 give the same, and a difference that was accepted there is none.
 --publish takes the server of --nats (credentials in $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD) or starts one, and answers readers of the log until Ctrl-C.
+${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parse(argv)
     const [run] = positionals
     if (run === undefined) throw usage('expected a run')
     const folder = runFolder(run)
-    const log = await openRun(run)
+    const log = await openRun(run, values)
     try {
       if (values.step) return await step(log, values)
       if (values.publish) return await publish(log, values)

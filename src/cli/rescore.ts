@@ -5,7 +5,7 @@ import { startsOf } from '../events/starts.ts'
 import { loadRules } from '../learning/registry.ts'
 import { type Rescore, rescore } from '../replay/rescore.ts'
 import type { Command } from './command.ts'
-import { openRun } from './open-run.ts'
+import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
 
 export const command: Command = {
   summary: 'rewards, advantages and acceptance of a run under other rules',
@@ -15,6 +15,7 @@ rl rescore RUN --set KEY=VALUE... [-n N] [--json]   e.g. --set learning.lambda=0
 From the stored votes, without any model: groups with steps whose advantage turned its sign (or was switched on or off),
 and candidates that would have been decided otherwise. -n limits what is listed of each (20); --json lists all.
 What would have followed from another decision is not played: rl fork does that.
+${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
@@ -23,6 +24,7 @@ What would have followed from another decision is not played: rl fork does that.
           set: { type: 'string', multiple: true },
           lines: { type: 'string', short: 'n', default: '20' },
           json: { type: 'boolean', default: false },
+          ...TRUST,
         },
         allowPositionals: true,
       },
@@ -32,7 +34,7 @@ What would have followed from another decision is not played: rl fork does that.
     if (run === undefined || !values.set)
       throw new RlError('expected a run and --set', { code: 'cli.usage', hint: 'rl rescore --help' })
     const limit = wholeNumber('--lines', values.lines ?? '20')
-    const log = await openRun(run)
+    const log = await openRun(run, values)
     try {
       await loadRules(changeConfig(loggedConfig(startsOf(log).last.data.config), values.set))
       const started = performance.now()

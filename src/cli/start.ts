@@ -5,7 +5,8 @@ import { parseArgs } from 'node:util'
 import type { StartOptions } from '../actors/start-options.ts'
 import { RlError } from '../errors.ts'
 import { ROLES, type Role } from '../events/envelope.ts'
-import { PACKAGE_ROOT } from '../package.ts'
+import { findCache, PACKAGE_ROOT } from '../package.ts'
+import { makePublicFolder } from '../platform/public-folder.ts'
 import type { Command } from './command.ts'
 
 const HELP = `
@@ -20,6 +21,7 @@ npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --n
   --roles LIST      roles for which the head starts processes, e.g. policy,environment; 'none' for none   (all)
   --nats URL        a running nats-server with JetStream; else the head starts one   ($NATS_URL; $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD; $NATS_CA)
   --worker          a further worker of a role: works, but decides nothing
+  --trust           goes on with a run whose log names modules, if this user did not begin it here
   --dry-run         prints the effective config, the plan and the first three prompts as the policy reads them, and starts nothing
   --help, --version
 
@@ -39,6 +41,7 @@ async function run(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${options}\n`)
     return 0
   }
+  shareCache()
   // What a run writes is its owner's alone.
   process.umask(0o077)
   if (options.role === 'head') {
@@ -47,6 +50,14 @@ async function run(argv: readonly string[]): Promise<number> {
   }
   const { startRole } = await import('../actors/start.ts')
   return startRole(options)
+}
+
+/** The cache is everybody's: what is made in it first must not close it to others. If it cannot be made, who needs it tells that. */
+function shareCache(): void {
+  const cache = findCache()
+  try {
+    if (cache !== null) makePublicFolder(cache)
+  } catch {}
 }
 
 /** The options, or the text that was asked for in their place. */
@@ -70,6 +81,7 @@ function readOptions(argv: readonly string[]): StartOptions | string {
     worker: executor || (values.worker ?? false),
     executor,
     dryRun: values['dry-run'] ?? false,
+    trust: values.trust ?? false,
   }
 }
 
@@ -87,6 +99,7 @@ function parse(argv: readonly string[]) {
         nats: { type: 'string' },
         worker: { type: 'boolean' },
         'dry-run': { type: 'boolean' },
+        trust: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean' },
       },

@@ -15,7 +15,7 @@ import {
 } from '../replay/whatif.ts'
 import { ofType } from '../replay/why.ts'
 import type { Command } from './command.ts'
-import { openRun } from './open-run.ts'
+import { openRun, TRUST, TRUST_HELP } from './open-run.ts'
 
 export const command: Command = {
   summary: 'what a step was worth, by going on from it many times with and without it',
@@ -28,6 +28,7 @@ on N times (16) after the recorded action and N times with the policy choosing a
 success is the causal credit of the step. --policy is a version of the policy; the newest where it is left out. With
 --steps K of the run's judged steps are drawn, and their credit is correlated with the reward model's votes.
 The continuations are kept in a child run (ID, or RUN-whatif); RUN itself is never changed.
+${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
@@ -40,6 +41,7 @@ The continuations are kept in a child run (ID, or RUN-whatif); RUN itself is nev
           seed: { type: 'string', default: '1' },
           as: { type: 'string' },
           json: { type: 'boolean', default: false },
+          ...TRUST,
         },
         allowPositionals: true,
       },
@@ -54,7 +56,7 @@ The continuations are kept in a child run (ID, or RUN-whatif); RUN itself is nev
       })
     const n = wholeNumber('-n', values.count ?? '', 1)
     const child = values.as ?? `${run.slice(0, 25)}-whatif`
-    const log = await openRun(run)
+    const log = await openRun(run, values)
     try {
       const policyVersion =
         values.policy === undefined

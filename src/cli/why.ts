@@ -5,7 +5,7 @@ import { dotLines, type Node, treeLines } from '../replay/tree.ts'
 import { whyTask, whyVersion } from '../replay/why.ts'
 import { whyStep } from '../replay/why-step.ts'
 import type { Command } from './command.ts'
-import { openRun } from './open-run.ts'
+import { openRun, openRunToRead, TRUST, TRUST_HELP } from './open-run.ts'
 
 export const command: Command = {
   summary: 'the complete lineage of a task, a step or a model version',
@@ -15,11 +15,17 @@ rl why RUN step ROLLOUT#STEP         e.g. 3/train-00012/5#4: outcome, votes, gro
 rl why RUN version policy/N          what it was trained on, its figures, how it did; also reward-model/N
   --dot    for Graphviz
   --json
+
+${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(
       {
-        options: { json: { type: 'boolean', default: false }, dot: { type: 'boolean', default: false } },
+        options: {
+          json: { type: 'boolean', default: false },
+          dot: { type: 'boolean', default: false },
+          ...TRUST,
+        },
         allowPositionals: true,
       },
       argv,
@@ -27,7 +33,8 @@ rl why RUN version policy/N          what it was trained on, its figures, how it
     const [run, kind, id] = positionals
     if (run === undefined || kind === undefined || id === undefined)
       throw usage('expected a run, then task, step or version, then its name')
-    const log = await openRun(run)
+    // Advantages of a step follow from rules; all else stands in the log.
+    const log = kind === 'step' ? await openRun(run, values) : openRunToRead(run)
     try {
       const answer = answerOf(log, kind, id)
       if (values.json) printJson(answer)

@@ -1,9 +1,9 @@
 /** Where the values of a config come from, and what an error about one of them names: a line of a file, a variable, a word of `--set`. */
-import { readFileSync } from 'node:fs'
 import { type Document, isMap, LineCounter, parse, parseDocument } from 'yaml'
 import { explain, RlError } from '../errors.ts'
 import { nearest } from '../nearest.ts'
 import { findFile } from '../package.ts'
+import { readTextSync } from '../text-file.ts'
 import { configKeys, variableOf } from './keys.ts'
 import { formerPaths, presentPath } from './renamed.ts'
 import { configSchema } from './schema.ts'
@@ -53,17 +53,17 @@ function assignWords(values: Record<string, unknown>, set: readonly string[], or
 }
 
 function readYaml(file: string, origins: Origins): Values {
-  let bytes: Buffer
+  let text: string
   try {
-    bytes = readFileSync(findFile(file))
+    text = readTextSync(findFile(file))
   } catch (cause) {
+    if (cause instanceof RlError) throw cause
     throw new RlError(`config file '${file}' cannot be read`, {
       code: 'config.file',
       hint: 'the ready ones are under config/',
       cause,
     })
   }
-  const text = textOf(bytes, file)
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const [broken] = document.errors
@@ -89,21 +89,6 @@ function readYaml(file: string, origins: Origins): Values {
       hint: 'see config/default.yaml',
     })
   return values
-}
-
-/** @throws RlError `config.yaml` for a file in another encoding than UTF-8, whose keys would be none */
-function textOf(bytes: Buffer, file: string): string {
-  const mark = bytes.subarray(0, 2).toString('hex')
-  const isWide = mark === 'fffe' || mark === 'feff' || bytes.includes(0)
-  try {
-    if (!isWide) return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    // Told below.
-  }
-  throw new RlError(`${file} is ${isWide ? 'UTF-16' : 'no UTF-8'}`, {
-    code: 'config.yaml',
-    hint: 'save it as UTF-8',
-  })
 }
 
 /** The values of a document: JSON, so that they can be logged. */

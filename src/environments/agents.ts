@@ -1,7 +1,7 @@
 /** Tasks that only agents outside can play: lines of JSON with an id and a goal. The agent says how it went. */
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { RlError } from '../errors.ts'
+import { explain, RlError } from '../errors.ts'
+import { readTextSync } from '../text-file.ts'
 import { PLAIN_CAUSES } from './causes.ts'
 import type { Task } from './port.ts'
 import { defineSetting } from './setting.ts'
@@ -50,7 +50,7 @@ function readTasks(path: string): ReadonlyMap<string, readonly Task[]> {
   const seen = new Set<string>()
   for (const [index, line] of read(path).split('\n').entries()) {
     if (line.trim() === '') continue
-    const parsed = lineSchema.safeParse(json(line))
+    const parsed = lineSchema.safeParse(json(line, `${path}:${index + 1}`))
     const wrong = !parsed.success
       ? `${parsed.error.issues[0].path.join('.') || 'line'}: ${parsed.error.issues[0].message}`
       : seen.has(parsed.data.id)
@@ -72,16 +72,21 @@ function readTasks(path: string): ReadonlyMap<string, readonly Task[]> {
 
 function read(path: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return readTextSync(path)
   } catch (cause) {
+    if (cause instanceof RlError) throw cause
     throw new RlError(`${path} cannot be read`, { code: 'environment.data', cause })
   }
 }
 
-function json(line: string): unknown {
+function json(line: string, place: string): unknown {
   try {
     return JSON.parse(line)
-  } catch {
-    return null
+  } catch (cause) {
+    throw new RlError(`${place}: not JSON: ${explain(cause)}`, {
+      code: 'environment.data',
+      hint: 'a line is one JSON object; JSON has no NaN and no comments',
+      cause,
+    })
   }
 }

@@ -1,12 +1,13 @@
 /** Reading an event log: by position, type, key, id and stream; through the parent's log where the run is a fork. */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import Database from 'better-sqlite3'
-import { RlError } from '../errors.ts'
+import type Database from 'better-sqlite3'
+import { explain, RlError } from '../errors.ts'
 import { type BlobStore, openBlobStore } from './blobs.ts'
 import { CATALOGUE, type EventType, type LoggedEvent } from './catalogue.ts'
 import { decodeLogged, decodeLoggedAt } from './codec.ts'
 import { type LogFault, quickFault, wholeFault } from './log-faults.ts'
+import { openForReading } from './read-database.ts'
 import { openSegments, type SegmentRow, segmentsFolder } from './segments.ts'
 
 /** Where a fork's log begins: it shares the events 1 to `position` of this run. */
@@ -107,12 +108,41 @@ const SPARSE = 8
 /** Rows that are read for a page of some types. */
 const SCANNED = 16_384
 
-/** Opens a log for reading only; a writer may be at work on it. */
+/** Opens a log for reading only; a writer may be at work on it, and the reader need not be allowed to write beside it. */
 export function openLogReader(path: string): LogReader {
-  if (!existsSync(path))
+  if (!isThere(path))
     throw new RlError(`there is no event log at ${path}`, { code: 'log.missing', hint: 'rl runs lists runs' })
-  const db = new Database(path, { readonly: true, timeout: 5000 })
-  return readerOf(path, db)
+  const { db, close } = openForReading(path)
+  try {
+    const reader = readerOf(path, db)
+    return {
+      ...reader,
+      close() {
+        reader.close()
+        close()
+      },
+    }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+/** Errors: `log.unreadable` if the system does not say. */
+function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (cause) {
+    throw unreadable(path, cause)
+  }
+}
+
+function unreadable(path: string, cause: unknown): RlError {
+  return new RlError(`${path} cannot be read: ${explain(cause)}`, {
+    code: 'log.unreadable',
+    hint: 'ask its owner for the right to read the run folder',
+    cause,
+  })
 }
 
 /** The reading half over an open connection. */
@@ -387,7 +417,9 @@ function readMeta(path: string, db: Database.Database): (name: string) => string
     const select = db.prepare('SELECT value FROM meta WHERE name = ?').pluck()
     return (name) => (select.get(name) as string | undefined) ?? null
   } catch (cause) {
-    throw notALog(path, cause)
+    if (/^SQLITE_(NOTADB|ERROR|CORRUPT)/.test((cause as { code?: string }).code ?? ''))
+      throw notALog(path, cause)
+    throw unreadable(path, cause)
   }
 }
 

@@ -4,7 +4,7 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
-import { CACHE } from '../package.ts'
+import { cachePlace } from '../package.ts'
 import {
   describeHubModel,
   fetchHubModel,
@@ -64,7 +64,7 @@ export function hubOptions(env: NodeJS.ProcessEnv = process.env): HubOptions {
 }
 
 export function hubFolder(name: string): string {
-  return join(CACHE, 'models', name)
+  return cachePlace('models', name)
 }
 
 /** Where a model lies that a config or a command names: a path as it is, a name on a hub in the folder that it is fetched into. */

@@ -12,7 +12,7 @@ import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
 import { httpFetch } from '../platform/http.ts'
 import { isAbandoned, parseProcess, processText, THIS_PROCESS } from '../platform/process-id.ts'
-import { withoutCredentials } from '../secrets.ts'
+import { withoutCredentials, withoutSecrets } from '../secrets.ts'
 
 export type HubOptions = {
   /** e.g. `https://huggingface.co`. */
@@ -117,7 +117,7 @@ export function printable(text: string): string {
 /** What went wrong, without the token and credentials: errors of fetch quote headers and addresses. */
 function told(cause: unknown, { token }: HubOptions): string {
   const text = reasonOf(cause)
-  return withoutCredentials(token ? text.replaceAll(token, '***') : text)
+  return withoutCredentials(token ? withoutSecrets(text, [token]) : text)
 }
 
 /** An error with what is behind it, at times known by its code alone: of several addresses none answered. */

@@ -1,5 +1,4 @@
 /** One file that says what a run was and what came of it, and the check of such a file against a log on any machine. */
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type Config, configDigest } from '../config.ts'
 import { RlError } from '../errors.ts'
@@ -9,6 +8,7 @@ import { packCanonical } from '../events/msgpack.ts'
 import { startsOf } from '../events/starts.ts'
 import { verifyLog } from '../events/verify.ts'
 import { type Estimate, wilson } from '../learning/interval.ts'
+import { readTextSync } from '../text-file.ts'
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 const figure = z.strictObject({
@@ -97,8 +97,9 @@ function numbers({ value, low, high, n }: Estimate) {
 /** Errors: `attest.not-one`. */
 export function readAttestation(path: string): Attestation {
   try {
-    return attestationSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
+    return attestationSchema.parse(JSON.parse(readTextSync(path)))
   } catch (cause) {
+    if (cause instanceof RlError) throw cause
     throw new RlError(`${path} is not an attestation of a run`, {
       code: 'attest.not-one',
       hint: 'rl attest RUN -o FILE writes one',

@@ -3,6 +3,7 @@ import { uuidv7 } from 'uuidv7'
 import { startDecider } from '../actors/decider/decider.ts'
 import { deciderOf } from '../actors/deciders.ts'
 import { codeVersion } from '../actors/head/code-version.ts'
+import { inheritOwn } from '../actors/head/own-runs.ts'
 import type { RunFolder } from '../broker/connection.ts'
 import { type Config, changeConfig, configDigest, loggedConfig, redact } from '../config.ts'
 import { RlError } from '../errors.ts'
@@ -67,6 +68,19 @@ export function makeFork(
     data,
   })
   forkLog(child.log, { run: child.run, parent: parent.log, position: at, first })
+  inheritMark(parent.log, child.log)
+}
+
+/** A fork of one's own run is one's own: its modules run by themselves as those of the parent do. */
+function inheritMark(parent: string, child: string): void {
+  const log = openLogReader(child)
+  const above = openLogReader(parent)
+  try {
+    inheritOwn(above, log)
+  } finally {
+    above.close()
+    log.close()
+  }
 }
 
 /** Once its end is decided, a run cannot go on. */

@@ -1,10 +1,11 @@
 /** Projections folded anew beside those that the run keeps. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
+import { openForReading, type ReadDatabase } from '../events/read-database.ts'
 import { openKept } from '../projections/kept.ts'
 import type { Projection } from '../projections/projection.ts'
 
@@ -33,19 +34,58 @@ export function openRebuild(users: readonly Projection[] = []): Rebuild {
  */
 export function keptDigests(file: string, log: LogReader, users: readonly Projection[] = []): Digests | null {
   if (!existsSync(file)) return null
-  const folder = mkdtempSync(join(tmpdir(), 'rl-replay-'))
+  const { db, close } = openCopy(file)
   try {
-    const copy = join(folder, 'projections.db')
-    const kept = new Database(file, { readonly: true, timeout: 5000 })
-    kept.prepare('VACUUM INTO ?').run(copy)
-    kept.close()
-    const db = new Database(copy)
     const projections = openKept(db, users)
     projections.catchUp(log)
-    const digests = projections.digests()
-    db.close()
-    return digests
+    return projections.digests()
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    close()
+  }
+}
+
+/** The file that a run keeps, to be brought up to the log: a copy of it if this user may not write it. */
+export function openKeptFile(file: string): ReadDatabase {
+  if (!canWrite(file)) return openCopy(file)
+  const db = new Database(file, { timeout: 5000 })
+  return { db, close: () => db.close() }
+}
+
+/** Whether this user may change the file, or make it, with what SQLite writes beside it. */
+export function canWrite(file: string): boolean {
+  try {
+    accessSync(dirname(file), constants.W_OK)
+    if (existsSync(file)) accessSync(file, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What is written to it is gone when it is closed. */
+function openCopy(file: string): ReadDatabase {
+  const folder = mkdtempSync(join(tmpdir(), 'rl-projections-'))
+  const close = () => rmSync(folder, { recursive: true, force: true })
+  try {
+    const copy = join(folder, 'projections.db')
+    if (existsSync(file)) {
+      const kept = openForReading(file)
+      try {
+        kept.db.prepare('VACUUM INTO ?').run(copy)
+      } finally {
+        kept.close()
+      }
+    }
+    const db = new Database(copy)
+    return {
+      db,
+      close() {
+        db.close()
+        close()
+      },
+    }
+  } catch (error) {
+    close()
+    throw error
   }
 }

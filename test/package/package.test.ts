@@ -1,12 +1,14 @@
 /** The package as others get it: `npm pack`, installed in an empty folder by npm, used by plain node. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { emptyProject } from '../../scripts/example/project.ts'
 import { exampleNames, runExample } from '../../scripts/example/run.ts'
+import { OLD_NODE as OLD } from '../support/old-node.ts'
+import { temporaryFolder } from '../support/run.ts'
 
 const MOST_MB = 200
 /** npm's words for a registry that does not answer. */
@@ -16,6 +18,8 @@ const QUICK = ['subscriber']
 
 const project = emptyProject()
 const { folder, env } = project
+// Thousands of files: at the end of the process there is no time for them.
+test.after(project.remove)
 const entries = Object.keys(JSON.parse(readFileSync('package.json', 'utf8')).exports as object)
   .filter((entry) => entry !== './package.json')
   .map((entry) => entry.replace('.', 'rlanything'))
@@ -89,14 +93,62 @@ else {
     assert.match(rl('start', '--role', 'head', '--dry-run'), /local nano/)
   })
 
-  test('rl init writes a project that passes its test and can be started', () => {
-    const own = join(folder, 'own')
-    execFileSync('npx', ['rl', 'init', 'own'], { cwd: folder, env })
-    assert.match(execFileSync('npm', ['test'], { cwd: own, env, encoding: 'utf8' }), /fail 0/)
-    const planned = execFileSync('npm', ['start', '--', '--dry-run'], { cwd: own, env, encoding: 'utf8' })
-    assert.match(planned, /find-number, generated/)
-    const again = spawnSync('npx', ['rl', 'init', 'own'], { cwd: folder, env, encoding: 'utf8' })
+  test('without a home most commands work, and the others name HOME', () => {
+    if (process.getuid?.() !== 0)
+      return console.log('SKIP a user without a home: this user is none but itself')
+    execFileSync('chmod', ['-R', 'a+rX', folder])
+    const other = ['--reuid', '54321', '--regid', '54321', '--clear-groups', 'env', '-i', `PATH=${env.PATH}`]
+    const rl = (...words: readonly string[]) =>
+      spawnSync('setpriv', [...other, process.execPath, 'node_modules/rlanything/bin/rl.mjs', ...words], {
+        cwd: folder,
+        encoding: 'utf8',
+      })
+    const helped = rl('--help')
+    if (/setpriv: |Permission denied/.test(helped.stderr))
+      return console.log(`SKIP a user without a home: ${helped.stderr}`)
+    assert.is(helped.status, 0, helped.stderr)
+    assert.match(rl('start', '--role', 'head', '--dry-run').stdout, /local nano/)
+    assert.match(rl('alfworld', 'download').stderr, /no home folder.*HOME.*XDG_CACHE_HOME/)
+  })
+
+  test('rl init writes a project that installs, passes its test and the compiler, and can be started, with an old Node in front too', () => {
+    const own = join(temporaryFolder(), 'own')
+    const run = (program: string, words: readonly string[], cwd = own) => {
+      const old = OLD === undefined ? env : { ...env, PATH: `${dirname(OLD)}${delimiter}${env.PATH}` }
+      return execFileSync(program, words, {
+        cwd,
+        env: old,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+    }
+    run('npx', ['rl', 'init', own], folder)
+    const { dependencies } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'))
+    assert.match(dependencies.rlanything, /^file:.*rlanything-[\d.]+\.tgz$/)
+    run('npm', ['install', '--prefer-offline', '--no-audit'])
+    assert.match(run('npm', ['test']), /fail 0/)
+    assert.match(run('npm', ['start', '--', '--dry-run']), /find-number, generated/)
+    run('npm', ['run', 'typecheck'])
+    const again = spawnSync('npx', ['rl', 'init', own], { cwd: folder, env, encoding: 'utf8' })
     assert.match(again.stderr, /own is not empty/)
+    rmSync(join(own, 'environment.test.ts'))
+    assert.throws(() => run('npm', ['test']), /there is no test in/)
+    rmSync(own, { recursive: true })
+  })
+
+  test('documents link to files that are there', () => {
+    const root = join(folder, 'node_modules', 'rlanything')
+    const documents = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.endsWith('.md'),
+    )
+    const lost = documents.flatMap((path) =>
+      [...readFileSync(join(root, path), 'utf8').matchAll(/\]\(([^)\s#]+)[^)]*\)/g)]
+        .map(([, link]) => link)
+        .filter((link) => !/^[a-z]+:/.test(link) && !existsSync(join(root, dirname(path), link)))
+        .map((link) => `${path}: ${link}`),
+    )
+    assert.ok(documents.length > 20)
+    assert.equal(lost, [])
   })
 
   for (const name of exampleNames().filter((name) => QUICK.includes(name)))

@@ -1,6 +1,6 @@
 /** What is chosen on machines that are not this one, from their facts. */
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -11,6 +11,7 @@ import { findGpu, gpuAdvice } from '../../src/platform/gpu.ts'
 import type { Machine } from '../../src/platform/machine.ts'
 import { spawnGuarded } from '../../src/platform/processes.ts'
 import { installHint, programFile, programFolders } from '../../src/platform/programs.ts'
+import { makePublicFolder } from '../../src/platform/public-folder.ts'
 import { isAlive } from '../support/processes.ts'
 import { temporaryFolder, until } from '../support/run.ts'
 
@@ -65,6 +66,17 @@ test('the native BLAS is OpenBLAS on Linux, Accelerate on macOS and none on Wind
   assert.equal(systemBlas(WINDOWS), [])
   assert.is(libraryFolders(ALPINE)[0], '/usr/lib/aarch64-linux-gnu')
   assert.equal(libraryFolders(WINDOWS), [])
+})
+
+test('a folder of the cache is for all to read, under the umask of a run too', () => {
+  const root = temporaryFolder()
+  const before = process.umask(0o077)
+  try {
+    makePublicFolder(join(root, 'cache', 'bin'))
+  } finally {
+    process.umask(before)
+  }
+  for (const path of ['cache', 'cache/bin']) assert.is(statSync(join(root, path)).mode & 0o777, 0o755)
 })
 
 test('a graphics processor is found by its driver, one drawn in software is none', () => {

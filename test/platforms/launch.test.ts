@@ -6,6 +6,7 @@ import { delimiter, join, resolve } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isRecent } from '../../bin/node.mjs'
+import { OLD_NODE } from '../support/old-node.ts'
 import { temporaryFolder } from '../support/run.ts'
 
 /** Prints its Node, a child's and its arguments; ends as it is told, or on a signal. */
@@ -25,12 +26,6 @@ console.log([process.versions.node, child, ...words].join(' '))
 if (end === 'killed') process.kill(process.pid, 'SIGKILL')
 else if (end !== 'wait') process.exitCode = Number(end)
 `
-
-const OLD = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => {
-  if (!existsSync(path)) return false
-  const version = execFileSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
-  return !isRecent(version)
-})
 
 function freshFolder(): string {
   const root = join(temporaryFolder(), 'ein Ordner für ☃')
@@ -82,6 +77,22 @@ test('a recent Node gets nothing and passes on arguments and status', async () =
   assert.equal(fetched(root), [])
 })
 
+test('an installed package keeps what it gets where npm ci does not remove it', () => {
+  const root = temporaryFolder()
+  const installed = join(root, 'node_modules', 'rlanything')
+  cpSync('bin', join(installed, 'bin'), { recursive: true })
+  writeFileSync(join(installed, 'package.json'), '{"type":"module"}')
+  writeFileSync(
+    join(installed, 'bin', 'rl.mjs'),
+    "import { launch } from './launch.mjs'\nawait launch('bin/node.mjs', [])\n",
+  )
+  const env = { ...process.env, XDG_CACHE_HOME: root, NODE_COMPILE_CACHE: undefined }
+  execFileSync(process.execPath, [join(installed, 'bin', 'rl.mjs')], { env })
+  assert.equal(readdirSync(join(root, 'rlanything')), ['compiled'])
+  assert.not(existsSync(join(installed, '.cache')))
+})
+
+const OLD = OLD_NODE
 if (!OLD) {
   process.stdout.write('SKIP an old Node starts a newer one: no Node older than 22.14 is in /usr/bin\n')
 } else {

@@ -17,6 +17,8 @@ import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { copyInto } from '../../src/broker/fetch.ts'
+import { findNatsServer } from '../../src/broker/find.ts'
 import { digestOf } from '../../src/events/digest.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { unpackFixture } from '../replay/fixture.ts'
@@ -33,7 +35,8 @@ const LOCAL = [
   ...['learning.mixedOutcomes=false', 'policy.coldStart.demonstrations=12', 'policy.coldStart.updates=4'],
   ...['policy.training.updates=2', 'rewardModel.coldStart.rollouts=8', 'rewardModel.coldStart.updates=2'],
 ]
-const NOBODY = 65_534
+/** A number without a line in /etc/passwd, so without a home. */
+const NOBODY = 54_321
 
 function copyOfCheckout(): string {
   const folder = join(temporaryFolder(), 'ein Ordner für ☃')
@@ -138,9 +141,10 @@ test('one core and 2 GB of memory', async () => {
   assert.is(digest(folder, 'small'), usual, `one core of ${availableParallelism()}`)
 })
 
-test('no network after the install', async () => {
+test('no network after the first start, which got the server into the cache', async () => {
   if (!can('no network', OFFLINE)) return
   const folder = copyOfCheckout()
+  copyInto((await findNatsServer()).path, join(folder, '.cache/bin/nats-server'), 0o755)
   const { status, output } = await startHead(folder, 'offline', SIMULATED, { within: OFFLINE })
   assert.is(status, 0, output)
 })
@@ -156,14 +160,14 @@ test('no network and no nats-server: the error says what to install', async () =
   assert.match(output, /nats-server is missing, and set-up could not get it .*install/s)
 })
 
-test('another user than root, with a home folder that cannot be written', async () => {
+test('another user than root, without a home, beside folders of a cache that are not his', async () => {
   if (!root) {
     process.stdout.write('SKIP another user: this user is none but itself\n')
     return
   }
   const folder = copyOfCheckout()
   rmSync(join(folder, 'node_modules'))
-  for (const name of ['node_modules', 'node']) mkdirSync(join(folder, name))
+  for (const name of ['node_modules', 'node', '.cache']) mkdirSync(join(folder, name))
   // The user may not be able to reach this checkout or this Node: both are seen within the copy.
   const script = `
     mount --bind "$0" node_modules && mount --bind "$1" node && shift 2 &&
@@ -178,13 +182,20 @@ test('another user than root, with a home folder that cannot be written', async 
     resolve('node_modules'),
     resolve(process.execPath, '..'),
   ]
-  const env = { HOME: '/proc/nowhere', TMPDIR: folder, RL_RUNS: undefined }
-  const { status, output } = await startHead(folder, 'user', SIMULATED, { within, env })
+  mkdirSync(join(folder, '.cache', 'openblas'), { mode: 0o700 })
+  const own = { HOME: undefined, XDG_CACHE_HOME: undefined, TMPDIR: folder, RL_RUNS: undefined }
+  const { status, output } = await startHead(folder, 'user', SIMULATED, { within, env: own })
   if (/mount: |setpriv: /.test(output)) {
     process.stdout.write(`SKIP another user: ${output.split('\n')[0]}\n`)
     return
   }
   assert.is(status, 0, output)
+  for (const words of ['--help', 'alfworld play --help', 'runs']) {
+    const told = await start(folder, ['src/rl.ts', ...words.split(' ')], { within, env: own })
+    assert.is(told.status, 0, told.output)
+  }
+  const doctor = await start(folder, ['src/rl.ts', 'doctor'], { within, env: own })
+  assert.not.match(doctor.output, /EACCES|permission/)
 })
 
 test('without user namespaces programs run in Pyodide, and the doctor says why', async () => {

@@ -6,7 +6,7 @@ import { environmentOf } from '../../broker/connection.ts'
 import { explain } from '../../errors.ts'
 import type { BusAddress } from '../../events/bus.ts'
 import type { Role } from '../../events/envelope.ts'
-import { CACHE, nodeWords } from '../../package.ts'
+import { findCache, nodeWords } from '../../package.ts'
 import { askToEnd } from '../../platform/processes.ts'
 import { openRestartBudget, type ProcessEnd } from './restart-budget.ts'
 
@@ -40,8 +40,6 @@ export type ChildrenOptions = {
 }
 
 const STOP_MS = 8_000
-/** Modules as V8 compiled them: a process that is started again has a third less to do. */
-const COMPILED = join(CACHE, 'compiled')
 const MAIN = nodeWords(new URL('../../main.ts', import.meta.url))
 
 /** Set for a process whose standard input is a pipe from the head: when that closes, the head is gone. */
@@ -151,7 +149,7 @@ export function startChildren(options: ChildrenOptions): Children {
       [...MAIN, ...['--role', spec.role, '--run', run], ...(spec.worker ? ['--worker'] : [])],
       {
         stdio: ['pipe', 'pipe', 'pipe'],
-        env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, ...environmentOf(address), [PARENT_PIPE]: '1' },
+        env: { ...compiled(), ...process.env, ...environmentOf(address), [PARENT_PIPE]: '1' },
       },
     )
   }
@@ -188,4 +186,10 @@ export function startChildren(options: ChildrenOptions): Children {
       clearTimeout(force)
     },
   }
+}
+
+/** Modules as V8 compiled them: a process that is started again has a third less to do. */
+function compiled(): NodeJS.ProcessEnv {
+  const cache = findCache()
+  return cache === null ? {} : { NODE_COMPILE_CACHE: join(cache, 'compiled') }
 }

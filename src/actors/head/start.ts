@@ -32,6 +32,7 @@ import { fetchHere, hubCopyOf } from './hub-model.ts'
 import type { HeadContext } from './iterations.ts'
 import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
+import { checkModules, markOwn } from './own-runs.ts'
 import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
 import { dryRun } from './terminal/dry-run.ts'
@@ -92,6 +93,7 @@ export async function startHead(options: StartOptions): Promise<number> {
     if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
     const shown = display.goOn(core.log)
     const [begun] = core.service.append([firstEvent(config, madeBy, resumed)])
+    markOwn(core.log)
     const over = runOver(begun.position)
     // Before the head folds its own log: on a processor of their own they fold theirs meanwhile.
     children = startChildren({
@@ -187,10 +189,10 @@ async function newConfig({ config: file, set, roles }: StartOptions): Promise<Co
 
 /** A run goes on with the config that it began with; the command that began it goes on with it as well. */
 async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise<Configs> {
-  const configs = configsOf(folder)
+  const configs = configsOf(folder, options.trust)
   await loadSetting(configs.config.environment)
-  checkSaid(configsOf(folder).config, options)
-  return configsOf(folder)
+  checkSaid(configsOf(folder, options.trust).config, options)
+  return configsOf(folder, options.trust)
 }
 
 /** What `--set` says otherwise than the run has it is refused; what a file or a variable says otherwise is told. */
@@ -238,9 +240,10 @@ function tellIfOver({ run, log: path }: RunFolder): boolean {
   }
 }
 
-function configsOf(folder: RunFolder): Configs {
+function configsOf(folder: RunFolder, trust: boolean): Configs {
   const log = openLogReader(folder.log)
   try {
+    checkModules(log, trust)
     const { first, last } = startsOf(log)
     return { first: loggedConfig(first.data.config), config: loggedConfig(last.data.config) }
   } finally {

@@ -1,11 +1,11 @@
 /** Prompts are files in config/prompts: events name the SHA-256 of the one that was used. */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PROBLEM } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { ChatMessage, ContentPart, ImageRef } from '../../models/port.ts'
+import { readTextSync } from '../../text-file.ts'
 
 export type PromptFile = {
   /** Of the whole file. */
@@ -26,8 +26,9 @@ export function readPrompt(name: string, folder = FOLDER): PromptFile {
   const path = isAbsolute(name) ? name : `${folder}${name}.md`
   let text: string
   try {
-    text = readFileSync(path, 'utf8')
+    text = readTextSync(path)
   } catch (cause) {
+    if (cause instanceof RlError) throw cause
     throw new RlError(`there is no prompt file ${path}`, {
       code: 'prompt.missing',
       hint: 'ours are in config/prompts; one of yours is named by its absolute path',

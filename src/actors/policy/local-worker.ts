@@ -1,5 +1,3 @@
-/** The policy as a local model: makes its first version, answers which action to take, and trains it. */
-import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
@@ -7,7 +5,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import { modelPlace } from '../../models/hub-folder.ts'
 import { computeOf } from '../../models/local/model.ts'
 import { isPreset } from '../../models/local/presets.ts'
-import { CACHE } from '../../package.ts'
+import { cachePlace } from '../../package.ts'
 import type { Seed } from '../../random.ts'
 import type { ColdStart, Train } from '../decider/jobs.ts'
 import { weightsFolder } from '../learner/checkpoints.ts'
@@ -100,7 +98,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
         const { maxSteps } = config.environment
         const settings = { updates, batch, learningRate, contextTokens, tokenBudget, seed }
         const resources = {
-          cache: join(CACHE, 'cold-start'),
+          cache: cachePlace('cold-start'),
           compute: computeOf(config),
           report: (message: string) => void process.stdout.write(`${message}\n`),
           tasks: demonstrated.tasks,

@@ -1,5 +1,3 @@
-/** The reward model as a local model: makes its first version, judges trajectories, and trains on its own judgements. */
-import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { critiqueText, PLAIN_CAUSES } from '../../environments/causes.ts'
 import { identityOf, type OpenSetting } from '../../environments/setting.ts'
@@ -12,7 +10,7 @@ import { weightsDigest } from '../../models/local/checkpoint.ts'
 import { computeOf, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { readModelFolder } from '../../models/local/model-folder.ts'
 import { isPreset } from '../../models/local/presets.ts'
-import { CACHE } from '../../package.ts'
+import { cachePlace } from '../../package.ts'
 import type { Seed } from '../../random.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
 import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
@@ -71,7 +69,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     const policy = await checkpointOf(log, 'policy', 0)
     const settings = { ...rewardModel.coldStart, seed, maxSteps: config.environment.maxSteps }
     const { folder, cached, figures } = await keptModel({
-      cache: join(CACHE, 'cold-start'),
+      cache: cachePlace('cold-start'),
       name: 'reward-model',
       identity: {
         ...{ VERSION, policy: policy.sha256, settings, ...identityOf(opened) },

@@ -1,6 +1,6 @@
 /** Keeps secrets out of what is logged, shown or sent: error texts may quote addresses, headers and keys. */
 
-import { withoutCredentials } from '../../secrets.ts'
+import { withoutCredentials, withoutSecrets } from '../../secrets.ts'
 
 const SECRET_NAME = /(_KEY|_TOKEN|_SECRET|_PASSWORD)$/
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
@@ -27,9 +27,7 @@ export function redact(text: string, secrets: readonly string[] = []): string {
         (SECRET_NAME.test(name) || named.has(name)) && value !== undefined && value.length >= 8,
     )
     .map(([, value]) => value as string)
-  let clean = text
-  for (const secret of [...secrets, ...fromEnvironment])
-    if (secret !== '') clean = clean.replaceAll(secret, '***')
+  let clean = withoutSecrets(text, [...secrets, ...fromEnvironment])
   for (const [pattern, replacement] of PATTERNS) clean = clean.replace(pattern, replacement)
   return withoutCredentials(clean)
 }

@@ -1,5 +1,3 @@
-/** The reward model as a local model that writes tests and learns from what they show. */
-import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
@@ -7,7 +5,7 @@ import { readFloat32, readInt32 } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { computeOf, openLocalModel } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
-import { CACHE } from '../../package.ts'
+import { cachePlace } from '../../package.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
 import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import { trainOutside } from '../learner/outside.ts'
@@ -74,7 +72,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
         opened,
         lessons,
         tasks,
-        cache: join(CACHE, 'cold-start'),
+        cache: cachePlace('cold-start'),
         compute: computeOf(config),
         report: (message) => process.stdout.write(`${message}\n`),
         tell: faultTeller(context),

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { parseCommandLine, printJson, wholeNumber } from '../../command-line.ts'
 import { explain, RlError } from '../../errors.ts'
 import { greedyDefaults } from '../../models/local/generation-config.ts'
 import { openLocalModel } from '../../models/local/model.ts'
 import { readModelFolder } from '../../models/local/model-folder.ts'
+import { readText } from '../../text-file.ts'
 import type { Command } from '../command.ts'
 import { backendFlag, cacheBytes, cacheFlag, required } from '../model-flags.ts'
 
@@ -43,7 +43,8 @@ Writes a JSON line a prompt, in order: {prompt_ids, greedy_ids, greedy_text, log
     )
     const file = required('--prompts', values.prompts)
     const maxTokens = wholeNumber('--tokens', values.tokens, 1)
-    const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    const text = await readText(file).catch((cause: unknown) => {
+      if (cause instanceof RlError) throw cause
       throw new RlError(`--prompts: ${file} cannot be read: ${explain(cause)}`, { code: 'data.file', cause })
     })
     const prompts = readPrompts(text, file)

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { parseCommandLine, printJson, wholeNumber } from '../../command-line.ts'
-import { RlError } from '../../errors.ts'
+import { explain, RlError } from '../../errors.ts'
 import {
   type FineTuneRecord,
   fineTune,
@@ -13,6 +12,7 @@ import { isPreset, PRESET_NAMES, presetConfig } from '../../models/local/presets
 import { createTokenizer } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
 import { seedOf } from '../../random.ts'
+import { readText } from '../../text-file.ts'
 import type { Command } from '../command.ts'
 import { backendFlag, numberFlag, required } from '../model-flags.ts'
 
@@ -69,7 +69,7 @@ Each line of the data is {"prompt", "completion"}, {"messages": [{"role", "conte
       weightDecay: numberFlag('--weight-decay', values['weight-decay'], 0),
       seed: seedOf(seed, 'sft'),
     }
-    const records = parseRecords(await readFile(file, 'utf8'), file)
+    const records = parseRecords(await readData(file), file)
     const source = sourceOf(values, records, seed)
     const model = await openLocalModel({
       ...{ ...source, backend: await backendFlag(values.backend) },
@@ -105,6 +105,15 @@ Each line of the data is {"prompt", "completion"}, {"messages": [{"role", "conte
     }
     return 0
   },
+}
+
+async function readData(file: string): Promise<string> {
+  try {
+    return await readText(file)
+  } catch (cause) {
+    if (cause instanceof RlError) throw cause
+    throw new RlError(`--data: ${file} cannot be read: ${explain(cause)}`, { code: 'data.file', cause })
+  }
 }
 
 type Flags = {

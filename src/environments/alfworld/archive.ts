@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { access, mkdir, open, rename, rm, stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { basename, join, resolve } from 'node:path'
+import { access, chmod, constants, open, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, inflateRawSync } from 'node:zlib'
 import { RlError } from '../../errors.ts'
+import { cachePlace } from '../../package.ts'
+import { makePublicFolder } from '../../platform/public-folder.ts'
 
 /** A file inside of an archive. */
 export type ArchiveMember = {
@@ -19,7 +20,7 @@ export type ArchiveMember = {
 const SUFFIX = /\.(zip|tar|tar\.gz|tgz|tar\.xz)$/i
 export const isArchive = (path: string) => SUFFIX.test(path)
 
-/** The files in a .zip, .tar, .tar.gz or .tar.xz, in the archive's order. Compressed tars are unpacked once into the user's cache. */
+/** The files in a .zip, .tar, .tar.gz or .tar.xz, in the archive's order. Compressed tars are unpacked once into the cache. */
 export async function archiveMembers(path: string): Promise<readonly ArchiveMember[]> {
   const suffix = SUFFIX.exec(path)?.[1].toLowerCase()
   switch (suffix) {
@@ -36,10 +37,6 @@ export async function archiveMembers(path: string): Promise<readonly ArchiveMemb
   }
 }
 
-/** Where this project keeps what it can make again. */
-export const cacheFolder = () =>
-  join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rlanything', 'alfworld')
-
 /** The tar inside of a compressed one, from the cache where it was unpacked before. */
 async function unpackedTar(path: string, isXz: boolean): Promise<string> {
   const { size, mtimeMs } = await stat(path)
@@ -47,13 +44,14 @@ async function unpackedTar(path: string, isXz: boolean): Promise<string> {
     .update(`${resolve(path)}\n${size}\n${mtimeMs}`)
     .digest('hex')
     .slice(0, 16)
-  const target = join(cacheFolder(), `${basename(path).replace(SUFFIX, '')}-${key}.tar`)
-  if (await exists(target)) return target
-  await mkdir(cacheFolder(), { recursive: true })
+  const target = join(cachePlace('alfworld'), `${basename(path).replace(SUFFIX, '')}-${key}.tar`)
+  if (await canBeRead(target)) return target
+  makePublicFolder(dirname(target))
   const partial = `${target}.${randomUUID()}.partial`
   try {
     const unpacked = isXz ? await xzOutput(path) : createReadStream(path).pipe(createGunzip())
     await pipeline(unpacked, createWriteStream(partial))
+    await chmod(partial, 0o644)
     await rename(partial, target)
   } catch (cause) {
     await rm(partial, { force: true })
@@ -84,8 +82,8 @@ async function xzOutput(path: string): Promise<Readable> {
   return child.stdout
 }
 
-const exists = (path: string) =>
-  access(path).then(
+const canBeRead = (path: string) =>
+  access(path, constants.R_OK).then(
     () => true,
     () => false,
   )

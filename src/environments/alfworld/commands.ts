@@ -1,6 +1,4 @@
 /** `rl alfworld ...`: how each command is called; what it does is loaded when it runs. */
-import { homedir } from 'node:os'
-import { join } from 'node:path'
 import { defineCommand } from '../command.ts'
 
 const play = defineCommand({
@@ -89,7 +87,7 @@ recorded in FILE.sha256, and later downloads must agree with it.
   --sha256 HEX     the sum that the file must have`,
   options: {
     file: { type: 'string', default: 'games' },
-    out: { type: 'string', default: join(homedir(), '.cache/alfworld') },
+    out: { type: 'string' },
     sha256: { type: 'string' },
   },
   run: async ({ values }) => (await import('./commands/download.ts')).downloadRelease(values),

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { RlError } from '../../errors.ts'
+import { textOf } from '../../text-file.ts'
 import { archiveMembers, isArchive } from './archive.ts'
 import { MAX_GAME_CHARACTERS } from './game-file.ts'
 
@@ -88,10 +89,11 @@ export async function readGameText(path: string): Promise<string> {
 }
 
 function decode(path: string, data: Buffer): string {
-  if (!path.endsWith('.gz')) return data.toString('utf8')
+  if (!path.endsWith('.gz')) return textOf(data, path)
   try {
-    return gunzipSync(data, { maxOutputLength: MAX_BYTES }).toString('utf8')
+    return textOf(gunzipSync(data, { maxOutputLength: MAX_BYTES }), path)
   } catch (cause) {
+    if (cause instanceof RlError) throw cause
     throw new RlError(`${path} cannot be unpacked: ${cause instanceof Error ? cause.message : cause}`, {
       code: 'alfworld.game-file',
       hint: `a game has at most ${MAX_GAME_CHARACTERS} characters`,

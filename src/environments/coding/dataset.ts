@@ -6,6 +6,7 @@ import { createGunzip, gunzipSync } from 'node:zlib'
 import { explain, RlError } from '../../errors.ts'
 import { parseExact } from '../../exact-json.ts'
 import { rng, seedOf } from '../../random.ts'
+import { textOf } from '../../text-file.ts'
 import { parseRecord } from './formats.ts'
 import type { CodingProblem } from './problem.ts'
 
@@ -112,7 +113,7 @@ async function* lines(stream: Readable, file: string): AsyncGenerator<Record> {
   const take = (): Record | null => {
     const place = `${file}:${line}`
     if (size > MAX_LINE_BYTES) return { place, text: '' }
-    const text = Buffer.concat(parts, size).toString()
+    const text = textOf(Buffer.concat(parts, size), file, line)
     return text.trim() === '' ? null : { place, text }
   }
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -136,7 +137,7 @@ async function* lines(stream: Readable, file: string): AsyncGenerator<Record> {
 
 async function* arrayRecords(file: string, packed: boolean): AsyncGenerator<Record> {
   const bytes = await readFile(file)
-  const text = (packed ? gunzipSync(bytes, { maxOutputLength: MAX_ARRAY_BYTES }) : bytes).toString()
+  const text = textOf(packed ? gunzipSync(bytes, { maxOutputLength: MAX_ARRAY_BYTES }) : bytes, file)
   const list = parseJson(text, file)
   if (!Array.isArray(list)) throw new RlError(`${file}: expected an array`, { code: 'coding.dataset' })
   for (const [i, record] of list.entries()) yield { place: `${file}[${i}]`, text: JSON.stringify(record) }
@@ -165,7 +166,7 @@ async function isArray(file: string, packed: boolean): Promise<boolean> {
 
 function parseJson(text: string, place: string): unknown {
   try {
-    return parseExact(text.replace(/^\uFEFF/, ''))
+    return parseExact(text)
   } catch (cause) {
     throw new RlError(`${place}: not JSON: ${cause instanceof Error ? cause.message : cause}`, {
       code: 'coding.dataset',

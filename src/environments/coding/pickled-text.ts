@@ -1,4 +1,5 @@
 /** A pickle is a program for Python's unpickler. One of a single text needs no unpickler: only its few opcodes are read. */
+import { isUtf8 } from 'node:buffer'
 
 /** The first byte of every pickle since protocol 2. */
 export const PICKLE = 0x80
@@ -32,7 +33,9 @@ export function readPickledText(bytes: Buffer): string | null {
               : [Number(bytes.readBigUInt64LE(at)), 8]
         at += width
         if (at + size > bytes.length) return null
-        text = bytes.toString('utf8', at, at + size)
+        const value = bytes.subarray(at, at + size)
+        if (!isUtf8(value)) return null
+        text = value.toString()
         at += size
       } else if (opcode !== MEMOIZE) return null
     }

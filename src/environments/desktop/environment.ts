@@ -1,7 +1,8 @@
 /** Tasks of programs on desktops, ours or OSWorld's: a port of the loop. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { RlError } from '../../errors.ts'
+import { explain, RlError } from '../../errors.ts'
+import { readTextSync } from '../../text-file.ts'
 import type { Environment, Episode, Task } from '../port.ts'
 import type { Grammar } from '../screen/grammars/names.ts'
 import type { Computer } from './computer.ts'
@@ -174,8 +175,9 @@ function parsed(path: string): unknown {
   if (statSync(path).size > LARGEST_FILE)
     throw new RlError(`${path} is too large for a task`, { code: 'desktop.task' })
   try {
-    return JSON.parse(readFileSync(path, 'utf8'))
+    return JSON.parse(readTextSync(path))
   } catch (cause) {
-    throw new RlError(`${path} is no JSON`, { code: 'desktop.task', cause })
+    const reason = cause instanceof RlError ? cause.message : `${path} is no JSON: ${explain(cause)}`
+    throw new RlError(reason, { code: 'desktop.task', cause })
   }
 }

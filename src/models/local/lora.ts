@@ -3,11 +3,12 @@
  * adapter_model.safetensors with `base_model.model.<module>.lora_A.weight` [rank, in] and `lora_B.weight` [out, rank].
  * The adapted weight is W + scale B A, scale = alpha / rank.
  */
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
+import { readText } from '../../text-file.ts'
 import type { ModelConfig } from './config.ts'
 import { refusePointer } from './lfs-pointer.ts'
 import { LORA_TARGETS, namedModules, type Targets, targetKeys } from './lora-targets.ts'
@@ -135,7 +136,7 @@ export async function readAdapterConfig(folder: string): Promise<AdapterConfig> 
     })
   let json: unknown
   try {
-    const text = await readFile(path, 'utf8')
+    const text = await readText(path)
     refusePointer(Buffer.from(text), path, 'model.lora')
     json = JSON.parse(text)
   } catch (cause) {

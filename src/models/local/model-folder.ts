@@ -4,10 +4,11 @@
  * names; a GGUF file, or a folder that holds nothing else, is read as well.
  */
 import { existsSync } from 'node:fs'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { readText } from '../../text-file.ts'
 import { isHubName, printable, TOOL_TEMPLATE } from '../hub.ts'
 import { fetchedRevision, hubFolder, modelPlace } from '../hub-folder.ts'
 import { checkIds, type ModelConfig, parseModelConfig } from './config.ts'
@@ -184,7 +185,7 @@ function refuseOtherRevision(folder: string, base: string, revision: string): vo
 async function readOptional<T>(path: string, parse: (text: string) => T): Promise<T | undefined> {
   if (!existsSync(path)) return undefined
   try {
-    const text = await readFile(path, 'utf8')
+    const text = await readText(path)
     refusePointer(Buffer.from(text), path, 'model.folder')
     return parse(text)
   } catch (cause) {

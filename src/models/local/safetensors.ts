@@ -3,10 +3,11 @@
  * `__metadata__`), then the tensors' bytes without gaps. Files come from strangers: everything is checked before use.
  */
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { readText } from '../../text-file.ts'
 import { byName } from '../names.ts'
 import { bf16ToF32, f16ToF32, f32ToBf16, f32ToF16 } from './half.ts'
 import { refusePointer } from './lfs-pointer.ts'
@@ -126,7 +127,7 @@ const indexSchema = z.object({ weight_map: byName(z.string()) })
 
 async function readIndex(indexPath: string): Promise<z.infer<typeof indexSchema>> {
   try {
-    const text = await readFile(indexPath, 'utf8')
+    const text = await readText(indexPath)
     refusePointer(Buffer.from(text), indexPath, 'model.safetensors')
     return indexSchema.parse(JSON.parse(text))
   } catch (cause) {

@@ -1,6 +1,7 @@
 /** The key of an endpoint: read from its environment variable, and shown nowhere. */
 import { validateHeaderValue } from 'node:http'
 import { RlError } from '../../errors.ts'
+import { withoutSecrets } from '../../secrets.ts'
 
 /**
  * Without white space around it; null where none is set.
@@ -22,6 +23,5 @@ export function keyIn(variable: string, env: NodeJS.ProcessEnv = process.env): s
 
 /** A text that may be shown: servers tell a key as it is, or as part of an address. */
 export function withoutKey(text: string, key: string | null): string {
-  if (key === null) return text
-  return text.replaceAll(key, '***').replaceAll(encodeURIComponent(key), '***')
+  return key === null ? text : withoutSecrets(text, [key])
 }

@@ -238,7 +238,8 @@ test('200 mutants get the same verdict in bwrap and in plain CPython, 50 of them
   if (inPyodide < 200)
     process.stdout.write(`SKIP all but ${inPyodide} mutants in pyodide: RL_ALL_ATTACKS=1 runs the others\n`)
   const providers: Provider[] = []
-  for (const name of ['bwrap', 'pyodide', 'process'] as const) {
+  // Pyodide runs a part of the mutants, so it comes last: the first one is what the others are compared with.
+  for (const name of ['process', 'bwrap', 'pyodide'] as const) {
     const provider = await openProvider(name)
     if (provider) providers.push(provider)
   }
@@ -260,7 +261,7 @@ test('200 mutants get the same verdict in bwrap and in plain CPython, 50 of them
   }
   const [first, ...others] = tables
   const failing = first.filter((row) => row.some(([passed]) => passed === false)).length
-  assert.ok(failing > 60, `only ${failing} mutants fail a test`)
+  assert.ok(failing > 0.3 * first.length, `only ${failing} of ${first.length} mutants fail a test`)
   for (const [k, table] of others.entries())
     for (const [i, row] of table.entries())
       for (const [j, [passed, result]] of row.entries()) {

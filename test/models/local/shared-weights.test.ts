@@ -9,14 +9,14 @@ import { openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
-import { CACHE } from '../../../src/package.ts'
+import { cachePlace } from '../../../src/package.ts'
 import { processText, THIS_PROCESS } from '../../../src/platform/process-id.ts'
 import { SUPERVISED_STEP, tryBackend } from './fixtures.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'shared-weights-'))
 test.after(() => rmSync(folder, { recursive: true }))
 
-const HOUSE = join(CACHE, 'shared-weights', hostname())
+const HOUSE = cachePlace('shared-weights', hostname())
 const FLOATS = 500_000
 
 /** What lies on files of this folder in this process, in kB: counted for each mapping, and each page counted once. */

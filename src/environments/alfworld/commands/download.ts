@@ -1,4 +1,6 @@
+import { join } from 'node:path'
 import { RlError } from '../../../errors.ts'
+import { homeFolder } from '../../../package.ts'
 import { download } from '../download.ts'
 
 const RELEASES = 'https://github.com/alfworld/alfworld/releases/download'
@@ -10,7 +12,7 @@ const FILES: Readonly<Record<string, string>> = {
 
 export async function downloadRelease(values: {
   readonly file: string
-  readonly out: string
+  readonly out?: string
   readonly sha256?: string
 }): Promise<number> {
   const url = Object.hasOwn(FILES, values.file) ? FILES[values.file] : undefined
@@ -18,7 +20,14 @@ export async function downloadRelease(values: {
     throw new RlError(`--file is '${values.file}', expected ${Object.keys(FILES).join(', ')}`, {
       code: 'cli.usage',
     })
-  const { path, sha256, trust } = await download(url, values.out, { sha256: values.sha256 })
+  const { path, sha256, trust } = await download(url, values.out ?? defaultFolder(), {
+    sha256: values.sha256,
+  })
   process.stdout.write(`${path}\nsha256 ${sha256}: ${trust}\n`)
   return 0
+}
+
+/** Where the original looks for its data. */
+function defaultFolder(): string {
+  return join(homeFolder('without --out there is no folder to download to'), '.cache', 'alfworld')
 }

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { wholeNumber } from '../../../command-line.ts'
 import { explain, RlError } from '../../../errors.ts'
+import { textOf } from '../../../text-file.ts'
 import { type Dataset, openDataset, readGameText } from '../dataset.ts'
 import { type Game, loadGame } from '../game.ts'
 import { type Mismatch, parseTranscript, type Transcript, verifyTranscript } from '../transcript.ts'
@@ -42,8 +43,9 @@ export async function verify(
 
 async function readTranscripts(path: string): Promise<Transcript[]> {
   const text = await readFile(path)
-    .then((data) => (path.endsWith('.gz') ? gunzipSync(data) : data).toString('utf8'))
+    .then((data) => textOf(path.endsWith('.gz') ? gunzipSync(data) : data, path))
     .catch((cause) => {
+      if (cause instanceof RlError) throw cause
       throw new RlError(`${path} cannot be read: ${explain(cause)}`, { code: 'alfworld.transcript', cause })
     })
   return text

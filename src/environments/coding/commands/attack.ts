@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { printJson } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
+import { readText } from '../../../text-file.ts'
 import type { Attack } from '../attack.ts'
 import { attackGround } from '../attacks.ts'
 import { type Executor, languageOf } from '../executor.ts'
@@ -53,8 +53,9 @@ async function tryPrograms(executor: Executor, files: readonly string[]): Promis
 
 async function readProgram(file: string): Promise<Pick<Attack, 'name' | 'program' | 'language'>> {
   try {
-    return { name: file, program: await readFile(file, 'utf8'), language: languageOf(file) }
+    return { name: file, program: await readText(file), language: languageOf(file) }
   } catch (cause) {
+    if (cause instanceof RlError) throw cause
     throw new RlError(`cannot read ${file}: ${cause instanceof Error ? cause.message : cause}`, {
       code: 'coding.no-program',
       hint: 'name readable program files',

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { printJson, printLine } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
+import { readText } from '../../../text-file.ts'
 import { isSkipped, type Skipped, skippedLine } from '../dataset.ts'
 import { languageOf } from '../executor.ts'
 import { grade } from '../grade.ts'
@@ -24,7 +24,8 @@ export function run(
         code: 'coding.no-problem',
         hint: skippedLine(skipped, others) ?? 'look into the file',
       })
-    const program = await readFile(file, 'utf8').catch((cause: Error) => {
+    const program = await readText(file).catch((cause: Error) => {
+      if (cause instanceof RlError) throw cause
       throw new RlError(`cannot read ${file}: ${cause.message}`, { code: 'coding.no-program', cause })
     })
     const [grades] = await grade(executor, [

@@ -3,6 +3,7 @@ import { inflateSync } from 'node:zlib'
 import { z } from 'zod'
 import { RlError } from '../../../errors.ts'
 import { parseExact } from '../../../exact-json.ts'
+import { textOf } from '../../../text-file.ts'
 import { TOKENS } from '../compare.ts'
 import { DEFAULT_LIMITS } from '../executor.ts'
 import { PICKLE, readPickledText } from '../pickled-text.ts'
@@ -79,7 +80,7 @@ export function unpackJson(value: unknown, place: string, key: string): unknown 
   } catch (cause) {
     throw refusal(place, key, `neither JSON nor base64 of deflated JSON (${(cause as Error).message})`)
   }
-  if (bytes[0] !== PICKLE) return parse(bytes.toString(), place, key)
+  if (bytes[0] !== PICKLE) return parse(textOf(bytes, `${place}: ${key}`), place, key)
   const text = readPickledText(bytes)
   if (text === null) throw refusal(place, key, 'holds a Python pickle of something else than a text')
   return parse(text, place, key)

@@ -1,4 +1,5 @@
 /** ZIP archives in memory: office documents are such. Read with bounds, written without compression. */
+import { isUtf8 } from 'node:buffer'
 import { crc32, inflateRawSync } from 'node:zlib'
 import { RlError } from '../../../errors.ts'
 
@@ -47,10 +48,12 @@ export function readZip(bytes: Uint8Array): ReadonlyMap<string, Uint8Array> {
   return members
 }
 
-/** The text of a member; null where there is none. */
+/** The text of a member; null if there is none. Errors: `desktop.document` if it is not UTF-8. */
 export function memberText(members: ReadonlyMap<string, Uint8Array>, path: string): string | null {
   const bytes = members.get(path)
-  return bytes === undefined ? null : Buffer.from(bytes).toString()
+  if (bytes === undefined) return null
+  if (!isUtf8(bytes)) throw damaged(`${path} is not UTF-8`)
+  return Buffer.from(bytes).toString()
 }
 
 /** The same members give the same bytes. */

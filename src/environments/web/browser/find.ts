@@ -5,7 +5,7 @@ import { RlError } from '../../../errors.ts'
 import { installHint, isProgram, programFile, programFolders } from '../../../platform/programs.ts'
 
 /** The smallest first: without a window and its libraries. */
-const NAMES = [
+export const BROWSERS = [
   'chromium-headless-shell',
   'chromium',
   'chromium-browser',
@@ -21,7 +21,7 @@ const MAC = [
 /** @param named a path or a name on the PATH; else the first that is there. Null where there is none. */
 export function lookForBrowser(named: string | null = null): string | null {
   if (named?.includes('/') || named?.includes('\\')) return isProgram(named) ? named : null
-  for (const name of named === null ? NAMES : [named])
+  for (const name of named === null ? BROWSERS : [named])
     for (const folder of programFolders()) {
       const path = join(folder, programFile(name))
       if (isProgram(path)) return path

@@ -1,7 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { type Dirent, existsSync, readdirSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { RlError } from '../../../errors.ts'
-import { CACHE } from '../../../package.ts'
+import { findCache } from '../../../package.ts'
 import { betterCore, processorFlags, systemBlas } from '../../../platform/blas.ts'
 import { installHint } from '../../../platform/programs.ts'
 import type { Gemm, Heap } from '../kernels/heap.ts'
@@ -21,7 +21,7 @@ const TRANSPOSE = 112
 export async function openBlas(heap: Heap, threads: number): Promise<Blas> {
   const { default: koffi } = await import('koffi')
   const tried: string[] = []
-  for (const path of [...cachedLibraries(CACHE), ...systemBlas()]) {
+  for (const path of [...cachedLibraries(findCache()), ...systemBlas()]) {
     let library: Library
     try {
       for (const runtime of runtimesBeside(path)) koffi.load(runtime, { global: true })
@@ -84,14 +84,22 @@ function runtimesBeside(path: string): string[] {
 }
 
 /** libopenblas*.so* in the cache folder or one level below. */
-function cachedLibraries(folder: string): string[] {
-  if (!existsSync(folder)) return []
-  const found: string[] = []
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (/^libopenblas.*\.so/.test(entry.name)) found.push(join(folder, entry.name))
-    else if (entry.isDirectory())
-      for (const name of readdirSync(join(folder, entry.name)))
-        if (/^libopenblas.*\.so/.test(name)) found.push(join(folder, entry.name, name))
+export function cachedLibraries(cache: string | null): string[] {
+  if (cache === null) return []
+  const folders = entriesOf(cache)
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(cache, name))
+  return [cache, ...folders]
+    .flatMap((folder) => entriesOf(folder).map(({ name }) => join(folder, name)))
+    .filter((path) => /^libopenblas.*\.so/.test(basename(path)))
+    .sort()
+}
+
+/** None of a folder that is not there, or that another user made for himself: what lies elsewhere serves as well. */
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
   }
-  return found.sort()
 }

@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { CACHE } from '../../../package.ts'
+import { findCache } from '../../../package.ts'
 import { systemPlatform } from '../../../platform/platform.ts'
 import { isAbandoned, parseProcess, processText, THIS_PROCESS } from '../../../platform/process-id.ts'
 import type { TensorInfo } from '../../../tensorflow/tensorflow.ts'
@@ -42,6 +42,11 @@ const USER = /^(?:([0-9a-f]{16}-\d+-\d*)-)?[\w-]+\.user$/
 const TOUCH_MS = 600_000
 const LEASE_MS = 86_400_000
 
+function weightsFolder(): string | null {
+  const cache = findCache()
+  return cache === null ? null : join(cache, 'shared-weights', systemPlatform.hostname)
+}
+
 /**
  * Undefined where memory cannot be laid on files: other systems than Linux, or no koffi. A weight is named by the SHA-256 of its
  * bytes and compared with them before it is used, so that nothing which lies in the folder can change a model.
@@ -49,9 +54,9 @@ const LEASE_MS = 86_400_000
  */
 export async function openSharedWeights(
   heap: Heap,
-  folder: string = join(CACHE, 'shared-weights', systemPlatform.hostname),
+  folder: string | null = weightsFolder(),
 ): Promise<SharedWeights | undefined> {
-  if (process.platform !== 'linux') return undefined
+  if (process.platform !== 'linux' || folder === null) return undefined
   const memory = await nativeMemory(heap).catch(() => undefined)
   if (!memory) return undefined
   const mark = join(folder, `${processText(THIS_PROCESS)}-${randomUUID()}.user`)

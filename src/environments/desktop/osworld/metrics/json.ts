@@ -16,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 function parsed(found: Found): unknown {
   const text = typeof found === 'string' || found instanceof Uint8Array ? textIn(found) : null
-  if (text === null) return found
+  if (text === null) return found instanceof Uint8Array ? undefined : found
   try {
     return JSON.parse(text)
   } catch {

@@ -27,11 +27,13 @@ export const checkIncludeExclude: Metric = (result, expected) => {
 /** Patterns that a line each must fit, and patterns that no line may fit. */
 export const checkList: Metric = (result, expected) => {
   const { expect, unexpect } = rulesIn(expected)
+  const patternsIn = (name: string, value: unknown) => textsIn(name, value).map((source) => pattern(source))
+  const [wanted, unwanted] = [patternsIn('expect', expect), patternsIn('unexpect', unexpect)]
   const text = textIn(result)
   if (text === null) return 0
   const lines = text.replace(/\n$/, '').split('\n')
-  const someFits = (source: string) => lines.some((line) => pattern(source).test(line))
-  return score(textsIn('expect', expect).every(someFits) && !textsIn('unexpect', unexpect).some(someFits))
+  const someFits = (one: RegExp) => lines.some((line) => one.test(line))
+  return score(wanted.every(someFits) && !unwanted.some(someFits))
 }
 
 /** Patterns of a check_list that cannot be read, by name. */

@@ -1,5 +1,5 @@
 /** What metrics have in common: how they read what was found, and how values are compared. */
-
+import { isUtf8 } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
 import { RlError } from '../../../../errors.ts'
 import type { Found } from '../getters.ts'
@@ -18,13 +18,15 @@ export function wrongRules(message: string): RlError {
   return new RlError(message, { code: 'desktop.task' })
 }
 
-/** Bytes as text, whose lines end by a line feed however they were written. Null where nothing was found. */
+/**
+ * Bytes as text, whose lines end by a line feed however they were written. Null if nothing was found, or bytes that are not
+ * UTF-8: two such files are never equal.
+ */
 export function textIn(found: Found): string | null {
   if (found === null) return null
   if (typeof found === 'string') return found
-  return found instanceof Uint8Array
-    ? Buffer.from(found).toString().replace(/\r\n?/g, '\n')
-    : JSON.stringify(found)
+  if (!(found instanceof Uint8Array)) return JSON.stringify(found)
+  return isUtf8(found) ? Buffer.from(found).toString().replace(/\r\n?/g, '\n') : null
 }
 
 /** The document that is right; null where the task names none. Error: `desktop.task` where it cannot be read. */

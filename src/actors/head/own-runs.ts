@@ -1,0 +1,101 @@
+/**
+ * Which runs this user began or took up on this machine. Modules that a log names are code: they run by themselves for these runs
+ * alone, since a run folder may be a gift. The marks lie in the cache, so no folder can bring one along.
+ */
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { runsFolder } from '../../broker/connection.ts'
+import { RlError } from '../../errors.ts'
+import type { LogReader } from '../../events/log-reader.ts'
+import { findCache } from '../../package.ts'
+import { makePrivateFolder } from '../../platform/files.ts'
+
+type Log = Pick<LogReader, 'path' | 'run' | 'events' | 'hashAt'>
+
+/** Marks that are looked through for runs that are gone. */
+const MANY = 1_000
+
+/** Notes that this user began the run. If there is no cache, the modules of the run are asked about each time. */
+export function markOwn(log: Log): void {
+  const mark = markOf(log)
+  if (mark === null || existsSync(mark)) return
+  try {
+    makePrivateFolder(dirname(mark))
+    forget(dirname(mark))
+    writeFileSync(mark, `${dirname(log.path)}\n`, { mode: 0o600 })
+  } catch {}
+}
+
+/** A fork is this user's own if its parent is. */
+export function inheritOwn(parent: Log, child: Log): void {
+  if (isOwn(parent)) markOwn(child)
+}
+
+/**
+ * Refuses modules of a run that this user did not begin, and those that lie in the folder of a run, whoever began it.
+ * @param trust whether the user said so
+ * @throws RlError `module.not-trusted` that names them
+ */
+export function checkModules(log: Log, trust: boolean): void {
+  if (trust) return
+  const named = [...log.events({ types: ['RunStarted'] })].flatMap(({ data }) => modulesIn(data.config))
+  const refused = isOwn(log) ? named.filter(liesInRuns) : named
+  if (refused.length === 0) return
+  throw new RlError(
+    `run '${log.run}' names code that is not run by looking at it: ${[...new Set(refused)].join(', ')}`,
+    {
+      code: 'module.not-trusted',
+      hint: isOwn(log)
+        ? 'it lies in the folder of a run; --trust runs it'
+        : 'this user did not begin the run here; --trust runs it, rl log and rl status need none',
+    },
+  )
+}
+
+function isOwn(log: Log): boolean {
+  const mark = markOf(log)
+  return mark !== null && existsSync(mark)
+}
+
+/** By user, since a checkout may be shared, by folder, and by the first event: another log in the same place is another run. */
+function markOf({ path, hashAt }: Log): string | null {
+  const cache = findCache()
+  if (cache === null) return null
+  const place = createHash('sha256')
+    .update(`${realpathSync(dirname(path))}\n${hashAt(1)}`)
+    .digest('hex')
+  return join(cache, 'own-runs', String(process.getuid?.() ?? 'user'), place)
+}
+
+function forget(folder: string): void {
+  const marks = readdirSync(folder)
+  if (marks.length < MANY) return
+  for (const name of marks) {
+    const mark = join(folder, name)
+    if (!existsSync(readFileSync(mark, 'utf8').trim())) rmSync(mark, { force: true })
+  }
+}
+
+/** Values of all keys of a config that name modules, in whatever section. */
+function modulesIn(values: unknown): string[] {
+  if (typeof values !== 'object' || values === null) return []
+  return Object.entries(values).flatMap(([key, value]) =>
+    /modules?$/i.test(key)
+      ? [value].flat().filter((name): name is string => typeof name === 'string')
+      : modulesIn(value),
+  )
+}
+
+/** In a folder of the folder of runs: such a folder is a run's, or came along with one. */
+function liesInRuns(name: string): boolean {
+  if (!/^(?:\.|file:)/.test(name) && !isAbsolute(name)) return false
+  const file = name.startsWith('file:') ? fileURLToPath(name) : resolve(name)
+  const way = relative(realOf(runsFolder()), realOf(file))
+  return way.includes(sep) && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+function realOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : resolve(path)
+}
