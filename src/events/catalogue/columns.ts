@@ -6,7 +6,10 @@ const ELEMENT_BYTES: Readonly<Record<string, number>> = { I32: 4, F32: 4, U8: 1 
 /** Every column in the data, by the end of its name: whole elements, and of numbers none that is infinite or none at all. */
 export function columnsWrong(data: unknown, path = ''): string | null {
   if (typeof data !== 'object' || data === null) return null
-  for (const [name, value] of Object.entries(data)) {
+  const values = data as Readonly<Record<string, unknown>>
+  for (const name in values) {
+    const value = values[name]
+    if (typeof value !== 'object' || value === null) continue
     const place = path === '' ? name : `${path}.${name}`
     const wrong = value instanceof Uint8Array ? columnWrong(name, value) : columnsWrong(value, place)
     if (wrong !== null) return value instanceof Uint8Array ? `${place}: ${wrong}` : wrong
