@@ -137,8 +137,8 @@ export const PLANTED: readonly Planted[] = [
     edits: [
       {
         file: 'src/events/log.ts',
-        from: '        position = before.position\n        hash = before.hash\n',
-        to: '        position = before.position\n',
+        from: '      position = before.position\n      hash = before.hash\n',
+        to: '      position = before.position\n',
       },
     ],
   },
@@ -263,8 +263,8 @@ export const PLANTED: readonly Planted[] = [
     edits: [
       {
         file: 'src/actors/head/dead-letters.ts',
-        from: '        letters.push({ subject, code, reason: message, bytes: body.byteLength, body: kept })',
-        to: '        void [subject, code, message, kept]',
+        from: '        letters.push({\n',
+        to: '        void ({\n',
       },
     ],
   },
@@ -277,6 +277,30 @@ export const PLANTED: readonly Planted[] = [
         file: 'src/actors/runtime/key-frame.ts',
         from: '      if ((await hashAt(frame.position)) !== stored.hash)',
         to: '      if ((await hashAt(frame.position)) === null)',
+      },
+    ],
+  },
+  {
+    name: 'unasked-results-taken',
+    what: 'the log takes a result that nothing asked for',
+    tests: ['actors/head/admission'],
+    edits: [
+      {
+        file: 'src/actors/head/admission.ts',
+        from: '      const wrong = refusalOf(event, user, group)\n',
+        to: '      const wrong = null\n',
+      },
+    ],
+  },
+  {
+    name: 'ids-of-others-taken',
+    what: 'a role may take an id that a decision of another role will have',
+    tests: ['actors/head/admission'],
+    edits: [
+      {
+        file: 'src/actors/head/admission.ts',
+        from: '    if (!isDerived(id)) return false\n',
+        to: '    if (isDerived(id)) return false\n',
       },
     ],
   },
