@@ -30,6 +30,7 @@ import { fetchHere, hubCopyOf } from './hub-model.ts'
 import type { HeadContext } from './iterations.ts'
 import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
+import { checkNeededFiles } from './needed-files.ts'
 import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
 import { dryRun } from './terminal/dry-run.ts'
@@ -53,6 +54,7 @@ export async function startHead(options: StartOptions): Promise<number> {
     ? await resumedConfigs(runFolder(options.run ?? ''), options)
     : await newConfig(options)
   if (resumed && !options.dryRun && tellIfOver(runFolder(options.run ?? ''))) return 0
+  if (resumed && !options.dryRun) await checkNeededFiles(runFolder(options.run ?? ''), options.roles)
   knowKeys(config)
   await loadUserParts(first)
   const own = await loadAllUserParts(config)
