@@ -1,6 +1,6 @@
 /**
- * The mark beside a log: how far it went, and whether its last writer closed it. A log that ends before its mark has lost a file; one
- * that was not closed is looked at before anything is appended. The mark may be removed at any time.
+ * The mark beside a log: how far it went, and whether its last writer closed it. A log that nobody closed is looked at before
+ * anything is appended; one that ends before its mark has lost a file. The mark may be removed at any time.
  */
 import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { z } from 'zod'

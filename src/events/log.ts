@@ -166,7 +166,8 @@ function lookAt(path: string): RlError | null {
   try {
     const { position } = reader.head()
     const mark = readMark(path)
-    if (mark !== null && position < mark.position)
+    // A log that was closed and is shorter now is an older copy, which somebody has put there.
+    if (mark !== null && mark.closed === null && position < mark.position)
       throw new RlError(
         `${path} ends at position ${position}, and its run was at ${mark.position}: ${path}-wal is missing or damaged`,
         {

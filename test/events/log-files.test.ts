@@ -123,6 +123,18 @@ test('a log that its writer closed goes on at once; one that was changed since i
   copied.close()
 })
 
+test('an older copy that somebody puts in the place of a closed log goes on', () => {
+  const path = closedLog(5)
+  const older = readFileSync(path)
+  const log = openLog(path, options)
+  append(log, policyUpdated(6))
+  log.close()
+  writeFileSync(path, older)
+  const again = openLog(path, options)
+  assert.equal(append(again, policyUpdated(7)), [{ position: 6, duplicate: false }])
+  again.close()
+})
+
 /** A writer that was killed: some of its events stand in the write-ahead file alone. */
 async function killedLog(): Promise<string> {
   const path = join(temporaryFolder(), 'events.db')

@@ -33,6 +33,7 @@ import type { HeadContext } from './iterations.ts'
 import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
 import { checkModules, markOwn } from './own-runs.ts'
+import { checkNeededFiles } from './needed-files.ts'
 import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
 import { dryRun } from './terminal/dry-run.ts'
@@ -56,6 +57,7 @@ export async function startHead(options: StartOptions): Promise<number> {
     ? await resumedConfigs(runFolder(options.run ?? ''), options)
     : await newConfig(options)
   if (resumed && !options.dryRun && tellIfOver(runFolder(options.run ?? ''))) return 0
+  if (resumed && !options.dryRun) await checkNeededFiles(runFolder(options.run ?? ''), options.roles)
   knowKeys(config)
   await loadUserParts(first)
   const own = await loadAllUserParts(config)

@@ -11,6 +11,10 @@ export type ResidentModel<F extends Face> = {
   readonly change: <T>(from: number, to: number, work: (face: F) => Promise<T>) => Promise<T>
   /** Frees the memory. A model that is at work is not waited for: it ends with its process. */
   readonly close: () => Promise<void>
+  /** Loads the weights of a version before anybody asks for them. Errors: what is missing or damaged. */
+  readonly ready: (version: number) => Promise<void>
+  /** Resolves to the error if the weights of a version are missing or damaged: whoever wants them waits for another process. */
+  readonly broken: Promise<unknown>
 }
 
 export type ResidentModelOptions<F extends Face> = {
@@ -38,9 +42,22 @@ export function residentModel<F extends Face>({ folderOf, open }: ResidentModelO
     return mine
   }
 
-  async function prepare(version: number): Promise<F> {
+  let tellBroken: (error: unknown) => void = () => {}
+  const broken = new Promise<unknown>((resolve) => {
+    tellBroken = resolve
+  })
+
+  /** A fault of the disk is none of the work that asks: it waits, and its process ends. */
+  function findOrWait(version: number): Promise<string> {
+    return folderOf(version).catch((error: unknown) => {
+      tellBroken(error)
+      return new Promise<never>(() => {})
+    })
+  }
+
+  async function prepare(version: number, find = findOrWait): Promise<F> {
     if (held?.version === version) return held.face
-    const folder = await folderOf(version)
+    const folder = await find(version)
     if (held === null) held = { face: await open(folder), version }
     else {
       held.version = UNKNOWN
@@ -57,6 +74,8 @@ export function residentModel<F extends Face>({ folderOf, open }: ResidentModelO
   }
 
   return {
+    broken,
+    ready: (version) => alone(async () => void (await prepare(version, folderOf))),
     async use(version, work) {
       for (;;) {
         const before = turn

@@ -8,7 +8,7 @@ import { isPreset } from '../../models/local/presets.ts'
 import { cachePlace } from '../../package.ts'
 import type { Seed } from '../../random.ts'
 import type { ColdStart, Train } from '../decider/jobs.ts'
-import { weightsFolder } from '../learner/checkpoints.ts'
+import { newestVersion, weightsFolder } from '../learner/checkpoints.ts'
 import { createCounts } from '../learner/endpoint.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { SHORTENED } from '../learner/shortening.ts'
@@ -159,6 +159,11 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
         return kind === 'cold-start' ? coldStart(input as ColdStart, context) : train(input as Train)
       },
       counters: () => counted.counts(),
+      async prepare() {
+        const version = await newestVersion(log, 'policy')
+        if (version !== null) await resident.ready(version)
+      },
+      broken: resident.broken,
       async close() {
         await resident.close()
       },

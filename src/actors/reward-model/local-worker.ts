@@ -13,7 +13,7 @@ import { isPreset } from '../../models/local/presets.ts'
 import { cachePlace } from '../../package.ts'
 import type { Seed } from '../../random.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
-import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
+import { checkpointOf, newestVersion, weightsFolder } from '../learner/checkpoints.ts'
 import { keptModel } from '../learner/kept-model.ts'
 import { trainOutside } from '../learner/outside.ts'
 import { residentModel } from '../learner/resident-model.ts'
@@ -212,6 +212,11 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
         if (kind === 'cold-start') return coldStart(input as ColdStart, context)
         return kind === 'judge' ? judge(input as Judge, context) : train(input as Train, context)
       },
+      async prepare() {
+        const version = await newestVersion(log, 'reward-model')
+        if (version !== null) await resident.ready(version)
+      },
+      broken: resident.broken,
       async close() {
         await resident.close()
       },

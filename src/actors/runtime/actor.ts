@@ -77,7 +77,11 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const { clock } = platform
   const name = `${role}/${platform.newId().slice(-8)}`
   const subjects = subjectsOf(run)
-  const bus = await connect({ ...address, name }).catch(async (error: unknown) => {
+  async function begin(): Promise<Bus> {
+    await worker.prepare?.()
+    return connect({ ...address, name })
+  }
+  const bus = await begin().catch(async (error: unknown) => {
     await worker.close?.()
     throw error
   })
@@ -123,6 +127,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     if (clock.monotonic() - headSeenAt > headGoneMs) fail(headGone(run, headGoneMs))
   }
 
+  void worker.broken?.then((error) => fail(error))
   const leave: (() => void)[] = []
   const ends: (() => Promise<void>)[] = []
   const timers: (() => void)[] = []

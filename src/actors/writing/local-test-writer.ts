@@ -7,7 +7,7 @@ import { computeOf, openLocalModel } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { cachePlace } from '../../package.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
-import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
+import { checkpointOf, newestVersion, weightsFolder } from '../learner/checkpoints.ts'
 import { trainOutside } from '../learner/outside.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { firstVersion, updateModel } from '../learner/update.ts'
@@ -146,6 +146,11 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
         if (kind === 'cold-start') return coldStart(input as ColdStart, context)
         return kind === 'judge' ? judge(input as Judge, context.signal) : train(input as Train, context)
       },
+      async prepare() {
+        const version = await newestVersion(log, 'reward-model')
+        if (version !== null) await resident.ready(version)
+      },
+      broken: resident.broken,
       close: () => resident.close(),
     },
   }

@@ -9,6 +9,7 @@ import { RlError } from '../../../src/errors.ts'
 import { readCheckpoint, weightsDigest, writeModelFolder } from '../../../src/models/local/checkpoint.ts'
 import { type ModelConfig, modelConfigJson, parseModelConfig } from '../../../src/models/local/config.ts'
 import { exportAdapter, exportFolder } from '../../../src/models/local/export-folder.ts'
+import { checkFileDigests } from '../../../src/models/local/file-digests.ts'
 import { describeFolder } from '../../../src/models/local/folder-info.ts'
 import { greedyDefaults } from '../../../src/models/local/generation-config.ts'
 import { initLora, loraScale, writeAdapter } from '../../../src/models/local/lora.ts'
@@ -35,6 +36,7 @@ import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { processText, THIS_PROCESS } from '../../../src/platform/process-id.ts'
 import { rng } from '../../../src/random.ts'
 import * as tf from '../../../src/tensorflow/tensorflow.ts'
+import { errorOf } from '../../support/error-of.ts'
 import { relativeError, smallConfig, smallModel, tryBackend } from './fixtures.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'checkpoint-'))
@@ -477,6 +479,17 @@ test("the optimiser's moments come back", async () => {
   const read = await readModelFolder(folder)
   assert.equal((await readCheckpoint(read)).optimizer, optimizer)
   assert.is((await readCheckpoint(read, { optimizer: false })).optimizer, null)
+  for (const name of await readdir(folder)) {
+    const file = join(folder, name)
+    const bytes = await readFile(file)
+    await checkFileDigests(folder)
+    await writeFile(file, bytes.subarray(0, bytes.length >> 1))
+    assert.match((await errorOf(checkFileDigests(folder))).message, new RegExp(`${name} is damaged`))
+    await rm(file)
+    if (name !== 'digests.json')
+      assert.match((await errorOf(checkFileDigests(folder))).message, new RegExp(`${name} is missing`))
+    await writeFile(file, bytes)
+  }
   disposeParams(model.params)
 })
 
