@@ -1,6 +1,7 @@
 /** Programs against tests: executes, compares, and says of each pair whether it passed. */
-import { matches, tokensOf } from './compare.ts'
-import { type Executor, type Language, type ProgramRun, type RunResult, unrun } from './executor.ts'
+import { checked } from './checking.ts'
+import { matches } from './compare.ts'
+import { type Executor, type Language, type RunResult, unrun } from './executor.ts'
 import {
   type CallResult,
   callResults,
@@ -14,31 +15,16 @@ import {
   refereeInput,
   simpleTest,
 } from './function-tests.ts'
+import { type Grade, type GradeRequest, noJudgement, shortened } from './grades.ts'
 import { firstLine, interactorFor } from './interaction.ts'
-import { checkerProgram, failureOf, JUDGE_LIMITS, judgementOf } from './judges.ts'
+import { failureOf, JUDGE_LIMITS } from './judges.ts'
 import type { CodingProblem, TestCase } from './problem.ts'
 import { equalValues, type PythonValue } from './python-value.ts'
+import { eachResult, type Run, runEach } from './runs.ts'
+import { poorTests, withoutFailingTests, writtenKey } from './written-tests.ts'
 
-/** Passed or not; null if the sandbox failed again and again, or the judge did, so that nothing is known. Such a pair is never a reward. */
-export type Grade = {
-  readonly passed: boolean | null
-  readonly result: RunResult
-  /** Nothing is known because a checker, an interactor or the code of a test failed; the result says how. */
-  readonly judgeFailed?: true
-}
+export type { Grade, GradeRequest } from './grades.ts'
 
-export type GradeRequest = {
-  readonly problem: Pick<CodingProblem, 'limits' | 'comparator' | 'call'> &
-    Partial<Pick<CodingProblem, 'tests'>>
-  readonly program: string
-  /** Default Python; functions are called in Python alone. */
-  readonly language?: Language
-  /** Those that are not among the problem's own (the same objects) somebody wrote: they must pass the problem's judge themselves. */
-  readonly tests: readonly TestCase[]
-}
-
-/** What is kept of an output once it has been compared: for people, and for those who look for the fault. */
-const KEPT_CHARACTERS = 4096
 /** A test's code that asks for ever more calls is given up. */
 const MOST_ROUNDS = 16
 
@@ -51,8 +37,6 @@ type Open = {
   wanted: readonly FunctionCall[]
   result: RunResult
 }
-
-type Run = Omit<ProgramRun, 'stdins'> & { readonly stdin: string }
 
 /** A grade for each test of each request, in their order. */
 export async function grade(
@@ -118,73 +102,6 @@ export async function grade(
   await judgeByCode(executor, open, signal)
   return withoutFailingTests(requests, grades)
 }
-
-/** Of a test that is not the problem's own; null for one that is. */
-function writtenKey({ problem }: GradeRequest, test: TestCase): string | null {
-  if (problem.tests?.includes(test)) return null
-  const { comparator, call } = problem
-  const judge =
-    comparator.kind === 'checker' ? comparator.program : call.kind === 'interactive' ? call.interactor : null
-  return judge === null ? null : JSON.stringify([judge, test.input, test.output])
-}
-
-/** Written tests whose own output does not pass the checker, by their key: a program cannot be judged by them. */
-async function poorTests(
-  executor: Executor,
-  requests: readonly GradeRequest[],
-  signal?: AbortSignal,
-): Promise<ReadonlyMap<string | null, Grade>> {
-  const runs = new Map<string, Run>()
-  for (const request of requests) {
-    const { comparator } = request.problem
-    if (comparator.kind !== 'checker') continue
-    for (const test of request.tests) {
-      const key = writtenKey(request, test)
-      if (key !== null && !runs.has(key)) runs.set(key, checkerRun(comparator.program, test, test.output))
-    }
-  }
-  const results = await runEach(executor, [...runs.values()], signal)
-  return new Map(
-    [...runs.keys()].flatMap((key, i): [string, Grade][] => {
-      const result = results[i]
-      if (result.verdict === 'ok') return []
-      const isPoor = result.verdict !== 'sandbox_error'
-      return [
-        [
-          key,
-          isPoor ? invalid('the output of the test does not pass the checker') : { passed: null, result },
-        ],
-      ]
-    }),
-  )
-}
-
-/** A written test at which a judge fails is none, for nobody: it must not keep the others from their verdicts. */
-function withoutFailingTests(requests: readonly GradeRequest[], grades: Grade[][]): Grade[][] {
-  const failing = new Map<string, string>()
-  const keys = grades.map((row, i) =>
-    row.map((grade, j) => {
-      const key = writtenKey(requests[i], requests[i].tests[j])
-      if (key !== null && grade.judgeFailed) failing.set(key, grade.result.stderrTail)
-      return key
-    }),
-  )
-  if (failing.size === 0) return grades
-  return grades.map((row, i) =>
-    row.map((grade, j) => {
-      const reason = failing.get(keys[i][j] ?? '')
-      return reason === undefined ? grade : invalid(reason)
-    }),
-  )
-}
-
-const invalid = (reason: string): Grade => ({ passed: false, result: unrun('invalid', reason) })
-
-const noJudgement = (reason: string): Grade => ({
-  passed: null,
-  result: unrun('sandbox_error', reason),
-  judgeFailed: true,
-})
 
 type Plan =
   | { readonly kind: 'invalid'; readonly reason: string }
@@ -293,11 +210,6 @@ function isEqual(
 const shownValue = (result: CallResult | undefined, printed: string) =>
   result === undefined ? printed : 'raised' in result ? result.raised : JSON.stringify(result.value)
 
-const shortened = (result: RunResult): RunResult =>
-  result.stdout.length > KEPT_CHARACTERS
-    ? { ...result, stdout: result.stdout.slice(0, KEPT_CHARACTERS) }
-    : result
-
 /** Round after round: the code of the tests says which calls it wants, the programs answer them. */
 async function judgeByCode(executor: Executor, tests: readonly Open[], signal?: AbortSignal): Promise<void> {
   let open = tests
@@ -350,79 +262,6 @@ function refereeRun({ request: { problem }, test, known }: Open): Run {
     stdin: refereeInput({ name, prelude, setup, oracle, test, known }),
     limits: JUDGE_LIMITS,
   }
-}
-
-/** Runs each, those of one program together; results in the order in which they come. */
-async function eachResult(
-  executor: Executor,
-  runs: readonly Run[],
-  use: (place: number, result: RunResult) => void,
-  signal?: AbortSignal,
-): Promise<void> {
-  const jobs = new Map<
-    string,
-    { readonly job: ProgramRun & { readonly stdins: string[] }; readonly places: number[] }
-  >()
-  for (const [place, { stdin, ...run }] of runs.entries()) {
-    const key = JSON.stringify([run.program, run.limits, run.language, run.interactor])
-    const known = jobs.get(key) ?? { job: { ...run, stdins: [] }, places: [] }
-    known.job.stdins.push(stdin)
-    known.places.push(place)
-    jobs.set(key, known)
-  }
-  const listed = [...jobs.values()]
-  for await (const { program, test, ...result } of executor.run(
-    listed.map(({ job }) => job),
-    signal,
-  ))
-    use(listed[program].places[test], result)
-}
-
-async function runEach(executor: Executor, runs: readonly Run[], signal?: AbortSignal): Promise<RunResult[]> {
-  const results: RunResult[] = new Array(runs.length)
-  const keep = (place: number, result: RunResult) => {
-    results[place] = result
-  }
-  await eachResult(executor, runs, keep, signal)
-  return results
-}
-
-const checkerRun = (program: string, { input, output: expected }: TestCase, output: string): Run => ({
-  program: checkerProgram(program),
-  stdin: `${JSON.stringify({ input, expected, output })}\n`,
-  limits: JUDGE_LIMITS,
-})
-
-/** The checker's word on what a program printed. */
-async function checked(
-  executor: Executor,
-  checker: string,
-  test: TestCase,
-  result: RunResult,
-  signal?: AbortSignal,
-): Promise<Grade> {
-  const ask = async (output: string) =>
-    (await runEach(executor, [checkerRun(checker, test, output)], signal))[0]
-  const kept = shortened(result)
-  if (hasStrangeNumbers(result.stdout) && !hasStrangeNumbers(`${test.input} ${test.output}`))
-    return { passed: false, result: kept }
-  const said = await ask(result.stdout)
-  if (said.verdict === 'sandbox_error') return { passed: null, result: said }
-  const judgement = judgementOf(said)
-  if (judgement === 'accepts' || judgement === 'refuses')
-    return { passed: judgement === 'accepts', result: kept }
-  // A checker that raises an exception at this output alone cannot read it, which is the program's fault.
-  if (judgement === 'raised' && judgementOf(await ask(test.output)) === 'accepts')
-    return { passed: false, result: kept }
-  return noJudgement(failureOf('checker', said))
-}
-
-/** Words that Python's int() and float() read and no other language: with digits beyond ASCII, or with an underscore among the digits. */
-function hasStrangeNumbers(text: string): boolean {
-  return (
-    /[^\p{ASCII}]|_/u.test(text) &&
-    tokensOf(text).some((word) => /^[+-]?[\p{Nd}_.eE+-]+$/u.test(word) && /[^\p{ASCII}]|\d_\d/u.test(word))
-  )
 }
 
 /** Share of tests passed, in [0, 1]; null where one of them could not be graded. */

@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { matches, TOKENS, tokensOf } from '../../../src/environments/coding/compare.ts'
 import { createExecutor } from '../../../src/environments/coding/executor.ts'
+import { parseRecord } from '../../../src/environments/coding/formats.ts'
 import { grade } from '../../../src/environments/coding/grade.ts'
 import { limitsOf, STDIO } from '../../../src/environments/coding/problem.ts'
 import { equalValues, type PythonValue } from '../../../src/environments/coding/python-value.ts'
@@ -106,6 +107,26 @@ test('the table of comparisons', () => {
       same,
       `${JSON.stringify(spec)} ${expected} ~ ${output}`,
     )
+})
+
+test('CodeContests takes an absolute difference of 1e-5, in either case, and APPS what allclose takes', () => {
+  const contests = parseRecord(
+    { name: 'c', description: 'q', public_tests: { input: ['1\n'], output: ['1\n'] } },
+    'here',
+  )
+  const apps = parseRecord({ question: 'q', input_output: { inputs: ['1'], outputs: ['1'] } }, 'here')
+  for (const [problem, expected, output, same] of [
+    [contests, '7000000.25', '7000000.26', false],
+    [contests, '7000000.25', '7000000.250009', true],
+    [contests, '-0.5', '-0.500011', false],
+    [contests, '3', '2.999995', true],
+    [contests, '800000000000', '800000000001', false],
+    [contests, 'YES 2', 'yes 2.0', true],
+    [apps, '0.0', '0.0000005', false],
+    [apps, '7000000.25', '7000001.25', true],
+    [apps, '7000000', '7000001', false],
+  ] as const)
+    assert.is(matches(problem.comparator as Spec, expected, output), same, `${expected} ~ ${output}`)
 })
 
 test('tokens ignore white space and nothing else', () => {

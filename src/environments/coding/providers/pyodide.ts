@@ -95,7 +95,8 @@ export function createPyodideProvider({
 
   return {
     name: 'pyodide',
-    detail: 'CPython in WebAssembly in a child process: no threads, no processes, no network',
+    detail:
+      'CPython in WebAssembly in a child process: no threads, no processes, no network, no time zones, alarms that never ring, no other languages (docs/sandbox.md says what fails here alone)',
     semantics: SEMANTICS,
     concurrency,
     run,
