@@ -468,7 +468,8 @@ test('an answer that is not UTF-8, compressed for nobody or without an end is to
     await against(
       (_, response) => void response.writeHead(200, { ...head, 'content-encoding': coding }).end(bytes),
       async (open) => {
-        const endpoint = open({ budgetMs: 1_000 })
+        // What no retry helps is told at once; the others are asked for again.
+        const endpoint = open(/longer|lzma/.test(message) ? {} : { budgetMs: 1_000 })
         const failed = await errorOf(endpoint.generate([request(1)]))
         assert.match(failed.message, message)
         assert.equal(Object.keys(endpoint.use().faults), ['bad-answer'])

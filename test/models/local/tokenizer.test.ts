@@ -299,6 +299,20 @@ test('a template knows tools, calls and their answers as transformers tells them
   assert.is(named.renderChat(chat, { tools }), 'tools f xc1yfc1')
 })
 
+test('what is wrong with a chat names no folder: whoever asks a server reads it', () => {
+  const chat = [{ role: 'user', content: 'a' }] as const
+  for (const [config, why] of [
+    [{ chat_template: '{{ raise_exception("roles must alternate") }}' }, /roles must alternate/],
+    [{ chat_template: '{{ nothing|tojson }}' }, /tojson is not for what is undefined/],
+    [{ chat_template: '{% broken' }, /chat template: ./],
+    [{}, /this model has no chat template/],
+  ] as const)
+    assert.throws(
+      () => letters({}, config).renderChat(chat),
+      (error: RlError) => why.test(error.message) && !/some.folder/.test(`${error.message} ${error.hint}`),
+    )
+})
+
 test('files that are no tokenizer are refused with their name', () => {
   assert.throws(() => createTokenizer({ tokenizer: {}, config: {} }, 'some/folder'), /some\/folder/)
   assert.throws(() => createTokenizer({ ...files, config: { eos_token: 5 } }), /eos_token/)
