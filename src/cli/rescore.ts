@@ -14,7 +14,8 @@ rl rescore RUN --set KEY=VALUE... [-n N] [--json]   e.g. --set learning.lambda=0
 
 From the stored votes, without any model: groups with steps whose advantage turned its sign (or was switched on or off),
 and candidates that would have been decided otherwise. -n limits what is listed of each (20); --json lists all.
-What would have followed from another decision is not played: rl fork does that.
+--set takes all keys of learning, rewardModel.expected, and of adaptation those of acceptance; push is the sum of all advantages
+without their signs. What would have followed from another decision is not played: rl fork does that.
 ${TRUST_HELP}.
 `,
   async run(argv) {
@@ -56,6 +57,7 @@ function lines(result: Rescore, seconds: number, limit: number): string[] {
     `${iterations} iterations, ${trajectories} trajectories, ${steps} steps, ${decisions} decisions in ${seconds.toFixed(2)} s`,
     `tasks trained  ${before.tasksTrained} | ${after.tasksTrained}`,
     `trained steps  ${before.trainedSteps} | ${after.trainedSteps}`,
+    `push           ${before.push.toFixed(1)} | ${after.push.toFixed(1)}`,
     `accepted       ${before.accepted} | ${after.accepted}`,
     `${turned.length} groups have steps whose advantage turned its sign, ${changed.length - turned.length} more have steps switched on or off`,
     ...turned

@@ -1,11 +1,11 @@
 /** Rewards, advantages, filters and acceptance of a whole run under other rules, from its stored votes: no model is asked. */
 import { decisionOn } from '../actors/environment/slots.ts'
-import { type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
+import { isMasked, type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
 import { type Config, changeConfig, loggedConfig } from '../config.ts'
-import { RlError } from '../errors.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
+import { checkRescored } from './rescored-keys.ts'
 
 /** A task's rollouts of an iteration with steps whose advantage has another sign. */
 export type ChangedGroup = {
@@ -31,6 +31,8 @@ export type FlippedTask = {
 export type Totals = {
   tasksTrained: number
   trainedSteps: number
+  /** Sum over the trained steps of how far each is pushed, up or down. */
+  push: number
   accepted: number
 }
 
@@ -53,7 +55,10 @@ type Group = {
   readonly candidate: boolean
   readonly rollouts: Played[]
 }
-type Played = Pick<EventData<'TrajectoryCompleted'>, 'rollout' | 'index' | 'outcome' | 'steps' | 'actions'>
+type Played = Pick<
+  EventData<'TrajectoryCompleted'>,
+  'rollout' | 'index' | 'outcome' | 'steps' | 'actions' | 'usage' | 'ended'
+>
 
 type Iteration = {
   readonly groups: Map<string, Group>
@@ -74,21 +79,13 @@ const READ = [
   'IterationCompleted',
 ] as const
 
-/** The sections of a config that a rescore can tell anything about. */
-const SECTIONS = ['learning', 'adaptation', 'rewardModel']
-
 /** `set`: words as of `--set`. Errors: `rescore.no-effect`. */
 export function rescore(log: LogReader, set: readonly string[]): Rescore {
-  for (const word of set)
-    if (!SECTIONS.some((section) => word.startsWith(`${section}.`)))
-      throw new RlError(`${word} changes nothing that votes could tell`, {
-        code: 'rescore.no-effect',
-        hint: `set keys of ${SECTIONS.join(', ')}`,
-      })
+  checkRescored(set)
   let rules = bothRules(startsOf(log).first, set)
   const iterations = new Map<number, Iteration>()
-  const before: Totals = { tasksTrained: 0, trainedSteps: 0, accepted: 0 }
-  const after: Totals = { tasksTrained: 0, trainedSteps: 0, accepted: 0 }
+  const before: Totals = { tasksTrained: 0, trainedSteps: 0, push: 0, accepted: 0 }
+  const after: Totals = { ...before }
   const changed: ChangedGroup[] = []
   const flipped: FlippedTask[] = []
   const counts = { iterations: 0, trajectories: 0, steps: 0, decisions: 0 }
@@ -117,19 +114,23 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
     flipped.push(...open.flipped)
     const was = advantagesOf(open, 'before', rules.before)
     const now = advantagesOf(open, 'after', rules.after)
-    for (const [totals, { trained, health }] of [
+    for (const [totals, { byRollout, tasksTrained }] of [
       [before, was],
       [after, now],
     ] as const) {
-      totals.tasksTrained += health.tasksTrained
-      totals.trainedSteps += trained.trainedSteps
+      totals.tasksTrained += tasksTrained
+      for (const values of byRollout.values())
+        for (const value of values) {
+          if (value !== 0) totals.trainedSteps++
+          totals.push += Math.abs(value)
+        }
     }
     for (const { slot, task, rollouts } of open.groups.values()) {
       counts.trajectories += rollouts.length
       let [steps, turned, switched] = [0, 0, 0]
       for (const { rollout, steps: length } of rollouts) {
-        const old = was.trained.byRollout.get(rollout)
-        const other = now.trained.byRollout.get(rollout)
+        const old = was.byRollout.get(rollout)
+        const other = now.byRollout.get(rollout)
         steps += length
         for (let step = 0; step < length; step++) {
           const [a, b] = [Math.sign(old?.[step] ?? 0), Math.sign(other?.[step] ?? 0)]
@@ -147,10 +148,10 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
     else if (event.type === 'IterationPlanned')
       iterations.set(event.data.iteration, openIteration(event.data))
     else if (event.type === 'TrajectoryCompleted') {
-      const { rollout, index, outcome, steps, actions, iteration, slot, purpose } = event.data
+      const { iteration, slot, purpose, outcome } = event.data
       const group = purpose === 'evaluation' ? undefined : iterations.get(iteration)?.groups.get(slot)
       if (!group || outcome.kind !== 'scored') continue
-      group.rollouts.push({ rollout, index, outcome, steps, actions })
+      group.rollouts.push(played(event.data))
     } else if (event.type === 'StepScored') {
       const { rollout, step, judgements, probability, progress, iteration } = event.data
       const scores = judgements.map(({ score }) => ({ score }))
@@ -181,6 +182,11 @@ function openIteration({ groups, rolloutsPerTask }: EventData<'IterationPlanned'
   }
 }
 
+/** Without its texts and tokens: those of a whole iteration would fill the memory. */
+function played({ rollout, index, outcome, steps, actions, usage, ended }: Played): Played {
+  return { rollout, index, outcome, steps, actions, usage, ended }
+}
+
 /** Of the groups that may be learned from under these rules: active tasks, and candidates that they accept. */
 function advantagesOf({ groups, scored, accepted }: Iteration, when: 'before' | 'after', config: Config) {
   const learnable = [...groups.values()]
@@ -193,10 +199,11 @@ function advantagesOf({ groups, scored, accepted }: Iteration, when: 'before' | 
       const inOrder = [...rollouts].sort((a, b) => a.index - b.index)
       return { task, rollouts: inOrder.map(({ rollout }) => rollout) }
     })
-  return policyAdvantages(
-    learnable,
-    [...groups.values()].flatMap(({ rollouts }) => rollouts),
-    scored,
-    config,
-  )
+  const all = [...groups.values()].flatMap(({ rollouts }) => rollouts)
+  const { trained, health } = policyAdvantages(learnable, all, scored, config)
+  const masked = new Set(all.filter((one) => isMasked(one, config)).map(({ rollout }) => rollout))
+  return {
+    byRollout: new Map([...trained.byRollout].filter(([rollout]) => !masked.has(rollout))),
+    tasksTrained: health.tasksTrained,
+  }
 }

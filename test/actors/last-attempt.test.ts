@@ -34,6 +34,7 @@ for (const reward of ['integrated', 'reward-model'])
       outcome: { kind: 'scored', value: i % 2, success: i % 2 === 1 } as const,
       steps: 1,
       actions: ['look'],
+      usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
     }))
     const scored = [verdict('a', 1), verdict('b', -1), verdict('c', 1)]
     const learn = (ids: readonly string[]) =>

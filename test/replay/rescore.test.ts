@@ -1,5 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { configKeys } from '../../src/config/keys.ts'
 import { RlError } from '../../src/errors.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
 import { rescore } from '../../src/replay/rescore.ts'
@@ -82,6 +83,54 @@ test('an iteration that is not completed is not counted', () => {
     all.flipped.filter(({ iteration }) => iteration !== open),
   )
   for (const log of [cut, whole]) log.close()
+})
+
+test('long rollouts are punished, and those that a limit cut off are left out, as in an update', () => {
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  const cut = new Set(
+    ofType(log, 'TrajectoryCompleted').flatMap(({ data }) =>
+      data.ended === 'step-limit' ? [data.rollout] : [],
+    ),
+  )
+  assert.ok(cut.size > 0)
+  const masked = rescore(log, ['learning.truncated=mask'])
+  assert.ok(masked.after.trainedSteps < masked.before.trainedSteps)
+  assert.ok(masked.changed.every(({ turned }) => turned === 0))
+  const overlong = ['maxTokens=30', 'bufferTokens=20', 'factor=9'].map((word) => `learning.overlong.${word}`)
+  const { before, after } = rescore(log, overlong)
+  assert.is.not(after.push, before.push)
+  log.close()
+})
+
+test('each key of the sections is computed or refused by name, with the reason', () => {
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  const sections = ['learning', 'adaptation', 'rewardModel']
+  const keys = configKeys().filter(({ path }) => path.length > 1 && sections.includes(path[0]))
+  assert.ok(keys.length > 60)
+  const computed: string[] = []
+  for (const { path, values, fallback } of keys.filter(({ values }) => values !== null)) {
+    const name = path.join('.')
+    try {
+      rescore(log, [`${name}=${JSON.stringify(fallback) ?? 'null'}`])
+      computed.push(name)
+    } catch (error) {
+      assert.is((error as RlError).code, 'rescore.no-effect', `${name} (${values})`)
+      assert.match((error as RlError).message, `${name} changes nothing here: `)
+    }
+  }
+  assert.ok(computed.includes('learning.overlong.factor') && computed.includes('rewardModel.expected'))
+  assert.not(computed.includes('rewardModel.normalisation'))
+  for (const [word, said] of [
+    ['run.seed=3', 'run.seed is no key that votes'],
+    ['learning={}', 'learning is no key that votes'],
+    ['rewardModel.training.updates=3', 'rewardModel.training.updates changes nothing'],
+  ])
+    assert.throws(
+      () => rescore(log, [word]),
+      (error: RlError) => error.message.includes(said),
+    )
+  assert.throws(() => rescore(log, ['learning.lamda=3']), /unknown key/)
+  log.close()
 })
 
 test.run()

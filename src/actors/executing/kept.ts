@@ -2,6 +2,7 @@
 import type { Kept } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
+import { JETSTREAM_HINT } from '../../events/jetstream.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 
@@ -32,7 +33,10 @@ export async function makeKept(bus: Bus, run: string): Promise<void> {
   const answer = await bus.request(subject, Buffer.from(JSON.stringify(stream)), { timeoutMs: ANSWER_MS })
   const { error } = JSON.parse(Buffer.from(answer).toString()) as { error?: { description: string } }
   if (error)
-    throw new RlError(`${stream.name} cannot be made: ${error.description}`, { code: 'bus.no-jetstream' })
+    throw new RlError(`${stream.name} cannot be made: ${error.description}`, {
+      code: 'bus.no-jetstream',
+      hint: JETSTREAM_HINT,
+    })
 }
 
 export function openKept({ bus, run }: LogClient): Kept {

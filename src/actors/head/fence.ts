@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { pause } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
+import { JETSTREAM_HINT } from '../../events/jetstream.ts'
 import { patiently } from '../../events/patience.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import { parseProcess, processText } from '../../platform/process-id.ts'
@@ -242,7 +243,10 @@ function openCell(bus: Bus, run: string, { newId }: Platform) {
     }
     if (message) return { record: recordOf(message.data), sequence: message.seq }
     if (error?.code === 404) return null
-    throw new RlError(`${stream} cannot be read: ${error?.description}`, { code: 'bus.no-jetstream' })
+    throw new RlError(`${stream} cannot be read: ${error?.description}`, {
+      code: 'bus.no-jetstream',
+      hint: JETSTREAM_HINT,
+    })
   }
 
   return {
@@ -264,7 +268,10 @@ function openCell(bus: Bus, run: string, { newId }: Platform) {
         allow_direct: true,
       })) as { error?: { err_code: number; description: string } }
       if (error && error.err_code !== NAME_IN_USE)
-        throw new RlError(`${stream} cannot be made: ${error.description}`, { code: 'bus.no-jetstream' })
+        throw new RlError(`${stream} cannot be made: ${error.description}`, {
+          code: 'bus.no-jetstream',
+          hint: JETSTREAM_HINT,
+        })
     },
     /** Writes where the last sequence is still that one, and tells what stands there then: an answer that was lost is no matter. */
     async write(record: FenceRecord, after: number): Promise<Entry | null> {

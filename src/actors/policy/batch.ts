@@ -16,8 +16,7 @@ import type { LearnableGroup } from '../decider/jobs.ts'
 import { segmentSample } from './samples.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
-type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'actions'> &
-  Partial<Pick<Trajectory, 'usage'>>
+type Outcome = Pick<Trajectory, 'rollout' | 'outcome' | 'steps' | 'actions' | 'usage'>
 /** What of a judged step enters its reward. */
 export type JudgedStep = Pick<EventData<'StepScored'>, 'rollout' | 'step' | 'probability' | 'progress'> & {
   readonly judgements: readonly { readonly score: -1 | 0 | 1 }[]
@@ -26,6 +25,14 @@ type Settings = Pick<Config, 'learning' | 'rewardModel' | 'environment' | 'adapt
 
 /** How a rollout ends that did not come to its own end. */
 const TRUNCATED: ReadonlySet<Trajectory['ended']> = new Set(['step-limit', 'context'])
+
+/** Whether a rollout counts in its group alone (`learning.truncated`). */
+export function isMasked(
+  { ended }: Pick<Trajectory, 'ended'>,
+  { learning }: Pick<Settings, 'learning'>,
+): boolean {
+  return learning.truncated === 'mask' && TRUNCATED.has(ended)
+}
 
 export type PolicyAdvantages = {
   /** Every rollout with an outcome, with what enters its step rewards. */
@@ -71,7 +78,7 @@ export function policyBatch(
       malformed++
       continue
     }
-    if (masksTruncated && TRUNCATED.has(trajectory.ended)) {
+    if (isMasked(trajectory, settings)) {
       truncated++
       continue
     }
@@ -190,8 +197,7 @@ function rewardedRollout(
       `the step reward '${stepReward.name}' gave rollout ${id} of ${length} steps no finite number for each of them`,
       { code: 'rule.result', hint: 'parts returns { outcome, steps }, steps one number a step' },
     )
-  const penalty =
-    maxTokens === null ? 0 : overlongPenalty(usage?.completionTokens ?? 0, { maxTokens, ...overlong })
+  const penalty = maxTokens === null ? 0 : overlongPenalty(usage.completionTokens, { maxTokens, ...overlong })
   const graded = parts.outcome + penalty
   return [{ id, task, outcome: outcomeOf(outcome.value), graded, scores: parts.steps }]
 }

@@ -1,6 +1,7 @@
 /** What the client throws, as errors of this project. */
 import { errors } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
+import { JETSTREAM_HINT } from '../jetstream.ts'
 import { type Bounds, pack, unpackMap } from '../msgpack.ts'
 
 const WHO_LIVES = 'rl status <run> shows which actors live'
@@ -12,6 +13,15 @@ export function disconnected(url: string): RlError {
   })
 }
 
+/** Of a server that was started without it, nobody answers on the subjects of its API. */
+export function noJetStream(url: string, cause?: unknown): RlError {
+  return new RlError(`the nats-server at ${url} has no JetStream, which keeps the queues of a run`, {
+    code: 'bus.no-jetstream',
+    hint: JETSTREAM_HINT,
+    cause,
+  })
+}
+
 export function toRlError(error: unknown, subject: string, url: string, timeoutMs?: number): RlError {
   if (error instanceof RlError) return error
   const cause = error instanceof errors.RequestError ? (error.cause ?? error) : error
@@ -20,6 +30,7 @@ export function toRlError(error: unknown, subject: string, url: string, timeoutM
       code: 'bus.timeout',
       hint: WHO_LIVES,
     })
+  if (cause instanceof errors.NoRespondersError && subject.startsWith('$JS.')) return noJetStream(url, cause)
   if (cause instanceof errors.NoRespondersError)
     return new RlError(`nobody answers on ${subject}`, { code: 'bus.no-responder', hint: WHO_LIVES })
   if (

@@ -11,7 +11,7 @@ import {
 import { errors, type MsgHdrs, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
 import type { BusMessage, QueueOptions } from '../bus.ts'
-import { toRlError } from './errors.ts'
+import { noJetStream, toRlError } from './errors.ts'
 
 export const CONSUMER = 'workers'
 const DEDUPLICATION_MS = 3_600_000
@@ -108,15 +108,7 @@ export function natsQueues(connection: NatsConnection, url: string) {
 function queueError(error: unknown, name: string, url: string): RlError {
   const message = error instanceof Error ? error.message : String(error)
   const off = error instanceof Error && error.name === 'JetStreamNotEnabled'
+  if (off) return noJetStream(url, error)
   if (error instanceof errors.TimeoutError) return toRlError(error, name, url)
-  return new RlError(
-    off ? `${url} runs without JetStream` : `work queue ${name} cannot be made: ${message}`,
-    {
-      code: off ? 'bus.no-jetstream' : 'bus.bad-queue',
-      hint: off
-        ? 'start nats-server with -js, or leave out --nats so that the head starts its own'
-        : undefined,
-      cause: error,
-    },
-  )
+  return new RlError(`work queue ${name} cannot be made: ${message}`, { code: 'bus.bad-queue', cause: error })
 }

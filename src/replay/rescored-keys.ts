@@ -1,0 +1,113 @@
+/** What a rescore does with each key of a config: it computes what follows from the key, or says why it cannot. */
+
+import { presentPath } from '../config/renamed.ts'
+import type { Config } from '../config.ts'
+import { RlError } from '../errors.ts'
+
+/** Sections whose rules stored votes can be held to. */
+type Section = 'learning' | 'adaptation' | 'rewardModel'
+
+/** `computed`, or why it is not. */
+type Effect = string
+
+const COMPUTED = 'computed'
+const PLAYED = 'it decides which tasks and candidates are played, and those of the run are played already'
+const ASKED = 'it says how a model is asked, and its answers are in the log already'
+const UPDATES = 'updates of the reward model are not computed again'
+
+const ENDPOINT = {
+  ...{
+    provider: ASKED,
+    model: ASKED,
+    baseUrl: ASKED,
+    windowTokens: ASKED,
+    extraBody: ASKED,
+    template: ASKED,
+  },
+  ...{ reasoningEffort: ASKED, sendSeed: ASKED, apiKeyEnv: ASKED, concurrency: ASKED, maxCalls: ASKED },
+  ...{ promptPrice: ASKED, completionPrice: ASKED },
+}
+
+/** Every key of the sections stands here: a new one does not compile until it is decided what a rescore does with it. */
+const KEYS: { readonly [S in Section]: { readonly [K in keyof Config[S]]-?: Effect } } = {
+  learning: {
+    module: COMPUTED,
+    reward: COMPUTED,
+    lambda: COMPUTED,
+    advantage: COMPUTED,
+    filter: COMPUTED,
+    single: COMPUTED,
+    stdFloor: COMPUTED,
+    overlong: COMPUTED,
+    scale: COMPUTED,
+    deviation: COMPUTED,
+    policyAccuracyRange: COMPUTED,
+    truncated: COMPUTED,
+    mixedOutcomes: COMPUTED,
+  },
+  adaptation: {
+    ...ENDPOINT,
+    enabled: PLAYED,
+    low: COMPUTED,
+    high: COMPUTED,
+    candidates: PLAYED,
+    rule: COMPUTED,
+    evidence: COMPUTED,
+    confidence: COMPUTED,
+    prior: COMPUTED,
+    rewriter: ASKED,
+    samples: ASKED,
+    temperature: ASKED,
+    maxTokens: ASKED,
+    critiques: ASKED,
+  },
+  rewardModel: {
+    ...ENDPOINT,
+    mode: UPDATES,
+    judging: ASKED,
+    samples: ASKED,
+    temperature: ASKED,
+    logprobs: ASKED,
+    topP: ASKED,
+    maxTokens: ASKED,
+    frames: ASKED,
+    expected: COMPUTED,
+    normalisation: UPDATES,
+    balanceVerdicts: UPDATES,
+    measuredRollouts: 'true progress of other rollouts is not in the log',
+    invalidReward: UPDATES,
+    novelTests: UPDATES,
+    accuracyRange: UPDATES,
+    coldStart: UPDATES,
+    trainer: UPDATES,
+    trainReasoning: UPDATES,
+    publish: ASKED,
+    training: UPDATES,
+  },
+}
+
+/** @param set words as of `--set`. @throws RlError `rescore.no-effect` with the key and why nothing follows from it here */
+export function checkRescored(set: readonly string[]): void {
+  for (const word of set) {
+    const [path] = word.split('=', 1)
+    const [section, key] = presentPath(path.split('.'))
+    const keys: Readonly<Record<string, Effect>> = isSection(section) ? KEYS[section] : {}
+    if (key === undefined || !Object.hasOwn(keys, key)) {
+      if (isSection(section) && key !== undefined) continue // An unknown key is told by the config, with the nearest one.
+      throw refused(`${path} is no key that votes could tell anything about`)
+    }
+    if (keys[key] !== COMPUTED) throw refused(`${path} changes nothing here: ${keys[key]}`)
+  }
+}
+
+const isSection = (name: string): name is Section => Object.hasOwn(KEYS, name)
+
+function refused(message: string): RlError {
+  const computed = Object.entries(KEYS).flatMap(([section, keys]) =>
+    Object.entries(keys).flatMap(([key, effect]) => (effect === COMPUTED ? [`${section}.${key}`] : [])),
+  )
+  return new RlError(message, {
+    code: 'rescore.no-effect',
+    hint: `these are computed: ${computed.join(', ')}; rl fork plays what follows from others`,
+  })
+}
