@@ -218,6 +218,12 @@ export async function readOptimizer(folder: string): Promise<OptimizerState | nu
       throw new RlError(`${path}: its step is '${file.metadata.step}'`, { code: 'model.optimizer' })
     const tensors = new Map<string, { shape: readonly number[]; values: Float32Array }>()
     for (const [name, { shape }] of file.entries) tensors.set(name, { shape, values: await file.read(name) })
+    const { sha256 } = file.metadata
+    if (sha256 !== undefined && sha256 !== momentsDigest({ step, tensors }))
+      throw new RlError(`${path}: the moments are not those that were written`, {
+        code: 'model.optimizer',
+        hint: 'copy the folder again; without this file the optimiser starts from fresh moments',
+      })
     return { step, tensors }
   } finally {
     await file.close()
@@ -226,7 +232,18 @@ export async function readOptimizer(folder: string): Promise<OptimizerState | nu
 
 async function writeOptimizer(folder: string, { step, tensors }: OptimizerState): Promise<void> {
   const named = [...tensors].map(([name, tensor]) => ({ name, ...tensor }))
-  await writeSafetensors(join(folder, OPTIMIZER), named, { metadata: { step: String(step) } })
+  const metadata = { step: String(step), sha256: momentsDigest({ step, tensors }) }
+  await writeSafetensors(join(folder, OPTIMIZER), named, { metadata })
+}
+
+/** Of step, names, shapes and values: the digest of the weights, which the log holds, does not cover the moments. */
+function momentsDigest({ step, tensors }: OptimizerState): string {
+  const hash = createHash('sha256').update(String(step))
+  for (const [name, { shape, values }] of [...tensors].sort(([a], [b]) => (a < b ? -1 : 1)))
+    hash
+      .update(JSON.stringify([name, shape]))
+      .update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))
+  return hash.digest('hex')
 }
 
 /** Puts `from` where `to` is: two renames, so that a crash leaves one of the two whole. */

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -476,6 +476,17 @@ test("the optimiser's moments come back", async () => {
   const read = await readModelFolder(folder)
   assert.equal((await readCheckpoint(read)).optimizer, optimizer)
   assert.is((await readCheckpoint(read, { optimizer: false })).optimizer, null)
+  const path = join(folder, 'optimizer.safetensors')
+  const whole = readFileSync(path)
+  for (const at of [whole.length - 1, whole.length - 8, whole.indexOf('"step":"7"') + 8]) {
+    const damaged = Buffer.from(whole)
+    damaged[at] ^= 1
+    writeFileSync(path, damaged)
+    assert.is(await readCheckpoint(read).catch((error) => error.code), 'model.optimizer', `${at}`)
+  }
+  const named = [{ name: 'm.model.norm.weight', ...moment }]
+  await writeSafetensors(path, named, { metadata: { step: '7' } })
+  assert.equal((await readCheckpoint(read)).optimizer, optimizer, 'one of before has no digest')
   disposeParams(model.params)
 })
 
