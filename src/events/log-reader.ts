@@ -7,6 +7,7 @@ import { type BlobStore, openBlobStore } from './blobs.ts'
 import { CATALOGUE, type EventType, type LoggedEvent } from './catalogue.ts'
 import { decodeLogged, decodeLoggedAt } from './codec.ts'
 import { type LogFault, quickFault, wholeFault } from './log-faults.ts'
+import { namingDamage, withNamedDamage } from './named-damage.ts'
 import { openForReading } from './read-database.ts'
 import { openSegments, type SegmentRow, segmentsFolder } from './segments.ts'
 
@@ -114,14 +115,14 @@ export function openLogReader(path: string): LogReader {
     throw new RlError(`there is no event log at ${path}`, { code: 'log.missing', hint: 'rl runs lists runs' })
   const { db, close } = openForReading(path)
   try {
-    const reader = readerOf(path, db)
-    return {
+    const reader = namingDamage(path, () => readerOf(path, db))
+    return withNamedDamage(path, {
       ...reader,
       close() {
         reader.close()
         close()
       },
-    }
+    })
   } catch (error) {
     close()
     throw error
