@@ -243,6 +243,11 @@ export function readerOf(path: string, db: Database.Database): LogReader {
 
   function head(): LogHead {
     const last = selectHead.get() as { position: number; hash: Buffer } | undefined
+    if (last && !Buffer.isBuffer(last.hash))
+      throw new RlError(`${path} is damaged: position ${last.position} has no hash`, {
+        code: 'log.damaged',
+        hint: 'put a copy of the run folder in its place',
+      })
     if (last) return { position: last.position, hash: last.hash.toString('hex') }
     return parentLink ? { position: base, hash: parentLink.hash } : { position: 0, hash: '' }
   }

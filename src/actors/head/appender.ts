@@ -199,7 +199,10 @@ export function openAppender(options: AppenderOptions): Appender {
   function* checkEvent(body: Uint8Array): Steps<CheckedEvent> {
     const opened = open(body)
     if (opened.blob === null) return checkWritten(checkOpened(opened))
-    return checkWritten(checkOpened(opened, yield* load(opened.blob)))
+    const content = yield* load(opened.blob)
+    // Decoded in a turn of its own: a blob holds many values.
+    yield TURN
+    return checkWritten(checkOpened(opened, content))
   }
 
   function takeBatch(): Checked[] {
