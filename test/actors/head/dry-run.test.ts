@@ -83,7 +83,7 @@ test('the plan has lines of a terminal, and no rewrites of a setting that has no
 test('what its roles would refuse is refused by its key, in a dry run and at a start', async () => {
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [
-      [...SPELL, 'adaptation.enabled=false'],
+      [...SPELL, 'adaptation.enabled=false', 'policy.acting=choices'],
       /policy\.acting: 'choices' is not for .*'spell' - .*acting=free/,
     ],
     [

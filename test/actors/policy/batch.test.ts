@@ -78,7 +78,8 @@ test('a sample that no pass can take is left out and counted, and refuses no bat
     parseConfig({ learning: { reward: 'outcome' } }),
   )
   assert.equal(rollouts, ['won', 'lost'])
-  assert.is(health.samplesUnlearnable, 3)
+  assert.is(health.samplesUnlearnable, 1)
+  assert.is(health.rolloutsMalformed, 2)
 })
 
 test('a trainer leaves out samples with token ids that its model has not', () => {
