@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { explain, RlError } from '../src/errors.ts'
 
 /** Kept as they are: compiled WebAssembly, and what other programs run (Python, Node threads of Pyodide, scripts of pages). */
-const DATA = /\.(wasm|mjs|py|js)$/
+const DATA = /\.(wasm|mjs|cjs|py|js)$/
 
 export function build(): void {
   const compiler = findCompiler()

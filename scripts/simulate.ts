@@ -1,9 +1,10 @@
 /** Deterministic simulation: `npm run -s simulate -- --help`. */
 
+import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { FAULT_KINDS, TIMED_KINDS } from '../test/simulation/faults.ts'
-import { PLANTED, plant } from '../test/simulation/planted/planted.ts'
+import { PLANTED, type Planted, plant } from '../test/simulation/planted/planted.ts'
 import { search } from '../test/simulation/search.ts'
 import { shrunk, simulate } from '../test/simulation/simulate.ts'
 import type { Outcome } from '../test/simulation/world.ts'
@@ -18,7 +19,7 @@ transport and clocks in memory, on which faults strike that follow from a seed. 
   --seed N         this one alone; a failing one is shrunk to the fewest faults that still make it fail
   --trace          with --seed: all that happens in it
   --only A,B       with --seed: these faults alone, by the names that a failing seed is told with
-  --planted        bugs that the spine once had are put back one by one: tells the first seed of 1..1000 that finds each
+  --planted        puts bugs into a copy of the spine, one by one: tells the first seed of 1..1000, or the test, that finds each
   --json           one JSON object a failing seed, and one at the end
 
 The last line is seeds=N violations=V; with --planted it is planted=N found=F. Exit status 0 where no seed fails.
@@ -137,39 +138,62 @@ async function many(text: string): Promise<number> {
   return interrupted.signal.aborted ? 130 : failing.length > 0 ? 1 : 0
 }
 
+/** What found a planted bug, in words; null if nothing did. */
+async function whatFinds(bug: Planted): Promise<string | null> {
+  const copy = plant(bug, ROOT)
+  try {
+    return await (bug.tests ? failingTest(copy.root, bug.tests) : failingSeed(copy.root))
+  } finally {
+    copy.remove()
+  }
+}
+
+async function failingSeed(root: string): Promise<string | null> {
+  const enough = new AbortController()
+  const stop = () => enough.abort()
+  interrupted.signal.addEventListener('abort', stop)
+  let first: Outcome | undefined
+  await search({
+    from: 1,
+    to: PLANTED_SEEDS,
+    processes: whole(flags.processes, '--processes'),
+    root,
+    signal: enough.signal,
+    onOutcome(outcome) {
+      if (outcome.violations.length === 0) return
+      if (!first || outcome.seed < first.seed) first = outcome
+      stop()
+    },
+  })
+  interrupted.signal.removeEventListener('abort', stop)
+  return first ? `seed ${first.seed}: ${first.violations[0]}` : null
+}
+
+async function failingTest(cwd: string, tests: readonly string[]): Promise<string | null> {
+  const words = ['bin/launch.mjs', 'scripts/test.ts', ...tests]
+  const child = spawn(process.execPath, words, {
+    cwd,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    signal: interrupted.signal,
+  })
+  child.on('error', () => {})
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk
+  })
+  await new Promise((resolve) => child.once('close', resolve))
+  const failed = /FAIL {2}"([^"]*)"/.exec(output)
+  return failed ? `test ${tests.join(' ')}: ${failed[1]}` : null
+}
+
 async function planted(): Promise<number> {
   let found = 0
   for (const bug of PLANTED) {
     if (interrupted.signal.aborted) break
-    const copy = plant(bug, ROOT)
-    const enough = new AbortController()
-    interrupted.signal.addEventListener('abort', () => enough.abort())
-    let first: Outcome | undefined
-    try {
-      await search({
-        from: 1,
-        to: PLANTED_SEEDS,
-        processes: whole(flags.processes, '--processes'),
-        root: copy.root,
-        signal: enough.signal,
-        onOutcome(outcome) {
-          if (outcome.violations.length === 0) return
-          if (!first || outcome.seed < first.seed) first = outcome
-          enough.abort()
-        },
-      })
-    } finally {
-      copy.remove()
-    }
-    if (first) found++
-    if (flags.json)
-      print(
-        JSON.stringify({ planted: bug.name, seed: first?.seed ?? null, violations: first?.violations ?? [] }),
-      )
-    else
-      print(
-        `${bug.name}: ${first ? `seed ${first.seed}: ${first.violations[0]}` : `not found in ${PLANTED_SEEDS} seeds`}`,
-      )
+    const by = await whatFinds(bug)
+    if (by !== null) found++
+    if (flags.json) print(JSON.stringify({ planted: bug.name, found: by }))
+    else print(`${bug.name}: ${by ?? 'nothing finds it'}`)
   }
   print(`planted=${PLANTED.length} found=${found}`)
   return interrupted.signal.aborted ? 130 : found === PLANTED.length ? 0 : 1

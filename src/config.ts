@@ -1,14 +1,20 @@
 /** A run's configuration: YAML file, then environment variables, then `--set`; checked, completed and frozen. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
-import { checkConfig, checkNew } from './config/checks.ts'
+import { resolve } from 'node:path'
+import { checkConfig, checkNew, refusing } from './config/checks.ts'
 import { issueError } from './config/issue.ts'
+import { placeModule } from './config/place-module.ts'
 import { withPresentNames } from './config/renamed.ts'
+import { checkRoles } from './config/roles.ts'
 import type { Config } from './config/schema.ts'
 import { type ConfigSources, changeValues, type OriginOf, readSources } from './config/sources.ts'
 import { schemaWith, sectionIn, settingIn } from './config/with-setting.ts'
+import type { Refuse } from './environments/setting.ts'
 import { loadSetting } from './environments/settings.ts'
+import { isHubName } from './models/hub.ts'
+import { isPreset, PRESET_NAMES } from './models/local/presets.ts'
+import { loadProviders, MODEL_PROVIDERS } from './models/registry.ts'
 import { withoutCredentials } from './secrets.ts'
 
 export type { Config } from './config/schema.ts'
@@ -23,11 +29,31 @@ export function loadConfig(sources: ConfigSources): Config {
   return config
 }
 
-/** As `loadConfig`, for whoever may meet a setting that is not ours: its module is loaded first, so that its keys are checked. */
+/**
+ * As `loadConfig`, for whoever may meet a setting or a provider that is not ours: their modules are loaded first, so that keys are
+ * checked, and so is what the roles of a run would refuse as soon as they are started.
+ */
 export async function openConfig(sources: ConfigSources): Promise<Config> {
-  const { environment } = loadConfig(sources)
-  await loadSetting(environment)
-  return loadConfig(sources)
+  const setting = await loadSetting(loadConfig(sources).environment)
+  const { origin } = readSources(sources)
+  const config = loadConfig(sources)
+  await loadProviders(config)
+  checkRoles(config, setting, refusing(origin))
+  checkModelPlace(config, refusing(origin))
+  return config
+}
+
+/** A path that a local policy begins with is there; a hub's name may be fetched later. */
+function checkModelPlace({ policy, models }: Config, refuse: Refuse): void {
+  const trains = MODEL_PROVIDERS.find(policy.provider, models.module)?.trains
+  if (!trains || isPreset(policy.model) || isHubName(policy.model)) return
+  const folder = resolve(policy.model)
+  if (existsSync(folder)) return
+  refuse(
+    'policy.model',
+    `there is no folder or file ${folder}`,
+    `name a Hugging Face folder, a GGUF file, a hub's OWNER/NAME, or one of ${PRESET_NAMES.join(', ')}`,
+  )
 }
 
 /** The config in a RunStarted of any age: keys that have gone since then are dropped. */
@@ -45,14 +71,6 @@ export function loggedConfig(values: unknown): Config {
   return parseConfig(current)
 }
 
-/** A module that is named by a relative path lies beside the config file, else in the working folder; its processes may start elsewhere. */
-function placeModule(values: Record<string, unknown>, file: string | undefined): void {
-  const section = sectionIn(values)
-  if (typeof section?.module !== 'string' || !section.module.startsWith('.')) return
-  const beside = file === undefined ? null : resolve(dirname(file), section.module)
-  section.module = beside !== null && existsSync(beside) ? beside : resolve(section.module)
-}
-
 /** A config with some keys changed by `a.b=value` words as of `--set`. */
 export function changeConfig(config: Config, set: readonly string[]): Config {
   const values: Record<string, unknown> = structuredClone(config)
@@ -65,11 +83,22 @@ export function parseConfig(values: unknown, origin: OriginOf = () => 'config'):
   const setting = settingIn(named)
   const section = sectionIn(named)
   if (setting && section && typeof section.module === 'string') section.name = setting.name
-  const parsed = schemaWith(setting).safeParse(named)
+  const parsed = schemaWith(setting).safeParse(
+    setting?.acting?.kind === 'texts' ? actingByTexts(named) : named,
+  )
   if (!parsed.success) throw issueError(parsed.error.issues[0], origin, setting)
   const config = parsed.data
   checkConfig(config, setting, origin)
   return deepFreeze(config)
+}
+
+/** Where the setting takes texts, that is how a policy acts unless something else is said. */
+function actingByTexts(values: unknown): unknown {
+  if (!isRecord(values)) return values
+  const { policy = {} } = values
+  return isRecord(policy) && policy.acting === undefined
+    ? { ...values, policy: { ...policy, acting: 'free' } }
+    : values
 }
 
 /** The config as it may be shown and logged: no passwords in addresses. API keys stand in no config. */

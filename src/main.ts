@@ -1,7 +1,9 @@
 /** The process of a role: `rl start` alone, for `npm start` and for those that a head starts. */
 import { command } from './cli/start.ts'
 import { explain, RlError } from './errors.ts'
+import { exitWhenWritten, goOnWithoutReaders } from './platform/output.ts'
 
+goOnWithoutReaders()
 try {
   process.exitCode = await command.run(process.argv.slice(2))
 } catch (error) {
@@ -10,4 +12,4 @@ try {
 }
 
 // What a library left open keeps the process no longer than this.
-setTimeout(() => process.exit(), 10_000).unref()
+setTimeout(exitWhenWritten, 1_000).unref()

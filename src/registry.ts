@@ -1,5 +1,6 @@
 /** Things of one kind by name, e.g. advantages: ours, and a user's from the module that a config names. */
 import { RlError } from './errors.ts'
+import { nearest } from './nearest.ts'
 import { loadUserModule } from './user-module.ts'
 
 export type Named = { readonly name: string; readonly version: number }
@@ -36,6 +37,8 @@ export type RegistryOptions<T extends Named> = {
   readonly list: string
   /** The function that makes one. */
   readonly does: keyof T & string
+  /** Further functions that each must have. */
+  readonly also?: readonly (keyof T & string)[]
   /** Where the types are, e.g. `rlanything/learning`. */
   readonly types: string
   /** Checks what one of a user's gives. */
@@ -55,6 +58,7 @@ export function openRegistry<T extends Named>(options: RegistryOptions<T>): Regi
       const known = loaded.get(module)
       if (known) return known.own.length
       const { file, digest, exports } = await loadUserModule(module, key)
+      refuseUnread(file, exports)
       const own = checkedList(file, exports[list], options).map((one) => guard(one, file))
       loaded.set(module, { digest, own })
       return own.length
@@ -71,12 +75,12 @@ export function openRegistry<T extends Named>(options: RegistryOptions<T>): Regi
 function checkedList<T extends Named>(
   file: string,
   found: unknown,
-  { noun, ours, list, does, types }: RegistryOptions<T>,
+  { noun, ours, list, does, also = [], types }: RegistryOptions<T>,
 ): readonly T[] {
   const refuse = (message: string): never => {
     throw new RlError(`${file}: ${list}: ${message}`, {
       code: 'module.invalid',
-      hint: `a list of { name, version, ${does} }; the types are in ${types}`,
+      hint: `a list of { ${['name', 'version', does, ...also].join(', ')} }; the types are in ${types}`,
     })
   }
   if (found === undefined) return []
@@ -85,10 +89,44 @@ function checkedList<T extends Named>(
     const fields = (one ?? {}) as Record<string, unknown>
     if (typeof fields.name !== 'string' || fields.name === '') refuse(`${noun} ${i} has no name`)
     if (!Number.isInteger(fields.version)) refuse(`'${fields.name}' has no version, a whole number`)
-    if (typeof fields[does] !== 'function') refuse(`'${fields.name}' has no function \`${does}\``)
+    for (const part of [does, ...also])
+      if (typeof fields[part] !== 'function') refuse(`'${fields.name}' has no function \`${part}\``)
     if (ours.some(({ name }) => name === fields.name)) refuse(`'${fields.name}' is a ${noun} of ours`)
     if (found.findIndex((other) => other?.name === fields.name) !== i)
       refuse(`'${fields.name}' stands there twice`)
   }
   return found
+}
+
+/** Exports of a user's module that are read, whichever key of the config names it. */
+const READ = [
+  ...['setting', 'stepRewards', 'advantages', 'groupFilters', 'taskSamplers', 'acceptanceRules'],
+  ...['modelProviders', 'sandboxProviders', 'projections', 'exporters'],
+]
+
+/**
+ * A list of rules or projections under a name that nothing reads would do nothing, without a word.
+ * @throws RlError `module.invalid`
+ */
+export function refuseUnread(file: string, exports: Readonly<Record<string, unknown>>): void {
+  const read = new Set<unknown>(READ.flatMap((name) => exports[name] ?? []))
+  for (const [name, value] of Object.entries(exports)) {
+    if (READ.includes(name)) continue
+    const near = nearest(name, READ)
+    // A part may be exported alone beside the list that it stands in.
+    const lost = [value].flat().some((part) => isPart(part) && !read.has(part))
+    if (!lost || (near === null && !Array.isArray(value))) continue
+    throw new RlError(`${file}: ${name}: nothing reads an export of this name`, {
+      code: 'module.invalid',
+      hint: `${near ? `did you mean '${near}'? ` : ''}lists are ${READ.slice(1).join(', ')}`,
+    })
+  }
+}
+
+/** Whether a value looks like a rule, a provider or a projection: it has a name, a version or a summary, and a function. */
+function isPart(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { name, version, summary } = value as Record<string, unknown>
+  const isNamed = typeof name === 'string' && (typeof version === 'number' || typeof summary === 'string')
+  return isNamed && Object.values(value).some((part) => typeof part === 'function')
 }

@@ -1,6 +1,7 @@
 import type { Command } from './cli/command.ts'
 import { forTerminal } from './command-line.ts'
 import { explain, RlError } from './errors.ts'
+import { endWithoutReaders, goOnWithoutReaders } from './platform/output.ts'
 
 /** Every `rl` command, loaded when it is called. */
 const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
@@ -44,13 +45,17 @@ async function main([called, ...argv]: readonly string[]): Promise<number> {
     throw new RlError(`there is no command '${name}'`, { code: 'cli.usage', hint: 'rl --help lists them' })
   const words = command.actionsHaveHelp ? argv.slice(0, 1) : argv
   if (words.includes('--help') || words.includes('-h')) {
+    endWithoutReaders('rl')
     process.stdout.write(`${command.help.trim()}\n`)
     return 0
   }
+  if (command.serves) goOnWithoutReaders()
+  else endWithoutReaders('rl')
   return command.run(argv)
 }
 
 async function printHelp(): Promise<number> {
+  endWithoutReaders('rl')
   const names = Object.keys(COMMANDS)
   const width = Math.max(0, ...names.map((name) => name.length))
   const line = (name: string, summary: string) => `  ${name.padEnd(width)}  ${summary}`
@@ -67,11 +72,6 @@ async function printHelp(): Promise<number> {
   process.stdout.write(`${lines.join('\n')}\n`)
   return 0
 }
-
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0)
-  throw error
-})
 
 try {
   process.exitCode = await main(process.argv.slice(2))

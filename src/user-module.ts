@@ -1,4 +1,5 @@
 /** Modules of the user's own (an environment, rules, projections), named in a config by a path or as a package. */
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
@@ -8,6 +9,7 @@ import { within } from './clock.ts'
 import { explain, RlError } from './errors.ts'
 import { SOURCES } from './package.ts'
 import { textOf } from './text-file.ts'
+import { placeOf } from './user-code.ts'
 
 export type UserModule = {
   /** As the config names it. */
@@ -82,15 +84,42 @@ async function load(name: string, file: string, key: string, loadMs: number): Pr
     const digest = createHash('sha256').update(bytes).digest('hex')
     return { name, file, digest, exports }
   } catch (cause) {
-    throw new RlError(`${key}: ${file} cannot be loaded: ${explain(cause)}`, {
-      code: 'module.broken',
-      hint:
-        (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_UNKNOWN_FILE_EXTENSION'
-          ? 'Node 22.18 and newer read TypeScript; for an older one write JavaScript'
-          : `try it alone, from ${dirname(file)}`,
-      cause,
-    })
+    const place = placeOfLoad(cause, file)
+    throw new RlError(
+      `${key}: ${file} cannot be loaded: ${place === null ? '' : `${place}: `}${explain(cause)}`,
+      {
+        code: 'module.broken',
+        hint:
+          (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_UNKNOWN_FILE_EXTENSION'
+            ? 'Node 22.18 and newer read TypeScript; for an older one write JavaScript'
+            : `try it alone, from ${dirname(file)}`,
+        cause,
+      },
+    )
   }
+}
+
+/** The line at which loading ended, in the module or in one that it imports; null where that is not known. */
+function placeOfLoad(cause: unknown, file: string): string | null {
+  const { stack } = (cause ?? {}) as { readonly stack?: unknown }
+  const named = typeof stack === 'string' ? lineIn(stack) : null
+  if (named !== null) return named
+  if (cause instanceof SyntaxError) return lineIn(checkedAlone(file))
+  const place = placeOf(cause, file)
+  return place === file ? null : place
+}
+
+/** Node puts `file:line` in front of what it says of a text that it cannot read. */
+function lineIn(said: string): string | null {
+  const [, address, line] = /^(.+):(\d+)$/.exec(said.split('\n', 1)[0]) ?? []
+  if (address === undefined) return null
+  return `${address.startsWith('file:') ? fileURLToPath(address) : address}:${line}`
+}
+
+/** What Node says of the text of a file, without running it: an import that fails does not tell the line. */
+function checkedAlone(file: string): string {
+  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8', timeout: 10_000 })
+  return stderr ?? ''
 }
 
 /**

@@ -1,4 +1,6 @@
 /** The loop with models that learn, small: the same figures after an interruption, and by an evaluation that stands alone. */
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runFolder } from '../src/broker/connection.ts'
@@ -9,6 +11,7 @@ import type { LoggedEvent } from '../src/events/catalogue.ts'
 import { digestOf } from '../src/events/digest.ts'
 import { openLogReader } from '../src/events/log-reader.ts'
 import { startsOf } from '../src/events/starts.ts'
+import { positionsBelow } from './support/logged.ts'
 import { startHead } from './support/processes.ts'
 import { temporaryFolder, until } from './support/run.ts'
 
@@ -37,6 +40,36 @@ function logOf(run: string) {
   return openLogReader(runFolder(run, root).log)
 }
 
+/** What the log names is missing or damaged: the run does not go on, the file is named, and nothing is changed. */
+async function losesNothing(run: string): Promise<void> {
+  const folder = runFolder(run, root)
+  const newest = (role: string) => {
+    const checkpoints = join(folder.folder, 'checkpoints', role)
+    return join(checkpoints, readdirSync(checkpoints).sort().at(-1) ?? '')
+  }
+  const before = positionsBelow(root)(run)
+  for (const [file, damage] of [
+    [join(newest('policy'), 'optimizer.safetensors'), rmSync],
+    [join(newest('reward-model'), 'optimizer.safetensors'), flip],
+    [join(newest('policy'), 'tokenizer.json'), flip],
+    [folder.log, rmSync],
+  ] as const) {
+    cpSync(file, join(root, 'kept'), { preserveTimestamps: true })
+    damage(file)
+    const refused = startHead(root, run)
+    assert.is(await refused.status, 1, refused.output())
+    assert.ok(refused.output().includes(file), refused.output())
+    cpSync(join(root, 'kept'), file, { preserveTimestamps: true })
+    assert.is(positionsBelow(root)(run), before)
+  }
+}
+
+function flip(file: string): void {
+  const bytes = readFileSync(file)
+  bytes[bytes.length >> 1] ^= 1
+  writeFileSync(file, bytes)
+}
+
 test('an interrupted run that is gone on with ends with the same models and figures', async () => {
   const whole = startHead(root, 'whole', SETTINGS)
   assert.is(await whole.status, 0, whole.output())
@@ -45,6 +78,7 @@ test('an interrupted run that is gone on with ends with the same models and figu
   await until('the first iteration', () => /^iteration 1\/2/m.test(first.output()), 400_000)
   first.process.kill('SIGINT')
   assert.is(await first.status, 130, first.output())
+  await losesNothing('parts')
   const second = startHead(root, 'parts')
   assert.is(await second.status, 0, second.output())
 

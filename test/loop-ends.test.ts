@@ -1,8 +1,10 @@
 /** How a run is ended, goes on and is refused, as a user meets it. The learner is simulated, everything else is real. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { runFolder } from '../src/broker/connection.ts'
+import { forkRun } from '../src/replay/fork.ts'
 import { eventsBelow } from './support/logged.ts'
-import { startHead } from './support/processes.ts'
+import { isAlive, startHead } from './support/processes.ts'
 import { temporaryFolder, until } from './support/run.ts'
 import { checkInvariants, SETTINGS, victim } from './support/simulated-run.ts'
 
@@ -20,16 +22,56 @@ test('a process that hangs is ended, another is started, and the run goes on', a
   checkInvariants(root, 'hung')
 })
 
+test('a broker that dies in the first second is waited for, before and after the run has begun', async () => {
+  const head = startHead(root, 'cold', [...SETTINGS, 'run.iterations=1'])
+  let struck = 0
+  /** Its file is written when it starts, and names one that has ended until then. */
+  const strike = (isTime: () => boolean) => () => {
+    const pid = victim(root, 'cold', 'broker', head) ?? 0
+    if (pid < 2 || pid === struck || !isAlive(pid) || !isTime()) return false
+    struck = pid
+    return process.kill(pid, 'SIGKILL')
+  }
+  await until(
+    'a broker',
+    strike(() => true),
+    240_000,
+  )
+  await until(
+    'the run began',
+    strike(() => eventsOf('cold', ['RunStarted']).length > 0),
+    240_000,
+  )
+  assert.is(await head.status, 0, head.output())
+  assert.is(eventsOf('cold', ['RunCompleted']).length, 1)
+})
+
+test('a run that is complete is not begun again: nothing is appended, and a fork is named', async () => {
+  const before = eventsOf('cold').length
+  const again = startHead(root, 'cold')
+  assert.is(await again.status, 0, again.output())
+  assert.match(again.output(), /run cold is complete: 1 iterations/)
+  const [, at] = /rl -- fork cold --at (\d+)/.exec(again.output()) ?? []
+  assert.is(eventsOf('cold').length, before)
+  const folders = [runFolder('cold', root), runFolder('longer', root)] as const
+  assert.is(forkRun(...folders, { at: Number(at), set: ['run.iterations=2'] }).run, 'longer')
+})
+
 test('Ctrl-C pauses a run in good order, and it goes on where its log ends', async () => {
   const first = startHead(root, 'paused', SETTINGS)
   await until('an iteration', () => eventsOf('paused', ['IterationStarted']).length > 1, 240_000)
   first.process.kill('SIGINT')
   assert.is(await first.status, 130, first.output())
   assert.match(first.output(), /go on: +npm start -- --role head --run paused/)
+  // Who leaves is not silent.
+  const [pause] = eventsOf('paused', ['RunPaused'])
+  const stalls = eventsOf('paused', ['StallDetected']).filter(({ position }) => position > pause.position)
+  assert.equal(stalls, [])
   // The same command goes on, whether it repeats its settings or not.
   const second = startHead(root, 'paused', SETTINGS)
   assert.is(await second.status, 0, second.output())
   assert.match(second.output(), /^goes on: the head was started again/m)
+  assert.not.match(second.output(), /^paused: /m, 'the pause of before was told then')
   checkInvariants(root, 'paused')
 })
 

@@ -81,6 +81,35 @@ test('a provider that there is not, and a module without one, are refused by nam
   )
 })
 
+test('a provider that throws is named with file and line', async () => {
+  const failing = join(root, 'failing.mjs')
+  writeFileSync(
+    failing,
+    `export const modelProviders = [{ name: 'failing', version: 1, open: ({ model }) => {
+  if (model === 'closed') throw new Error('no key')
+  return { generate: async () => { throw new Error('429 quota') } }
+} }]`,
+  )
+  const config = smallConfig({ models: { module: failing }, policy: { provider: 'failing' } })
+  await loadProviders(config)
+  const options = (model: string) => ({
+    ...{ model, baseUrl: null, apiKeyEnv: 'X', concurrency: 1 },
+    ...{ promptPrice: null, completionPrice: null, callMs: 1000, budgetMs: 1000 },
+  })
+  const provider = providerOf(config.policy, config)
+  const told = (work: Promise<unknown>) => work.catch((error: Error) => error.message)
+  assert.match(
+    String(await told(Promise.resolve(provider.open?.(options('closed'))))),
+    /failing\.mjs:2:\d+: modelProviders: 'failing': open\(\) failed: no key/,
+  )
+  const model = await provider.open?.(options('x'))
+  const request = { prompt: { text: '?' }, maxTokens: 1, temperature: 0, seed: [0, 0] } as const
+  assert.match(
+    String(await told(model!.generate([request]))),
+    /failing\.mjs:3:\d+: modelProviders: 'failing': generate\(\) failed: 429 quota/,
+  )
+})
+
 test('an answer that does not come is waited for no longer than its asker does, and each is taken from the budget', async () => {
   const silent = join(root, 'silent.mjs')
   writeFileSync(

@@ -46,6 +46,20 @@ test('what is missing or broken is named with its key', async () => {
   assert.match(broken.message, /broken\.ts cannot be loaded: .*not today/)
 })
 
+test('the line is told at which loading ended: of a text that is none, of what throws, of an import that is not there', async () => {
+  const cases: readonly (readonly [string, string, RegExp])[] = [
+    ['odd.mjs', 'export const a = 1\nexport const b = {\n  c: 1,,\n}\n', /odd\.mjs:3: Unexpected token ','/],
+    ['odd.ts', 'export const a: number = 1\nexport const b: = 2\n', /odd\.ts:2: /],
+    ['top.ts', 'const nobody = undefined\nnobody.name\n', /top\.ts:2:\d+: Cannot read properties/],
+    ['import.mjs', "import { nothing } from 'node:fs'\n", /import\.mjs:1: .*'nothing'/],
+  ]
+  for (const [name, text, message] of cases) {
+    const file = join(folder, name)
+    writeFileSync(file, text)
+    assert.match((await refused(file)).message, message)
+  }
+})
+
 test('a module that never ends to load, or throws nothing at all, is told like any that is broken', async () => {
   const file = join(folder, 'waits.mjs')
   writeFileSync(file, 'await new Promise(() => {})\n')

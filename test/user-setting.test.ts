@@ -1,5 +1,5 @@
 /** A setting that is not ours, from a file outside of this project, through the whole loop: trained, judged, rewritten, replayed, shown. */
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -101,6 +101,68 @@ test('games that tell more than the context holds are left out of both starts, a
   assert.match(head.output(), /reward model ready: .*failedRollouts \d/)
   const started = eventsOf('wordy', ['RewardModelUpdated'])
   assert.ok(started.length > 0)
+})
+
+test('a task whose code throws, and one that hangs, cost their rollouts and are told at once', async () => {
+  const faulty = join(root, 'faulty-nim.ts')
+  writeFileSync(
+    faulty,
+    `import { setting as nim } from './nim.ts'
+const spoilt = (episode) => ({
+  ...episode,
+  async step(action) {
+    if (episode.task.id.startsWith('nim-6-')) return episode.task.recipe.stock.price
+    if (episode.task.id === 'nim-7-2') return new Promise(() => {})
+    return spoilt(await episode.step(action))
+  },
+})
+export const setting = {
+  ...nim,
+  progress: undefined,
+  open(config, section) {
+    const environment = nim.open(config, section)
+    return { ...environment, reset: async (task, options) => spoilt(await environment.reset(task, options)) }
+  },
+}
+`,
+  )
+  const head = startHead(root, 'faulty', [
+    ...SETTINGS,
+    `environment.module=${faulty}`,
+    ...[
+      'environment.tasks=24',
+      'environment.tasksPerIteration=10',
+      'run.iterations=1',
+      'run.evaluateEvery=1',
+      'rewardModel.mode=off',
+    ],
+    ...['learning.reward=outcome', 'adaptation.enabled=false'],
+    ...['run.deadlines.llmCallSeconds=1', 'run.deadlines.stepSeconds=2'],
+  ])
+  assert.is(await head.status, 0, head.output())
+  const told = eventsOf('faulty', ['ActorFailed']).map(({ data }) => data.error)
+  const thrown =
+    /faulty-nim\.ts:5:\d+: step\('take \d'\) failed: TypeError.*'price'\) \(task 'nim-6-\d+', step 1\)/
+  const hung = /faulty-nim\.ts: step\('take \d'\): no answer within 2 s \(task 'nim-7-2', step 1\)/
+  for (const message of [thrown, hung]) {
+    assert.ok(
+      told.some((one) => message.test(one)),
+      told.join('\n'),
+    )
+    assert.match(head.output(), message)
+  }
+  assert.match(head.output(), /policy ready: .*failedDemonstrations \d/)
+  assert.match(
+    readFileSync(join(root, 'faulty/logs/policy.log'), 'utf8'),
+    /at Object\.step|at .*faulty-nim\.ts:5/,
+  )
+  const failed = eventsOf('faulty', ['RolloutFailed'])
+  assert.ok(failed.length > 0)
+  for (const { data } of failed) {
+    assert.is(data.cause, 'env')
+    assert.match(data.error, /\(task 'nim-[67]-\d+', step 1\)/)
+  }
+  assert.ok(eventsOf('faulty', ['TrajectoryCompleted']).length > 0)
 })
 
 test('a mistake in its keys is told with the key, as one in ours', async () => {

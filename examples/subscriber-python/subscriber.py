@@ -36,6 +36,9 @@ async def read(connection):
             await asyncio.sleep(0.5)  # the head is on its way back
             continue
         page = msgpack.unpackb(reply.data)
+        if page.get("code") in ("bus.busy", "log.not-held"):
+            await asyncio.sleep(0.5)  # it has too much in hand
+            continue
         for at, body in page["events"]:
             count(at, body)
         if page["next"] > page["head"]:
@@ -56,6 +59,8 @@ async def main():
         except nats.errors.TimeoutError:
             await read(connection)  # quiet: was the last one lost?
             continue
+        if not message.subject.startswith(f"rl.v1.{run}.evt.") or "Rl-Position" not in (message.headers or {}):
+            continue  # not said by the head
         at = int(message.headers["Rl-Position"])
         if at == position + 1:
             count(at, message.data)

@@ -86,7 +86,7 @@ const EXCHANGES: Readonly<Record<string, Exchange>> = {
     reply: record({ chunk: binary }),
   },
   putBlob: {
-    address: 'blob.put',
+    address: 'blob.put.{user}',
     summary: 'Puts a blob, chunk after chunk; the last one seals it.',
     request: toJsonSchema(blobPutRequest),
     reply: record({ sealed: { type: 'boolean' } }),

@@ -1,6 +1,14 @@
 /** docs/events.md: the event stream for people, from the catalogue. */
 import { CATALOGUE, type EventType, FAMILIES } from '../../src/events/catalogue.ts'
+import { BLOB_LIMIT, DATA_LIMIT, EVENT_LIMIT } from '../../src/events/codec.ts'
 import { dataSchema, type JsonSchema } from '../../src/events/json-schema.ts'
+import {
+  BLOB_CHUNK,
+  GROUPS_A_REQUEST,
+  KEYS_A_REQUEST,
+  REQUEST_BOUNDS,
+  UPLOADS,
+} from '../../src/events/log-protocol.ts'
 import { EPOCH_HEADER, POSITION_HEADER } from '../../src/events/subjects.ts'
 import { AUTHORS } from '../../src/events/users.ts'
 import type { GeneratedDoc } from './generated.ts'
@@ -25,11 +33,11 @@ import { connect } from '@nats-io/transport-node'
 const { NATS_URL, NATS_USER, NATS_PASSWORD, RUN } = process.env
 const connection = await connect({ servers: NATS_URL, user: NATS_USER, pass: NATS_PASSWORD })
 for await (const message of connection.subscribe(\`rl.v1.\${RUN}.evt.*\`)) {
+  if (!message.subject.includes('.evt.') || !message.headers?.has('${POSITION_HEADER}')) continue // not said by the head
   const { type, data } = decode(message.data)
   console.log(message.headers.get('${POSITION_HEADER}'), type, Object.keys(data).join(' '))
-  if (type === 'RunCompleted') break
+  if (type === 'RunCompleted') await connection.close()
 }
-await connection.close()
 \`\`\`
 
 and in Python, with nats-py and msgpack:
@@ -41,11 +49,16 @@ async def main():
     connection = await nats.connect(os.environ["NATS_URL"], user=os.environ["NATS_USER"], password=os.environ["NATS_PASSWORD"])
     subscription = await connection.subscribe(f"rl.v1.{os.environ['RUN']}.evt.*")
     async for message in subscription.messages:
+        if ".evt." not in message.subject or "${POSITION_HEADER}" not in (message.headers or {}):
+            continue  # not said by the head
         event = msgpack.unpackb(message.data)
         print(message.headers["${POSITION_HEADER}"], event["type"], event["data"].keys())
 
 asyncio.run(main())
 \`\`\`
+
+A role can have the broker deliver what its own queue holds, or a line of the broker itself, to any subscription. Both readers drop it: it has
+another subject, or no position.
 
 Core NATS forgets: a subscriber that was away, or slow for more than ten seconds, missed messages. It sees that by the
 positions, and asks for what it misses: request \`rl.v1.<run>.log.read\` with msgpack \`{"from": position, "limit": 1000}\`
@@ -64,12 +77,12 @@ await subscribe({ url, user, password, run, from: stored + 1, types: ['PolicyUpd
 
 | subject | request | reply |
 | --- | --- | --- |
-| \`rl.v1.<run>.log.append.<user>\` | groups of encoded events \`[[bytes, ...], ...]\`; each group is appended all or nothing | for each group \`[[position, duplicate], ...]\` or \`{code, message, hint}\` |
+| \`rl.v1.<run>.log.append.<user>\` | groups of encoded events \`[[bytes, ...], ...]\`; each group is appended all or nothing | for each group \`[[position, duplicate, other?], ...]\` or \`{code, message, hint}\` |
 | \`rl.v1.<run>.log.read\` | \`{from, until?, types?, limit?, seen?: {position, hash}, epoch?}\` | \`{events: [[position, bytes], ...], next, hash, head}\` |
 | \`rl.v1.<run>.log.has\` | \`{keys: [...]}\` | for each natural key its position or null |
 | \`rl.v1.<run>.log.head\` | \`{}\` | \`{position, hash, deadLetters, pausedSince}\` |
 | \`rl.v1.<run>.blob.get\` | \`{sha256, bytes, offset}\` | \`{chunk}\` |
-| \`rl.v1.<run>.blob.put\` | \`{sha256, bytes, offset, chunk}\`, in order | \`{sealed}\` |
+| \`rl.v1.<run>.blob.put.<user>\` | \`{sha256, bytes, offset, chunk}\`, in order | \`{sealed}\` |
 | \`rl.v1.<run>.call.actors\` | \`{}\` | every actor with its waits, as \`rl status\` shows them |
 
 Answers of \`log.*\` and \`blob.*\`, and events, bear the header \`${EPOCH_HEADER}\`: the epoch of the head that speaks. A head takes the next epoch by compare and
@@ -79,12 +92,35 @@ fenced alike: the head refuses what one decides after another was admitted (\`ac
 
 \`hash\` is the chain's at \`next - 1\`. A reader that stores it with that position and sends both as \`seen\` is refused with \`log.rolled-back\` where the log holds
 something else there, e.g. after a backup was restored; so is one that asks for positions beyond the end, and one that sends the epoch which it heard
-last where a newer head wrote at positions that it has. An event is refused alike where the log does not hold its \`cause\`.
+last where a newer head wrote at positions that it has. An event is refused alike if the log does not hold its \`cause\`.
 
-Only the user has the right to its own subject \`log.append.<user>\`; that of the head is \`log.append\`. See [Users](#users).
+The head takes an event of a role only if something that is open asks for it; else it is refused with \`log.not-open\`. A result names as its \`cause\` the event
+that asked: \`RolloutRequested\` for all that is told of a rollout, \`BatchReady\` for a version of a trainer outside, and for a job the \`cause\` that came with it.
+It says of the rollout, slot or version what the request says. A version is the newest plus one, and its update is due. \`WorkFailed\` names open work, and only the
+process with the role says that the run cannot go on. An id of version 8 is taken for the decision that it follows from, and from the role's own process.
+src/actors/head/admission/answers.ts says for each type what asks for it.
+
+Data is checked beyond its shape before it is written (\`event.bad-data\`): columns are whole elements of equal lengths, log-probs are finite, steps lie within their
+trajectory, and no tally has more successes than rollouts. Events that a log holds already are read as they are.
+
+Only the user has the right to its own subjects \`log.append.<user>\` and \`blob.put.<user>\`; those of the head are \`log.append\` and \`blob.put\`. See [Users](#users).
+
+Each request has bounds: of one beyond them nothing is looked at (\`bus.bad-request\`).
+
+| request | at most |
+| --- | --- |
+| \`log.append\` | ${REQUEST_BOUNDS.append.bytes} bytes, ${GROUPS_A_REQUEST} groups; ${EVENT_LIMIT} bytes an event, ${DATA_LIMIT} bytes of its data in a blob |
+| \`log.read\` | ${REQUEST_BOUNDS.read.bytes} bytes |
+| \`log.has\` | ${REQUEST_BOUNDS.has.bytes} bytes, ${KEYS_A_REQUEST} keys |
+| \`blob.get\` | ${REQUEST_BOUNDS.get.bytes} bytes |
+| \`blob.put\` | ${BLOB_CHUNK} bytes a chunk, ${BLOB_LIMIT} bytes a blob, ${UPLOADS} uploads of a user at a time (\`blob.busy\`: begin again) |
+
+All but \`log.append\` are maps. A map has each key once, and texts are UTF-8. Read your answers: an asker whose answers the broker cannot take as fast as they
+are asked for is told \`bus.busy\` for a while. Codes that pass by themselves, to be asked again: \`bus.busy\`, \`blob.busy\`, \`log.not-held\`, \`log.closing\`, \`log.disk-full\`.
 
 A refused request is answered with the header \`Rl-Error: 1\` and \`{code, message, hint}\`. Sending an event again is harmless: an
-id or a natural key that the log has is answered with its position. Data of more than 256 kB rests in a blob; the event then carries
+id or a natural key that the log has is answered with its position and \`duplicate\` 1. If the log says something else there, \`other\` is 1: the event is not kept, and the head
+keeps it as a dead letter (\`log.taken\`). Data of more than 256 kB rests in a blob; the event then carries
 \`{"$blob": {"sha256", "bytes"}}\` as its data, and the blob's bytes are the msgpack of the data.
 
 ## Work, calls and taps
@@ -105,7 +141,7 @@ What a worker in another language needs beside the requests above:
 
 Take a message, ask \`log.has\` for its natural key, and ack at once where the log has it. Else do the work, renew with \`+WPI\` three times an ack wait (two heartbeats), append
 the result with the asking event's id as \`cause\`, and ack only when the append was answered. Negative-ack what failed: the delivery count is the attempt, and after
-\`run.attempts\` of them the last worker appends the event that ends it (RolloutFailed for a rollout) instead. A result that comes twice, or late, is answered with
+\`run.attempts\` of them the last worker appends the event that ends it (RolloutFailed for a rollout) instead. So it does at once with a result that is refused as \`event.bad-data\`. A result that comes twice, or late, is answered with
 the position of the first by its natural key: \`Rollout/<rollout>\` of a trajectory or its failure, \`StepScored/<rollout>/<step>\`, \`TaskProposed/<slot>/<iteration>\`,
 \`PolicyUpdated/<version>\`, \`RewardModelUpdated/<version>\`.
 
@@ -119,7 +155,7 @@ argument, output or log.
 | --- | --- | --- |
 | \`head\` | the head alone | all: publish \`evt.*\`, answer \`log.*\`, append any event |
 | \`<role>\` | the process with a role's decider | append the event types of its role and its workers, answer \`call.<role>.*\`, put blobs, take the role's work |
-| \`<role>-worker\` | further workers, gateways, trainers outside | append the types that name it below, though not as the decider and under no id of version 8, answer \`call.<role>.*\`, put blobs, take the role's work |
+| \`<role>-worker\` | further workers, gateways, trainers outside | append the types that name it below, though not as the decider, under no id of version 8, and no \`WorkFailed\` that ends the run, answer \`call.<role>.*\`, put blobs, take the role's work |
 | \`tool\` | everybody who looks on | subscribe to \`evt.*\` and \`tap.>\`; ask \`log.read\`, \`log.has\`, \`log.head\`, \`blob.get\`, \`call.actors\`, \`call.status.*\` |
 
 What a message says of its sender is not believed: the head knows the user by the subject \`log.append.<user>\`, on which the broker lets only that user

@@ -5,6 +5,8 @@ export type StartOptions = {
   readonly role: Role
   /** YAML file of the run's configuration. */
   readonly config: string
+  /** Whether the command names that file, and not only the default does. */
+  readonly configGiven: boolean
   /** `key=value` words that change it. */
   readonly set: readonly string[]
   readonly run: string | null

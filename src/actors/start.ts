@@ -16,7 +16,7 @@ import { RlError } from '../errors.ts'
 import type { BusAddress } from '../events/bus.ts'
 import type { Role } from '../events/envelope.ts'
 import { connectLog, type LogClient } from '../events/log-client.ts'
-import { connectBus } from '../events/nats/connect.ts'
+import { connectBus, connectPatiently } from '../events/nats/connect.ts'
 import { type User, workerOf } from '../events/users.ts'
 import { loadAllUserParts, loadUserParts } from '../user-parts.ts'
 import { configsOf } from './configs.ts'
@@ -26,7 +26,9 @@ import { executorsOf, openExecutor } from './executing/worker.ts'
 import { PARENT_PIPE } from './head/children.ts'
 import { lastAttempt } from './last-attempt.ts'
 import { startActor } from './runtime/actor.ts'
+import { watchHeld } from './runtime/held.ts'
 import { type KeyFramesOptions, openKeyFrames } from './runtime/key-frame.ts'
+import { logUserFaults, nameUncaught } from './runtime/log-user-faults.ts'
 import { knowKeys } from './runtime/redact.ts'
 import type { OpenedWorker } from './runtime/worker.ts'
 import type { StartOptions } from './start-options.ts'
@@ -42,17 +44,22 @@ export async function startRole(options: StartOptions): Promise<number> {
   if (run === null)
     throw new RlError(`--role ${role} needs --run`, { code: 'cli.usage', hint: 'rl runs lists them' })
   const stopped = parentGone()
+  logUserFaults()
+  nameUncaught()
   // A V8 that no longer knows one of them goes on without it.
   if (role === 'policy' || role === 'reward-model') for (const flag of SMALL_HEAP) setFlagsFromString(flag)
   const address = addressOf(run, nats, further ? workerOf(role) : role)
-  const bus = await connectBus({ ...address, name: `${role}-worker` })
+  const connect = isChild() ? connectPatiently : connectBus
+  const bus = await connect({ ...address, name: `${role}-worker` })
   const log = connectLog({ bus, run, actor: role })
   // Whatever fails, no connection may keep the process: the head starts a new one when it has ended.
   try {
     const { first, config } = await configsOf(log)
     knowKeys(config)
     await loadUserParts(first)
-    await loadAllUserParts(config)
+    const own = await loadAllUserParts(config)
+    const { silenceSeconds } = config.run.deadlines
+    if (config.environment.module !== null || own.length > 0) watchHeld(500 * silenceSeconds)
     const { worker, note } = await (executor ? openExecutor(config, log) : openWorker(role, config, log))
     const decider = further ? undefined : deciderOf(role, first)
     const frames =
@@ -61,6 +68,7 @@ export async function startRole(options: StartOptions): Promise<number> {
       role,
       run,
       address,
+      connect,
       worker,
       note: [note, frames?.note].filter(Boolean).join('; '),
       decider,

@@ -2,7 +2,7 @@
  * The broker of a run: a real nats-server on the loopback interface. It dies with this process, however that ends, and
  * it is started again, on the same port with the same users and store, when it dies alone.
  */
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -230,16 +230,19 @@ function readPid(path: string): number | null {
   return Number.isSafeInteger(pid) && pid > 1 ? pid : null
 }
 
-/** Whether the process is a server with this config: pids are used again by others. */
+/** Whether the process is a server with this config: numbers are used again by others, and mean others in a container. */
 function isOurs(pid: number, config: string): boolean {
+  return commandLineOf(pid).includes(config)
+}
+
+/** Empty if the system does not tell it: such a process is left alone. */
+function commandLineOf(pid: number): string {
   try {
-    process.kill(pid, 0)
-    const commandLine = `/proc/${pid}/cmdline`
-    return existsSync(commandLine)
-      ? readFileSync(commandLine, 'utf8').split('\0').includes(config)
-      : !existsSync('/proc')
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
   } catch {
-    return false
+    if (existsSync('/proc/self')) return ''
+    const { stdout } = spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' })
+    return stdout ?? ''
   }
 }
 

@@ -2,6 +2,7 @@
  * The folder of a run, and how its broker is reached: connection.json has what a tool needs, credentials/<user>.json what each
  * other user does. All of it is readable by its owner alone.
  */
+import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
@@ -51,6 +52,8 @@ const connectionSchema = z.strictObject({
   password: z.string().nullable(),
   /** Process id of the head that wrote it. */
   pid: z.int(),
+  /** Who that is among the processes of all places, as `processText` has it; a head of before does not tell. */
+  process: z.string().optional(),
   host: z.string(),
   /** Milliseconds since 1970. */
   since: z.number(),
@@ -151,7 +154,13 @@ export function removeConnection(path: string): void {
 /** Writes a file whole or not at all, with mode 600: it holds a token. */
 export function writePrivately(path: string, content: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const part = `${path}.${process.pid}.part`
-  writeFileSync(part, content, { mode: 0o600 })
-  renameSync(part, path)
+  // A new file: what lies under a name that can be guessed may be a link.
+  const part = `${path}.${randomUUID()}.part`
+  try {
+    writeFileSync(part, content, { mode: 0o600, flag: 'wx' })
+    renameSync(part, path)
+  } catch (error) {
+    rmSync(part, { force: true })
+    throw error
+  }
 }

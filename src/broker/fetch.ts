@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { RlError } from '../errors.ts'
+import { httpFetch, ProxyFailed } from '../platform/http.ts'
 import { type Machine, THIS_MACHINE } from '../platform/machine.ts'
 import { programFile } from '../platform/programs.ts'
 import { makePublicFolder } from '../platform/public-folder.ts'
@@ -76,13 +77,14 @@ async function download(url: string): Promise<Buffer> {
   const abort = new AbortController()
   const slow = setTimeout(() => abort.abort(), CONNECT_MS)
   try {
-    const response = await fetch(url, { signal: abort.signal })
+    const response = await httpFetch(url, { signal: abort.signal })
     if (!response.ok) throw new RlError(`${url} answered ${response.status}`, { code: 'setup.unreachable' })
     clearTimeout(slow)
     return Buffer.from(await response.arrayBuffer())
   } catch (cause) {
     if (cause instanceof RlError) throw cause
-    throw new RlError(`${new URL(url).host} cannot be reached`, { code: 'setup.unreachable', cause })
+    const why = cause instanceof ProxyFailed ? ` ${cause.message}` : ''
+    throw new RlError(`${new URL(url).host} cannot be reached${why}`, { code: 'setup.unreachable', cause })
   } finally {
     clearTimeout(slow)
   }

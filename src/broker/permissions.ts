@@ -31,6 +31,8 @@ export function permissionsOf(run: string, user: User): Permissions | null {
     publish: [
       ...readers,
       subjects.append(user),
+      subjects.put(user),
+      // Where workers of 0.2 put theirs, all of them together.
       subjects.blob('put'),
       subjects.tapOf('heartbeat', user),
       subjects.tapOf('fault', user),

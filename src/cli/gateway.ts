@@ -4,6 +4,7 @@ import { numberFlag, required, tokenFlag } from './model-flags.ts'
 
 export const command: Command = {
   summary: 'train or record an agent of your own: its calls of the model become trajectories',
+  serves: true,
   help: `
 rl gateway --run RUN [--nats URL] [--upstream URL --model NAME]
 rl gateway --record --run RUN --upstream URL --model NAME [--deadline SECONDS]

@@ -1,5 +1,8 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
+import { dirname } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { frameFaults } from '../actors/runtime/key-frame.ts'
 import { runFolder } from '../broker/connection.ts'
 import { inLine, parseCommandLine, printJson, printLine, wholeNumber } from '../command-line.ts'
 import { RlError } from '../errors.ts'
@@ -31,7 +34,8 @@ export const command: Command = {
 rl log RUN tail [-n N] [-f] [--type TYPE...] [--json]     the last events; -f waits for more
 rl log RUN show POSITION|ID|KEY [--json]                  one event whole, e.g. show PolicyUpdated/3
 rl log RUN export --jsonl [-o FILE] [--from N] [--until N] [--type TYPE...]
-rl log RUN verify [--json]                                hash chain, columns, schemas; names the first bad position
+rl log RUN verify [--json]                                hash chain, columns, indexes, segments, blobs, key frames; names
+                                                          the first bad position
 rl log RUN compact [--json]                               moves what is before the open iteration into compressed segments
 rl log RUN dead [-n N] [--json]                           messages that could not be taken
 
@@ -133,25 +137,27 @@ async function exportLog(log: LogReader, values: Values): Promise<number> {
     until: values.until === undefined ? undefined : wholeNumber('--until', values.until, 1),
     types: typesOf(values),
   }
-  const out = values.out === undefined ? process.stdout : createWriteStream(values.out)
-  for (const event of log.events(range))
-    if (!out.write(`${JSON.stringify(toPlain(event))}\n`)) await once(out, 'drain')
-  if (out !== process.stdout) {
-    out.end()
-    await once(out, 'close')
+  const lines = function* () {
+    for (const event of log.events(range)) yield `${JSON.stringify(toPlain(event))}\n`
   }
+  if (values.out !== undefined) await pipeline(lines, createWriteStream(values.out))
+  else for (const line of lines()) if (!process.stdout.write(line)) await once(process.stdout, 'drain')
   return 0
 }
 
 function verify(log: LogReader, { json }: Values): number {
-  const result = verifyLog(log)
-  if (json) printJson({ run: log.run, ...result })
+  const result = verifyLog(log, { files: true })
+  const frames = frameFaults(dirname(log.path), log.hashAt)
+  if (json) printJson({ run: log.run, ...result, frames })
   else if (result.ok) printLine(`${log.run}: ${result.events} events verified, chain ends in ${result.hash}`)
+  else if (result.position === null) printLine(`${log.run}: ${result.reason}`)
   else
     printLine(
       `${log.run}: position ${result.position} is bad: ${result.reason} (${result.events} events before it are good)`,
     )
-  return result.ok ? 0 : 1
+  if (!json)
+    for (const fault of frames) printLine(`${log.run}: key frame ${fault}; it is not used and may be removed`)
+  return result.ok && frames.length === 0 ? 0 : 1
 }
 
 function compact(run: string, { json }: Values): number {

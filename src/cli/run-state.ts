@@ -1,11 +1,22 @@
-/** Where a run stands, as its log tells. */
+/** Where a run stands, as its log and the life of its head tell. */
+import { askHead, type LiveRun } from '../actors/head/liveness.ts'
 import { countNotServed } from '../actors/learner/targets.ts'
+import { type RunFolder, readConnection } from '../broker/connection.ts'
 import type { LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
+import { type RunTurn, turnOf } from '../events/run-turn.ts'
+import { type Life, lifeOf, parseProcess } from '../platform/process-id.ts'
 
 export type RunState = {
+  /** The name of its folder, by which it is addressed. */
   readonly run: string
-  readonly state: 'empty' | 'running' | 'paused' | 'failed' | 'completed'
+  /** The run whose log that is; another one if the folder was renamed. */
+  readonly logOf: string
+  /**
+   * `paused`: by itself, for a reason that is told; `stopped`: by a person; `killed`: its head ended without a word;
+   * `never started`: no head has taken it, e.g. a fork that was made and no more.
+   */
+  readonly state: 'never started' | 'running' | 'paused' | 'stopped' | 'killed' | 'failed' | 'completed'
   /** Why it is paused or failed. */
   readonly reason: string | null
   readonly events: number
@@ -24,17 +35,38 @@ export type RunState = {
   readonly notes: Readonly<Record<string, string>>
 }
 
-const TURNS = ['RunStarted', 'RunPaused', 'RunResumed', 'RunFailed', 'RunCompleted'] as const
+/** Whether the head of a run lives: asked over the bus if that cannot be seen from here. */
+export async function headLives(folder: RunFolder): Promise<boolean> {
+  const life = lifeOfHead(folder)
+  return life === 'unknown' ? !('unreachable' in (await askHead(folder))) : life === 'lives'
+}
 
-export function runStateOf(log: LogReader): RunState {
+/** The same if the head was asked already. One that is busy may not answer. */
+export function headLivesAfter(
+  folder: RunFolder,
+  asked: LiveRun | { readonly unreachable: string },
+): boolean {
+  return !('unreachable' in asked) || lifeOfHead(folder) === 'lives'
+}
+
+function lifeOfHead({ connection }: RunFolder): Life {
+  const left = readConnection(connection)
+  if (left === null) return 'ended'
+  const head = parseProcess(left.process)
+  return head === null ? 'unknown' : lifeOf(head)
+}
+
+/** @param run the name of the log's folder */
+export function runStateOf(log: LogReader, run: string, lives: boolean): RunState {
   const { position } = log.head()
   const last = position === 0 ? null : first(log.events({ from: position }))
-  const turn = log.newest(TURNS)
+  const turn = turnOf(log)
   const iteration = log.newest(['IterationStarted'])
   return {
-    run: log.run,
-    state: stateOf(turn),
-    reason: turn?.type === 'RunFailed' || turn?.type === 'RunPaused' ? turn.data.reason : null,
+    run,
+    logOf: log.run,
+    state: stateOf(turn, lives),
+    reason: turn.reason,
     events: position,
     iteration: iteration?.type === 'IterationStarted' ? iteration.data.iteration : null,
     completedIterations: log.countOf('IterationCompleted') - (measuredColdStart(log) ? 1 : 0),
@@ -52,17 +84,9 @@ function measuredColdStart(log: LogReader): boolean {
   return log.positionOf('key', 'IterationCompleted/0') !== null
 }
 
-function stateOf(turn: LoggedEvent | null): RunState['state'] {
-  switch (turn?.type) {
-    case 'RunCompleted':
-      return 'completed'
-    case 'RunFailed':
-      return 'failed'
-    case 'RunPaused':
-      return 'paused'
-    default:
-      return turn ? 'running' : 'empty'
-  }
+function stateOf({ kind }: RunTurn, lives: boolean): RunState['state'] {
+  if (kind !== 'begun') return kind
+  return lives ? 'running' : 'killed'
 }
 
 function notesOf(log: LogReader): Record<string, string> {

@@ -6,7 +6,7 @@ import { explain } from '../errors.ts'
 import { RUN_ID } from '../events/envelope.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import type { Command } from './command.ts'
-import { type RunState, runStateOf } from './run-state.ts'
+import { headLives, type RunState, runStateOf } from './run-state.ts'
 
 export const command: Command = {
   summary: 'lists the runs of this folder',
@@ -14,10 +14,12 @@ export const command: Command = {
 rl runs [--json]
 
 Lists what is in ./runs, or in the folder that RL_RUNS names, newest last. --json prints one object a line.
+A run is running, paused (it waits for what its reason names), stopped (by a person), killed (its head ended without a word),
+failed, completed, or was never started (e.g. a fork that nobody went on with).
 `,
   async run(argv) {
     const { values } = parseCommandLine({ options: { json: { type: 'boolean', default: false } } }, argv)
-    const states = listRuns()
+    const states = await listRuns()
     if (values.json) for (const state of states) printJson(state)
     else if (states.length === 0) printLine(`there are no runs in ${runsFolder()}`)
     else for (const state of states) printLine(line(state))
@@ -27,22 +29,24 @@ Lists what is in ./runs, or in the folder that RL_RUNS names, newest last. --jso
 
 type Listed = RunState | { readonly run: string; readonly state: 'unreadable'; readonly reason: string }
 
-function listRuns(): readonly Listed[] {
+async function listRuns(): Promise<readonly Listed[]> {
   const root = runsFolder()
   if (!existsSync(root)) return []
   const runs = readdirSync(root).filter((name) => RUN_ID.test(name) && existsSync(runFolder(name).log))
-  return runs.map(look).sort((a, b) => startOf(a) - startOf(b))
+  return (await Promise.all(runs.map(look))).sort((a, b) => startOf(a) - startOf(b))
 }
 
 function startOf(listed: Listed): number {
   return 'startedAt' in listed ? (listed.startedAt ?? 0) : 0
 }
 
-function look(run: string): Listed {
+async function look(run: string): Promise<Listed> {
   try {
-    const log = openLogReader(runFolder(run).log)
+    const folder = runFolder(run)
+    const lives = await headLives(folder)
+    const log = openLogReader(folder.log)
     try {
-      return runStateOf(log)
+      return runStateOf(log, run, lives)
     } finally {
       log.close()
     }
@@ -53,8 +57,9 @@ function look(run: string): Listed {
 
 function line(listed: Listed): string {
   if (listed.state === 'unreadable') return `${listed.run.padEnd(32)} unreadable: ${listed.reason}`
-  const { run, state, events, completedIterations, startedAt, parent } = listed
+  const { run, logOf, state, events, completedIterations, startedAt, parent } = listed
   const began = startedAt === null ? '' : isoTime(startedAt).slice(0, 16).replace('T', ' ')
   const fork = parent ? `  forked from ${parent}` : ''
-  return `${run.padEnd(32)} ${state.padEnd(9)} ${String(completedIterations).padStart(4)} iterations ${String(events).padStart(9)} events  ${began}${fork}`
+  const renamed = logOf === run ? '' : `  the log of run '${logOf}': its folder was renamed`
+  return `${run.padEnd(32)} ${state.padEnd(13)} ${String(completedIterations).padStart(4)} iterations ${String(events).padStart(9)} events  ${began}${fork}${renamed}`
 }

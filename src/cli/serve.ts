@@ -10,6 +10,7 @@ const MOST_LOADED = 8
 
 export const command: Command = {
   summary: 'serve a local model over HTTP, compatible with OpenAI clients',
+  serves: true,
   help: `
 rl serve --model DIR [--name NAME] [--host 127.0.0.1] [--port 8000] [--token TOKEN] [--backend NAME] [--max-requests N]
          [--threads 1] [--cache-megabytes N] [--allow-loading]

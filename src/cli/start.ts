@@ -22,7 +22,7 @@ npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --n
   --nats URL        a running nats-server with JetStream; else the head starts one   ($NATS_URL; $NATS_TOKEN, or $NATS_USER and $NATS_PASSWORD; $NATS_CA)
   --worker          a further worker of a role: works, but decides nothing
   --trust           goes on with a run whose log names modules, if this user did not begin it here
-  --dry-run         prints the effective config, the plan and the first three prompts, and starts nothing
+  --dry-run         prints the effective config, the plan and the first three prompts as the policy reads them, and starts nothing
   --help, --version
 
 Look at runs with: npm run -s rl -- --help
@@ -30,6 +30,7 @@ Look at runs with: npm run -s rl -- --help
 
 export const command: Command = {
   summary: 'starts a run, or one role of it; the same as npm start',
+  serves: true,
   help: HELP,
   run,
 }
@@ -72,6 +73,7 @@ function readOptions(argv: readonly string[]): StartOptions | string {
   return {
     role,
     config: values.config ?? 'config/default.yaml',
+    configGiven: values.config !== undefined,
     set: values.set ?? [],
     run: values.run ?? null,
     roles: rolesOf(values.roles),

@@ -6,7 +6,7 @@ import { parseCommandLine, printJson, printLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { openLogReader } from '../events/log-reader.ts'
 import type { Command } from './command.ts'
-import { type RunState, runStateOf } from './run-state.ts'
+import { headLivesAfter, type RunState, runStateOf } from './run-state.ts'
 
 export const command: Command = {
   summary: 'what every actor of a run does, and what is awaited from whom until when',
@@ -26,8 +26,8 @@ Asks the head over NATS where it runs, and reads the log in any case. An actor t
     const folder = runFolder(run)
     const log = openLogReader(folder.log)
     try {
-      const state = runStateOf(log)
       const live = await askHead(folder)
+      const state = runStateOf(log, run, headLivesAfter(folder, live))
       if (values.json) printJson({ ...state, live })
       else for (const text of lines(state, live)) printLine(text)
     } finally {
@@ -43,6 +43,8 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
   const head = [
     `run ${state.run}: ${state.state}${reason}, ${state.completedIterations} iterations done, ${state.events} events${last}`,
   ]
+  if (state.logOf !== state.run)
+    head.push(`it is the log of run '${state.logOf}': rename the folder back to go on with it`)
   if (state.deadLetters > 0)
     head.push(`${state.deadLetters} messages could not be taken: rl log ${state.run} dead`)
   if (state.stalls > 0)
@@ -56,7 +58,8 @@ function lines(state: RunState, live: LiveRun | { unreachable: string }): string
       state.state === 'completed' ? [] : [`go on with: npm start -- --role head --run ${state.run}`]
     return [...head, `not live: ${live.unreachable}`, ...goOn]
   }
-  if (live.pausedSince !== null) head.push(`paused for ${ago(live.pausedSince)}: the disk is nearly full`)
+  if (live.pausedSince !== null)
+    head.push(`paused for ${ago(live.pausedSince)}: the disk of the log takes nothing`)
   if (live.queueFailures > 0)
     head.push(`${live.queueFailures} times a queue did not take work; each was tried again`)
   if (live.openWork > 0) head.push(`${live.openWork} rollouts are asked for and not over`)

@@ -10,6 +10,7 @@ import { required } from './model-flags.ts'
 export const command: Command = {
   summary:
     "train a run's policy or reward model in a process of its own: the reference for external trainers",
+  serves: true,
   help: `
 rl trainer --run RUN [--role ROLE] [--nats URL] [--model DIR]
 

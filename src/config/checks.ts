@@ -10,11 +10,16 @@ import { type Config, DEFAULT_MODEL } from './schema.ts'
 import type { OriginOf } from './sources.ts'
 import { unknownTarget, unreadKey } from './unread.ts'
 
-/** Every check of a config that may be replayed: those of its setting as well, where that is known. */
-export function checkConfig(config: Config, setting: Setting | undefined, origin: OriginOf): void {
-  const refuse: Refuse = (path, message, hint) => {
+/** Refuses a key by the place that its value comes from. */
+export const refusing =
+  (origin: OriginOf): Refuse =>
+  (path, message, hint) => {
     throw new RlError(`${origin(path.split('.'))}: ${path}: ${message}`, { code: 'config.invalid', hint })
   }
+
+/** Every check of a config that may be replayed: those of its setting as well, where that is known. */
+export function checkConfig(config: Config, setting: Setting | undefined, origin: OriginOf): void {
+  const refuse = refusing(origin)
   checkDeadlines(config, refuse)
   if (!setting && config.environment.module === null)
     refuse(

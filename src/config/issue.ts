@@ -2,8 +2,8 @@
 import type { z } from 'zod'
 import type { Setting } from '../environments/setting.ts'
 import { RlError } from '../errors.ts'
+import { nearest } from '../nearest.ts'
 import { type ConfigKey, configKeys } from './keys.ts'
-import { nearest } from './nearest.ts'
 import type { OriginOf } from './sources.ts'
 
 export function issueError(issue: z.core.$ZodIssue, origin: OriginOf, setting: Setting | undefined): RlError {

@@ -371,7 +371,7 @@ const policy = section({
     .enum(['choices', 'free', 'numbered'])
     .default('choices')
     .describe(
-      'Generates one of the admissible commands under a trie; free text; or picks a numbered option in a box.',
+      'Generates one of the admissible commands under a trie; free text; or picks a numbered option in a box. Where the setting takes texts, free is the default.',
     ),
   thinking: z
     .boolean()

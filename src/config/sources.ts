@@ -1,10 +1,10 @@
 /** Where the values of a config come from, and what an error about one of them names: a line of a file, a variable, a word of `--set`. */
 import { type Document, isMap, LineCounter, parse, parseDocument } from 'yaml'
 import { explain, RlError } from '../errors.ts'
+import { nearest } from '../nearest.ts'
 import { findFile } from '../package.ts'
 import { readTextSync } from '../text-file.ts'
 import { configKeys, variableOf } from './keys.ts'
-import { nearest } from './nearest.ts'
 import { formerPaths, presentPath } from './renamed.ts'
 import { configSchema } from './schema.ts'
 

@@ -1,5 +1,6 @@
 /** The settings that there are: ours by name, and those of modules that the config names. */
 import { RlError } from '../errors.ts'
+import { refuseUnread } from '../registry.ts'
 import { loadUserModule } from '../user-module.ts'
 import { setting as agents } from './agents.ts'
 import { setting as alfworld } from './alfworld/setting.ts'
@@ -40,6 +41,8 @@ export async function loadSetting(named: SettingName): Promise<Setting> {
       hint: `ours are ${OUR_SETTINGS.map((one) => one.name).join(', ')}; environment.module names another's`,
     })
   const { file, digest, exports } = await loadUserModule(module, 'environment.module')
+  if (exports.setting === undefined) throw noSetting(file, Object.keys(exports))
+  refuseUnread(file, exports)
   const setting = userSetting(exports.setting, file, digest)
   if (OUR_SETTINGS.some((one) => one.name === setting.name))
     throw new RlError(`${file}: setting.name: '${setting.name}' is that of a setting of ours`, {
@@ -47,4 +50,16 @@ export async function loadSetting(named: SettingName): Promise<Setting> {
     })
   loaded.set(module, setting)
   return setting
+}
+
+function noSetting(file: string, names: readonly string[]): RlError {
+  const found = names.includes('default')
+    ? 'there is a default export'
+    : names.length === 0
+      ? 'the module exports nothing'
+      : `the module exports ${names.slice(0, 5).join(', ')}`
+  return new RlError(`${file}: setting: there is no export of this name; ${found}`, {
+    code: 'setting.broken',
+    hint: 'write export const setting = { name, summary, open, ... }; docs/environments.md shows one',
+  })
 }

@@ -11,8 +11,8 @@ export function mayAppend(user: User, type: EventType): boolean {
   return by.some((author) => author === user || author === `${user}-worker`)
 }
 
-/** Whether it follows from what led to the event: anybody can work it out beforehand, and have it taken when the event comes. */
-function isDerived(id: string): boolean {
+/** Whether it follows from what led to the event: anybody can work it out beforehand. */
+export function isDerived(id: string): boolean {
   return id[14] === '8'
 }
 

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import {
   closeSync,
   existsSync,
+  fdatasyncSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -24,6 +25,8 @@ export type BlobStore = {
   readonly put: (bytes: Uint8Array) => BlobRef
   /** The bytes, or an error where the blob is missing or not what its name says. */
   readonly get: (ref: BlobRef) => Uint8Array
+  /** As `get`, in steps that tell the bytes they took, at most `STEP_BYTES`: others have their turn between them. */
+  readonly inSteps: (ref: BlobRef) => Generator<number, Uint8Array>
   /** At most `length` bytes from `offset` on, not compared with the name. */
   readonly chunk: (ref: BlobRef, offset: number, length: number) => Uint8Array
   readonly has: (sha256: string) => boolean
@@ -39,6 +42,11 @@ export type BlobWriter = {
   readonly seal: () => void
   readonly discard: () => void
 }
+
+/** Bytes that one step reads and hashes. */
+export const STEP_BYTES = 1024 * 1024
+/** Bytes of an upload after which they are brought to the disk: at its end few are left to wait for. */
+const SYNCED_BYTES = 8 * 1024 * 1024
 
 export function sha256Of(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
@@ -68,6 +76,7 @@ export function openBlobStore(folder: string, parents: readonly string[] = []): 
     const file = openSync(part, 'wx', 0o600)
     const hash = createHash('sha256')
     let written = 0
+    let unsynced = 0
     const discard = () => {
       closeSync(file)
       rmSync(part, { force: true })
@@ -78,6 +87,10 @@ export function openBlobStore(folder: string, parents: readonly string[] = []): 
         hash.update(chunk)
         for (let at = 0; at < chunk.byteLength; ) at += writeSync(file, chunk, at)
         written += chunk.byteLength
+        unsynced += chunk.byteLength
+        if (unsynced < SYNCED_BYTES) return
+        fdatasyncSync(file)
+        unsynced = 0
       },
       seal() {
         if (written !== ref.bytes || hash.digest('hex') !== ref.sha256) {
@@ -98,6 +111,25 @@ export function openBlobStore(folder: string, parents: readonly string[] = []): 
     }
   }
 
+  function* inSteps(ref: BlobRef): Generator<number, Uint8Array> {
+    const file = openSync(pathOf(ref), 'r')
+    try {
+      const content = Buffer.allocUnsafeSlow(ref.bytes)
+      const hash = createHash('sha256')
+      for (let at = 0; at < ref.bytes; ) {
+        const read = readSync(file, content, at, Math.min(STEP_BYTES, ref.bytes - at), at)
+        if (read === 0) throw corrupt(ref.sha256)
+        hash.update(content.subarray(at, at + read))
+        at += read
+        yield read
+      }
+      if (hash.digest('hex') !== ref.sha256) throw corrupt(ref.sha256)
+      return content
+    } finally {
+      closeSync(file)
+    }
+  }
+
   return {
     folders: [folder, ...parents],
     begin,
@@ -114,6 +146,7 @@ export function openBlobStore(folder: string, parents: readonly string[] = []): 
       if (sha256Of(content) !== ref.sha256) throw corrupt(ref.sha256)
       return content
     },
+    inSteps,
     chunk(ref, offset, length) {
       const file = openSync(pathOf(ref), 'r')
       try {

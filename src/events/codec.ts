@@ -1,7 +1,8 @@
 /** Events to bytes and back. What enters the log is checked here once; what the log gives back is trusted. */
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
-import { blob } from './catalogue/definition.ts'
+import { columnsWrong } from './catalogue/columns.ts'
+import { blob, type EventDefinition } from './catalogue/definition.ts'
 import {
   CATALOGUE,
   type EventType,
@@ -12,17 +13,23 @@ import {
 } from './catalogue.ts'
 import { type Envelope, envelopeSchema } from './envelope.ts'
 import { unpackFast, unpackFastAt } from './fast-unpack.ts'
-import { MAX_VALUES, pack, unpackUntrusted } from './msgpack.ts'
+import { type Bounds, pack, unpackMap, unpackUntrusted } from './msgpack.ts'
+import { isMap, problemOf } from './shape.ts'
 import { upcast } from './upcasters.ts'
 
 /** Data above this many encoded bytes rests in a blob; the event carries `{$blob: {sha256, bytes}}` in its place. */
 export const INLINE_DATA_LIMIT = 256 * 1024
 /** Most bytes of one event as it travels: the inline limit and room for the envelope. */
 export const EVENT_LIMIT = INLINE_DATA_LIMIT + 4096
-/** Most values in a blob's data. */
-const MAX_BLOB_VALUES = 1_000_000
-/** Most bytes of the data of one event, blobs included. */
-export const DATA_LIMIT = 256 * 1024 * 1024
+/** Most bytes of one blob: frames, programs and what executors answer. */
+export const BLOB_LIMIT = 256 * 1024 * 1024
+/** Most bytes of the data of one event that rests in a blob: the head decodes and checks all of it. */
+export const DATA_LIMIT = 32 * 1024 * 1024
+/** Of an event as it travels, and of data in a blob. Each value takes a check: these take the head some 10 ms. */
+const EVENT_BOUNDS: Bounds = { bytes: EVENT_LIMIT, values: 65_536 }
+const DATA_BOUNDS: Bounds = { bytes: DATA_LIMIT, values: 131_072 }
+/** Of data in a blob that a log holds: earlier versions took more. */
+const LOGGED_BOUNDS: Bounds = { bytes: BLOB_LIMIT, values: 1_000_000 }
 
 export type BlobRef = z.infer<typeof blob>
 
@@ -46,48 +53,110 @@ export function encodeEnvelope(envelope: Envelope): Uint8Array<ArrayBuffer> {
   return pack(envelope)
 }
 
+/** An event whose envelope is right; its data is not checked yet. */
+export type OpenedEvent = {
+  readonly envelope: Envelope & { readonly type: EventType }
+  readonly body: Uint8Array
+  /** Where the data is, if not in the envelope. */
+  readonly blob: BlobRef | null
+}
+
 /** Decodes and checks bytes from anywhere. Errors have a code that begins with `event.`. */
 export function checkEvent(body: Uint8Array, run: string, loadBlob?: LoadBlob): CheckedEvent {
+  const opened = openEvent(body, run)
+  const { blob } = opened
+  if (blob === null) return checkOpened(opened)
+  if (!loadBlob) throw noBlobStore(blob)
+  return checkOpened(opened, loadBlob(blob))
+}
+
+/** The first half of `checkEvent`: decodes the envelope and checks it. What it costs is bounded by `EVENT_LIMIT`. */
+export function openEvent(body: Uint8Array, run: string): OpenedEvent {
   if (body.byteLength > EVENT_LIMIT)
     throw new RlError(`an event of ${body.byteLength} bytes is over the limit of ${EVENT_LIMIT}`, {
       code: 'event.oversized',
       hint: `put data of more than ${INLINE_DATA_LIMIT} bytes into a blob`,
     })
-  const envelope = checkEnvelope(unpackUntrusted(body, MAX_VALUES))
+  const envelope = checkEnvelope(unpackMap(body, EVENT_BOUNDS))
   if (envelope.run !== run)
     throw new RlError(`an event of run '${envelope.run}' was sent to run '${run}'`, {
       code: 'event.wrong-run',
     })
-  const { type, v } = envelope
+  const { type } = envelope
   if (!isEventType(type))
     throw new RlError(`there is no event type ${JSON.stringify(type)}`, {
       code: 'event.unknown-type',
       hint: 'docs/events.md lists them',
     })
-  const data = checkData(type, v, resolveData(envelope.data, loadBlob))
+  const blob = blobOf(envelope.data)
+  if (blob !== null && blob.bytes > DATA_LIMIT)
+    throw new RlError(`data of ${blob.bytes} bytes is over the limit of ${DATA_LIMIT}`, {
+      code: 'event.oversized',
+    })
+  return { envelope: { ...envelope, type }, body, blob }
+}
+
+/** The second half: checks the data, which is that of the blob if there is one. */
+export function checkOpened({ envelope, body, blob }: OpenedEvent, content?: Uint8Array): CheckedEvent {
+  const { type, v } = envelope
+  const data = checkData(type, v, blob && content ? unpackMap(content, DATA_BOUNDS) : envelope.data)
   const event = { type, data } as NewEvent
   return { envelope: { ...envelope, ...event }, key: keyOf(event), stream: streamOf(data), body }
 }
 
 function checkEnvelope(value: unknown): Envelope {
-  const parsed = envelopeSchema.safeParse(value)
-  if (!parsed.success)
-    throw new RlError(`not an event envelope: ${issues(parsed.error)}`, {
-      code: 'event.bad-envelope',
-      hint: 'docs/events.md describes the envelope',
-    })
-  return parsed.data
+  return fit(envelopeSchema, value, {
+    what: 'not an event envelope',
+    code: 'event.bad-envelope',
+    hint: 'docs/events.md describes the envelope',
+  })
 }
 
 /** Data of any known version, brought to the newest and checked against its schema. */
 export function checkData(type: EventType, v: number, data: unknown): NewEvent['data'] {
-  const parsed = CATALOGUE[type].schema.safeParse(upcast(type, v, data))
-  if (!parsed.success)
-    throw new RlError(`bad data of ${type}: ${issues(parsed.error)}`, {
-      code: 'event.bad-data',
-      hint: `docs/events.md describes ${type}`,
-    })
+  const refusal = {
+    what: `bad data of ${type}`,
+    code: 'event.bad-data',
+    hint: `docs/events.md describes ${type}`,
+  }
+  // An upcaster copies what it is given: of bytes each index would become a key.
+  const current = isMap(data) ? upcast(type, v, data) : data
+  return fit<z.ZodType<NewEvent['data']>>(CATALOGUE[type].schema, current, refusal)
+}
+
+type Refusal = { readonly what: string; readonly code: string; readonly hint: string }
+
+/** The value as its schema gives it. An error names the first few problems, never the offending values, which may be large or secret. */
+function fit<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  { what, ...refusal }: Refusal,
+): z.output<Schema> {
+  const problem = problemOf(schema, value)
+  if (problem !== null) throw new RlError(`${what}: ${problem}`, refusal)
+  const parsed = schema.safeParse(value)
+  if (!parsed.success) throw new RlError(`${what}: ${issues(parsed.error)}`, refusal)
   return parsed.data
+}
+
+/**
+ * Returns what is wrong with data of the newest version that is to be written, beyond its shape, or null. What a log holds already is
+ * read as it is: its writer may have been older.
+ */
+export function wrongIn({ type, data }: NewEvent): string | null {
+  const { wrong } = CATALOGUE[type] as EventDefinition
+  return columnsWrong(data) ?? wrong?.(data as never) ?? null
+}
+
+/** As given, where nothing is wrong with it. Error: `event.bad-data`. */
+export function checkWritten(event: CheckedEvent): CheckedEvent {
+  const wrong = wrongIn(event.envelope)
+  if (wrong !== null)
+    throw new RlError(`bad data of ${event.envelope.type}: ${wrong}`, {
+      code: 'event.bad-data',
+      hint: `docs/events.md describes ${event.envelope.type}`,
+    })
+  return event
 }
 
 /** The first few problems, each with its path; never the offending values, which may be large or secret. */
@@ -101,23 +170,25 @@ function issues(error: z.ZodError): string {
 
 /** The blob that stands for the data, or null where the data is inline. */
 export function blobOf(data: unknown): BlobRef | null {
-  if (data === null || typeof data !== 'object' || !('$blob' in data)) return null
-  const parsed = blobDataSchema.safeParse(data)
-  if (!parsed.success)
+  if (!isMap(data) || !Object.hasOwn(data, '$blob')) return null
+  if (problemOf(blobDataSchema, data) !== null)
     throw new RlError('not a reference to a blob: expected {$blob: {sha256, bytes}}', {
       code: 'event.bad-data',
     })
-  return parsed.data.$blob
+  return data.$blob as BlobRef
 }
 
 function resolveData(data: unknown, loadBlob: LoadBlob | undefined): unknown {
   const ref = blobOf(data)
   if (ref === null) return data
-  if (!loadBlob)
-    throw new RlError(`the data of this event rests in blob ${ref.sha256}, and no blob store was given`, {
-      code: 'event.no-blob-store',
-    })
-  return unpackUntrusted(loadBlob(ref), MAX_BLOB_VALUES)
+  if (!loadBlob) throw noBlobStore(ref)
+  return unpackUntrusted(loadBlob(ref), LOGGED_BOUNDS)
+}
+
+function noBlobStore({ sha256 }: BlobRef): RlError {
+  return new RlError(`the data of this event rests in blob ${sha256}, and no blob store was given`, {
+    code: 'event.no-blob-store',
+  })
 }
 
 /** An event as the log gives it back. Nothing is checked again but that the version is known: the log holds checked events. */
@@ -146,7 +217,11 @@ export async function decodeLoggedAsync(
 ): Promise<LoggedEvent> {
   const envelope = unpackFast(body) as Envelope
   const ref = blobOf(envelope.data)
-  return toLogged(envelope, ref ? unpackUntrusted(await fetchBlob(ref)) : envelope.data, position)
+  return toLogged(
+    envelope,
+    ref ? unpackUntrusted(await fetchBlob(ref), LOGGED_BOUNDS) : envelope.data,
+    position,
+  )
 }
 
 function toLogged(envelope: Envelope, data: unknown, position: number): LoggedEvent {

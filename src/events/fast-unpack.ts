@@ -2,6 +2,7 @@
  * msgpack decoded fast: what stands in a log is read again by the million. Short texts that come again and again (names,
  * tasks, critiques) are found in a table instead of made anew. What comes over the bus has its sizes checked first (`unpackUntrusted`).
  */
+import { isUtf8 } from 'node:buffer'
 import { RlError } from '../errors.ts'
 
 /** Deepest nesting of maps and arrays in any message. */
@@ -18,6 +19,7 @@ const texts: (string | undefined)[] = new Array(TEXTS)
 /** A name in a map, and the one that came after it last time: most maps are like the one before. */
 type Key = { readonly text: string; next: Key | null }
 const keys = new Map<string, Key>()
+/** Names that are kept: beyond these the table begins anew, so that nobody can fill it for good. */
 const KEYS = 1 << 10
 let lastKey: Key = { text: '', next: null }
 
@@ -26,6 +28,8 @@ let view = new DataView(bytes.buffer)
 let at = 0
 let end = 0
 let depth = 0
+/** Whether it comes from anywhere: then a key stands in a map once, and texts are UTF-8, so that all readers read the same. */
+let strict = false
 
 /** Decodes one value. Binary values are views into `source`. Errors: `event.malformed`. */
 export function unpackFast(source: Uint8Array): unknown {
@@ -33,6 +37,16 @@ export function unpackFast(source: Uint8Array): unknown {
     ? source
     : Buffer.from(source.buffer, source.byteOffset, source.byteLength)
   return unpackFastAt(whole, 0, whole.length)
+}
+
+/** As `unpackFast`, and refuses what readers in other languages would not read, or not alike. */
+export function unpackStrictly(source: Uint8Array): unknown {
+  strict = true
+  try {
+    return unpackFast(source)
+  } finally {
+    strict = false
+  }
 }
 
 /** Decodes the one value that lies in a block between these offsets: of many values in one block each takes no buffer of its own. */
@@ -125,7 +139,10 @@ function readMap(size: number): Record<string, unknown> {
   const map: Record<string, unknown> = {}
   enter()
   for (let i = 0; i < size; i++) {
-    map[readKey()] = read()
+    const key = readKey()
+    if (strict && Object.hasOwn(map, key))
+      throw malformed(`the key ${JSON.stringify(key.slice(0, 80))} comes twice`)
+    map[key] = read()
   }
   depth--
   return map
@@ -147,11 +164,13 @@ function readKey(): string {
   return text
 }
 
-/** Null for a text whose bytes are not its characters, and where there are too many names: those are read each time. */
+/** Null for a text that is long, or whose bytes are not its characters: it is read each time. */
 function keyOf(text: string): Key | null {
+  if (text.length > KEPT_BYTES) return null
   const known = keys.get(text)
   if (known !== undefined) return known
-  if (keys.size >= KEYS || !/^[\x20-\x7e]*$/.test(text)) return null
+  if (!/^[\x20-\x7e]*$/.test(text)) return null
+  if (keys.size >= KEYS) keys.clear()
   const key = { text, next: null }
   keys.set(text, key)
   return key
@@ -196,6 +215,7 @@ function readText(size: number): string {
  * U+FFFD, as a column of the log does; a buffer alone would give three.
  */
 function decodeText(from: number): string {
+  if (strict && !isUtf8(bytes.subarray(from, at))) throw malformed('a text is no UTF-8')
   const text = bytes.toString('utf8', from, at)
   if (!text.includes('\ufffd\ufffd\ufffd')) return text
   const parts: string[] = []

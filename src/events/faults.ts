@@ -4,7 +4,8 @@ import { type Clock, systemClock } from '../clock.ts'
 import { RlError } from '../errors.ts'
 import type { Bus, Fault } from './bus.ts'
 import { bytes } from './log-protocol.ts'
-import { pack, unpackUntrusted } from './msgpack.ts'
+import { type Bounds, pack, unpackMap } from './msgpack.ts'
+import { problemOf } from './shape.ts'
 import { subjectsOf } from './subjects.ts'
 import type { Author } from './users.ts'
 
@@ -44,7 +45,13 @@ function reportOf({ subject, body, error }: Fault): FaultReport {
   }
 }
 
+/** Of a report: room for texts whose characters take four bytes. */
+const REPORT_BOUNDS: Bounds = { bytes: 16 * 1024, values: 16 }
+
 /** Errors: what is wrong with a report that cannot be read. */
 export function readFaultReport(body: Uint8Array): FaultReport {
-  return faultReport.parse(unpackUntrusted(body))
+  const report = unpackMap(body, REPORT_BOUNDS)
+  const problem = problemOf(faultReport, report)
+  if (problem === null) return report as FaultReport
+  throw new RlError(`not a report of a fault: ${problem}`, { code: 'bus.bad-request' })
 }

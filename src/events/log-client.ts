@@ -5,14 +5,23 @@ import { type Platform, systemPlatform } from '../platform/platform.ts'
 import { sha256Of } from './blobs.ts'
 import type { Bus } from './bus.ts'
 import { CATALOGUE, type LoggedEvent, type NewEvent } from './catalogue.ts'
-import { type BlobRef, DATA_LIMIT, decodeLoggedAsync, encodeEnvelope, INLINE_DATA_LIMIT } from './codec.ts'
+import {
+  BLOB_LIMIT,
+  type BlobRef,
+  DATA_LIMIT,
+  decodeLoggedAsync,
+  encodeEnvelope,
+  INLINE_DATA_LIMIT,
+} from './codec.ts'
 import type { Appended } from './log.ts'
 import {
   type AppendReply,
   BLOB_CHUNK,
   type BlobGetReply,
+  GROUPS_A_REQUEST,
   type HasReply,
   type HeadReply,
+  KEYS_A_REQUEST,
   type ReadReply,
   type ReadRequest,
   type WireError,
@@ -75,6 +84,7 @@ const TRANSIENT = new Set([
   'bus.disconnected',
   'bus.failed',
   'bus.bad-reply',
+  'bus.busy',
   'blob.busy',
   'log.disk-full',
   'log.closing',
@@ -82,13 +92,13 @@ const TRANSIENT = new Set([
 ])
 
 const REQUESTS_IN_FLIGHT = 8
-const GROUPS_A_REQUEST = 512
 
 export function connectLog(options: LogClientOptions): LogClient {
   const { bus, run, actor, requestTimeoutMs = 5_000, platform = systemPlatform } = options
   const { clock } = platform
   const subjects = subjectsOf(run)
-  const subject = subjects.append(authorOf(bus.user, actor))
+  const author = authorOf(bus.user, actor)
+  const [subject, putSubject] = [subjects.append(author), subjects.put(author)]
   const queue: Group[] = []
   let inFlight = 0
   let pending = 0
@@ -162,7 +172,12 @@ export function connectLog(options: LogClientOptions): LogClient {
       groups.forEach((group, index) => {
         const reply = replies[index]
         if (Array.isArray(reply))
-          group.resolve(reply.map(([position, duplicate]) => ({ position, duplicate: duplicate === 1 })))
+          group.resolve(
+            reply.map(([position, duplicate, other]) => ({
+              ...{ position, duplicate: duplicate === 1 },
+              ...(other === 1 ? { other: true } : {}),
+            })),
+          )
         else if (TRANSIENT.has((reply as WireError).code)) refused.push(group)
         else group.reject(toError(reply as WireError))
       })
@@ -196,17 +211,19 @@ export function connectLog(options: LogClientOptions): LogClient {
     }
     const body = encodeEnvelope({ ...envelope, data })
     if (body.byteLength <= INLINE_DATA_LIMIT) return body
-    return putBlob(pack(data)).then(($blob) => encodeEnvelope({ ...envelope, data: { $blob } }))
+    const bytes = pack(data)
+    if (bytes.byteLength > DATA_LIMIT) throw tooLarge(bytes.byteLength, DATA_LIMIT)
+    return putBlob(bytes).then(($blob) => encodeEnvelope({ ...envelope, data: { $blob } }))
   }
 
   async function putBlob(bytes: Uint8Array): Promise<BlobRef> {
-    if (bytes.byteLength > DATA_LIMIT) throw tooLarge(bytes.byteLength)
+    if (bytes.byteLength > BLOB_LIMIT) throw tooLarge(bytes.byteLength, BLOB_LIMIT)
     const ref = { sha256: sha256Of(bytes), bytes: bytes.byteLength }
     for (let restarts = 0; ; restarts++) {
       try {
         for (let offset = 0; ; offset += BLOB_CHUNK) {
           const chunk = bytes.subarray(offset, offset + BLOB_CHUNK)
-          const { sealed } = await ask<{ sealed: boolean }>(subjects.blob('put'), { ...ref, offset, chunk })
+          const { sealed } = await ask<{ sealed: boolean }>(putSubject, { ...ref, offset, chunk })
           if (sealed) return ref
         }
       } catch (error) {
@@ -218,7 +235,7 @@ export function connectLog(options: LogClientOptions): LogClient {
   }
 
   async function getBlob({ sha256, bytes }: BlobRef): Promise<Uint8Array> {
-    if (bytes > DATA_LIMIT) throw tooLarge(bytes)
+    if (bytes > BLOB_LIMIT) throw tooLarge(bytes, BLOB_LIMIT)
     const content = new Uint8Array(bytes)
     for (let offset = 0; offset < bytes; ) {
       const { chunk } = await ask<BlobGetReply>(subjects.blob('get'), { sha256, bytes, offset })
@@ -252,7 +269,14 @@ export function connectLog(options: LogClientOptions): LogClient {
     },
     read: (request) => ask<ReadReply>(subjects.log('read'), request),
     decode: (position, body) => decodeLoggedAsync(body, position, getBlob),
-    positionsOf: (keys) => ask<HasReply>(subjects.log('has'), { keys }),
+    async positionsOf(keys) {
+      const positions: (number | null)[] = []
+      for (let at = 0; at < keys.length; at += KEYS_A_REQUEST) {
+        const part = keys.slice(at, at + KEYS_A_REQUEST)
+        positions.push(...(await ask<HasReply>(subjects.log('has'), { keys: part })))
+      }
+      return positions
+    },
     head: () => ask<HeadReply>(subjects.log('head'), {}),
     putBlob,
     getBlob,
@@ -307,8 +331,8 @@ export function toWireError(error: unknown): WireError {
   return { code: 'log.failed', message: explain(error) }
 }
 
-function tooLarge(bytes: number): RlError {
-  return new RlError(`data of ${bytes} bytes is over the limit of ${DATA_LIMIT}`, { code: 'event.oversized' })
+function tooLarge(bytes: number, limit: number): RlError {
+  return new RlError(`data of ${bytes} bytes is over the limit of ${limit}`, { code: 'event.oversized' })
 }
 
 function damaged(sha256: string): RlError {

@@ -2,20 +2,28 @@
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { CATALOGUE, type EventType, isEventType } from './catalogue.ts'
-import { MAX_VALUES, unpackUntrusted } from './msgpack.ts'
+import { type Bounds, unpackMap, unpackUntrusted } from './msgpack.ts'
+import { problemOf } from './shape.ts'
 
 export const bytes = z.instanceof(Uint8Array)
 const position = z.int().positive()
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
+/** Most groups of one append: each is refused or taken by itself, with an answer of its own. */
+export const GROUPS_A_REQUEST = 512
+
 /** Groups of encoded events; each group is appended all or nothing. */
-export const appendRequest = z.array(z.array(bytes).min(1)).min(1)
+export const appendRequest = z.array(z.array(bytes).min(1)).min(1).max(GROUPS_A_REQUEST)
 export type AppendRequest = z.infer<typeof appendRequest>
 
 export type WireError = { readonly code: string; readonly message: string; readonly hint?: string }
 
-/** For each group the positions of its events with 1 for a duplicate, or why it was refused. */
-export type AppendReply = readonly (readonly (readonly [position: number, duplicate: 0 | 1])[] | WireError)[]
+/**
+ * For each group the positions of its events with 1 for a duplicate, or why it was refused. A third number, 1, says that what stands
+ * at the position says something else: this event is not kept.
+ */
+export type AppendReply = readonly (readonly AppendedReply[] | WireError)[]
+export type AppendedReply = readonly [position: number, duplicate: 0 | 1, other?: 1]
 
 export const readRequest = z.strictObject({
   from: position,
@@ -41,7 +49,12 @@ export type ReadReply = {
   readonly head: number
 }
 
-export const hasRequest = z.strictObject({ keys: z.array(z.string().max(512)).min(1).max(10_000) })
+/** Most keys of one question: each is looked up in the log. */
+export const KEYS_A_REQUEST = 1_000
+
+export const hasRequest = z.strictObject({
+  keys: z.array(z.string().max(512)).min(1).max(KEYS_A_REQUEST),
+})
 /** Position of the event with each key, or null. */
 export type HasReply = readonly (number | null)[]
 
@@ -61,18 +74,56 @@ export const blobPutRequest = z.strictObject({
   offset: z.int().nonnegative(),
   chunk: bytes,
 })
+export type BlobPutRequest = z.infer<typeof blobPutRequest>
 export type BlobPutReply = { readonly sealed: boolean }
 
 /** Bytes of one chunk: fits into a message of a server with default settings. */
 export const BLOB_CHUNK = 512 * 1024
 
-/** A request decoded and checked, or an error with code `bus.bad-request`. */
-export function parseRequest<Schema extends z.ZodType>(schema: Schema, body: Uint8Array): z.output<Schema> {
-  const parsed = schema.safeParse(unpackUntrusted(body, MAX_VALUES))
+/** Uploads of one user under way at a time; its others wait. */
+export const UPLOADS = 32
+
+/** What a request of each kind may be at most; a client that cuts its appends for a server with default settings stays below. */
+export const REQUEST_BOUNDS = {
+  append: { bytes: 1024 * 1024, values: 8_192 },
+  read: { bytes: 8 * 1024, values: 512 },
+  has: { bytes: KEYS_A_REQUEST * 520, values: KEYS_A_REQUEST + 8 },
+  get: { bytes: 1024, values: 16 },
+  put: { bytes: BLOB_CHUNK + 1024, values: 16 },
+} satisfies Readonly<Record<string, Bounds>>
+
+/** A request decoded and checked. Errors: `event.malformed` if it is no msgpack, else `bus.bad-request`. */
+export function parseRequest<Schema extends z.ZodType>(
+  schema: Schema,
+  body: Uint8Array,
+  bounds: Bounds,
+): z.output<Schema> {
+  checkSize(body, bounds)
+  return checkRequest(schema, unpackMap(body, bounds))
+}
+
+/** The groups of a request to append, which is the one that is no map. Errors as those of `parseRequest`. */
+export function parseAppend(body: Uint8Array): AppendRequest {
+  checkSize(body, REQUEST_BOUNDS.append)
+  return checkRequest(appendRequest, unpackUntrusted(body, REQUEST_BOUNDS.append))
+}
+
+function checkSize({ byteLength }: Uint8Array, { bytes }: Bounds): void {
+  if (byteLength > bytes) throw badRequest(`it has ${byteLength} bytes, more than ${bytes}`)
+}
+
+function checkRequest<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const problem = problemOf(schema, value)
+  if (problem !== null) throw badRequest(problem)
+  const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
-  throw new RlError(`bad request: ${issue.path.map(String).join('.')} ${issue.message}`.slice(0, 500), {
+  throw badRequest(`${issue.path.map(String).join('.')} ${issue.message}`)
+}
+
+function badRequest(problem: string): RlError {
+  return new RlError(`bad request: ${problem}`.slice(0, 500), {
     code: 'bus.bad-request',
-    hint: 'docs/events.md describes the requests',
+    hint: 'docs/events.md describes the requests and their bounds',
   })
 }

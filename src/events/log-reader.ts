@@ -1,11 +1,12 @@
 /** Reading an event log: by position, type, key, id and stream; through the parent's log where the run is a fork. */
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type Database from 'better-sqlite3'
 import { explain, RlError } from '../errors.ts'
 import { type BlobStore, openBlobStore } from './blobs.ts'
 import { CATALOGUE, type EventType, type LoggedEvent } from './catalogue.ts'
 import { decodeLogged, decodeLoggedAt } from './codec.ts'
+import { type LogFault, quickFault, wholeFault } from './log-faults.ts'
 import { openForReading } from './read-database.ts'
 import { openSegments, type SegmentRow, segmentsFolder } from './segments.ts'
 
@@ -90,6 +91,11 @@ export type LogReader = {
   /** The newest dead letters first, and how many there ever were. */
   readonly deadLetters: (limit?: number) => { readonly total: number; readonly newest: readonly DeadLetter[] }
   readonly meta: (name: string) => string | null
+  /**
+   * What is wrong with the pages and indexes of its file, or null: `quick` before something is appended, `whole` with
+   * all that SQLite tells. A parent's file is looked at by its own reader.
+   */
+  readonly fault: (how: 'quick' | 'whole') => LogFault | null
   readonly close: () => void
 }
 
@@ -146,7 +152,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
   if (run === null) throw notALog(path)
   const link = meta('parent')
   const parentLink = link === null ? null : (JSON.parse(link) as ParentLink)
-  const parent = parentLink === null ? null : openLogReader(resolve(dirname(path), parentLink.path))
+  const parent = parentLink === null ? null : openParent(path, run, parentLink)
   const base = parentLink?.position ?? 0
   const blobs = openBlobStore(join(dirname(path), 'blobs'), parent ? parent.blobs.folders : [])
 
@@ -382,11 +388,28 @@ export function readerOf(path: string, db: Database.Database): LogReader {
       return { total: Number(meta('dead_letters') ?? 0), newest }
     },
     meta,
+    fault: (how) => (how === 'quick' ? quickFault(db) : wholeFault(db)),
     close() {
       parent?.close()
       db.close()
     },
   }
+}
+
+function openParent(
+  path: string,
+  run: string,
+  { run: parent, path: beside, position }: ParentLink,
+): LogReader {
+  const file = resolve(dirname(path), beside)
+  if (existsSync(file)) return openLogReader(file)
+  throw new RlError(
+    `run '${run}' is a fork of run '${parent}' at position ${position}, and its log is not there`,
+    {
+      code: 'log.parent-missing',
+      hint: `put the run '${parent}' back: ${file} is missing`,
+    },
+  )
 }
 
 function readMeta(path: string, db: Database.Database): (name: string) => string | null {

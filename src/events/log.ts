@@ -3,26 +3,36 @@
  * hash is SHA-256 over the hash before it, its position and its body, so no byte can change unseen.
  */
 import { createHash, hash } from 'node:crypto'
-import { statfsSync } from 'node:fs'
+import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { type Clock, systemClock } from '../clock.ts'
 import { RlError } from '../errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../platform/files.ts'
 import { type CheckedEvent, checkEvent } from './codec.ts'
+import type { LogFault } from './log-faults.ts'
+import { markPath, openMark, readMark, wasClosed } from './log-mark.ts'
 import { type LogReader, openLogReader, type ParentLink, readerOf } from './log-reader.ts'
 import { checkRunId } from './subjects.ts'
+import { diskFull, isUnwritable, writeError } from './write-errors.ts'
 import { takeWriterLock } from './writer-lock.ts'
 
-/** Where an event stands; `duplicate` where the log had its id or natural key before and did not store it again. */
-export type Appended = { readonly position: number; readonly duplicate: boolean }
+/**
+ * Where an event stands; `duplicate` where the log had its id or natural key before and did not store it again, `other` where
+ * what stands there says something else: this event is not kept.
+ */
+export type Appended = { readonly position: number; readonly duplicate: boolean; readonly other?: boolean }
 
 export type EventLog = LogReader & {
+  /** Why nothing may be appended (`log.damaged`), or null: what is wrong with a log that its last writer did not close. */
+  readonly damage: RlError | null
+  /** Why nothing more is kept (`log.gone`), or null: the file was removed or moved, and what is appended would go with it. */
+  readonly gone: () => RlError | null
   /** Checks one encoded event against the catalogue, for `append`. */
   readonly check: (body: Uint8Array) => CheckedEvent
   /**
    * Appends all or nothing, in one transaction that is on disk when this returns.
-   * `urgent` writes even into the free space that is kept in reserve. Errors: `log.disk-full`.
+   * `urgent` writes even into the free space that is kept in reserve. Errors: `log.disk-full`, `log.damaged`, `log.gone`.
    */
   readonly append: (
     events: readonly CheckedEvent[],
@@ -95,23 +105,98 @@ CREATE TABLE IF NOT EXISTS dead_letters (
 const INSERT =
   'INSERT INTO events (position, id, key, type, stream, time, cause, hash, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
-/** Opens the log of a run for writing, and makes it where there is none. Errors: `log.locked`, `log.other-run`. */
+/** Opens the log of a run for writing, and makes it if there is none. Errors: `log.locked`, `log.other-run`, `log.lost`. */
 export function openLog(path: string, options: LogOptions): EventLog {
   checkRunId(options.run)
+  refuseLostLog(path)
   makePrivateFile(path)
   const releaseLock = takeWriterLock(join(dirname(path), 'writer.lock'))
   try {
     return openLocked(path, options, releaseLock)
   } catch (error) {
     releaseLock()
-    throw error
+    throw writeError(error, path)
   }
+}
+
+/** What a run leaves beside its log. */
+const LEFT_BY_A_RUN = ['projections.db', 'frames', 'checkpoints', 'blobs', 'segments']
+
+/** A folder that holds a run and no log has lost the log: a new one in it would destroy the rest. Errors: `log.lost`. */
+export function refuseLostRun(path: string): void {
+  refuseLostLog(path)
+  const folder = dirname(path)
+  const left = LEFT_BY_A_RUN.map((name) => join(folder, name)).find(isInUse)
+  if (sizeOf(path) === 0 && left !== undefined) throw lost(path, left)
+}
+
+/** SQLite would begin anew, and throw away what is beside a file that is missing. */
+function refuseLostLog(path: string): void {
+  if (sizeOf(path) > 0) return
+  if (sizeOf(`${path}-wal`) > 0) throw lost(path, `${path}-wal`)
+  if ((readMark(path)?.position ?? 0) > 0) throw lost(path, markPath(path))
+}
+
+function lost(path: string, left: string): RlError {
+  return new RlError(
+    `${path} is ${existsSync(path) ? 'empty' : 'missing'}, and ${left} of its run is there`,
+    {
+      code: 'log.lost',
+      hint: 'nothing was changed: put the file back, or choose another run id',
+    },
+  )
+}
+
+function isInUse(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found !== undefined && (found.isDirectory() ? readdirSync(path).length > 0 : found.size > 0)
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/**
+ * Looks at a log before anything is written to it. Returns what is wrong with one that its last writer did not close.
+ * Errors: `log.lost` if it ends before its mark.
+ */
+function lookAt(path: string): RlError | null {
+  if (sizeOf(path) === 0) return null
+  const reader = openLogReader(path)
+  try {
+    const { position } = reader.head()
+    const mark = readMark(path)
+    // A log that was closed and is shorter now is an older copy, which somebody has put there.
+    if (mark !== null && mark.closed === null && position < mark.position)
+      throw new RlError(
+        `${path} ends at position ${position}, and its run was at ${mark.position}: ${path}-wal is missing or damaged`,
+        {
+          code: 'log.lost',
+          hint: `nothing was changed: put the file back; if an older copy is meant to go on, remove ${markPath(path)}`,
+        },
+      )
+    if (position === 0 || wasClosed(path, position)) return null
+    const fault = reader.fault('quick')
+    return fault === null ? null : damaged(path, fault)
+  } finally {
+    reader.close()
+  }
+}
+
+function damaged(path: string, { position, reason }: LogFault): RlError {
+  const where = position === null ? '' : ` at position ${position}`
+  return new RlError(`${path} is damaged${where}: ${reason}`, {
+    code: 'log.damaged',
+    hint: 'nothing is appended: rl log RUN verify tells more; restore the file from a copy of the run',
+  })
 }
 
 function openLocked(path: string, options: LogOptions, releaseLock: () => void): EventLog {
   const { run, minFreeBytes = MIN_FREE_BYTES, synchronous = 'FULL', clock = systemClock } = options
   const { checkpointPages = 1000 } = options
   const freeBytes = options.freeBytes ?? (() => freeBytesOf(dirname(path)))
+  const damage = lookAt(path)
+  const isNew = sizeOf(path) === 0
   const db = new Database(path, { timeout: 5000 })
   if (Number(db.pragma('page_size', { simple: true })) === FORK_PAGE_BYTES) {
     db.pragma(`page_size = ${PAGE_BYTES}`)
@@ -122,10 +207,15 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
   db.pragma(`wal_autocheckpoint = ${checkpointPages}`)
   db.exec(SCHEMA)
   db.prepare("INSERT OR IGNORE INTO meta VALUES ('run', ?)").run(run)
+  // So that the file alone is a log, whatever becomes of the one beside it.
+  if (isNew) db.pragma('wal_checkpoint(TRUNCATE)')
   const reader = readerOf(path, db)
   if (reader.run !== run) {
     reader.close()
-    throw new RlError(`${path} is the log of run '${reader.run}', not of '${run}'`, { code: 'log.other-run' })
+    throw new RlError(`${path} is the log of run '${reader.run}', not of '${run}'`, {
+      code: 'log.other-run',
+      hint: `a run is called as its folder: rename it back to '${reader.run}', or fork it`,
+    })
   }
 
   const insert = db.prepare(`${INSERT} ON CONFLICT DO NOTHING`)
@@ -141,6 +231,9 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
   let position = start.position
   let hash: Buffer = start.position === 0 ? genesisHash(run) : Buffer.from(start.hash, 'hex')
   const space = spaceGuard(freeBytes, minFreeBytes, clock)
+  const place = placeOf(path)
+  const mark = openMark(path)
+  if (damage === null && position > 0) mark.note(position)
 
   const appendAll = db.transaction(
     (events: readonly CheckedEvent[], meta: Readonly<Record<string, string>> | undefined): Appended[] => {
@@ -185,28 +278,79 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
     return (key === null ? null : reader.positionOf('key', key)) ?? reader.positionOf('id', id)
   }
 
+  function gone(): RlError | null {
+    if (placeOf(path) === place) return null
+    return new RlError(`${path} was removed or moved while its run goes on`, {
+      code: 'log.gone',
+      hint: 'nothing more is appended: put the folder back where it was, and start the head again',
+    })
+  }
+
+  /** All writes go through here. Errors: `log.damaged`, `log.gone`, `log.disk-full`. */
+  function write<Result>(work: () => Result): Result {
+    const refusal = damage ?? gone()
+    if (refusal) throw refusal
+    try {
+      return work()
+    } catch (error) {
+      throw writeError(error, path)
+    }
+  }
+
+  /** All or nothing; what is counted here goes back with the transaction. */
+  function appendOnce(...args: Parameters<typeof appendAll>): Appended[] {
+    const before = { position, hash }
+    try {
+      return appendAll.immediate(...args)
+    } catch (error) {
+      position = before.position
+      hash = before.hash
+      throw error
+    }
+  }
+
+  /** What stands in the write-ahead file goes into the log's: then the first file has room, also on a disk that takes no more. */
+  function makeRoom(): void {
+    try {
+      db.pragma('wal_checkpoint(RESTART)')
+    } catch {
+      // The disk takes nothing at all.
+    }
+  }
+
   return {
     ...reader,
+    damage,
+    gone,
     check: (body) => checkEvent(body, run, reader.blobs.get),
-    append(events, { urgent = false, meta } = {}) {
-      if (!urgent) space.check(events.reduce((bytes, event) => bytes + event.body.byteLength, 0))
-      const before = { position, hash }
-      try {
-        return appendAll.immediate(events, meta)
-      } catch (error) {
-        position = before.position
-        hash = before.hash
-        throw isFull(error) ? diskFull(0, error) : error
-      }
-    },
-    addDeadLetters: (letters) => addAllDead.immediate(letters),
+    append: (events, { urgent = false, meta } = {}) =>
+      write(() => {
+        if (!urgent) space.check(events.reduce((bytes, event) => bytes + event.body.byteLength, 0))
+        try {
+          return appendOnce(events, meta)
+        } catch (error) {
+          if (!urgent || !isUnwritable(error)) throw error
+          makeRoom()
+          return appendOnce(events, meta)
+        } finally {
+          mark.note(position)
+        }
+      }),
+    addDeadLetters: (letters) => write(() => addAllDead.immediate(letters)),
     checkSpace: space.check,
-    setMeta: (name, value) => void upsertMeta.run(name, value),
+    setMeta: (name, value) => write(() => void upsertMeta.run(name, value)),
     close() {
       reader.close()
+      mark.close(position)
       releaseLock()
     },
   }
+}
+
+/** Which file stands there: another one has another number. */
+function placeOf(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found === undefined ? '' : `${found.dev}/${found.ino}`
 }
 
 /** A fork that nobody has gone on with is small: its tables stand on small pages until a writer opens it. */
@@ -222,6 +366,7 @@ export function forkLog(
   { run, parent, position, first }: { run: string; parent: string; position: number; first?: Uint8Array },
 ): void {
   checkRunId(run)
+  refuseLostLog(path)
   const reader = openLogReader(parent)
   try {
     const row = reader.row(position)
@@ -262,7 +407,7 @@ export function forkLog(
           hint: 'choose another run id',
           cause: error,
         })
-      throw isFull(error) ? diskFull(0, error) : error
+      throw writeError(error, path)
     } finally {
       db.close()
       release()
@@ -315,20 +460,4 @@ function spaceGuard(freeBytes: () => number, minFreeBytes: number, clock: Clock)
       sinceCheck = 0
     },
   }
-}
-
-/** Whether there was no room left on the disk, or in the user's share of it. */
-export function isFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && /^(SQLITE_FULL|ENOSPC|EDQUOT)/.test(String(error.code))
-}
-
-export function diskFull(free: number, cause?: unknown): RlError {
-  return new RlError(
-    `the disk is nearly full (${Math.floor(free / 1024 / 1024)} MB free): nothing is appended`,
-    {
-      code: 'log.disk-full',
-      hint: 'free some space; the run goes on by itself',
-      cause,
-    },
-  )
 }

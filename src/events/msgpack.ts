@@ -4,7 +4,7 @@
  */
 import { Encoder } from '@msgpack/msgpack'
 import { RlError } from '../errors.ts'
-import { MAX_DEPTH, unpackFast } from './fast-unpack.ts'
+import { MAX_DEPTH, unpackFast, unpackStrictly } from './fast-unpack.ts'
 
 const encoder = wellFormed(new Encoder({ ignoreUndefined: true }))
 const canonicalEncoder = wellFormed(new Encoder({ ignoreUndefined: true, sortKeys: true }))
@@ -20,8 +20,12 @@ function wellFormed(library: Encoder): Encoder {
   return library
 }
 
-/** Most values, elements of arrays and maps included, of one message: a schema makes an issue for each wrong one. */
-export const MAX_VALUES = 65_536
+/** What bytes from outside may be at most. */
+export type Bounds = {
+  readonly bytes: number
+  /** Values, elements of arrays and keys and values of maps included: each one takes a check and memory. */
+  readonly values: number
+}
 
 export function pack(value: unknown): Uint8Array<ArrayBuffer> {
   return encoder.encode(value)
@@ -33,26 +37,43 @@ export function packCanonical(value: unknown): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Decodes bytes from anywhere: first checks that no header claims more than there is, and that there are no more values than may be.
- * Binary values are views into `bytes`.
+ * Decodes bytes from anywhere: first checks that no header claims more than there is, and that there are no more bytes and values
+ * than may be. Binary values are views into `bytes`.
  * By the decoder that reads logs: another one takes numbers as keys, and reads text that is no UTF-8 otherwise, so that what was
  * checked would not be what is read. Errors: `event.malformed`.
  */
-export function unpackUntrusted(bytes: Uint8Array, maxValues = Infinity): unknown {
-  const fault = findFault(bytes, maxValues)
-  if (fault !== null)
-    throw new RlError(`not a valid msgpack message: ${fault}`, {
-      code: 'event.malformed',
-      hint: 'send one msgpack value without extension types',
-    })
+export function unpackUntrusted(bytes: Uint8Array, bounds?: Bounds): unknown {
+  const fault = findFault(bytes, bounds)
+  if (fault !== null) throw malformed(fault)
   return unpackFast(bytes)
+}
+
+/**
+ * As `unpackUntrusted`, for what must be a map: null if it is anything else, which is then not decoded. A key that comes twice and
+ * text that is no UTF-8 are refused too: readers in other languages would read something else, or nothing.
+ */
+export function unpackMap(bytes: Uint8Array, bounds: Bounds): Readonly<Record<string, unknown>> | null {
+  const fault = findFault(bytes, bounds)
+  if (fault !== null) throw malformed(fault)
+  const [head] = bytes
+  const isMap = (head >= 0x80 && head <= 0x8f) || head === 0xde || head === 0xdf
+  return isMap ? (unpackStrictly(bytes) as Readonly<Record<string, unknown>>) : null
+}
+
+function malformed(fault: string): RlError {
+  return new RlError(`not a valid msgpack message: ${fault}`, {
+    code: 'event.malformed',
+    hint: 'send one msgpack value without extension types',
+  })
 }
 
 /**
  * What is wrong with the bytes, or null. A five-byte array header can claim four billion elements, for which a decoder
  * would allocate at once: so sizes are compared with the bytes that are left, and nesting is bounded.
  */
-function findFault(bytes: Uint8Array, maxValues: number): string | null {
+function findFault(bytes: Uint8Array, bounds?: Bounds): string | null {
+  const { bytes: maxBytes, values: maxValues } = bounds ?? NO_BOUNDS
+  if (bytes.byteLength > maxBytes) return `it has ${bytes.byteLength} bytes, more than ${maxBytes}`
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const end = bytes.byteLength
   const open: number[] = [1]
@@ -96,6 +117,8 @@ function findFault(bytes: Uint8Array, maxValues: number): string | null {
   }
   return at === end ? null : `${end - at} bytes follow the value`
 }
+
+const NO_BOUNDS: Bounds = { bytes: Infinity, values: Infinity }
 
 /** For the head bytes 0xc0 to 0xdf: bytes of the length (or of the number itself) that follow; -1 is not allowed (extensions). */
 const LENGTH_WIDTH = [

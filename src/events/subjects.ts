@@ -22,7 +22,9 @@ export type Subjects = {
   readonly append: (user: Author) => string
   /** The log service; `append.*` are all users' but the head's. */
   readonly log: (name: 'append' | 'append.*' | 'read' | 'head' | 'has') => string
-  readonly blob: (name: 'get' | 'put') => string
+  readonly blob: (name: 'get' | 'put' | 'put.*') => string
+  /** Where a user puts blobs, as with `append`: so many uploads of one take no other's place. */
+  readonly put: (user: Author) => string
   /** Work that a role's decider shares among its workers, and that of executors. */
   readonly work: (name: string) => string
   /** Results that executors share, by key. */
@@ -41,6 +43,7 @@ export function subjectsOf(run: string): Subjects {
     append: (user) => (user === 'head' ? `${root}.log.append` : `${root}.log.append.${user}`),
     log: (name) => `${root}.log.${name}`,
     blob: (name) => `${root}.blob.${name}`,
+    put: (user) => (user === 'head' ? `${root}.blob.put` : `${root}.blob.put.${user}`),
     work: (name) => `${root}.work.${name}`,
     kept: (key) => `${root}.kept.${key}`,
     tap: (name) => `${root}.tap.${name}`,

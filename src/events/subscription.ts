@@ -9,8 +9,9 @@ import type { Bus, BusAddress, BusMessage } from './bus.ts'
 import type { EventType, LoggedEvent } from './catalogue.ts'
 import { unpackFast } from './fast-unpack.ts'
 import { connectLog, isTransient } from './log-client.ts'
+import { parseRequest } from './log-protocol.ts'
 import type { RawEvent } from './log-reader.ts'
-import { unpackUntrusted } from './msgpack.ts'
+import type { Bounds } from './msgpack.ts'
 import { connectBus } from './nats/connect.ts'
 import { EPOCH_HEADER, POSITION_HEADER, subjectsOf } from './subjects.ts'
 
@@ -52,6 +53,8 @@ type Live = RawEvent & { readonly type: string }
 const LIVE_EVENTS = 20_000
 const LIVE_BYTES = 64 * 1024 * 1024
 const PAGE = 1_000
+
+const SAID_BOUNDS: Bounds = { bytes: 1024, values: 32 }
 
 export const headSays = z.object({
   position: z.int().nonnegative(),
@@ -144,7 +147,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
 
   /** The head says now and then how far the log is; it says so after publishing, so whatever is not here by then was lost. */
   function hearHead(message: BusMessage): void {
-    const { position, hash, epoch = 0 } = headSays.parse(unpackUntrusted(message.body))
+    const { position, hash, epoch = 0 } = parseRequest(headSays, message.body, SAID_BOUNDS)
     hearEpoch(epoch)
     if (hash && epoch === log.epoch() && position < next) seen = { position, hash }
     const reached = live.at(-1)?.position ?? next - 1

@@ -1,34 +1,70 @@
-/** Checks a whole log: positions, hash chain, columns against bodies, schemas and blobs; names the first bad position. */
+/** Checks a whole log: positions, hash chain, columns against bodies, look-ups, schemas, blobs and pages; names the first bad position. */
 import { explain } from '../errors.ts'
-import { checkEvent } from './codec.ts'
+import type { NewEvent } from './catalogue.ts'
+import { type BlobRef, checkEvent } from './codec.ts'
 import { chainHash, genesisHash } from './log.ts'
+import type { LogFault } from './log-faults.ts'
 import type { LogReader, LogRow } from './log-reader.ts'
 
 export type Verification =
   | { readonly ok: true; readonly events: number; readonly hash: string }
-  | { readonly ok: false; readonly events: number; readonly position: number; readonly reason: string }
+  | {
+      readonly ok: false
+      /** Events before it that are good. */
+      readonly events: number
+      /** Null if the fault is that of the file, and of no event. */
+      readonly position: number | null
+      readonly reason: string
+    }
 
-/** A fork is checked from its parent's first event on. */
-export function verifyLog(log: LogReader): Verification {
+/**
+ * A fork is checked from its parent's first event on.
+ * @param files also the files that events name as blobs of the run, e.g. screens: what is decided does not depend on them
+ */
+export function verifyLog(
+  log: LogReader,
+  { files = false }: { readonly files?: boolean } = {},
+): Verification {
   const { position: last } = log.head()
   const runs = runsOf(log)
+  const unfound = fileFault(log)
   let hash = genesisHash(runs[0].run)
   for (let position = 1; position <= last; position++) {
-    const events = position - 1
+    const bad = (reason: string) => ({ ok: false, events: position - 1, position, reason }) as const
     const row = rowOf(log, position)
-    if (typeof row === 'string') return { ok: false, events, position, reason: row }
+    if (typeof row === 'string') return bad(row)
     const expected = chainHash(hash, position, row.body)
-    if (!expected.equals(row.hash))
-      return { ok: false, events, position, reason: 'its body or the hash chain was changed' }
-    const reason = faultOf(row, log, runOf(runs, position))
-    if (reason !== null) return { ok: false, events, position, reason }
+    if (!expected.equals(row.hash)) return bad('its body or the hash chain was changed')
+    const reason = faultOf(row, log, runOf(runs, position), files) ?? lookUpFault(row, log)
+    if (reason !== null) return bad(reason)
+    if (unfound?.position === position) return bad(unfound.reason)
     hash = expected
   }
   // The cursor of what was published never runs ahead of the log: rows after the last one are gone.
   const published = Number(log.meta('published') ?? 0)
   if (published > last)
     return { ok: false, events: last, position: last + 1, reason: 'the event is missing at the end' }
+  if (unfound) return { ok: false, events: last, ...unfound }
   return { ok: true, events: last, hash: hash.toString('hex') }
+}
+
+/** Of the log's own file, then of those that it was forked from. */
+function fileFault(log: LogReader): LogFault | null {
+  return log.fault('whole') ?? (log.parentLog && fileFault(log.parentLog))
+}
+
+/** Who looks an event up finds it where it stands: a key that stands twice is found at one of its places. */
+function lookUpFault({ id, key, position }: LogRow, log: LogReader): string | null {
+  try {
+    for (const [column, value] of [['id', id] as const, ['key', key] as const]) {
+      const found = value === null ? position : log.positionOf(column, value)
+      if (found !== position)
+        return `its ${column} is found ${found === null ? 'nowhere' : `at position ${found}`}`
+    }
+    return null
+  } catch (error) {
+    return `it cannot be looked up: ${explain(error)}`
+  }
 }
 
 /** The row, or why there is none: its body may be in a segment that is missing or damaged. */
@@ -40,9 +76,10 @@ function rowOf(log: LogReader, position: number): LogRow | string {
   }
 }
 
-function faultOf(row: LogRow, log: LogReader, run: string): string | null {
+function faultOf(row: LogRow, log: LogReader, run: string, files: boolean): string | null {
   try {
     const { envelope, key, stream } = checkEvent(row.body, run, log.blobs.get)
+    if (files) for (const ref of filesOf(envelope)) log.blobs.get(ref)
     const told = {
       id: envelope.id,
       key,
@@ -58,6 +95,12 @@ function faultOf(row: LogRow, log: LogReader, run: string): string | null {
   } catch (error) {
     return explain(error)
   }
+}
+
+/** Files that an event names as blobs of the run. */
+function filesOf({ type, data }: NewEvent): readonly BlobRef[] {
+  if (type === 'BatchReady') return [data.file]
+  return type === 'FramesRecorded' ? data.frames : []
 }
 
 /** As a column gives it back: half of a character that takes two (a text was cut there) becomes U+FFFD. */

@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3'
 import { RlError } from '../errors.ts'
 import { makePrivateFile } from '../platform/files.ts'
+import { isUnwritable, writeError } from './write-errors.ts'
 
 /** Takes the lock, or fails at once where another process (or another log object of this one) holds it. Returns its release. */
 export function takeWriterLock(path: string): () => void {
@@ -12,6 +13,7 @@ export function takeWriterLock(path: string): () => void {
     lock.exec('BEGIN EXCLUSIVE')
   } catch (cause) {
     lock.close()
+    if (isUnwritable(cause)) throw writeError(cause, path)
     throw new RlError(`another process is writing this run's log (${path} is locked)`, {
       code: 'log.locked',
       hint: 'a run has one head: end the other one, or choose another run id',

@@ -1,9 +1,12 @@
 /** An answer of the model, whole or put together from the pieces of a stream, and what of it a trajectory keeps. */
 import { z } from 'zod'
 import { isDeep } from '../models/local/server/requests.ts'
-import { BadAnswer, withoutInfinities } from '../models/openai/faults.ts'
-import { callArguments, fromWire, wireContent } from '../models/openai/wire.ts'
+import { eventReader, type ServerEvent } from '../models/openai/events.ts'
+import { BadAnswer, refusalInEvent, withoutInfinities } from '../models/openai/faults.ts'
+import { isSameModel } from '../models/openai/model-name.ts'
+import { callArguments, fromWire, placeOfChoice, wireContent, wireIds } from '../models/openai/wire.ts'
 import type { Generation } from '../models/port.ts'
+import { callPieces } from './call-pieces.ts'
 
 export type ToolCall = {
   readonly id?: string
@@ -39,32 +42,33 @@ const messageSchema = z.looseObject({
   tool_calls: z.array(toolCall).nullish(),
 })
 const outline = z.object({
-  choices: z
-    .array(
-      z.object({
-        ...{ message: messageSchema, finish_reason: z.string().nullish() },
-        stop_reason: z.string().nullish().catch(null),
-      }),
-    )
-    .min(1),
+  message: messageSchema,
+  finish_reason: z.string().nullish(),
+  stop_reason: z.string().nullish().catch(null),
 })
 
-/** The answer in the text of a body. Throws a SyntaxError where it is no JSON, and as `readAnswer`. */
-export function readBody(text: string): Answer {
-  return readAnswer(JSON.parse(withoutInfinities(text)))
+/** The answer in the text of a body. Throws a SyntaxError if it is no JSON, and as `readAnswer`. */
+export function readBody(text: string, model?: string): Answer {
+  return readAnswer(JSON.parse(withoutInfinities(text)), model)
 }
 
-/** @throws BadAnswer where it is not what the API promises */
-export function readAnswer(json: unknown): Answer {
-  if (isDeep(firstOf(json)?.message))
-    throw new BadAnswer('bad-answer', 'choices.0.message is nested too deeply')
-  const generation = fromWire(json, {})
-  const parsed = outline.safeParse(asChat(json))
+/**
+ * Nothing is learned from the answer of another model than the one that was asked.
+ * @throws BadAnswer if it is not what the API promises; the refusal that stands in the place of an answer
+ */
+export function readAnswer(json: unknown, model?: string): Answer {
+  const choices = choicesOf(json)
+  const place = placeOfChoice(choices)
+  const choice = choices[place]
+  if (isDeep(choice?.message))
+    throw new BadAnswer('bad-answer', `choices.${place}.message is nested too deeply`)
+  const generation = fromWire(json, { model })
+  const parsed = outline.safeParse(asChat(choice))
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    throw new BadAnswer('bad-answer', `${issue.path.join('.')}: ${issue.message}`)
+    throw new BadAnswer('bad-answer', `choices.${place}.${issue.path.join('.')}: ${issue.message}`)
   }
-  const { message, finish_reason, stop_reason } = parsed.data.choices[0]
+  const { message, finish_reason, stop_reason } = parsed.data
   return {
     message,
     content: message.content ?? '',
@@ -76,43 +80,34 @@ export function readAnswer(json: unknown): Answer {
   }
 }
 
-/** A completion of text as one of a chat; anything else as it is. */
-function asChat(json: unknown): unknown {
-  const parsed = readText(json)
-  if (parsed === null) return json
-  const choices = parsed.choices.map(({ text, ...rest }) => ({
-    ...rest,
-    message: { role: 'assistant', content: text },
-  }))
-  return { ...parsed, choices }
-}
+type Choice = { readonly message?: unknown; readonly text?: unknown } | null | undefined
 
-const textCompletion = z.looseObject({ choices: z.array(z.looseObject({ text: z.string() })).min(1) })
-
-/** Null for what is none; looked at first, since a schema that fails costs an error for each event of a chat. */
-function readText(json: unknown) {
-  return typeof firstOf(json)?.text === 'string' ? (textCompletion.safeParse(json).data ?? null) : null
-}
-
-type Choice = { readonly message?: unknown; readonly text?: unknown }
-
-function firstOf(json: unknown): Choice | null | undefined {
+function choicesOf(json: unknown): readonly Choice[] {
   const choices: unknown = (json as { choices?: unknown } | null)?.choices
-  return Array.isArray(choices) ? choices[0] : undefined
+  return Array.isArray(choices) ? choices : []
 }
 
-/** The same of an event of a stream. */
+/** The choice of a completion of text as one of a chat; any other as it is. */
+function asChat(choice: Choice): unknown {
+  if (typeof choice?.text !== 'string') return choice
+  return { ...choice, message: { role: 'assistant', content: choice.text } }
+}
+
+/** The same in an event of a stream. */
 function asChatEvent(json: unknown): unknown {
-  const parsed = readText(json)
-  if (parsed === null) return json
-  const choices = parsed.choices.map(({ text, logprobs, ...rest }) => {
-    const told = tokenLogprobs.safeParse(logprobs).data?.token_logprobs
-    return {
-      ...{ ...rest, delta: { content: text } },
-      ...(told ? { logprobs: { content: told.map((logprob) => ({ logprob })) } } : {}),
-    }
-  })
-  return { ...parsed, choices }
+  const choices = choicesOf(json)
+  if (!choices.some((choice) => typeof choice?.text === 'string')) return json
+  return { ...(json as object), choices: choices.map(asChatPiece) }
+}
+
+function asChatPiece(choice: Choice): unknown {
+  if (typeof choice?.text !== 'string') return choice
+  const { text, ...rest } = choice as { readonly text: string; readonly logprobs?: unknown }
+  const told = tokenLogprobs.safeParse(rest.logprobs).data?.token_logprobs
+  return {
+    ...{ ...rest, delta: { content: text } },
+    ...(told ? { logprobs: { content: told.map((logprob) => ({ logprob })) } } : {}),
+  }
 }
 
 const tokenLogprobs = z.object({ token_logprobs: z.array(z.number().nullable()) })
@@ -138,7 +133,6 @@ const deltaSchema = z.looseObject({
     )
     .nullish(),
 })
-const ids = z.array(z.int()).nullish()
 const chunkSchema = z.object({
   choices: z
     .array(
@@ -146,26 +140,29 @@ const chunkSchema = z.object({
         index: z.int().nullish(),
         delta: deltaSchema.nullish(),
         finish_reason: z.string().nullish(),
-        logprobs: z.object({ content: z.array(z.unknown()).nullish() }).nullish(),
-        token_ids: ids,
-        prompt_token_ids: ids,
+        stop_reason: z.string().nullish().catch(null),
+        logprobs: z
+          .object({ content: z.array(z.unknown()).nullish() })
+          .nullish()
+          .catch(null),
+        token_ids: wireIds,
+        prompt_token_ids: wireIds,
       }),
     )
     .nullish(),
-  /** What broke the answer off. */
-  error: z.strictObject({}).nullish(),
-  prompt_token_ids: ids,
+  model: z.string().nullish().catch(null),
+  prompt_token_ids: wireIds,
   usage: z.unknown().optional(),
 })
 
 export type AnswerStream = {
-  /** Takes the bytes as they come. Throws BadAnswer where an event is no chunk of a completion. */
+  /** Takes the bytes as they come. Throws BadAnswer if an event is no chunk of a completion, and the error that one tells. */
   readonly push: (bytes: Uint8Array) => void
   /** Whether it is a stream: an event was read, or a comment that keeps it alive. */
   readonly begun: () => boolean
   /** Whether `[DONE]` came: nothing of the answer follows. */
   readonly over: () => boolean
-  /** The answer, once the stream is over. Throws BadAnswer where its end is missing. */
+  /** The answer, once the stream is over. Throws BadAnswer if its end is missing. */
   readonly end: () => Answer
 }
 
@@ -176,81 +173,76 @@ function joined(before: unknown, piece: unknown): unknown {
   return Array.isArray(before) && Array.isArray(piece) ? [...before, ...piece] : piece
 }
 
-/** Reads server-sent events (`data: {...}` up to `data: [DONE]`) and joins them into one answer. */
-export function answerStream(): AnswerStream {
-  const decoder = new TextDecoder()
-  let rest = ''
-  let begun = false
+const DONE = '[DONE]'
+
+/**
+ * Reads server-sent events (`data: {...}` up to `data: [DONE]`) and joins them into one answer.
+ * @param model as it was asked for; not compared if absent
+ */
+export function answerStream(model?: string): AnswerStream {
+  const reader = eventReader()
+  const calls = callPieces()
   let done = false
   let content = ''
   let said = false
   let finish: string | null = null
+  let stopText: string | null = null
   let promptIds: number[] | null = null
   let usage: unknown
+  const names = new Set<string>()
   const tokenIds: number[] = []
   const logprobs: unknown[] = []
   const others: Record<string, unknown> = {}
-  const calls: { id?: string; name: string; arguments: string }[] = []
 
-  function take(line: string): void {
-    begun ||= /^(?:data)?:/.test(line)
-    if (!line.startsWith('data:')) return
-    const text = line.slice(5).trim()
-    if (text === '[DONE]') done = true
-    else takeEvent(text)
+  function take({ type, lines }: ServerEvent): void {
+    for (const text of dataOf(lines)) {
+      if (done || text.trim() === '') continue
+      if (text.trim() === DONE) done = true
+      else takeEvent(type, text)
+    }
   }
 
-  function takeEvent(text: string): void {
-    const parsed = chunkSchema.safeParse(asChatEvent(JSON.parse(withoutInfinities(text))))
+  function takeEvent(type: string, text: string): void {
+    const json: unknown = type === 'error' ? errorIn(text) : JSON.parse(withoutInfinities(text))
+    const refusal = refusalInEvent(json)
+    if (refusal) throw refusal
+    const parsed = chunkSchema.safeParse(asChatEvent(json))
     if (!parsed.success)
       throw new BadAnswer('bad-answer', 'an event of the stream is no chunk of a completion')
     const { choices, prompt_token_ids } = parsed.data
+    if (parsed.data.model) names.add(parsed.data.model)
     if (prompt_token_ids) promptIds = prompt_token_ids
     if (parsed.data.usage) usage = parsed.data.usage
     for (const choice of choices ?? []) {
       if ((choice.index ?? 0) !== 0) continue
       said = true
       // vLLM tells them beside the choices or in the first of them.
-      promptIds ??= choice.prompt_token_ids ?? null
+      promptIds ??= choice.prompt_token_ids
       const { role: _, content: piece, tool_calls, ...more } = choice.delta ?? {}
       content += piece ?? ''
       for (const [name, value] of Object.entries(more)) others[name] = joined(others[name], value)
-      for (const call of tool_calls ?? []) takeCall(call)
+      for (const call of tool_calls ?? []) calls.add(call)
       if (choice.finish_reason) finish = choice.finish_reason
+      if (choice.stop_reason) stopText = choice.stop_reason
       tokenIds.push(...(choice.token_ids ?? []))
       logprobs.push(...(choice.logprobs?.content ?? []))
     }
   }
 
-  function takeCall(call: {
-    index?: number | null
-    id?: string | null
-    function?: { name?: string | null; arguments?: string | null } | null
-  }): void {
-    const at = call.index ?? calls.length
-    calls[at] ??= { name: '', arguments: '' }
-    if (call.id) calls[at].id = call.id
-    calls[at].name += call.function?.name ?? ''
-    calls[at].arguments += call.function?.arguments ?? ''
-  }
-
   return {
-    begun: () => begun,
+    begun: reader.begun,
     over: () => done,
     push(bytes) {
-      rest += decoder.decode(bytes, { stream: true })
-      const lines = rest.split('\n')
-      rest = lines.pop() ?? ''
-      for (const line of lines) take(line.trimEnd())
+      for (const event of reader.push(bytes)) take(event)
     },
     end() {
-      if (rest !== '') take(rest.trimEnd())
+      for (const event of reader.end()) take(event)
       if (!said) throw new BadAnswer('empty-choices', 'the stream has no choices')
       if (!done && finish === null) throw new BadAnswer('bad-answer', 'the stream ended before its end')
-      const tool_calls = calls.flatMap(({ id, name, arguments: text }) => [
-        { ...(id === undefined ? {} : { id }), type: 'function', function: { name, arguments: text } },
-      ])
-      return readAnswer({
+      const tool_calls = calls.calls().map(({ id, name, arguments: text }) => ({
+        ...{ ...(id === undefined ? {} : { id }), type: 'function', function: { name, arguments: text } },
+      }))
+      const whole = {
         choices: [
           {
             message: {
@@ -260,13 +252,50 @@ export function answerStream(): AnswerStream {
               ...(tool_calls.length > 0 ? { tool_calls } : {}),
             },
             finish_reason: finish,
+            stop_reason: stopText,
             ...(logprobs.length > 0 ? { logprobs: { content: logprobs } } : {}),
-            ...(tokenIds.length > 0 ? { token_ids: tokenIds } : {}),
+            ...(isWhole(tokenIds, usage) ? { token_ids: tokenIds } : {}),
           },
         ],
+        model: nameOf([...names], model),
         prompt_token_ids: promptIds,
         ...(usage ? { usage } : {}),
-      })
+      }
+      return readAnswer(whole, model)
     },
   }
+}
+
+/** A router may go on with another model in the middle: then the others' names are the answer's. */
+function nameOf(names: readonly string[], asked: string | undefined): string | undefined {
+  const others = names.filter((name) => asked !== undefined && !isSameModel(asked, name))
+  return others.length > 0 ? others.join(', ') : names[0]
+}
+
+/** Servers lose ids of pieces that have no words: fewer than were counted are not the answer's. */
+function isWhole(tokenIds: readonly number[], usage: unknown): boolean {
+  const counted = (usage as { readonly completion_tokens?: unknown } | undefined)?.completion_tokens
+  return tokenIds.length > 0 && !(typeof counted === 'number' && counted > tokenIds.length)
+}
+
+/** The data of an event. Some servers write no empty line between events: lines that are whole alone are events of their own. */
+function dataOf(lines: readonly string[]): readonly string[] {
+  const whole = lines.join('\n')
+  return lines.length > 1 && !isJson(whole) ? lines : [whole]
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(withoutInfinities(text))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** An event that is called an error is one, in JSON or in words. */
+function errorIn(text: string): unknown {
+  const json: unknown = isJson(text) ? JSON.parse(withoutInfinities(text)) : null
+  const isTold = typeof json === 'object' && json !== null && ('error' in json || 'message' in json)
+  return isTold ? json : { error: { message: text } }
 }

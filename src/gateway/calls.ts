@@ -1,17 +1,19 @@
 /** A call that an agent makes in its rollout: sent on to the model, answered as the model answers, and kept as a step. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { z } from 'zod'
+import type { Readable } from 'node:stream'
+import OpenAI from 'openai'
 import type { Target } from '../actors/learner/targets.ts'
 import { RlError } from '../errors.ts'
 import { isRounded, parseExact } from '../exact-json.ts'
 import { type ApiError, apiError, toApiError } from '../models/local/server/errors.ts'
 import { isDeep } from '../models/local/server/requests.ts'
-import { BadAnswer } from '../models/openai/faults.ts'
+import { BadAnswer, kindOfRefusal, type RefusalWithin, utf8Of, wordsIn } from '../models/openai/faults.ts'
 import { isWorded } from '../models/openai/refusals.ts'
+import { whyUntrainable } from '../models/trained-answer.ts'
 import { type Answer, answerStream, readBody } from './answer.ts'
 import type { Api, Asked, Wording } from './apis/api.ts'
 import type { OpenRollout } from './rollouts.ts'
-import { readAll, type Upstream } from './upstream.ts'
+import { readAll, readable, type Upstream, whyBroken } from './upstream.ts'
 
 export type CallsOptions = {
   readonly upstream: Upstream
@@ -25,6 +27,8 @@ export type CallsOptions = {
   readonly onFault: (kind: string) => void
   /** Hears of every call that leaves sampling to the endpoint's own defaults, and what it leaves out. */
   readonly onUntold: (parameters: readonly string[]) => void
+  /** Hears of every answer that nothing can be learned from: the kind of what is wrong with it, and words for people. */
+  readonly onUntrainable?: (kind: string, text: string) => void
 }
 
 /** Errors: ApiError, PassedOn, in OpenAI's words. */
@@ -56,7 +60,8 @@ function asksFor(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false
 }
 
-export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntold }: CallsOptions): Calls {
+export function agentCalls(options: CallsOptions): Calls {
+  const { upstream, targetOf, clean, permit, onFault, onUntold, onUntrainable } = options
   /** Fields that an endpoint refused, by endpoint and kind of call: a server may take ids in whole answers and not in streams. */
   const refusals = new Map<string, Set<string>>()
 
@@ -88,6 +93,15 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
       statusCode,
       Buffer.from(clean(unescaped(body.toString('utf8')))),
       headers['retry-after'],
+    )
+  }
+
+  /** An error that the endpoint told in the place of an answer, or in the middle of one: a refusal like any other. */
+  function refusedWithin({ status = 502, statusTold, error }: RefusalWithin): PassedOn {
+    return new PassedOn(
+      statusTold ? status : 502,
+      Buffer.from(clean(unescaped(JSON.stringify({ error })))),
+      undefined,
     )
   }
 
@@ -145,15 +159,19 @@ export function agentCalls({ upstream, targetOf, clean, permit, onFault, onUntol
     response.once('close', gone)
     const keep = (answer: Answer) => {
       if (abort.signal.aborted) return
+      const why = whyUntrainable(answer.generation, target.model)
+      if (why) onUntrainable?.(why.kind, clean(why.text))
       recorder.add({ messages, tools, model: target.model, answer })
     }
     try {
       const answer = await ask(asked, target, streamed, abort.signal)
       if (!isAnswer(answer)) throw passedOn(answer, await readAll(answer, 1_000_000, tooLong))
-      if (streamed) await passStream(answer, response, keep)
-      else if (wording === null) await passWhole(answer, response, keep)
-      else await passWorded(answer, response, keep, (read) => worded(wording, asked, read, target.model))
-    } catch (error) {
+      const pass: Passing = { answer, response, keep, model: target.model, refused: refusedWithin }
+      if (streamed) await passStream(pass)
+      else if (wording === null) await passWhole(pass)
+      else await passWorded(pass, (read) => worded(wording, asked, read, target.model))
+    } catch (cause) {
+      const error = isRefusalWithin(cause) ? refusedWithin(cause) : cause
       const kind = faultKind(error)
       if (kind !== null) onFault(kind)
       throw asAnswer(error)
@@ -209,14 +227,21 @@ export function parseJson(raw: Buffer): unknown {
   return body
 }
 
+/** An answer on its way to the agent. */
+type Passing = {
+  readonly answer: IncomingMessage
+  readonly response: ServerResponse
+  readonly keep: (answer: Answer) => void
+  /** As the endpoint was asked. */
+  readonly model: string
+  /** A refusal that stands within the answer, as the agent may see it. */
+  readonly refused: (refusal: RefusalWithin) => PassedOn
+}
+
 /** The bytes as they came; read before they are sent, so that a broken answer is a fault and no step. */
-async function passWhole(
-  answer: IncomingMessage,
-  response: ServerResponse,
-  keep: (answer: Answer) => void,
-): Promise<void> {
+async function passWhole({ answer, response, keep, model }: Passing): Promise<void> {
   const bytes = await readAll(answer, MOST_ANSWER_BYTES, tooLong)
-  keep(readBody(bytes.toString('utf8')))
+  keep(readBody(utf8Of(bytes), model))
   if (response.destroyed) return
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.byteLength })
   response.end(bytes)
@@ -224,13 +249,11 @@ async function passWhole(
 
 /** The answer in the agent's own API. Read and kept before it is told, so that a broken one is a fault and no step. */
 async function passWorded(
-  answer: IncomingMessage,
-  response: ServerResponse,
-  keep: (answer: Answer) => void,
+  { answer, response, keep, model }: Passing,
   wordedAs: (answer: Answer) => { readonly type: string; readonly text: string },
 ): Promise<void> {
   const bytes = await readAll(answer, MOST_ANSWER_BYTES, tooLong)
-  const read = readBody(bytes.toString('utf8'))
+  const read = readBody(utf8Of(bytes), model)
   keep(read)
   if (response.destroyed) return
   const { type, text } = wordedAs(read)
@@ -249,12 +272,9 @@ function worded({ whole, events }: Wording, { stream }: Asked, answer: Answer, m
  * Events are passed on as they come, from the first that is read: an answer that is no stream is refused with a status. Where the
  * stream breaks, so does the agent's, and nothing is kept. An agent may hang up at the last event: the answer is kept before it sees that.
  */
-async function passStream(
-  answer: IncomingMessage,
-  response: ServerResponse,
-  keep: (answer: Answer) => void,
-): Promise<void> {
-  const stream = answerStream()
+async function passStream({ answer, response, keep, model, refused }: Passing): Promise<void> {
+  const stream = answerStream(model)
+  const body = readable(answer)
   const held: Buffer[] = []
   let kept = false
   let bytes = 0
@@ -267,27 +287,45 @@ async function passStream(
     return response.write(Buffer.concat(held.splice(0)))
   }
   try {
-    for await (const part of answer) {
-      bytes += (part as Buffer).byteLength
+    for await (const part of parts(answer, body)) {
+      bytes += part.byteLength
       if (bytes > MOST_ANSWER_BYTES) throw tooLong()
-      if (!kept) stream.push(part as Buffer)
+      if (!kept) stream.push(part)
       if (!kept && stream.over()) {
         keep(stream.end())
         kept = true
       }
-      held.push(part as Buffer)
+      held.push(part)
       if (stream.begun() && !pass()) await drained(response, answer)
     }
-    if (!kept && !answer.complete)
-      throw apiError(502, 'the answer of the model broke off', { code: 'connection' })
     if (!kept) keep(stream.end())
     if (held.length > 0) pass()
     response.end()
   } catch (error) {
     if (kept) return void response.end()
-    if (response.headersSent) response.destroy()
+    if (response.headersSent) await tornOff(response, isRefusalWithin(error) ? refused(error).body : null)
     throw error
   }
+}
+
+/** The body of an answer; an ApiError if it has no end. */
+async function* parts(answer: IncomingMessage, body: Readable): AsyncGenerator<Buffer> {
+  try {
+    for await (const part of body) yield part as Buffer
+  } catch (error) {
+    throw whyBroken(answer, error as Error)
+  }
+  if (!answer.complete) throw whyBroken(answer, null)
+}
+
+/** A stream that has begun has no status left: what the endpoint said is its last event, and no end follows. */
+async function tornOff(response: ServerResponse, refusal: Buffer | null): Promise<void> {
+  if (refusal && !response.destroyed)
+    await new Promise<void>((resolve) => {
+      response.once('close', resolve)
+      response.write(`data: ${refusal}\n\n`, () => resolve())
+    })
+  response.destroy()
 }
 
 /** Until the agent reads on, is gone, or the answer is: it ends at the limit of the call and with the rollout. */
@@ -323,8 +361,7 @@ export class PassedOn extends Error {
   /** The endpoint's words. */
   said(): string {
     const text = this.body.toString('utf8')
-    const { data } = z.object({ error: z.object({ message: z.string() }) }).safeParse(jsonOrNull(text))
-    return data?.error.message ?? (text.slice(0, 500) || this.message)
+    return wordsIn(jsonOrNull(text))?.message ?? (text.slice(0, 500) || this.message)
   }
 }
 
@@ -336,6 +373,10 @@ function jsonOrNull(text: string): unknown {
   }
 }
 
+function isRefusalWithin(error: unknown): error is RefusalWithin {
+  return error instanceof OpenAI.APIError
+}
+
 function tooLong(): ApiError {
   return apiError(502, 'the answer of the model is too long', { code: 'bad_answer' })
 }
@@ -344,16 +385,10 @@ function tooLong(): ApiError {
 function faultKind(error: unknown): string | null {
   if (error instanceof BadAnswer) return error.kind
   if (error instanceof SyntaxError) return 'bad-json'
-  if (error instanceof PassedOn) {
-    if (error.status === 429) return 'rate-limit'
-    if (error.status === 408) return 'timeout'
-    if (error.status === 409) return 'conflict'
-    if (error.status === 401 || error.status === 403) return 'unauthorised'
-    if (error.status === 404) return 'not-found'
-    return error.status >= 500 ? 'server' : 'refused'
-  }
+  if (error instanceof PassedOn) return kindOfRefusal(error.status, { message: error.said() })
   const { status, body } = toApiError(error)
   if (body.error.code === 'cancelled') return null
+  if (body.error.code === 'bad_answer') return 'bad-answer'
   return status === 504 ? 'timeout' : 'connection'
 }
 

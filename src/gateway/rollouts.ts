@@ -4,7 +4,7 @@ import type { Task } from '../environments/port.ts'
 import type { EventData, NewEvent } from '../events/catalogue.ts'
 import { apiError } from '../models/local/server/errors.ts'
 import { bearerOf } from '../secrets.ts'
-import { type CallRecorder, callRecorder, type Outcome } from './trajectory.ts'
+import { type CallRecorder, callRecorder, type Outcome, type RecordedTraining } from './trajectory.ts'
 
 type Request = EventData<'RolloutRequested'>
 
@@ -68,7 +68,7 @@ type Finished = Pick<Entry, 'isKeyOf'> & { readonly words: string; readonly ende
 /** Ends that are remembered, for agents that tell theirs twice. */
 const REMEMBERED = 10_000
 
-export function openRollouts(): Rollouts {
+export function openRollouts(training?: RecordedTraining): Rollouts {
   const entries = new Map<string, Entry>()
   const finished = new Map<string, Finished>()
   const counts = { claimed: 0, scored: 0, abstained: 0, 'timed out': 0, failed: 0 }
@@ -113,7 +113,7 @@ export function openRollouts(): Rollouts {
         id,
         assignment,
         agent,
-        recorder: callRecorder(),
+        recorder: callRecorder(training),
         inFlight: new Set(),
         deadline: Date.now() + deadlineMs,
       }

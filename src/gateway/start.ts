@@ -22,6 +22,7 @@ import { agentCalls } from './calls.ts'
 import { openRollouts } from './rollouts.ts'
 import { type GatewayServer, startGatewayServer } from './server.ts'
 import { agentsOwn, openOffers, type RolloutSource } from './source.ts'
+import type { RecordedTraining } from './trajectory.ts'
 import { keyIn, openUpstream, type UpstreamOptions } from './upstream.ts'
 import { gatewayWorker } from './worker.ts'
 
@@ -88,6 +89,7 @@ export async function joinRun(options: GatewayOptions & { readonly nats: string 
       key: keyIn(options.keyEnv ?? apiKeyEnv),
       callMs: config.run.deadlines.llmCallSeconds * 1000,
       permit: callBudgetOf(log, 'environment', config)?.spend,
+      training: config.policy,
     })
     undo.push(() => inner.close(false))
     const actor = await startActor({
@@ -207,17 +209,20 @@ function recordedConfig({ target, deadlineSeconds, callSeconds, maxRolloutCalls 
   })
 }
 
+type Serving = { readonly permit?: () => Promise<void>; readonly training?: RecordedTraining }
+
 /** Rollouts, calls and the server around them. */
 async function serve(
   { host, port, token, maxCalls, say }: GatewayOptions,
   { targetOf }: Targets,
   source: RolloutSource,
-  { key, callMs, permit }: UpstreamOptions & { readonly permit?: () => Promise<void> },
+  { key, callMs, permit, training }: UpstreamOptions & Serving,
 ) {
   const upstream = openUpstream({ key, callMs })
   const secrets = key === null ? [] : [key, JSON.stringify(key).slice(1, -1)]
-  const rollouts = openRollouts()
+  const rollouts = openRollouts(training)
   const faults: Record<string, number> = {}
+  const untrainable = new Map<string, number>()
   let untold = 0
   const calls = agentCalls({
     upstream,
@@ -233,6 +238,11 @@ async function serve(
           `agents leave ${parameters.join(', ')} to the endpoint: where its defaults are not neutral, log-probs are not those of the sampling (docs/gateway.md)`,
         )
     },
+    onUntrainable(kind, text) {
+      const before = untrainable.get(kind) ?? 0
+      untrainable.set(kind, before + 1)
+      if (before === 0) say?.(`the endpoint: ${text}`)
+    },
   })
   const server = await startGatewayServer({ source, rollouts, calls, targetOf, host, port, token, maxCalls })
   return {
@@ -241,6 +251,7 @@ async function serve(
       ...rollouts.counts(),
       ...faults,
       ...(untold > 0 ? { 'sampling left to the endpoint': untold } : {}),
+      ...Object.fromEntries([...untrainable].map(([kind, count]) => [`untrainable ${kind}`, count])),
     }),
     /** @param giveUp whether open rollouts end as failed here; else the run asks for them again */
     async close(giveUp: boolean): Promise<void> {

@@ -1,8 +1,9 @@
 /** From an agent's calls to the trajectory that the loop knows: one call is one step. */
+import type { Prompting } from '../actors/policy/acting.ts'
+import { packAnswer } from '../actors/policy/prompted-acting.ts'
 import { type SegmentBuilder, segmentBuilder } from '../actors/rollout/segments.ts'
 import { writeCall } from '../environments/tool-calls.ts'
 import type { EventData } from '../events/catalogue.ts'
-import { float32Column, int32Column } from '../events/columns.ts'
 import type { Generation } from '../models/port.ts'
 import type { Answer } from './answer.ts'
 import { imageKeeper } from './images.ts'
@@ -18,6 +19,9 @@ export type Outcome = {
   /** What the agent saw last. */
   readonly observation: string
 }
+
+/** What of an answer is trained: the same as of a policy that plays itself. */
+export type RecordedTraining = Pick<Prompting, 'trainReasoning'>
 
 export type CallRecorder = {
   /** Enters a call that was answered. */
@@ -35,7 +39,7 @@ export type CallRecorder = {
 }
 
 /** Keeps the calls of one rollout, in the order of their answers. */
-export function callRecorder(): CallRecorder {
+export function callRecorder(training: RecordedTraining = { trainReasoning: false }): CallRecorder {
   const calls: RecordedCall[] = []
   const observations: string[] = []
   const actions: string[] = []
@@ -48,33 +52,17 @@ export function callRecorder(): CallRecorder {
   let offered: string | null = null
   let packed: number[] = []
 
-  /** Token ids go on in the open segment where the prompt begins with all of it; nothing is ever tokenised again. */
-  function pack({ promptTokens, tokens, logprobs }: Generation): void {
-    if (!promptTokens || !tokens || !logprobs || tokens.length === 0) {
+  /** Token ids go on in the open segment if the prompt begins with all of it; nothing is ever tokenised again. */
+  function pack(generation: Generation): void {
+    const { promptTokens } = generation
+    const continues = packed.length > 0 && promptTokens !== null && startsWith(promptTokens, packed)
+    const columns = packAnswer(generation, training, continues ? packed.length : 0)
+    if (!columns || !promptTokens || !generation.tokens) {
       trainable = false
       return
     }
-    const continues = packed.length > 0 && startsWith(promptTokens, packed)
-    const prompt = continues ? promptTokens.subarray(packed.length) : promptTokens
-    const length = prompt.length + tokens.length
-    const all = new Int32Array(length)
-    all.set(prompt)
-    all.set(tokens, prompt.length)
-    const mask = new Uint8Array(length)
-    mask.fill(1, prompt.length)
-    const behaviour = new Float32Array(length)
-    behaviour.set(logprobs, prompt.length)
-    segments.add(
-      actions.length,
-      {
-        promptLength: prompt.length,
-        tokensI32: int32Column(all),
-        maskU8: mask,
-        logprobsF32: float32Column(behaviour),
-      },
-      continues,
-    )
-    packed = continues ? packed.concat(Array.from(all)) : Array.from(all)
+    segments.add(actions.length, columns, continues)
+    packed = [...promptTokens, ...generation.tokens]
   }
 
   return {

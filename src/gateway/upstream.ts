@@ -1,15 +1,11 @@
 /** One call of the model behind the gateway, over connections that are kept. */
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-  validateHeaderValue,
-} from 'node:http'
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { type IncomingMessage, validateHeaderValue } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { Target } from '../actors/learner/targets.ts'
 import { RlError } from '../errors.ts'
 import { ApiError, apiError } from '../models/local/server/errors.ts'
+import { decodedBody, isWronglyEncoded, UnknownEncoding } from '../platform/content-encoding.ts'
+import { openHttp, ProxyFailed, RefusedRedirect, redirectOf, refuseRedirect } from '../platform/http.ts'
 
 export type Upstream = {
   /**
@@ -45,10 +41,11 @@ export function keyIn(variable: string | undefined): string | null {
 }
 
 export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
-  const pool = { keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 4096, timeout: 0 }
-  const plain = new HttpAgent(pool)
-  const secure = new HttpsAgent(pool)
-  const authorization = key === null ? {} : { authorization: `Bearer ${key}` }
+  const http = openHttp()
+  const headers = {
+    'content-type': 'application/json',
+    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+  }
   const urls = new Map<string, URL>()
 
   function urlOf({ baseUrl }: Target, path: string): URL {
@@ -60,18 +57,29 @@ export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
     return url
   }
 
+  /** The answer at the end of redirects that keep the call as it is. */
+  async function sent(first: URL, body: Buffer, signal: AbortSignal): Promise<IncomingMessage> {
+    let url = first
+    for (let redirects = 0; ; redirects++) {
+      const call = {
+        method: 'POST',
+        headers: { ...headers, 'content-length': body.byteLength },
+        body,
+        signal,
+      }
+      const answer = await http.send(url, call)
+      const next = redirects < MOST_REDIRECTS ? redirectOf(url, answer) : null
+      if (next === null) return answer
+      answer.destroy()
+      refuseRedirect('POST', answer.statusCode, url, next)
+      url = next
+    }
+  }
+
   function post(target: Target, path: string, body: Buffer, signal: AbortSignal): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const url = urlOf(target, path)
-      const https = url.protocol === 'https:'
-      const options = {
-        method: 'POST',
-        agent: https ? secure : plain,
-        headers: { 'content-type': 'application/json', 'content-length': body.byteLength, ...authorization },
-      }
+      const ends = new AbortController()
       let answer: IncomingMessage | null = null
-      let sent: ClientRequest | null = null
-      let given = false
       const late = setTimeout(
         () => give(apiError(504, `the model gave no answer within ${callMs / 1000} s`, { code: 'timeout' })),
         callMs,
@@ -82,80 +90,89 @@ export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {
         signal.removeEventListener('abort', gone)
       }
       function give(error: Error): void {
-        given = true
         clear()
         reject(error)
         answer?.destroy(error)
-        sent?.destroy()
+        ends.abort(error)
       }
       signal.addEventListener('abort', gone, { once: true })
-      const failed = ({ code = 'connection lost' }: NodeJS.ErrnoException) => {
-        const what = answer === null ? 'the model cannot be reached' : BROKE_OFF
-        give(apiError(502, `${what}: ${code}`, { code: 'connection' }))
-      }
-      function send(again: boolean): void {
-        const made = (https ? httpsRequest : httpRequest)(url, options)
-        sent = made
-        made.on('response', (incoming) => {
-          answer = incoming
-          incoming.once('close', clear)
-          resolve(incoming)
-        })
-        made.on('error', (cause: NodeJS.ErrnoException) => {
-          // The server closed a kept connection at the moment of its use: it has not seen the call.
-          const unseen = made.reusedSocket && cause.code === 'ECONNRESET' && answer === null
-          if (unseen && again && !given) return send(false)
-          failed(cause)
-        })
-        made.end(body)
-      }
       if (signal.aborted) return gone()
-      try {
-        send(true)
-      } catch (cause) {
-        failed(cause as NodeJS.ErrnoException)
-      }
+      sent(urlOf(target, path), body, ends.signal).then(
+        (incoming) => {
+          answer = incoming
+          if (incoming.closed) clear()
+          else incoming.once('close', clear)
+          if (ends.signal.aborted) incoming.destroy()
+          resolve(incoming)
+        },
+        (cause: unknown) => give(ends.signal.aborted ? ends.signal.reason : failed(cause)),
+      )
     })
   }
 
-  return {
-    post,
-    close() {
-      plain.destroy()
-      secure.destroy()
-    },
-  }
+  return { post, close: http.close }
 }
 
-/** The whole of a body. Rejects where it breaks off, or is longer than `most` bytes. */
+const MOST_REDIRECTS = 5
+
+/** Of an error's message only what is known to hold no key: those of the proxy and of redirects. */
+function failed(cause: unknown): Error {
+  if (cause instanceof RefusedRedirect)
+    return apiError(502, `the model: ${cause.message}`, { code: 'bad_answer' })
+  const { code = 'connection lost', message } = cause as NodeJS.ErrnoException
+  const why = cause instanceof ProxyFailed || code === 'config.proxy' ? message : code
+  return apiError(502, `the model cannot be reached: ${why}`, { code: 'connection' })
+}
+
+/** The whole of a body, without its content-encoding. Rejects if it breaks off, or is longer than `most` bytes. */
 export function readAll(message: IncomingMessage, most: number, onTooLong: () => Error): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    const body = readable(message)
     const parts: Buffer[] = []
     let bytes = 0
-    message.on('data', (part: Buffer) => {
+    body.on('data', (part: Buffer) => {
       bytes += part.byteLength
       if (bytes > most) {
-        message.removeAllListeners('data')
-        message.resume()
+        body.removeAllListeners('data')
+        // What was compressed may have no end.
+        if (body === message) body.resume()
+        else body.destroy()
         reject(onTooLong())
       } else parts.push(part)
     })
-    message.on('end', () => {
+    body.on('end', () => {
       if (message.complete) resolve(parts.length === 1 ? parts[0] : Buffer.concat(parts, bytes))
     })
-    const broken = (cause?: Error | null) => reject(cause instanceof ApiError ? cause : brokenOff())
-    message.on('error', broken)
+    const broken = (cause?: Error | null) => reject(whyBroken(message, cause))
+    body.on('error', broken)
     // Every message is closed at last; an error costs its stack.
-    message.on('close', () => {
-      if (!message.readableEnded) broken(message.errored)
+    body.on('close', () => {
+      if (!body.readableEnded) broken(body.errored)
     })
     // What follows bytes that are no HTTP is closed before anybody listens.
-    if (message.destroyed && !message.readableEnded) broken(message.errored)
+    if (body.destroyed && !body.readableEnded) broken(body.errored)
   })
 }
 
-const BROKE_OFF = 'the answer of the model broke off'
+/** The body of a message without its content-encoding. Errors: ApiError 502 for one that is not read here. */
+export function readable(message: IncomingMessage): Readable {
+  try {
+    return decodedBody(message)
+  } catch (error) {
+    if (!(error instanceof UnknownEncoding)) throw error
+    throw apiError(502, `the answer of the model cannot be read: ${error.message}`, { code: 'bad_answer' })
+  }
+}
 
-function brokenOff(): Error {
-  return apiError(502, BROKE_OFF, { code: 'connection' })
+/** As an error for the one who asked: why the body of a message has no end. */
+export function whyBroken(message: IncomingMessage, cause: Error | null | undefined): Error {
+  if (message.errored instanceof ApiError) return message.errored
+  if (cause instanceof ApiError) return cause
+  if (message.complete && isWronglyEncoded(cause))
+    return apiError(
+      502,
+      `the answer of the model cannot be read: it is not in the content-encoding '${String(message.headers['content-encoding']).slice(0, 100)}'`,
+      { code: 'bad_answer' },
+    )
+  return apiError(502, 'the answer of the model broke off', { code: 'connection' })
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { openRegistry, type Registry, type UserPart } from '../registry.ts'
+import { brief, callNow, shape, type UserCall } from '../user-code.ts'
 import { flattened } from '../user-module.ts'
 import { ACCEPTANCE_RULES } from './acceptance.ts'
 import { ADVANTAGES } from './advantage.ts'
@@ -32,19 +33,44 @@ type Shelf<K extends RuleKind> = {
   readonly registry: Registry<RuleKinds[K]>
 }
 
-const values = z.custom((value) => Array.isArray(value) || ArrayBuffer.isView(value), 'expected a list')
+const list = z.custom<ArrayLike<unknown>>(
+  (value) => Array.isArray(value) || ArrayBuffer.isView(value),
+  'expected a list',
+)
+
+/** A list of numbers in a range, so that one step's reward cannot drown all others. */
+const numbersIn = (low: number, high: number) =>
+  list.superRefine((found, context) => {
+    const wrong = Array.from(found).findIndex(
+      (one) => !(typeof one === 'number' && one >= low && one <= high),
+    )
+    if (wrong < 0) return
+    const bounds = Number.isFinite(high) ? `a number from ${low} to ${high}` : 'a number'
+    const message = `expected ${bounds}, and got ${String(found[wrong])}`
+    context.addIssue({ code: 'custom', path: [wrong], message })
+  })
+
+const MOST = Number.MAX_VALUE
+const weight = z.number()
 
 /** What a user's rule must give, by the function that gives it. The loop compares it with what was asked. */
 const RESULTS: Readonly<Record<string, z.ZodType>> = {
-  parts: z.looseObject({ outcome: z.number(), steps: values }),
-  advantages: values,
+  parts: z.looseObject({ outcome: z.number().min(-1).max(1), steps: numbersIn(-1, 1) }),
+  weights: z.looseObject({ outcome: weight, step: weight }),
+  advantages: list.superRefine((rows, context) => {
+    for (const [index, row] of Array.from(rows).entries()) {
+      const { error } = numbersIn(-MOST, MOST).safeParse(row)
+      for (const { path, message } of error?.issues.slice(0, 1) ?? [])
+        context.addIssue({ code: 'custom', path: [index, ...path], message })
+    }
+  }),
   leavesOut: z.string().min(1).nullable(),
   choose: z.array(z.string()),
   decide: z.looseObject({ accepted: z.boolean(), reason: z.string() }),
 }
 
 const SHELVES: { readonly [K in RuleKind]: Shelf<K> } = {
-  stepReward: shelf('stepReward', 'stepRewards', 'parts', 'learning.reward', STEP_REWARDS),
+  stepReward: shelf('stepReward', 'stepRewards', 'parts', 'learning.reward', STEP_REWARDS, ['weights']),
   advantage: shelf('advantage', 'advantages', 'advantages', 'learning.advantage', ADVANTAGES),
   groupFilter: shelf('groupFilter', 'groupFilters', 'leavesOut', 'learning.filter', GROUP_FILTERS),
   taskSampler: shelf('taskSampler', 'taskSamplers', 'choose', 'environment.sampler', TASK_SAMPLERS),
@@ -58,31 +84,40 @@ function shelf<K extends RuleKind>(
   does: keyof RuleKinds[K] & string,
   key: string,
   ours: readonly RuleKinds[K][],
+  also: readonly (keyof RuleKinds[K] & string)[] = [],
 ): Shelf<K> {
   const registry = openRegistry<RuleKinds[K]>({
-    ...{ kind, list, does, ours, noun: 'rule' },
+    ...{ kind, list, does, also, ours, noun: 'rule' },
     key: 'learning.module',
     types: 'rlanything/learning',
-    guard: (rule, file) => checkedRule(rule, does, `${file}: ${list}: '${rule.name}'`),
+    guard: (rule, file) => checkedRule(rule, [does, ...also], file, `${list}: '${rule.name}'`),
   })
   return { list, key, registry }
 }
 
-/** A user's rule, whose results are checked. Error: `rule.result`, with file and field. */
-function checkedRule<T extends object>(rule: T, does: keyof T & string, where: string): T {
-  const { [does]: asked, ...others } = flattened(rule) as Record<string, unknown>
-  const ask = asked as (...given: unknown[]) => unknown
-  const checked = (...given: unknown[]) => {
-    const result = ask(...given)
-    const { success, error } = RESULTS[does].safeParse(result)
-    if (success) return result
-    const [{ path, message }] = error.issues
-    throw new RlError(`${where}: ${[`${does}()`, ...path].join('.')}: ${message}`, {
+/** A user's rule, whose functions are named where they fail and whose results are checked. Error: `rule.result`, with file and field. */
+function checkedRule<T extends object>(rule: T, parts: readonly string[], file: string, where: string): T {
+  const own = flattened(rule) as Record<string, unknown>
+  const checked = parts.map((part) => {
+    const ask = own[part] as (...given: unknown[]) => unknown
+    const check = shape(RESULTS[part])
+    const call = (given: readonly unknown[]): UserCall => ({
+      file,
+      part: `${where}: ${part}()`,
+      about: about(given),
       code: 'rule.result',
       hint: 'a rule gives its result at once, and no promise; the types are in rlanything/learning',
     })
-  }
-  return { ...others, [does]: checked } as T
+    return [part, (...given: unknown[]) => callNow(call(given), () => ask(...given), check)]
+  })
+  return { ...own, ...Object.fromEntries(checked) } as T
+}
+
+/** What a rule is asked about: a rollout, the task of a group. */
+function about([first]: readonly unknown[]): string[] {
+  const one = (Array.isArray(first) ? first[0] : first) as { readonly id?: unknown; readonly task?: unknown }
+  if (typeof one?.task === 'string') return [`task '${brief(one.task, 100)}'`]
+  return typeof one?.id === 'string' ? [`rollout ${brief(one.id, 100)}`] : []
 }
 
 /**

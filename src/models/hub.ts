@@ -10,7 +10,8 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { explain, RlError } from '../errors.ts'
-import { systemPlatform } from '../platform/platform.ts'
+import { httpFetch } from '../platform/http.ts'
+import { isAbandoned, parseProcess, processText, THIS_PROCESS } from '../platform/process-id.ts'
 import { withoutCredentials, withoutSecrets } from '../secrets.ts'
 
 export type HubOptions = {
@@ -119,13 +120,17 @@ function told(cause: unknown, { token }: HubOptions): string {
   return withoutCredentials(token ? withoutSecrets(text, [token]) : text)
 }
 
-/** fetch says that it failed, and what is behind that says why: at times by its code alone. */
+/** An error with what is behind it, at times known by its code alone: of several addresses none answered. */
 function reasonOf(cause: unknown): string {
   const behind = cause instanceof Error ? cause.cause : undefined
-  if (!(behind instanceof Error)) return explain(cause)
-  const { code = '' } = behind as NodeJS.ErrnoException
-  const why = [behind.message, behind.message.includes(code) ? '' : code].filter((part) => part !== '')
-  return why.length > 0 ? `${explain(cause)} (${why.join(', ')})` : explain(cause)
+  const why = [cause, behind].map((one) => {
+    if (!(one instanceof Error)) return one === undefined ? '' : explain(one)
+    const { code = '' } = one as NodeJS.ErrnoException
+    const isTold = one.message.includes(code) || one instanceof RlError
+    return [explain(one), isTold ? '' : code].filter((part) => part !== '').join(', ')
+  })
+  const [outer, inner] = why
+  return inner === '' || outer.includes(inner) ? outer : `${outer} (${inner})`
 }
 
 /** More than the list of any model's files has. */
@@ -257,24 +262,35 @@ function isDiskFull(cause: unknown): boolean {
   return cause instanceof Error && /^(?:ENOSPC|EDQUOT)$/.test((cause as NodeJS.ErrnoException).code ?? '')
 }
 
+/** A download fails if nothing comes for `SILENCE_MS`: what nobody has added to for so long is nobody's. */
+const PART_LEASE_MS = 600_000
+
 /**
- * The file in which this process collects what comes, so that two of them may fetch the same: what a process of this host left
- * behind that is gone goes on here where it is of the same content, and is removed where it is of another.
+ * The file in which this process collects what comes, so that two of them may fetch the same. What a process left behind that is
+ * gone goes on here if it is of the same content, and is removed if it is of another.
  */
 async function ownPart(target: string, content: string): Promise<string> {
-  const { hostname, pid, isAlive } = systemPlatform
   const folder = dirname(target)
   const begin = `.${basename(target)}.`
-  const own = join(folder, `${begin}${content}.${hostname}.${pid}.part`)
+  const own = join(folder, `${begin}${content}.${processText(THIS_PROCESS)}.part`)
   for (const name of await readdir(folder)) {
+    const path = join(folder, name)
     const rest = name.startsWith(begin) ? name.slice(begin.length) : ''
-    const [, of, host, owner] = /^([^.]+)\.(.+)\.(\d+)\.part$/.exec(rest) ?? []
-    if (host !== hostname || (Number(owner) !== pid && isAlive(Number(owner)))) continue
+    const [, of, writer] = /^([^.]+)\.(.+)\.part$/.exec(rest) ?? []
+    if (of === undefined || path === own) continue
+    const isOwn = writer === processText(THIS_PROCESS)
+    if (!isOwn && !isAbandoned(parseProcess(writer), await untouchedMs(path), PART_LEASE_MS)) continue
     // Another process may have taken it meanwhile.
-    if (of !== content) await rm(join(folder, name), { force: true })
-    else if (!existsSync(own)) await rename(join(folder, name), own).catch(() => {})
+    if (of !== content) await rm(path, { force: true })
+    else if (!existsSync(own)) await rename(path, own).catch(() => {})
   }
   return own
+}
+
+/** 0 if it is gone. */
+async function untouchedMs(path: string): Promise<number> {
+  const found = await stat(path).catch(() => null)
+  return found === null ? 0 : Date.now() - found.mtimeMs
 }
 
 /** The parts of a body, none of which may take longer than the limit. */
@@ -363,7 +379,7 @@ async function askOnce(
     for (let redirects = 0; ; redirects++) {
       const sent = new Headers(headers)
       if (token !== null && originOf(url) === originOf(endpoint)) sent.set('authorization', `Bearer ${token}`)
-      const response = await fetch(url, {
+      const response = await httpFetch(url, {
         headers: sent,
         redirect: 'manual',
         signal: signal ? AbortSignal.any([signal, abort.signal]) : abort.signal,

@@ -7,7 +7,7 @@ import { withoutCredentials } from '../secrets.ts'
 import { imagesOf } from './content.ts'
 import { createDataUrls } from './openai/data-urls.ts'
 import { deadline, pause } from './openai/deadline.ts'
-import { type Fault, type FaultKind, faultOf, fetchReadably, isCutOff, refusalIn } from './openai/faults.ts'
+import { type Fault, type FaultKind, faultOf, fetchReadably, isCutOff } from './openai/faults.ts'
 import { keyIn, withoutKey } from './openai/key.ts'
 import { watchOddities } from './openai/oddities.ts'
 import { rememberRefusals } from './openai/refusals.ts'
@@ -15,6 +15,7 @@ import { createWindow } from './openai/window.ts'
 import { CUT_OFF, fromWire, toWire, type Wire } from './openai/wire.ts'
 import type { GenerateRequest, Generation, LanguageModel } from './port.ts'
 import type { ModelOptions, PromptedModel } from './provider.ts'
+import { whyUntrainable } from './trained-answer.ts'
 
 /** What an endpoint was used for since it was opened. */
 export type EndpointUse = {
@@ -26,7 +27,7 @@ export type EndpointUse = {
   readonly completionTokens: number
   /** Images that were sent, each time that they were. */
   readonly images: number
-  /** Answers without token ids or without log-probs: nothing can be learned from them. */
+  /** Answers without token ids or log-probs, or of another model: nothing can be learned from them. */
   readonly untrainable: number
   /** Prompts that were known not to fit. */
   readonly unsent: number
@@ -112,10 +113,8 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
       used.requests++
       used.images += images.length
       const answer = await client.post<unknown>(path, { body, signal: limit.signal })
-      const refusal = refusalIn(answer)
-      if (refusal) throw refusal
-      const generation = fromWire(answer, request)
-      if (!generation.tokens || !generation.logprobs) used.untrainable++
+      const generation = fromWire(answer, { ...request, model })
+      if (whyUntrainable(generation, model)) used.untrainable++
       const whole = window.learn(request, generation.usage.promptTokens)
       oddities.see(request, generation, whole)
       used.promptTokens += generation.usage.promptTokens

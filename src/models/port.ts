@@ -98,6 +98,8 @@ export type Generation = {
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: string }[]
   /** What the endpoint told apart from the text as reasoning, and how many of the first tokens are that: all of them where it cannot be seen. */
   readonly reasoning?: { readonly text: string; readonly tokens: number }
+  /** The name that an endpoint's answer bears if it is not that of the model that was asked, '' if it bears none; then nothing is learned from it. */
+  readonly otherModel?: string
   /** Token ids of the rendered prompt; null where the endpoint does not tell. */
   readonly promptTokens: Int32Array | null
   readonly usage: {
@@ -209,6 +211,8 @@ export type ModelDescription = {
   readonly name: string
   readonly provider: string
   readonly contextTokens: number
+  /** How many token ids it has; absent if that is not known. */
+  readonly vocabulary?: number
   readonly parameters: number | null
   /** For a local model: the tensor backend and why it was chosen. */
   readonly backend: string | null

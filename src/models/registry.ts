@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { openRegistry, type UserPart } from '../registry.ts'
+import { type Check, callWithin, shape, type UserCall } from '../user-code.ts'
 import { deadline } from './openai/deadline.ts'
-import type { Generation } from './port.ts'
 import type { ModelOptions, ModelProvider, PromptedModel } from './provider.ts'
 
 const OURS: readonly ModelProvider[] = [
@@ -95,16 +95,21 @@ const generations = z.array(
 
 /** A user's provider: what its models give is checked, its calls are counted, and no answer is waited for longer than its asker does. */
 function guarded({ name, version, open }: ModelProvider, file: string): ModelProvider {
-  const where = `${file}: ${LIST}: '${name}'`
+  const callOf = (part: string): UserCall => ({
+    ...{ file, part: `${LIST}: '${name}': ${part}` },
+    ...{ code: 'module.invalid', hint: 'the types are in rlanything/models' },
+  })
+  const isModel: Check = (model) =>
+    typeof (model as Partial<PromptedModel> | undefined)?.generate === 'function'
+      ? null
+      : ' gave no function `generate`'
   return {
     name,
     version,
     async open(options) {
       const { permit: _, ...told } = options
-      const model = await open?.(told)
-      if (typeof model?.generate !== 'function')
-        throw invalid(`${where}: open() gave no function \`generate\``)
-      return boundedModel(model, options, where)
+      const model = await callWithin(callOf('open()'), null, () => open!(told), isModel)
+      return boundedModel(model, options, callOf('generate()'))
     },
   }
 }
@@ -112,12 +117,13 @@ function guarded({ name, version, open }: ModelProvider, file: string): ModelPro
 function boundedModel(
   model: PromptedModel,
   { budgetMs, permit }: ModelOptions,
-  where: string,
+  call: UserCall,
 ): PromptedModel {
   return {
     async generate(requests, signal) {
       for (const _ of requests) await permit?.()
       const limit = deadline(budgetMs, signal)
+      const where = `${call.file}: ${call.part.replace(/: generate\(\)$/, '')}`
       const over = new Promise<never>((_, reject) => {
         const late = () =>
           reject(
@@ -128,12 +134,9 @@ function boundedModel(
         if (limit.signal.aborted) late()
         limit.signal.addEventListener('abort', late, { once: true })
       })
+      const asked = () => model.generate(requests, limit.signal)
       try {
-        return checked(
-          await Promise.race([model.generate(requests, limit.signal), over]),
-          requests.length,
-          where,
-        )
+        return await Promise.race([callWithin(call, null, asked, answersTo(requests.length)), over])
       } finally {
         limit.clear()
       }
@@ -143,18 +146,12 @@ function boundedModel(
   }
 }
 
-function checked(given: unknown, count: number, where: string): Generation[] {
-  const { data, error } = generations.safeParse(given)
-  if (error) {
-    const [{ path, message }] = error.issues
-    const field = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
-    throw invalid(`${where}: generate()${field}: ${message}`)
-  }
-  if (data.length !== count)
-    throw invalid(`${where}: generate() gave ${data.length} answers to ${count} requests`)
-  return data as Generation[]
-}
+const isGenerations = shape(generations)
 
-function invalid(message: string): RlError {
-  return new RlError(message, { code: 'module.invalid', hint: 'the types are in rlanything/models' })
+function answersTo(count: number): Check {
+  return (given) =>
+    isGenerations(given) ??
+    ((given as readonly unknown[]).length === count
+      ? null
+      : ` gave ${(given as readonly unknown[]).length} answers to ${count} requests`)
 }

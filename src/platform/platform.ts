@@ -2,28 +2,23 @@
 import { hostname } from 'node:os'
 import { uuidv7 } from 'uuidv7'
 import { type Clock, systemClock } from '../clock.ts'
+import { type Life, lifeOf, type ProcessId, THIS_PROCESS } from './process-id.ts'
 
 export type Platform = {
   readonly clock: Clock
   /** UUIDv7: sorts by the time at which it was made. */
   readonly newId: () => string
+  /** For people: several machines and containers may have the same. */
   readonly hostname: string
-  readonly pid: number
-  /** Whether a process of this machine lives; true where that cannot be known. */
-  readonly isAlive: (pid: number) => boolean
+  /** This process. */
+  readonly self: ProcessId
+  readonly lifeOf: (process: ProcessId) => Life
 }
 
 export const systemPlatform: Platform = {
   clock: systemClock,
   newId: uuidv7,
   hostname: hostname(),
-  pid: process.pid,
-  isAlive(pid) {
-    try {
-      process.kill(pid, 0)
-      return true
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code !== 'ESRCH'
-    }
-  },
+  self: THIS_PROCESS,
+  lifeOf,
 }

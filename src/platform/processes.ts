@@ -29,6 +29,14 @@ child.on('error', () => process.exit(127))
 child.on('exit', (status) => process.exit(status ?? 1))
 `
 
+/** What a program may know of this process's environment: where things are. Keys of services are no matter of its. */
+const PASSED =
+  /^(PATH|HOME|TMPDIR|TEMP|TMP|TZ|LANG|LC_[A-Z]+|GOMAXPROCS|GOMEMLIMIT|GOGC|GODEBUG|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT|USERPROFILE)$/i
+
+function plainEnvironment(env: Machine['env']): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => PASSED.test(name)))
+}
+
 /**
  * Starts a program that ends with this process, however that ends; closing the standard input of what is returned kills
  * it. It has a process group of its own: a Ctrl-C at the terminal does not reach it.
@@ -36,7 +44,7 @@ child.on('exit', (status) => process.exit(status ?? 1))
 export function spawnGuarded(
   program: string,
   words: readonly string[],
-  { platform }: Machine = THIS_MACHINE,
+  { platform, env }: Machine = THIS_MACHINE,
 ): ChildProcess {
   const [guard, ...before] =
     platform === 'win32' ? [process.execPath, '-e', NODE_GUARD, '--'] : ['sh', '-c', SHELL_GUARD, 'sh']
@@ -44,6 +52,7 @@ export function spawnGuarded(
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
     windowsHide: true,
+    env: plainEnvironment(env),
   })
 }
 

@@ -1,6 +1,10 @@
 /** A user's own projections, from the modules that `projections.modules` names. They are kept, shown, rebuilt and digested like ours. */
 import { RlError } from '../errors.ts'
-import { loadUserModule } from '../user-module.ts'
+import { CATALOGUE } from '../events/catalogue.ts'
+import { nearest } from '../nearest.ts'
+import { refuseUnread } from '../registry.ts'
+import { type Check, callNow, type UserCall } from '../user-code.ts'
+import { flattened, loadUserModule } from '../user-module.ts'
 import { PROJECTIONS } from './all.ts'
 import type { Projection } from './projection.ts'
 
@@ -23,7 +27,11 @@ export async function loadProjections({ projections: { modules } }: Names): Prom
   for (const module of modules) {
     if (!loaded.has(module)) {
       const { file, exports } = await loadUserModule(module, 'projections.modules')
-      loaded.set(module, checkedList(file, exports.projections))
+      refuseUnread(file, exports)
+      loaded.set(
+        module,
+        checkedList(file, exports.projections).map((one) => guarded(one, file)),
+      )
     }
     for (const { name, tables } of loaded.get(module) ?? [])
       for (const used of new Set([name, ...tables.map((table) => table.name)])) {
@@ -54,9 +62,35 @@ function checkedList(file: string, list: unknown): readonly Projection[] {
       )
     if (!Array.isArray(interests) || interests.length === 0)
       throw invalid(file, `'${name}' has no interests: the types of events that it folds`)
+    const odd = interests.find((type) => !Object.hasOwn(CATALOGUE, type))
+    if (odd !== undefined) {
+      const near = nearest(String(odd), Object.keys(CATALOGUE))
+      throw invalid(
+        file,
+        `'${name}': interests: there is no type of event '${odd}'${near ? `; did you mean '${near}'?` : ''}`,
+      )
+    }
     if (typeof fold !== 'function') throw invalid(file, `'${name}' has no function \`fold\``)
   }
   return list
+}
+
+/** Its fold is named where it fails, with the event, and gives nothing at once: what it awaits would come after its rows are written. */
+function guarded(projection: Projection, file: string): Projection {
+  const call = (part: string, about: readonly string[] = []): UserCall => ({
+    ...{ file, part: `projections: '${projection.name}': ${part}`, about },
+    ...{ code: 'projection.invalid', hint: 'the types are in rlanything/projections' },
+  })
+  const bound: Check = (value) =>
+    typeof value === 'function' ? null : ': expected a function that folds an event'
+  return {
+    ...flattened(projection),
+    fold(tables) {
+      const fold = callNow(call('fold()'), () => projection.fold(tables), bound)
+      return (event) =>
+        void callNow(call('fold()', [`${event.type} at position ${event.position}`]), () => fold(event))
+    },
+  }
 }
 
 function invalid(file: string, message: string): RlError {

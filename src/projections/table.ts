@@ -1,5 +1,6 @@
 /** A projection's table: rows are changed in memory and written back in batches, so a fold costs no statement an event. */
 import type { Database, Statement } from 'better-sqlite3'
+import { RlError } from '../errors.ts'
 
 export type SqlValue = string | number | null
 export type Row = Record<string, SqlValue>
@@ -100,7 +101,7 @@ export function openTable<R extends Row>(db: Database, { name, key, fresh }: Tab
     flush() {
       for (const first of removedAll) eraseAll.run(first)
       for (const parts of removed.values()) erase.run(...parts)
-      for (const row of changed) insert.run(...columns.map((column) => row[column]))
+      for (const row of changed) insert.run(...columns.map((column) => sqlValue(name, column, row[column])))
       removed.clear()
       removedAll.clear()
       changed.clear()
@@ -116,6 +117,16 @@ export function openTable<R extends Row>(db: Database, { name, key, fresh }: Tab
       complete = false
     },
   }
+}
+
+/** @throws RlError `projection.invalid` for what a column cannot hold: NaN would be null there */
+function sqlValue(table: string, column: string, value: unknown): SqlValue {
+  if (value === null || typeof value === 'string' || (typeof value === 'number' && !Number.isNaN(value)))
+    return value
+  throw new RlError(`table '${table}', column '${column}': ${String(value)} is no text, number or null`, {
+    code: 'projection.invalid',
+    hint: 'a row has a value for each column of its table',
+  })
 }
 
 function identify(parts: readonly SqlValue[]): SqlValue {

@@ -48,13 +48,10 @@ export type Attestation = z.infer<typeof attestationSchema>
 export function attest(log: LogReader): Attestation {
   const verified = verifyLog(log)
   if (!verified.ok)
-    throw new RlError(
-      `the log of run '${log.run}' is bad at position ${verified.position}: ${verified.reason}`,
-      {
-        code: 'attest.bad-log',
-        hint: 'only a log whose hash chain holds can be attested',
-      },
-    )
+    throw new RlError(`the log of run '${log.run}' is bad: ${badPart(verified)}`, {
+      code: 'attest.bad-log',
+      hint: 'only a log whose hash chain holds can be attested',
+    })
   const { config, codeVersion, seed, parent, configDigest: digestOfConfig } = startsOf(log).last.data
   const digest = openDigest()
   const models: Attestation['models'] = []
@@ -123,10 +120,20 @@ export function confirmAlone({ config, configDigest: digest }: Attestation): Con
   }
 }
 
+function badPart({
+  position,
+  reason,
+}: {
+  readonly position: number | null
+  readonly reason: string
+}): string {
+  return position === null ? reason : `position ${position} is bad: ${reason}`
+}
+
 /** Checks the log byte by byte, and that all that is attested follows from it. Names the first bad event. */
 export function confirm(given: Attestation, log: LogReader): Confirmation {
   const verified = verifyLog(log)
-  if (!verified.ok) return { ok: false, lines: [`position ${verified.position} is bad: ${verified.reason}`] }
+  if (!verified.ok) return { ok: false, lines: [badPart(verified)] }
   if (verified.hash !== given.chain) {
     const shorter =
       verified.events === given.events ? '' : `, with ${verified.events} events for ${given.events}`

@@ -5,7 +5,9 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
-import { loadUserModule } from '../user-module.ts'
+import { refuseUnread } from '../registry.ts'
+import { type Check, callWithin, type UserCall } from '../user-code.ts'
+import { flattened, loadUserModule } from '../user-module.ts'
 import { metricRows, trajectoryRows } from './export.ts'
 import { otlpPieces } from './otlp.ts'
 import { writeParquet } from './parquet.ts'
@@ -64,6 +66,7 @@ export const EXPORTERS: readonly Exporter[] = [
 export async function exportersWith(module: string | undefined): Promise<readonly Exporter[]> {
   if (module === undefined) return EXPORTERS
   const { file, exports } = await loadUserModule(module, '--module')
+  refuseUnread(file, exports)
   const list: unknown = exports.exporters
   if (!Array.isArray(list) || list.length === 0) throw invalid(file, 'there is no exported list `exporters`')
   for (const [i, one] of list.entries()) {
@@ -73,8 +76,26 @@ export async function exportersWith(module: string | undefined): Promise<readonl
     if (typeof write !== 'function') throw invalid(file, `'${name}' has no function \`write\``)
     if (EXPORTERS.some((ours) => ours.name === name)) throw invalid(file, `'${name}' is a format of ours`)
   }
-  return [...EXPORTERS, ...(list as Exporter[])]
+  return [...EXPORTERS, ...(list as Exporter[]).map((one) => guarded(one, file))]
 }
+
+/** A user's exporter: it is named where it fails, and says what it has written. */
+function guarded(exporter: Exporter, file: string): Exporter {
+  const call: UserCall = {
+    ...{ file, part: `exporters: '${exporter.name}': write()`, code: 'exporter.invalid' },
+    hint: 'it resolves to a line that tells what was written',
+  }
+  const isLine: Check = (value) =>
+    typeof value === 'string' && value.trim() !== ''
+      ? null
+      : `: expected a line of text, and got ${shown(value)}`
+  return {
+    ...flattened(exporter),
+    write: (log, out) => callWithin(call, null, () => exporter.write(log, out), isLine),
+  }
+}
+
+const shown = (value: unknown) => (value === undefined ? 'nothing' : JSON.stringify(value))
 
 function invalid(file: string, message: string): RlError {
   return new RlError(`${file}: ${message}`, {

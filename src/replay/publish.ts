@@ -8,6 +8,7 @@ import {
   type BlobGetReply,
   blobGetRequest,
   parseRequest,
+  REQUEST_BOUNDS,
   type ReadReply,
   readRequest,
 } from '../events/log-protocol.ts'
@@ -38,7 +39,7 @@ export async function publishAgain(log: LogReader, bus: Bus, options: PublishOpt
   let sent = 0
 
   function serveRead(body: Uint8Array): Uint8Array {
-    const request = parseRequest(readRequest, body)
+    const request = parseRequest(readRequest, body, REQUEST_BOUNDS.read)
     const page = log.page({ ...request, until: Math.min(request.until ?? sent, sent), maxBytes: READ_BYTES })
     const reply: ReadReply = {
       events: page.events.map((raw) => [raw.position, renamed(raw, run).body] as const),
@@ -50,7 +51,7 @@ export async function publishAgain(log: LogReader, bus: Bus, options: PublishOpt
   }
 
   function serveBlob(body: Uint8Array): Uint8Array {
-    const { offset, ...ref } = parseRequest(blobGetRequest, body)
+    const { offset, ...ref } = parseRequest(blobGetRequest, body, REQUEST_BOUNDS.get)
     const reply: BlobGetReply = { chunk: log.blobs.chunk(ref, offset, BLOB_CHUNK) }
     return pack(reply)
   }

@@ -13,8 +13,8 @@ import {
 } from '../actors/learner/checkpoints.ts'
 import { fittingSamples } from '../actors/learner/fitting-samples.ts'
 import { withReferenceOf } from '../actors/learner/kl-reference.ts'
-import { VERSION_EVENTS } from '../actors/learner/targets.ts'
 import { logprobTemperature, trainingAt, updateOptions } from '../actors/learner/update-options.ts'
+import { VERSION_EVENTS } from '../actors/learner/version-events.ts'
 import type { Config } from '../config.ts'
 import { RlError } from '../errors.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
@@ -73,8 +73,8 @@ export async function startTrainer({
     const section = role === 'policy' ? config.policy : config.rewardModel
     const { iterations } = config.run
     const training = trainingAt(section.training, { ...data, iterations })
-    const most = Math.min(training.tokenBudget, model.describe().contextTokens)
-    const fitting = fittingSamples(samples, most)
+    const { contextTokens, vocabulary } = model.describe()
+    const fitting = fittingSamples(samples, Math.min(training.tokenBudget, contextTokens), vocabulary)
     const temperature = logprobTemperature(section)
     const referred = await referredTo(fitting.samples, training.klReference, temperature)
     const options = updateOptions(training, data.seed, temperature)

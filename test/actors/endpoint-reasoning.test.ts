@@ -27,13 +27,13 @@ test.after(() => head.close())
 async function playedAndJudged(run: string, answer: (judging: boolean, first: boolean) => unknown) {
   let answers = 0
   const endpoint = await startScriptedEndpoint(({ path, body }) =>
-    path === '/v1/models' ? { data: [] } : answer(body.model === 'judge', answers++ === 0),
+    path === '/v1/models' ? { data: [] } : answer('chat_template_kwargs' in body, answers++ === 0),
   )
   const section = { provider: 'openai', baseUrl: endpoint.url }
   const config = parseConfig({
     environment: { name: 'alfworld', tasks: 4 },
-    policy: { ...section, model: 'policy', acting: 'free' },
-    rewardModel: { ...section, model: 'judge', samples: 1 },
+    policy: { ...section, model: 'scripted', acting: 'free' },
+    rewardModel: { ...section, model: 'scripted', template: { judges: true }, samples: 1 },
   })
   const opened = await openSetting(config)
   const bus = await connectBus(head.addressOf('environment'))

@@ -213,7 +213,7 @@ test('a decider on the bus goes on from its frame: with its jobs, and with what 
     const host = await hostDecider({
       decider: counting,
       log,
-      frames: { found: structuredClone(stored), note: '', take: () => ({ write() {} }) },
+      frames: { every: 1, found: structuredClone(stored), note: '', take: () => ({ write() {} }) },
       onJob() {},
       onSettled() {},
     })

@@ -243,4 +243,52 @@ test('a job of the decider that fails for good says so before its process ends',
   await head.close()
 })
 
+test('a rollout whose trajectory the log cannot take is left out at once, and told', async () => {
+  const head = await startTestHead()
+  const honest = environmentWorker()
+  /** An environment that counts one step too many. */
+  const offByOne: Worker = {
+    ...honest,
+    async perform(job, context) {
+      const [{ type, data }] = await honest.perform(job, context)
+      return [{ type, data: { ...data, steps: 2 } } as NewEvent]
+    },
+  }
+  const actor = await environment(head, {
+    worker: offByOne,
+    decider: toyEnvironment({ iterations: 1, rollouts: 1 }),
+    attempts: MANY,
+  })
+  head.service.append([begun])
+  await until('told', () => head.log.countOf('WorkFailed') === 1)
+  const failed = head.log.byKey('Rollout/1/slot/0')
+  assert.is(failed?.type, 'RolloutFailed')
+  assert.match(
+    failed?.type === 'RolloutFailed' ? failed.data.error : '',
+    /observations: there are 2 elements, not 3/,
+  )
+  const [told] = [...head.log.events({ types: ['WorkFailed'] })]
+  assert.equal(told.type === 'WorkFailed' && [told.data.attempts, told.data.goesOn], [1, true])
+  await actor.stop()
+  await head.close()
+})
+
+test('a further worker leaves it to the process with the role to say that the run cannot go on', async () => {
+  const head = await startTestHead()
+  const failing: Worker = {
+    shared: new Set(['train']),
+    perform: async () => Promise.reject(new Error('out of memory')),
+  }
+  const further = await policy(head, { worker: failing, attempts: 1 })
+  const job = { kind: 'train', done: 'PolicyUpdated/1', input: {}, deadlineMs: 30_000 }
+  await head.bus.publishWork(subjects.work('policy'), pack({ job, cause: null }), 'once')
+  await until('tried', () => head.log.countOf('ActorFailed') === 1)
+  const again = await policy(head, { worker: failing, decider: toyPolicy(), attempts: 1 })
+  await until('told', () => head.log.countOf('WorkFailed') === 1)
+  const [told] = [...head.log.events({ types: ['WorkFailed'] })]
+  assert.is(told.actor, again.name)
+  for (const one of [further, again]) await one.stop()
+  await head.close()
+})
+
 test.run()

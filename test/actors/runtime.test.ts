@@ -9,6 +9,7 @@ import { watchActors } from '../../src/actors/head/watch.ts'
 import { type ActorOptions, startActor } from '../../src/actors/runtime/actor.ts'
 import { knowKeys, redact } from '../../src/actors/runtime/redact.ts'
 import type { ActorStatus } from '../../src/actors/runtime/status.ts'
+import { jobQueue } from '../../src/actors/runtime/work.ts'
 import { environmentOf } from '../../src/broker/connection.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { RlError } from '../../src/errors.ts'
@@ -133,6 +134,68 @@ test('a process that goes silent is told as a stall within twice its heartbeat, 
   await until('the work done by another', () => head.log.countByType().TrajectoryCompleted === 2)
   child.kill('SIGKILL')
   for (const one of actors) await one.stop()
+  await head.close()
+})
+
+test('an actor that is stopped waits for no worker and no timer, and is heard of until it has left', async () => {
+  const head = await startTestHead()
+  head.service.append([runStarted])
+  const timers = new Set<() => void>()
+  const clock: Clock = {
+    ...systemClock,
+    // Deadlines of the end never come; a timer that nobody cancels stays in the set.
+    after(ms, callback) {
+      if (ms < 5_000) return systemClock.after(ms, callback)
+      timers.add(callback)
+      return () => timers.delete(callback)
+    },
+  }
+  const platform = { ...systemPlatform, clock }
+  let release = () => {}
+  const answered = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const queue = jobQueue(head.folder.run, 'adapter')
+  // Rollouts wait for a policy that is no more, and an answer is on its way.
+  const take = () => answered.then(() => ({ done: true as const }))
+  const deaf = await actor(head, {
+    role: 'environment',
+    worker: environmentWorker(() => new Promise(() => {})),
+    platform,
+  })
+  const adapter = await actor(head, {
+    role: 'adapter',
+    worker: { ...idleWorker, answers: [{ queue, concurrency: 1, take }] },
+    platform,
+  })
+  const environment = await actor(head, {
+    role: 'environment',
+    worker: idleWorker,
+    decider: toyEnvironment({ iterations: 1, rollouts: 2 }),
+  })
+  head.service.append([
+    { type: 'IterationStarted', data: { iteration: 1, policyVersion: 0, rewardModelVersion: 0 } },
+  ])
+  await head.bus.publishWork(queue.subject, pack({}), 'answer')
+  await until('the rollouts are in hand', () => deaf.status().waitsInAll === 2)
+  await deaf.stop()
+  let beats = 0
+  const leaving: boolean[] = []
+  head.bus.subscribe(subjectsOf('test').tapOf('heartbeat', '*'), ({ body }) => {
+    const status = unpack(body) as ActorStatus
+    if (status.worker !== adapter.name) return
+    beats++
+    leaving.push(status.leaving)
+  })
+  const stopped = adapter.stop()
+  const before = beats
+  await until('it is heard of while it ends', () => beats > before + 2)
+  release()
+  await stopped
+  await until('it has left', () => leaving.includes(true))
+  assert.is(leaving.indexOf(true), leaving.length - 1)
+  assert.is(timers.size, 0)
+  await environment.stop()
   await head.close()
 })
 

@@ -29,6 +29,23 @@ test('the server dies with a head that is killed, and the next head has it again
   assert.not(existsSync(folder.connection))
 })
 
+test('the server knows no keys of services that the head has in its environment', async () => {
+  process.env.RL_TEST_API_KEY = 'sk-not-for-a-broker'
+  const head = await startTestHead()
+  Reflect.deleteProperty(process.env, 'RL_TEST_API_KEY')
+  const pid = Number(head.broker?.pid())
+  if (!existsSync(`/proc/${pid}/environ`)) console.log('SKIP the environment of a process: there is no /proc')
+  else {
+    const parent = Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+    for (const one of [pid, parent]) {
+      const environment = readFileSync(`/proc/${one}/environ`, 'utf8')
+      assert.not(environment.includes('sk-not-for-a-broker'))
+      assert.ok(environment.includes('PATH='))
+    }
+  }
+  await head.close()
+})
+
 test('passwords stand in files that only their owner reads, and in no command line', async () => {
   const head = await startTestHead()
   for (const path of [head.folder.connection, join(head.folder.broker, 'nats.conf')])

@@ -63,6 +63,25 @@ test('check counts problems, tests and failures, and ends with 1 where there are
   )
 })
 
+test('what a program prints, and what stands in a file, steers no terminal', async () => {
+  if (!(await isBwrapHere())) return
+  write(problem('a\u009d0;x\u0007', 'print(0)'), { id: 'b\u202e', question: 'q', test_input: [] })
+  const program = join(folder, 'program.py')
+  writeFileSync(
+    program,
+    "import sys\nfor one in (sys.stdout, sys.stderr):\n    one.write('\\x9b2J\\x85\\u2067\\u200f\\x1b[31m\\n')",
+  )
+  for (const words of [
+    ['run', '--data', file, '--id', 'a\u009d0;x\u0007', '--program', program],
+    ['run', '--data', file, '--id', 'a\u009d0;x\u0007', '--program', program, '--json'],
+    ['check', '--data', file],
+    ['check', '--data', file, '--mutants'],
+  ]) {
+    const { output } = await rl(...words)
+    assert.not.match(output, /[^\P{Cc}\n\t]|\p{Bidi_Control}/u, words[0])
+  }
+})
+
 test('wrong calls and damaged files are told in one line', async () => {
   write({ ...problem('a', ''), test_output: ['1'] })
   for (const [words, status, message] of [

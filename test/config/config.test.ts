@@ -103,6 +103,30 @@ test('files that are missing or broken, and words without =, are refused', () =>
   assert.is(refusal({ set: ['__proto__.x=1'] }).code, 'config.usage')
 })
 
+test('a file in another encoding is refused as that', () => {
+  const file = join(folder, 'wide.yaml')
+  for (const [bytes, told] of [
+    [Buffer.from('\ufeffrun:\n  seed: 3\n', 'utf16le'), /wide\.yaml is UTF-16/],
+    [Buffer.from('run:\n  seed: 3\n', 'utf16le'), /wide\.yaml is UTF-16/],
+    [Buffer.from('environment:\n  data: caf\xe9\n', 'latin1'), /wide\.yaml is no UTF-8/],
+  ] as const) {
+    writeFileSync(file, bytes)
+    assert.match(refusal({ file }).message, told)
+  }
+  writeFileSync(file, '\ufeffrun:\n  seed: 3\n')
+  assert.is(loadConfig({ file }).run.seed, 3)
+})
+
+test("how a policy acts follows the setting's actions where nothing is said", () => {
+  const texts = ['environment={name: coding}', 'rewardModel.judging=group']
+  assert.is(loadConfig({ set: texts }).policy.acting, 'free')
+  assert.is(loadConfig({}).policy.acting, 'choices')
+  assert.is(
+    loggedConfig({ ...loadConfig({ set: texts }), policy: loadConfig({}).policy }).policy.acting,
+    'choices',
+  )
+})
+
 test('a key is read under the name that it had before', () => {
   const sizeOf = (sources: ConfigSources) => loadConfig(sources).environment.minGroupSize
   assert.is(sizeOf({ file: fileWith('environment:\n  leastGroup: 3\n') }), 3)

@@ -90,8 +90,213 @@ test('an event that tells an error ends the stream, whatever stands beside it', 
   ])
     assert.throws(
       () => answerStream().push(Buffer.from(`data: ${event}\n\ndata: [DONE]\n\n`)),
-      /no chunk of a completion/,
+      /tells an error: no memory/,
     )
+})
+
+const eventOf = (event: unknown) => `data: ${JSON.stringify(event)}\n\n`
+const deltaOf = (delta: object, more: object = {}, top: object = {}) =>
+  eventOf({ choices: [{ index: 0, delta, ...more }], ...top })
+
+function streamed(text: string, model?: string) {
+  const stream = answerStream(model)
+  stream.push(Buffer.from(text))
+  return stream.end()
+}
+
+test('an error is told in its own words, whole and in a stream, in whatever form a server has for it', () => {
+  for (const [event, status] of [
+    [{ error: { message: 'no memory', code: 503 } }, 503],
+    [{ error: 'no memory' }, 400],
+    [{ detail: 'no memory' }, 400],
+    [[{ error: { message: 'no memory', status: 'RESOURCE_EXHAUSTED' } }], 429],
+    [{ object: 'error', message: 'no memory' }, 400],
+    [{ error: { type: 'no memory' } }, 400],
+  ] as const) {
+    const isError = (error: { status?: unknown; message?: unknown }) =>
+      error.status === status && /no memory/.test(String(error.message))
+    assert.throws(() => readAnswer(event), isError, JSON.stringify(event))
+    assert.throws(() => streamed(eventOf(event)), isError, JSON.stringify(event))
+  }
+  const beside = deltaOf({ content: 'a' }, {}, { error: { message: 'no memory' } })
+  assert.throws(() => streamed(beside), /no memory/)
+  assert.throws(() => streamed('event: error\ndata: no memory\n\n'), /no memory/)
+  assert.is(streamed(deltaOf({ content: 'a' }, { finish_reason: 'stop' }, { error: null })).content, 'a')
+})
+
+test('ids and log-probs that are none cost a stream its columns alone', () => {
+  const last = deltaOf({}, { finish_reason: 'stop' })
+  for (const more of [
+    { token_ids: ['5'] },
+    { token_ids: [1.5] },
+    { token_ids: 'none' },
+    { token_ids: [5], logprobs: 'none' },
+    { token_ids: [5], logprobs: { content: [{ logprob: 7 }] } },
+  ]) {
+    const { content, generation } = streamed(deltaOf({ content: 'a' }, more) + last)
+    assert.equal([content, generation.logprobs], ['a', null], JSON.stringify(more))
+  }
+  const counted = (completion_tokens: number) => {
+    const piece = deltaOf({ content: 'a' }, { token_ids: [5], logprobs: { content: [{ logprob: -1 }] } })
+    return streamed(piece + last + eventOf({ choices: [], usage: { prompt_tokens: 1, completion_tokens } }))
+  }
+  assert.equal([...(counted(1).generation.tokens ?? [])], [5])
+  assert.is(counted(2).generation.tokens, null)
+})
+
+test('a stream that goes on with another model is not of the one that was asked', () => {
+  const by = (...models: readonly (string | undefined)[]) =>
+    streamed(
+      models.map((model) => deltaOf({ content: 'a' }, { finish_reason: 'stop' }, { model })).join(''),
+      'mine',
+    ).generation.otherModel
+  assert.is(by('', 'mine', 'owner/Mine'), undefined)
+  assert.is(by('', 'mine', 'mine'), undefined)
+  assert.is(by('mine', 'base', 'third'), 'base, third')
+  assert.is(by('base'), 'base')
+  assert.is(by(undefined), '')
+})
+
+test('the answer is the choice with the number 0, wherever it stands', () => {
+  const choices = [1, 0].map((index) => ({ index, message: { content: `${index}` }, finish_reason: 'stop' }))
+  assert.is(readAnswer({ choices }).content, '0')
+  assert.is(readAnswer({ choices }).generation.text, '0')
+  assert.is(readAnswer({ choices: choices.slice(0, 1) }).content, '1')
+  assert.is(readAnswer({ choices: choices.map(({ index: _, ...rest }) => rest) }).content, '1')
+})
+
+test('events of several lines, and events without a line between them, are read', () => {
+  const event = { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] }
+  const pretty = JSON.stringify(event, null, 2).split('\n')
+  const lines = pretty.map((line) => `data: ${line}\r`).join('')
+  assert.is(streamed(`${lines}\rdata: [DONE]\r\r`).content, 'a')
+  const dense = [event, event].map((one) => `data: ${JSON.stringify(one)}\n`).join('')
+  assert.is(streamed(`${dense}data: [DONE]\n`).content, 'aa')
+})
+
+const piece = (index: number | null, id: string | null, name: string | null, text: string | null) => ({
+  ...(index === null ? {} : { index }),
+  ...(id === null ? {} : { id }),
+  function: { ...(name === null ? {} : { name }), ...(text === null ? {} : { arguments: text }) },
+})
+
+for (const [what, pieces, expected] of [
+  [
+    'without numbers',
+    [
+      [null, 'a', 'look', '{"x"'],
+      [null, null, null, ':1}'],
+    ],
+    ['a look {"x":1}'],
+  ],
+  [
+    'with the id again',
+    [
+      [null, 'a', 'look', '{"x"'],
+      [null, 'a', null, ':1}'],
+    ],
+    ['a look {"x":1}'],
+  ],
+  [
+    'with the name again',
+    [
+      [null, null, 'look', '{"x"'],
+      [null, null, 'look', ':1}'],
+    ],
+    ['look {"x":1}'],
+  ],
+  [
+    'with an id for each piece',
+    [
+      [0, 'a', 'look', '{"x"'],
+      [0, 'b', null, ':1}'],
+      [0, 'c', null, ''],
+    ],
+    ['a look {"x":1}'],
+  ],
+  [
+    'with the name at the end',
+    [
+      [0, 'a', 'look', '{}'],
+      [0, 'a', 'look', ''],
+    ],
+    ['a look {}'],
+  ],
+  [
+    'with a name in parts',
+    [
+      [0, 'a', 'lo', ''],
+      [0, null, 'ok', ''],
+      [0, null, null, '{}'],
+    ],
+    ['a look {}'],
+  ],
+  [
+    'with the number in the first alone',
+    [
+      [0, 'a', 'look', '{"x"'],
+      [null, null, null, ':1}'],
+    ],
+    ['a look {"x":1}'],
+  ],
+  [
+    'two by ids alone',
+    [
+      [null, 'a', 'look', '{}'],
+      [null, 'b', 'look', '{}'],
+    ],
+    ['a look {}', 'b look {}'],
+  ],
+  [
+    'two by names alone',
+    [
+      [null, null, 'look', '{}'],
+      [null, null, 'go', null],
+    ],
+    ['look {}', 'go {}'],
+  ],
+  [
+    'two of one name and no arguments',
+    [
+      [null, null, 'look', '{}'],
+      [null, null, 'look', '{}'],
+    ],
+    ['look {}', 'look {}'],
+  ],
+  [
+    'two under one number',
+    [
+      [0, 'a', 'look', '{}'],
+      [0, 'b', 'go', '{"y"'],
+      [0, null, null, ':2}'],
+    ],
+    ['a look {}', 'b go {"y":2}'],
+  ],
+  [
+    'two in turns',
+    [
+      [1, 'b', 'go', '{'],
+      [0, 'a', 'look', '{'],
+      [1, null, null, '}'],
+      [0, null, null, '}'],
+    ],
+    ['a look {}', 'b go {}'],
+  ],
+] as readonly (readonly [string, readonly Parameters<typeof piece>[], readonly string[]])[])
+  test(`calls of tools in pieces ${what} are put together`, () => {
+    const stream = pieces.map((one) => deltaOf({ tool_calls: [piece(...one)] })).join('')
+    const { toolCalls } = streamed(stream + deltaOf({}, { finish_reason: 'tool_calls' }))
+    const read = toolCalls.map(({ id, function: { name, arguments: text } }) =>
+      [...(id === undefined ? [] : [id]), name, text === '' ? '{}' : text].join(' '),
+    )
+    assert.equal(read, expected)
+  })
+
+test('arguments of a tool keep every name', () => {
+  const values = JSON.parse('{"__proto__":1,"constructor":2}')
+  const call = { function: { name: 'look', arguments: values } }
+  const { toolCalls } = readAnswer({ choices: [{ message: { tool_calls: [call] }, finish_reason: 'stop' }] })
+  assert.is(toolCalls[0].function.arguments, '{"__proto__":1,"constructor":2}')
 })
 
 const chatOf = (more: object) => messages.read({ ...TALK, ...more }).body

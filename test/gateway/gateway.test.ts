@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { request, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import OpenAI from 'openai'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -647,7 +648,7 @@ test('an answer that is no stream is refused with a status', async () => {
   const whole = JSON.stringify(completion({ content: 'x' }, { prompt: [1], tokens: [2] }), null, 2)
   const taken = await take('no-stream')
   for (const [said, words] of [
-    ['data: {"error":{"message":"no memory"}}\n\ndata: [DONE]\n\n', /no chunk of a completion/],
+    ['data: {"error":{"message":"no memory"}}\n\ndata: [DONE]\n\n', /no memory/],
     ['data: {"choices', /not JSON/],
     [whole, /no choices/],
     ['', /no choices/],
@@ -663,6 +664,126 @@ test('an answer that is no stream is refused with a status', async () => {
   assert.match(await got.text(), '"content":"x"')
   const ended = await post(taken.outcome_url, taken.key, { success: true })
   assert.is(((await ended.json()) as { steps: number }).steps, 1)
+})
+
+test('what the endpoint says in the place of an answer, or in the middle of one, reaches the agent', async () => {
+  const taken = await take('told-errors')
+  const error = { message: `too many calls, upstream-word-123456`, code: 429 }
+  answer = () => ({ error })
+  for (const [path, body] of BOTH) {
+    const got = await post(`${taken.url}/${path}`, taken.key, body)
+    assert.is(got.status, 429)
+    const text = await got.text()
+    assert.match(text, 'too many calls')
+    assert.not.match(text, 'upstream-word')
+  }
+  const piece = { choices: [{ index: 0, delta: { content: 'x' } }] }
+  let go: () => void = () => {}
+  const read: string[] = []
+  answer = (_, response) => {
+    response.write(`data: ${JSON.stringify(piece)}\n\n`)
+    go = () => void response.end(`data: ${JSON.stringify({ error })}\n\n`)
+  }
+  const chat = { ...HELLO, stream: true } as typeof HELLO & { messages: []; stream: true }
+  try {
+    for await (const { choices } of await clientOf(taken).chat.completions.create(chat)) {
+      read.push(choices[0].delta.content ?? '')
+      go()
+    }
+    assert.unreachable()
+  } catch (cause) {
+    assert.match((cause as Error).message, 'too many calls')
+    assert.not.match((cause as Error).message, 'upstream-word')
+  }
+  assert.equal(read, ['x'])
+  const ended = await post(taken.outcome_url, taken.key, { success: true })
+  assert.is(((await ended.json()) as { steps: number }).steps, 0)
+})
+
+test('answers that are compressed are read and told as they are, whole and in a stream', async () => {
+  const whole = completion({ content: 'où' }, { prompt: [1], tokens: [2] })
+  const codings = {
+    gzip: gzipSync,
+    br: brotliCompressSync,
+    deflate: deflateSync,
+    'deflate, gzip': (bytes: Buffer) => gzipSync(deflateSync(bytes)),
+    Deflate: deflateRawSync,
+  }
+  const taken = await take('compressed')
+  for (const [coding, encode] of Object.entries(codings)) {
+    answer = ({ body }, response) => {
+      const text = body.stream ? completionEvents(whole).join('') : JSON.stringify(whole)
+      return void response.writeHead(200, { 'content-encoding': coding }).end(encode(Buffer.from(text)))
+    }
+    const stream = coding === 'gzip' || coding === 'br'
+    const got = await post(`${taken.url}/chat/completions`, taken.key, { ...HELLO, stream })
+    assert.is(got.status, 200, coding)
+    assert.match(await got.text(), stream ? '"content":"ù"' : '"content":"où"', coding)
+  }
+  for (const [coding, bytes, words] of [
+    ['gzip', Buffer.from(JSON.stringify(whole)), /content-encoding 'gzip'/],
+    ['lzma', Buffer.from('{}'), /content-encoding 'lzma' is not read/],
+    ['__proto__', Buffer.from('{}'), /is not read/],
+    ['gzip', gzipSync(JSON.stringify(whole)).subarray(0, 60), /content-encoding|broke off/],
+    // 70 MB, in 70 kB.
+    ['gzip', gzipSync(Buffer.alloc(70_000_000)), /too long/],
+  ] as const) {
+    answer = (_, response) => void response.writeHead(200, { 'content-encoding': coding }).end(bytes)
+    for (const stream of [false, true]) {
+      const got = await post(`${taken.url}/chat/completions`, taken.key, { ...HELLO, stream })
+      assert.is(got.status, 502, coding)
+      assert.match(await got.text(), words)
+    }
+  }
+  const ended = await post(taken.outcome_url, taken.key, { success: true })
+  assert.is(((await ended.json()) as { steps: number }).steps, 5)
+  assert.is(eventsOf(taken.rollout, 'TrajectoryCompleted')[0].data.trainable, true)
+})
+
+test('a redirect keeps the call as it is, or is refused by its address', async () => {
+  answer = ({ path }, response) => {
+    if (path.startsWith('/moved')) return completion({ content: 'here' }, { prompt: [1], tokens: [2] })
+    const status = path.startsWith('/kept') ? 308 : 302
+    return void response.writeHead(status, { location: '/moved/chat/completions' }).end()
+  }
+  const origin = new URL(endpoint.url).origin
+  for (const [path, status, words] of [
+    ['kept', 200, /"here"/],
+    ['lost', 502, /answered 302, which redirects POST to .*\/moved\/chat\/completions/],
+  ] as const) {
+    const moved = await record(`redirect-${path}`, {
+      target: { baseUrl: `${origin}/${path}`, model: 'scripted' },
+    })
+    const taken = await take('moved', moved.server)
+    const got = await post(`${taken.url}/chat/completions`, taken.key, HELLO)
+    assert.is(got.status, status)
+    assert.match(await got.text(), words)
+    await post(taken.outcome_url, taken.key, { success: true })
+    await moved.close()
+  }
+})
+
+test('the answer of another model is answered and kept, is told once, and nothing is learned from it', async () => {
+  const whole = completion({ content: 'x' }, { prompt: [1], tokens: [2] }) as object
+  const before = told.length
+  for (const stream of [false, true]) {
+    const taken = await take(`other-model-${stream}`)
+    answer = (_, response) => {
+      const other = { ...whole, model: 'fallback' }
+      if (!stream) return other
+      const events = completionEvents(whole).map((one) => one.replace('"scripted"', '"fallback"'))
+      return void response.end(events.join(''))
+    }
+    const got = await post(`${taken.url}/chat/completions`, taken.key, { ...HELLO, stream })
+    assert.is(got.status, 200)
+    await got.text()
+    await post(taken.outcome_url, taken.key, { success: true })
+    assert.is(eventsOf(taken.rollout, 'TrajectoryCompleted')[0].data.trainable, false)
+  }
+  assert.is(gateway.counters()['untrainable other model'], 2)
+  const [line, ...more] = told.slice(before).filter((one) => one.includes('fallback'))
+  assert.match(line, "answers as 'fallback' where 'scripted' was asked")
+  assert.equal(more, [])
 })
 
 test('what is nested too deeply is refused, and an answer that is cannot be read', async () => {

@@ -61,6 +61,50 @@ test('a rollout with an answer that a filter cut is not trainable', () => {
   assert.is(isTrainable(recorder), false)
 })
 
+function trainedOf(whole: unknown, trainReasoning = false) {
+  const recorder = callRecorder({ trainReasoning })
+  recorder.add({ messages: [], tools: null, model: 'scripted', answer: readAnswer(whole) })
+  const outcome = { kind: 'scored', value: 1, success: true } as const
+  const told = { outcome, ended: 'goal', observation: '' } as const
+  const { trainable, segments } = recorder.trajectory({} as EventData<'RolloutRequested'>, told, 1)
+  return { trainable, masks: segments.map(({ maskU8 }) => [...maskU8]) }
+}
+
+/** Of four tokens the first three are reasoning, if their texts are told. */
+const thought = (texts: readonly string[]) => ({
+  prompt_token_ids: [1],
+  choices: [
+    {
+      ...{
+        message: { content: 'a cat', reasoning: 'what?' },
+        finish_reason: 'stop',
+        token_ids: [4, 5, 6, 7],
+      },
+      logprobs: { content: texts.map((token) => ({ token, logprob: -1 })) },
+    },
+  ],
+})
+
+test('reasoning is trained as the policy that plays itself trains it: only if asked, and never if its end is unseen', () => {
+  const seen = thought(['what?', '</th', 'ink>', 'a cat'])
+  assert.equal(trainedOf(seen), { trainable: true, masks: [[0, 0, 0, 0, 1]] })
+  assert.equal(trainedOf(seen, true), { trainable: true, masks: [[0, 1, 1, 1, 1]] })
+  assert.equal(trainedOf(thought(['w', 'h', 'y', '?'])), { trainable: true, masks: [[0, 0, 0, 0, 0]] })
+})
+
+test('an empty list of ids is untold', () => {
+  const whole = completion({ content: 'a cat' }, { prompt: [1, 2], tokens: [3] }) as Record<string, unknown>
+  assert.equal(trainedOf(whole), { trainable: true, masks: [[0, 0, 1]] })
+  const [choice] = whole.choices as object[]
+  for (const changes of [
+    { prompt_token_ids: [] },
+    { choices: [{ ...choice, token_ids: [] }] },
+    { choices: [{ ...choice, token_ids: [], logprobs: { content: [] } }] },
+    { choices: [{ ...choice, logprobs: { content: [] } }] },
+  ])
+    assert.equal(trainedOf({ ...whole, ...changes }), { trainable: false, masks: [] })
+})
+
 test('text that looks like an image is text', () => {
   for (const content of [PNG, `see ${PNG}`, [{ type: 'text', text: PNG }]]) {
     const recorder = recorded(content)

@@ -77,6 +77,18 @@ test('a module with a mistake is refused with file and field', async () => {
       /acceptanceRules: 'x' has no function `decide`/,
     ],
     ["export const taskSamplers = [{ name: 'x', choose() {} }]", /taskSamplers: 'x' has no version/],
+    [
+      'export const stepRewards = [{ name: "x", version: 1, parts() {} }]',
+      /stepRewards: 'x' has no function `weights`/,
+    ],
+    [
+      'export const stepReward = [{ name: "x", version: 1, parts() {}, weights() {} }]; export const advantages = []',
+      /stepReward: nothing reads an export of this name/,
+    ],
+    [
+      'export const groupFilter = { name: "x", version: 1, leavesOut() {} }; export const advantages = []',
+      /groupFilter: nothing reads an export of this name/,
+    ],
     ["export const advantages = [{ name: 'task', version: 1, advantages() {} }]", /'task' is a rule of ours/],
   ]
   for (const [i, [source, message]] of cases.entries()) {
@@ -129,7 +141,7 @@ test("what a user's rule returns is checked, and named with its file and field",
   const cases: readonly (readonly [() => unknown, string])[] = [
     [
       () => stepReward.parts(any, any),
-      "stepRewards: 'later': parts().outcome: Invalid input: expected number",
+      "stepRewards: 'later': parts(): expected a value at once, and got a promise",
     ],
     [() => advantage.advantages(any, any, any), "advantages: 'none': advantages(): expected a list"],
     [
@@ -140,7 +152,10 @@ test("what a user's rule returns is checked, and named with its file and field",
       () => groupFilter.leavesOut(tally(1), any),
       "groupFilters: 'no': leavesOut(): Invalid input: expected string",
     ],
-    [() => taskSampler.choose([], any), "taskSamplers: 'later': choose(): Invalid input: expected array"],
+    [
+      () => taskSampler.choose([], any),
+      "taskSamplers: 'later': choose(): expected a value at once, and got a promise",
+    ],
     [
       () => acceptance.decide(any, any),
       "acceptanceRules: 'yes': decide().accepted: Invalid input: expected boolean",
@@ -151,6 +166,38 @@ test("what a user's rule returns is checked, and named with its file and field",
     assert.is(code, 'rule.result')
     assert.ok(message.startsWith(`${file}: ${told}`), message)
   }
+})
+
+test("a user's rule that throws is named with file, line and question; what is out of range is refused", async () => {
+  const file = join(temporaryFolder(), 'wild.mjs')
+  writeFileSync(
+    file,
+    `const version = 1
+     const parts = ({ value }) => ({ outcome: value === 1 ? 50 : value, steps: value === 1 ? [] : [0, value === 0 ? NaN : 2] })
+     export const strict = { name: 'wild', version, parts, weights: () => ({ outcome: 1 }) }
+     export const stepRewards = [strict]
+     export const advantages = [{ name: 'boom', version, advantages: (group) => group.nobody.id }]`,
+  )
+  const config = smallConfig({ learning: { module: file, reward: 'wild', advantage: 'boom' } })
+  await loadRules(config)
+  const { stepReward, advantage } = rulesOf(config)
+  const told = async (work: () => unknown) => (await refusal(work)).message
+  const rollout = (value: number) => ({ id: '1/train-0/3', value }) as never
+  const any = {} as never
+  assert.match(
+    await told(() => stepReward.parts(rollout(1), any)),
+    /'wild': parts\(\)\.outcome: .*<=1 \(rollout 1\/train-0\/3\)/,
+  )
+  assert.match(await told(() => stepReward.parts(rollout(0), any)), /parts\(\)\.steps\[1\]: .*got NaN/)
+  assert.match(
+    await told(() => stepReward.parts(rollout(0.5), any)),
+    /parts\(\)\.steps\[1\]: .*from -1 to 1, and got 2/,
+  )
+  assert.match(await told(() => stepReward.weights(any)), /weights\(\)\.step: .*expected number/)
+  assert.match(
+    await told(() => advantage.advantages([{ id: 'a', task: 'q' }] as never, any, any)),
+    /wild\.mjs:5:\d+: advantages: 'boom': advantages\(\) failed: TypeError.*\(task 'q'\)/,
+  )
 })
 
 test("a run under a user's rules replays, and differs from one under ours", async () => {

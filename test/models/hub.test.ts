@@ -10,11 +10,12 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { hostname, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -22,6 +23,7 @@ import { RlError } from '../../src/errors.ts'
 import { describeHubModel, fetchHubModel, type HubOptions, isHubName } from '../../src/models/hub.ts'
 import { describeCopy, fetchCopy, hubFolder, hubOptions, modelPlace } from '../../src/models/hub-folder.ts'
 import { readModelFolder } from '../../src/models/local/model-folder.ts'
+import { processText, THIS_PROCESS } from '../../src/platform/process-id.ts'
 import { errorOf } from '../support/error-of.ts'
 import { until } from '../support/run.ts'
 
@@ -110,8 +112,11 @@ test.after(() => {
   rmSync(root, { recursive: true })
 })
 
-const partOf = (folder: string, digest: string, owner: number) =>
-  join(folder, `.model.safetensors.${digest.slice(0, 16)}.${hostname()}.${owner}.part`)
+const partOf = (folder: string, digest: string, owner: number, place = THIS_PROCESS.place) => {
+  const { start } = THIS_PROCESS
+  const writer = processText({ place, pid: owner, start: owner === process.pid ? start : '' })
+  return join(folder, `.model.safetensors.${digest.slice(0, 16)}.${writer}.part`)
+}
 
 const messageOf = (promise: Promise<unknown>) =>
   promise.then(
@@ -172,13 +177,19 @@ test('what was broken off goes on where it ended', async () => {
 test('what another process left behind goes on as well, unless it still fetches', async () => {
   const model = await describeHubModel('own/small', options)
   const ended = spawnSync(process.execPath, ['-e', '']).pid
-  for (const [owner, goesOn] of [
-    [ended, true],
-    [process.ppid, false],
+  const elsewhere = '0000000000000000'
+  for (const [owner, place, silent, goesOn] of [
+    [ended, THIS_PROCESS.place, false, true],
+    [process.ppid, THIS_PROCESS.place, false, false],
+    // Of a container: its number is free here, and nobody can look whether it lives.
+    [ended, elsewhere, false, false],
+    [ended, elsewhere, true, true],
   ] as const) {
-    const folder = join(root, `left-by-${owner}`)
+    const folder = join(root, `left-by-${owner}-${place}-${silent}`)
     mkdirSync(folder)
-    writeFileSync(partOf(folder, sha('sha256', WEIGHTS), owner), WEIGHTS.subarray(0, 200_000))
+    const part = partOf(folder, sha('sha256', WEIGHTS), owner, place)
+    writeFileSync(part, WEIGHTS.subarray(0, 200_000))
+    if (silent) utimesSync(part, 1, 1)
     await fetchHubModel(model, folder, options, () => {})
     assert.is(asked.at(-1)!.headers.range, goesOn ? 'bytes=200000-' : undefined)
     assert.equal(readFileSync(join(folder, 'model.safetensors')), WEIGHTS)

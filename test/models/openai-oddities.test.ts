@@ -1,5 +1,6 @@
 /** Endpoints as strangers have them: what is odd costs an answer or a column of it, and never the process or a key. */
 import type { ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import OpenAI from 'openai'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -360,7 +361,7 @@ test('a long prompt is known not to fit before it is sent', async () => {
     ({ path }) => {
       if (path !== '/v1/models') return plain('ok', { usage: { prompt_tokens: 400, completion_tokens: 1 } })
       lists++
-      return { data: [{ id: 'odd', max_model_len: 1_024 }] }
+      return { data: [{ id: 'scripted', max_model_len: 1_024 }] }
     },
     async (open, _, asked) => {
       const endpoint = open()
@@ -414,6 +415,92 @@ test('a lost connection is told by its innermost cause', () => {
   }
   const round = new Error('round')
   assert.match(faultOf(Object.assign(round, { cause: round }), false).message, 'round')
+})
+
+test('an empty list of ids is untold: it is told once, and counted', async () => {
+  const whole = completion({ content: 'a' }, { prompt: [], tokens: [2] })
+  await against(
+    () => whole,
+    async (open, said) => {
+      const endpoint = open()
+      for (const seed of [1, 2]) {
+        const [{ promptTokens }] = await endpoint.generate([request(seed)])
+        assert.is(promptTokens, null)
+      }
+      assert.is(endpoint.use().untrainable, 2)
+      assert.equal([said.length, /token ids/.test(said[0])], [1, true])
+    },
+  )
+})
+
+test('the answer of another model, or of none, is told once by its name and has no columns', async () => {
+  const whole = completion({ content: 'a' }, { prompt: [1], tokens: [2] }) as object
+  for (const [model, words] of [
+    ['base\u0007', /answers as 'base\?' where 'scripted' was asked/],
+    ['', /do not name their model/],
+    [undefined, /do not name their model/],
+    ['owner/Scripted', null],
+  ] as const)
+    await against(
+      () => ({ ...whole, model }),
+      async (open, said) => {
+        const endpoint = open()
+        for (const seed of [1, 2]) {
+          const [{ text, tokens, logprobs }] = await endpoint.generate([request(seed)])
+          assert.equal([text, tokens === null, logprobs === null], ['a', words !== null, words !== null])
+        }
+        assert.is(endpoint.use().untrainable, words === null ? 0 : 2)
+        assert.is(said.length, words === null ? 0 : 1, said.join('\n'))
+        if (words) assert.match(said[0], words)
+      },
+    )
+})
+
+test('an answer that is not UTF-8, compressed for nobody or without an end is told as that', async () => {
+  const head = { 'content-type': 'application/json' }
+  const whole = JSON.stringify(plain('où'))
+  for (const [coding, bytes, message] of [
+    ['identity', Buffer.from(whole, 'latin1'), 'the answer is not UTF-8'],
+    ['lzma', Buffer.from(whole), "content-encoding 'lzma' is not read here"],
+    ['gzip', Buffer.from(whole), 'not in its content-encoding'],
+    ['gzip', gzipSync(Buffer.alloc(70_000_000, ' ')), 'longer than 64000000 bytes'],
+  ] as const)
+    await against(
+      (_, response) => void response.writeHead(200, { ...head, 'content-encoding': coding }).end(bytes),
+      async (open) => {
+        // What no retry helps is told at once; the others are asked for again.
+        const endpoint = open(/longer|lzma/.test(message) ? {} : { budgetMs: 1_000 })
+        const failed = await errorOf(endpoint.generate([request(1)]))
+        assert.match(failed.message, message)
+        assert.equal(Object.keys(endpoint.use().faults), ['bad-answer'])
+      },
+    )
+  await against(
+    (_, response) =>
+      void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(`\ufeff${whole}`)),
+    async (open) => assert.is((await open().generate([request(1)]))[0].text, 'où'),
+  )
+})
+
+test('a redirect keeps a POST, or is refused by the address that it names', async () => {
+  await against(
+    ({ path, body }, response) => {
+      if (path === '/v1/chat/completions') {
+        const status = body.seed === 0 ? 307 : 301
+        return void response.writeHead(status, { location: '/v2/there' }).end()
+      }
+      assert.is(body.model, 'scripted')
+      return plain('there')
+    },
+    async (open, _, asked) => {
+      const endpoint = open()
+      assert.is((await endpoint.generate([{ ...request(1), seed: [1, 0] }]))[0].text, 'there')
+      assert.is(asked[1].authorization, `Bearer ${SECRET}`)
+      const failed = await errorOf(endpoint.generate([{ ...request(1), seed: [2, 0] }]))
+      assert.match(failed.message, /301, which redirects POST to .*\/v2\/there/)
+      assert.is(asked.length, 3)
+    },
+  )
 })
 
 test('an address where nobody listens, and a call that is never answered, are told as such', async () => {

@@ -40,7 +40,12 @@ test("a user's projection is folded, digested and rebuilt like ours; one that fa
     0,
   )
   assert.is(once.rows, actions)
-  assert.equal(once.failed, [['mistaken', 'a mistake in the fold']])
+  const [[name, reason]] = once.failed
+  assert.is(name, 'mistaken')
+  assert.match(
+    reason,
+    /projections\.ts:\d+:\d+: projections: 'mistaken': fold\(\) failed: a mistake in the fold \(IterationCompleted at position \d+\)/,
+  )
   assert.ok('verbs' in once.digests && 'accuracy' in once.digests && !('mistaken' in once.digests))
   assert.equal(digestsOf(file), once, 'going on from the file')
   assert.equal(digestsOf(':memory:'), once, 'from the first event')
@@ -58,6 +63,14 @@ test('a projection with a mistake in its form, or with a name that is taken, is 
         "export const projections = [{ name: 'a', version: 1, tables: [], interests: [], fold() {} }]",
         /'a' has no interests/,
       ],
+      [
+        "export const projections = [{ name: 'a', version: 1, tables: [], interests: ['RunStartet'], fold() {} }]",
+        /'a': interests: there is no type of event 'RunStartet'; did you mean 'RunStarted'\?/,
+      ],
+      [
+        `export const projection = [{ name: 'a', ${whole} }]`,
+        /projection: nothing reads an export of this name/,
+      ],
       [`export const projections = [{ name: 'accuracy', ${whole} }]`, /'accuracy' is taken by rlanything/],
     ] as const
   ).entries()) {
@@ -67,6 +80,51 @@ test('a projection with a mistake in its form, or with a name that is taken, is 
     assert.match(told, message)
     assert.ok(told.includes(file))
   }
+})
+
+test('a fold that makes no sense is set aside with its file: no function, a promise, a value that no column holds', async () => {
+  const file = join(temporaryFolder(), 'odd.mjs')
+  writeFileSync(
+    file,
+    `const table = (name) => ({ name, key: ['id'], fresh: { id: '', n: 0 }, sql: 'CREATE TABLE IF NOT EXISTS ' + name + ' (id, n, PRIMARY KEY (id)) WITHOUT ROWID' })
+const make = (name, fold) => ({ name, version: 1, tables: [table(name + '_rows')], interests: ['RunStarted'], fold })
+export const projections = [
+  make('none', () => undefined),
+  make('later', () => async () => {}),
+  make('odd', (open) => () => { open(table('odd_rows')).row('a').n = undefined }),
+]`,
+  )
+  const names = { projections: { modules: [file] } }
+  await loadProjections(names)
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  const db = new Database(':memory:')
+  const kept = openKept(db, projectionsOf(names))
+  kept.catchUp(log)
+  log.close()
+  const failed = Object.fromEntries(kept.failed)
+  assert.match(failed.none, /odd\.mjs: projections: 'none': fold\(\): expected a function/)
+  assert.match(failed.later, /'later': fold\(\): expected a value at once, and got a promise \(RunStarted at/)
+  assert.match(failed.odd, /table 'odd_rows', column 'n': undefined is no text, number or null/)
+})
+
+test('an exporter that throws or returns nothing is named with its file', async () => {
+  const module = join(temporaryFolder(), 'silent.mjs')
+  writeFileSync(
+    module,
+    `const summary = 'nothing'
+export const exporters = [
+  { name: 'silent', summary, async write() {} },
+  { name: 'boom', summary, async write(log) { return log.nobody.name } },
+]`,
+  )
+  const found = await exportersWith(module)
+  const told = async (name: string) =>
+    (await refusal(async () => found.find((one) => one.name === name)!.write({} as never, 'out'))).message
+  assert.match(
+    await told('silent'),
+    /silent\.mjs: exporters: 'silent': write\(\): expected a line of text, and got nothing/,
+  )
+  assert.match(await told('boom'), /silent\.mjs:4:\d+: exporters: 'boom': write\(\) failed: TypeError/)
 })
 
 test('a format of a user is written beside ours', async () => {

@@ -8,29 +8,36 @@ import { CATALOGUE, keyOf, type LoggedEvent } from '../../src/events/catalogue.t
 import { encodeEnvelope } from '../../src/events/codec.ts'
 import { type EventLog, openLog } from '../../src/events/log.ts'
 import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
+import type { Rng } from '../../src/random.ts'
 import { playLoop } from '../actors/loop.ts'
 
-/** Writes the run of a config; `change` may alter or drop an event on its way into the log. */
+/** Writes the run of a config; `change` may alter or drop an event on its way into the log, `order` draws the order of arrival. */
 export function recordLoop(
   root: string,
   run: string,
   config: Config,
   change: (event: LoggedEvent) => LoggedEvent | null = (event) => event,
+  order?: Rng,
 ): LogReader {
   const folder = runFolder(run, root)
   const log = openLog(folder.log, { run, minFreeBytes: 0, synchronous: 'NORMAL' })
   try {
-    writeLoop(log, config, change)
+    writeLoop(log, config, change, order)
   } finally {
     log.close()
   }
   return openLogReader(join(folder.folder, 'events.db'))
 }
 
-function writeLoop(log: EventLog, config: Config, change: (event: LoggedEvent) => LoggedEvent | null): void {
+function writeLoop(
+  log: EventLog,
+  config: Config,
+  change: (event: LoggedEvent) => LoggedEvent | null,
+  order?: Rng,
+): void {
   const deciders = decidersOf(config).map(startDecider)
   const causes = new Map<string, string>()
-  for (const [index, played] of playLoop({ config }).log.entries()) {
+  for (const [index, played] of playLoop({ config, order }).log.entries()) {
     const event =
       played.type === 'RunStarted' ? { ...played, data: { ...played.data, config: redact(config) } } : played
     const id = `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`

@@ -6,6 +6,7 @@ import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { takeFence } from '../../src/actors/head/fence.ts'
+import { within } from '../../src/clock.ts'
 import { RlError } from '../../src/errors.ts'
 import type { Bus } from '../../src/events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../src/events/catalogue.ts'
@@ -15,13 +16,17 @@ import { pack } from '../../src/events/msgpack.ts'
 import { connectBus } from '../../src/events/nats/connect.ts'
 import { subjectsOf } from '../../src/events/subjects.ts'
 import { subscribe } from '../../src/events/subscription.ts'
+import { systemPlatform } from '../../src/platform/platform.ts'
+import { processText, THIS_PROCESS } from '../../src/platform/process-id.ts'
 import { openRawNats } from '../support/raw-nats.ts'
 import { startTestHead, temporaryFolder, until } from '../support/run.ts'
 
 const subjects = subjectsOf('test')
 
+/** The code of what is thrown, e.g. `test.late` if nothing comes within a minute. */
 async function codeOf(promise: Promise<unknown>): Promise<string> {
-  return promise.then(
+  const late = () => new RlError('nothing came within 60 s', { code: 'test.late' })
+  return within(promise, 60_000, late).then(
     () => 'nothing was thrown',
     (error: unknown) => (error instanceof RlError ? error.code : String(error)),
   )
@@ -46,6 +51,7 @@ function started(worker: string): Uint8Array {
     worker,
     host: 'h',
     pid: 1,
+    process: processText({ ...THIS_PROCESS, pid: 1 }),
     node: 'v24',
     decider: true,
     note: '',
@@ -110,6 +116,32 @@ test('a head whose bucket was wiped, and taken by another since, hears of it and
   await until('the first hears of it', () => code !== '')
   assert.is(code, 'head.fenced')
   await second.release()
+  await bus.close()
+  await host.close()
+})
+
+test('a head of another container keeps the run for its lease, whatever its host name and number are', async () => {
+  const host = await startTestHead({ run: 'host' })
+  const bus = await connectBus(host.address)
+  const options = { bus, run: 'test', after: 0, alone: false, leaseMs: 20_000, renewMs: 300 }
+  // Its number is free here.
+  const self = { place: '0000000000000000', pid: 4_194_305, start: '1' }
+  const first = await takeFence({ ...options, platform: { ...systemPlatform, self } })
+  assert.is(await codeOf(takeFence(options)), 'head.second')
+  await first.release()
+  const second = await takeFence(options)
+  await second.release()
+  // One of this place that has ended has no lease, whoever has its number by now.
+  const ended = { ...THIS_PROCESS, start: '1' }
+  const killed = await takeFence({
+    ...options,
+    renewMs: 60_000,
+    platform: { ...systemPlatform, self: ended },
+  })
+  const third = await takeFence({ ...options, leaseMs: 3_600_000 })
+  assert.is(third.epoch, killed.epoch + 1)
+  await killed.release()
+  await third.release()
   await bus.close()
   await host.close()
 })
@@ -199,7 +231,7 @@ test('of two deciders that are sent together one is admitted, and what the older
     await send(bus, [[encode('environment/a', planned(1))], [encode('environment/b', planned(2))]]),
     [null, 'actor.fenced'],
   )
-  head.watch.forget(1, 'h')
+  head.watch.forget(1)
   assert.equal(await send(bus, [[started('environment/c')]]), [null])
   assert.equal(
     await send(bus, [[encode('environment/a', planned(3))], [encode('environment/c', planned(3))]]),

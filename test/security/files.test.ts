@@ -1,11 +1,24 @@
 /** The files of a run: their owner's alone, inside its folder, and what their digests say. */
-import { appendFileSync, mkdirSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { checkpointFolder } from '../../src/actors/learner/checkpoints.ts'
-import { runFolder } from '../../src/broker/connection.ts'
+import { runFolder, writePrivately } from '../../src/broker/connection.ts'
+import { takeRunFolder } from '../../src/broker/own-folder.ts'
 import { RlError } from '../../src/errors.ts'
 import { openBlobStore } from '../../src/events/blobs.ts'
 import { CATALOGUE } from '../../src/events/catalogue.ts'
@@ -13,6 +26,16 @@ import { forkLog, openLog } from '../../src/events/log.ts'
 import { startHead } from '../support/processes.ts'
 import { startTestHead, temporaryFolder } from '../support/run.ts'
 import { policyUpdated, runStarted } from '../support/toy.ts'
+
+function codeOf(action: () => unknown): string | null {
+  try {
+    action()
+  } catch (error) {
+    if (error instanceof RlError) return error.code
+    throw error
+  }
+  return null
+}
 
 function openToOthers(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
@@ -32,6 +55,94 @@ test("a log, its lock, its blobs, a fork and the broker are their owner's alone,
   forkLog(runFolder('fork', root).log, { run: 'fork', parent: folder.log, position: 1 })
   assert.equal(openToOthers(root), [])
   await head.close()
+})
+
+test("a folder that lay there before becomes its owner's alone, and one with a link or a foreign file is refused", async () => {
+  const root = temporaryFolder()
+  const folder = runFolder('test', root)
+  const elsewhere = temporaryFolder()
+  mkdirSync(join(folder.broker, 'store'), { recursive: true })
+  mkdirSync(join(folder.folder, 'kept', 'inner'), { recursive: true })
+  writeFileSync(join(folder.folder, 'kept', 'inner', 'file'), 'x')
+  symlinkSync(elsewhere, folder.blobs)
+  const open = () => {
+    for (const name of ['', 'broker', 'kept', 'kept/inner', 'kept/inner/file'])
+      chmodSync(join(folder.folder, name), 0o777)
+  }
+  open()
+  const places = [
+    ...[
+      'credentials',
+      'connection.json',
+      'events.db',
+      'events.db-wal',
+      'writer.lock',
+      'logs',
+      'checkpoints/x',
+    ],
+    ...['broker/nats.conf', 'broker/store/jetstream', 'kept/inner/link', 'blobs-of-others'],
+  ]
+  for (const place of places) {
+    const path = join(folder.folder, place)
+    mkdirSync(dirname(path), { recursive: true })
+    symlinkSync(join(elsewhere, 'there'), path)
+    open()
+    assert.is(
+      codeOf(() => takeRunFolder(folder.folder)),
+      'run.foreign-folder',
+      place,
+    )
+    rmSync(path)
+  }
+  open()
+  const head = await startTestHead({ root })
+  head.service.append([runStarted])
+  head.log.blobs.put(new Uint8Array(10))
+  await head.close()
+  assert.is(statSync(folder.folder).mode & 0o777, 0o700)
+  assert.is(statSync(elsewhere).mode & 0o777, 0o700)
+  assert.equal(openToOthers(folder.folder), [])
+  assert.equal(
+    readdirSync(elsewhere, { recursive: true, encoding: 'utf8' }).filter(
+      (name) => !/^[0-9a-f]{2}/.test(name),
+    ),
+    [],
+  )
+})
+
+test('what is written privately goes through no link that lies under its name, or under that of its part', () => {
+  const folder = temporaryFolder()
+  const other = join(temporaryFolder(), 'other')
+  writeFileSync(other, 'mine')
+  const path = join(folder, 'secret')
+  for (const name of [path, `${path}.${process.pid}.part`]) symlinkSync(other, name)
+  writePrivately(path, 'a password')
+  assert.is(readFileSync(other, 'utf8'), 'mine')
+  assert.is(readFileSync(path, 'utf8'), 'a password')
+  assert.is(lstatSync(path).isSymbolicLink(), false)
+})
+
+test("root goes on with the files of whoever owns the runs, and with nobody else's", () => {
+  if (process.getuid?.() !== 0) return console.log('SKIP files of other users: only root can make them')
+  const root = temporaryFolder()
+  const folder = join(root, 'test')
+  mkdirSync(join(folder, 'credentials'), { recursive: true })
+  const own = (path: string, uid: number) => chownSync(path, uid, uid)
+  own(folder, 12_345)
+  assert.is(
+    codeOf(() => takeRunFolder(folder)),
+    'run.foreign-folder',
+  )
+  own(root, 12_345)
+  assert.is(
+    codeOf(() => takeRunFolder(folder)),
+    null,
+  )
+  own(join(folder, 'credentials'), 54_321)
+  assert.is(
+    codeOf(() => takeRunFolder(folder)),
+    'run.foreign-folder',
+  )
 })
 
 test('a whole run leaves nothing that others may read', async () => {

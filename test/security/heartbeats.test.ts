@@ -8,6 +8,7 @@ import { pack } from '../../src/events/msgpack.ts'
 import { connectBus } from '../../src/events/nats/connect.ts'
 import { subjectsOf } from '../../src/events/subjects.ts'
 import { AUTHORS } from '../../src/events/users.ts'
+import { processText, THIS_PROCESS } from '../../src/platform/process-id.ts'
 import { openRawNats } from '../support/raw-nats.ts'
 import { startTestHead, until } from '../support/run.ts'
 import { runStarted } from '../support/toy.ts'
@@ -15,7 +16,7 @@ import { runStarted } from '../support/toy.ts'
 const whole = {
   ...{ role: 'policy', worker: 'policy/x', host: 'h', pid: 1, decider: false, state: 'working' },
   ...{ position: null, heartbeatMs: 50, waits: [], waitsInAll: 0, startedAt: 1, rssMb: 1, counters: {} },
-  leaving: false,
+  ...{ leaving: false, process: processText({ ...THIS_PROCESS, pid: 1 }) },
 }
 
 test('what is told of a run comes behind its beginning: silence before it is not written', async () => {
@@ -92,7 +93,7 @@ test('what one role says of a process is not believed of another, and many names
       subjectsOf('test').tapOf('heartbeat', role === 'policy' ? role : 'environment-worker'),
       pack({ ...whole, role, worker: `${role}/${worker}` }),
     )
-  const silence = (role: 'environment' | 'policy') => head.watch.silentMs(role, whole.pid, whole.host)
+  const silence = (role: 'environment' | 'policy') => head.watch.silentMs(role, whole.pid)
   for (let n = 0; n < 5_000; n++) tell(one, 'environment', `${n}`)
   await one.flush()
   await until('they have been silent for a while', () => (silence('environment') ?? 0) > 200)

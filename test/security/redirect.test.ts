@@ -1,4 +1,6 @@
 /** What a role's connection can have the broker say for it: JetStream publishes wherever a request says, with all rights. */
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
@@ -203,6 +205,48 @@ test('what the broker is made to write into the record of the epoch is written o
   log.close()
   await bus.close()
   for (const one of [raw, watched]) one.close()
+  await head.close()
+})
+
+test('the reader of ten lines lives through what roles have the broker say to it, and reads the facts', async () => {
+  const head = await startTestHead()
+  const guide = readFileSync('README.md', 'utf8')
+  const code = guide.match(/```js\n(import { decode }[\s\S]*?)```/)?.[1] ?? ''
+  assert.ok(code.includes('.evt.*'))
+  const { url, user, password } = head.addressOf('tool')
+  const env = { ...process.env, NATS_URL: url, NATS_USER: user, NATS_PASSWORD: password, RUN: 'test' }
+  const reader = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [reader.stdout, reader.stderr])
+    stream.on('data', (bytes) => {
+      output += bytes
+    })
+  const ended = new Promise((resolve) => reader.once('exit', resolve))
+  await until('it reads', () => {
+    head.service.append([paused])
+    return output.includes('RunPaused')
+  })
+  const to = subjects.evt('PolicyUpdated')
+  const forged = pack({ type: 'Forged', data: {} })
+  await redirect(head, 'policy', to, Uint8Array.of(0xc1))
+  await redirect(head, 'adapter', to, forged, { 'Rl-Position': '7', 'Rl-Epoch': '1' })
+  const raw = await openRawNats(head.addressOf('reward-model'))
+  const queue = 'rl-test-work-reward-model'
+  // The queue is empty: a line of the broker without a body, and one in JSON, come under the subject itself.
+  raw.publish(`$JS.API.CONSUMER.MSG.NEXT.${queue}.workers`, Buffer.from('{"batch":1,"no_wait":true}'), {
+    reply: to,
+  })
+  raw.publish(`$JS.API.STREAM.MSG.GET.${queue}`, Buffer.from('{"seq":1}'), { reply: to })
+  await raw.settle()
+  assert.equal(raw.refused, [])
+  raw.close()
+  head.service.append([{ type: 'RunCompleted', data: { iterations: 1, metrics: {} } }])
+  assert.is(await ended, 0, output)
+  assert.match(output, /\d+ RunCompleted iterations metrics\n$/)
+  assert.not.match(output, /Forged/)
   await head.close()
 })
 

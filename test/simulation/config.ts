@@ -16,7 +16,7 @@ const DEADLINES = {
 const SECTIONS: Readonly<Record<string, Record<string, unknown>>> = {
   run: {
     seed: 1,
-    iterations: 2,
+    iterations: 5,
     evaluateEvery: 2,
     attempts: 1000,
     heartbeatSeconds: 2,

@@ -16,7 +16,9 @@ export const FAULT_KINDS = {
   crash: 'a process dies as it calls a port or is called',
   throw: 'a worker fails at a job',
   hang: 'a worker never ends a job, nor hears that it should',
+  late: 'a worker ends a job after its deadline, and brings its result all the same',
   slow: 'a worker takes up to 10 s for a job',
+  torn: 'the disk of the head fails inside a transaction',
 } as const
 export type FaultKind = keyof typeof FAULT_KINDS
 
@@ -82,7 +84,9 @@ const RATES: Readonly<Record<FaultKind, number>> = {
   crash: 0.001,
   throw: 0.05,
   hang: 0.02,
+  late: 0.02,
   slow: 0.05,
+  torn: 0.03,
 }
 /** Share of the worlds that have a kind: few kinds at a time reach further than all of them together. */
 const SHARE = 0.3

@@ -7,9 +7,11 @@ import { serveRun } from '../../src/actors/head/serve-run.ts'
 import { awaitedBy } from '../../src/actors/head/waits.ts'
 import { lastAttempt } from '../../src/actors/last-attempt.ts'
 import { type Actor, startActor } from '../../src/actors/runtime/actor.ts'
+import { openKeyFrames } from '../../src/actors/runtime/key-frame.ts'
 import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
 import type { Worker } from '../../src/actors/runtime/worker.ts'
 import { simulatedWorker } from '../../src/actors/simulated/workers.ts'
+import type { RunFolder } from '../../src/broker/connection.ts'
 import { type Config, configDigest, redact } from '../../src/config.ts'
 import type { Bus } from '../../src/events/bus.ts'
 import type { NewEvent } from '../../src/events/catalogue.ts'
@@ -31,13 +33,18 @@ export type Surroundings = {
   /** Resolves when the process is asked to end. */
   readonly asked: Promise<void>
   readonly onActor: (actor: Actor) => void
+  /** Where the process keeps the key frames of its decider. */
+  readonly folder: RunFolder
 }
+
+/** Few positions, so that most starts go on from a key frame. */
+const FRAME_EVERY = 50
 
 /** How a head's life ended of its own accord. */
 export type HeadEnd = 'asked' | 'paused' | 'failed'
 
 export async function headLife(
-  { process, config, connect, asked, onActor }: Surroundings,
+  { process, config, connect, asked, onActor, folder }: Surroundings,
   {
     log,
     alone,
@@ -67,11 +74,16 @@ export async function headLife(
       if (event.type === 'WorkFailed' && !event.data.goesOn) settle('paused')
       if (event.type === 'RunFailed') settle('failed')
     })
+    const decider = headDecider(config)
     const head = await startActor({
       role: 'head',
       run: RUN,
       address: ADDRESS,
-      decider: headDecider(config),
+      decider,
+      frames: await openKeyFrames({
+        ...{ folder, decider, configs: [config, config], every: FRAME_EVERY },
+        hashAt: log.hashAt,
+      }),
       worker: { perform: async (job) => Promise.reject(new TypeError(`the head does no job '${job.kind}'`)) },
       heartbeatMs,
       waits: (context) => awaitedBy(context as HeadContext, config),
@@ -126,7 +138,7 @@ function fails(done: Promise<unknown>): Promise<never> {
 export type Trouble = (kind: string, clock: Process['platform']['clock']) => Promise<void>
 
 export async function roleLife(
-  { process, connect, asked, onActor }: Surroundings,
+  { process, connect, asked, onActor, folder }: Surroundings,
   { role, further, trouble }: { readonly role: Role; readonly further: boolean; readonly trouble: Trouble },
 ): Promise<undefined> {
   const { platform } = process
@@ -135,12 +147,20 @@ export async function roleLife(
   const log = connectLog({ bus, run: RUN, actor: role, platform })
   try {
     const { first, config } = await configsOf(log, platform.clock)
+    const decider = further ? undefined : deciderOf(role, first)
+    const frames =
+      decider &&
+      (await openKeyFrames({
+        ...{ folder, decider, configs: [first, config], every: FRAME_EVERY },
+        hashAt: async (position) => (await log.read({ from: position + 1, until: position, limit: 1 })).hash,
+      }))
     const actor = await startActor({
       role,
       run: RUN,
       address: ADDRESS,
       worker: troubled(simulatedWorker(role, config, log), trouble, platform.clock),
-      decider: further ? undefined : deciderOf(role, first),
+      decider,
+      frames,
       heartbeatMs: config.run.heartbeatSeconds * 1000,
       attempts: config.run.attempts,
       giveUp: lastAttempt(config),

@@ -1,4 +1,5 @@
 /** A process of the world: a clock and ids of its own, and death. It may die at each call of a port, and whenever it is called. */
+import { createHash } from 'node:crypto'
 import type { Clock } from '../../src/clock.ts'
 import type { Platform } from '../../src/platform/platform.ts'
 import type { Faults } from './faults.ts'
@@ -57,6 +58,7 @@ export function openProcess(options: ProcessOptions): Process {
   let pausedUntil = 0
   let ids = 0
   const ends: (() => void)[] = []
+  const place = createHash('sha256').update(machine.name).digest('hex').slice(0, 16)
 
   function die(): void {
     if (!alive) return
@@ -118,7 +120,13 @@ export function openProcess(options: ProcessOptions): Process {
   return {
     name,
     machine,
-    platform: { clock, newId, hostname: machine.name, pid, isAlive: lives },
+    platform: {
+      clock,
+      newId,
+      hostname: machine.name,
+      self: { place, pid, start: '' },
+      lifeOf: (other) => (other.place !== place ? 'unknown' : lives(other.pid) ? 'lives' : 'ended'),
+    },
     isAlive: () => alive,
     point,
     enter,

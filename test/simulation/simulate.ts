@@ -7,9 +7,9 @@ import { type Outcome, runWorld } from './world.ts'
 /** Runs that differ in what they decide; a seed has one of them. */
 const RUNS: readonly Config[] = [
   worldConfig(),
-  worldConfig({ run: { seed: 2, iterations: 1 }, simulation: { failureShare: 0.1 } }),
+  worldConfig({ run: { seed: 2, iterations: 3 }, simulation: { failureShare: 0.1 } }),
   worldConfig({ run: { seed: 3, maxStaleness: 1 } }),
-  worldConfig({ run: { seed: 4, iterations: 1 } }),
+  worldConfig({ run: { seed: 4, iterations: 2 } }),
 ]
 /** Where rollouts may be stale, what is decided depends on what comes first. */
 const isSynchronous = ({ run }: Config) => run.maxStaleness === 0

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { serveRun } from '../../src/actors/head/serve-run.ts'
 import type { Actor } from '../../src/actors/runtime/actor.ts'
+import { runFolder } from '../../src/broker/connection.ts'
 import type { Config } from '../../src/config.ts'
 import { explain, RlError } from '../../src/errors.ts'
 import { type EventLog, openLog } from '../../src/events/log.ts'
@@ -48,6 +49,8 @@ export type Outcome = {
 const FAULTS_MS = 20_000
 const END_MS = 150_000
 const REST_MS = 60_000
+/** Longer than any deadline of a job. */
+const LATE_MS = 8_500
 /** How often it is looked whether all has come to rest. */
 const LOOK_MS = 1_000
 const STEPS = 1_000_000
@@ -237,6 +240,7 @@ export async function runWorld({
         if (!own.point()) throw new DeadProcess('dead')
         checkDisk()
         if (!hold(at, own, log)) throw new DeadProcess('dead')
+        if (faults.strike('torn', at.name) !== null) throw failInside(log, events)
         const appended = log.append(events, options)
         if (trace)
           for (const [index, { envelope, key }] of events.entries())
@@ -274,7 +278,7 @@ export async function runWorld({
     })
     const life: Life = { process: own, ask, actor: null, ended }
     lives.set(name, life)
-    say(`${name} starts as process ${own.platform.pid} on ${own.machine.name}`)
+    say(`${name} starts as process ${own.platform.self.pid} on ${own.machine.name}`)
     const end = (error: unknown, how: HeadEnd | undefined) => {
       tellEnd()
       if (lives.get(name) === life) lives.delete(name)
@@ -298,6 +302,7 @@ export async function runWorld({
     begin({
       process: own,
       config,
+      folder: runFolder(RUN, join(root, own.machine.name)),
       connect: connector(own),
       asked,
       onActor: (actor) => {
@@ -373,7 +378,8 @@ export async function runWorld({
         roleLife(surroundings, { role: one.role, further: one.further, trouble: troubleOf(own) }),
       () => {
         const head = seats.find(({ process: head }) => head?.isAlive())?.process
-        if (head) serving.get(head)?.watch.forget(own.platform.pid, own.machine.name)
+        const { pid, place } = own.platform.self
+        if (head) serving.get(head)?.watch.forget(pid, place)
         if (!finishing && name === one.name)
           scheduler.at(scheduler.now() + 50 + 450 * faults.draw('start', name), () => startRole(one))
       },
@@ -393,8 +399,10 @@ export async function runWorld({
         say(`${place} hangs`)
         return never()
       }
+      const late = faults.strike('late', place)
       const slow = faults.strike('slow', place)
-      const ms = slow === null ? 20 + 280 * faults.draw('job', place) : 10_000 * slow
+      const usual = 20 + 280 * faults.draw('job', place)
+      const ms = late !== null ? LATE_MS + 10_000 * late : slow !== null ? 10_000 * slow : usual
       await new Promise<void>((resolve) => clock.after(ms, resolve))
       if (faults.strike('throw', place) === null) return
       say(`${place} throws`)
@@ -626,6 +634,16 @@ function isOfTheDead(reason: unknown): boolean {
   for (let error = reason; error instanceof Error; error = error.cause)
     if (error instanceof DeadProcess) return true
   return false
+}
+
+/** Makes SQLite itself fail behind the events of a transaction: a value of meta may not be null. */
+function failInside(log: EventLog, events: Parameters<EventLog['append']>[0]): RlError {
+  try {
+    log.append(events, { urgent: true, meta: { torn: null as unknown as string } })
+  } catch (error) {
+    return new RlError('the disk failed inside a transaction', { code: 'log.disk-full', cause: error })
+  }
+  throw new TypeError('a transaction that must fail was committed')
 }
 
 /** The natural key of the result that a message of a queue asks for; null where it is garbage. */

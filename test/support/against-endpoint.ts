@@ -24,7 +24,7 @@ export async function against(
     await use(
       (changes = {}) =>
         openEndpoint({
-          ...{ model: 'odd', baseUrl: endpoint.url, apiKeyEnv: 'RL_TEST_ODD_WORD', concurrency: 8 },
+          ...{ model: 'scripted', baseUrl: endpoint.url, apiKeyEnv: 'RL_TEST_ODD_WORD', concurrency: 8 },
           ...{ callMs: 60_000, budgetMs: 120_000, promptPrice: null, completionPrice: null },
           report: (message) => void said.push(message),
           ...changes,
@@ -43,6 +43,7 @@ export const request = (seed: number, content = 'hi'): GenerateRequest => ({
 
 /** An answer without token ids and log-probs, as hosted servers give it. */
 export const plain = (content: string, more: object = {}) => ({
+  model: 'scripted',
   choices: [{ message: { role: 'assistant', content }, finish_reason: 'stop' }],
   ...more,
 })

@@ -93,9 +93,8 @@ test('every fault is told with the setting and what does not hold', async () => 
       /nim, task .*same seed gives another turn/,
     ],
     [turnWith({ admissible: [] }), /nothing is admissible/],
-    [turnWith({ admissible: ['take 1', 'take 1'] }), /stands twice/],
+    [turnWith({ admissible: ['take 1', 'take 1'] }), /'take 1' stands twice/],
     [turnWith({ observation: 7 }), /reset\(\)\.turn\.observation: .*expected string/],
-    [(episode) => ({ ...episode, outcome: () => 1 }), /has succeeded before it ended/],
     [(episode) => ({ ...episode, steps: 1 }), /steps is 1 after 0 actions/],
   ]
   for (const [change, message] of faults) assert.match(await failure(withFault(change)), message)
@@ -110,11 +109,54 @@ test('every fault is told with the setting and what does not hold', async () => 
   assert.match(await failure(unproven), /the new task does not hold/)
 })
 
+test('a step that never resolves, and one that throws, are told with task, step and action', async () => {
+  const set = ['run.deadlines.llmCallSeconds=0.01', 'run.deadlines.stepSeconds=0.05']
+  const told = async (step: (action: string) => Promise<never>) => {
+    try {
+      await testEnvironment(
+        withFault((episode) => ({ ...episode, step })),
+        { ...SECTION, set },
+      )
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
+    return 'it passes'
+  }
+  const place = String.raw`\(task 'nim-\d+-\d+', step 1\)`
+  assert.match(
+    await told(() => new Promise(() => {})),
+    new RegExp(String.raw`step\('take \d'\): no answer within 0\.05 s ${place}`),
+  )
+  assert.match(
+    await told(async (action) => Promise.reject(new Error(`no ${action}`))),
+    new RegExp(String.raw`environment\.test\.ts:\d+:\d+: step\('take \d'\) failed: no take \d ${place}`),
+  )
+})
+
+test('an outcome is asked for at the end alone', async () => {
+  let early = 0
+  const counting = (episode: Episode): Episode => ({
+    ...episode,
+    async step(action) {
+      return counting(await episode.step(action))
+    },
+    outcome() {
+      if (!episode.turn.done) early++
+      return episode.outcome()
+    },
+  })
+  await testEnvironment(withFault(counting), SECTION)
+  assert.is(early, 0)
+})
+
 test('a module whose setting is none is refused with its file and field', async () => {
   const folder = temporaryFolder()
   const mistakes: readonly (readonly [string, RegExp])[] = [
     ['export const setting = { name: "mine", summary: "" }', /a\.ts: setting\.open: expected a function/],
-    ['export const seting = {}', /b\.ts: setting: /],
+    [
+      'export const seting = {}',
+      /b\.ts: setting: there is no export of this name; the module exports seting/,
+    ],
     ['export const setting = { name: "coding", summary: "", open() {} }', /c\.ts: setting\.name: 'coding'/],
     [
       'export const setting = { name: "mine", summary: "", open() {}, reward: 1 }',
@@ -124,9 +166,13 @@ test('a module whose setting is none is refused with its file and field', async 
       'export const setting = { name: "mine", summary: "", open() {}, acting: { kind: "words" } }',
       /e\.ts: setting\.acting\.kind/,
     ],
+    [
+      'export default { name: "mine", summary: "", open() {} }',
+      /f\.ts: setting: there is no export of this name; there is a default export/,
+    ],
   ]
   for (const [index, [text, message]] of mistakes.entries()) {
-    const module = join(folder, `${'abcde'[index]}.ts`)
+    const module = join(folder, `${'abcdef'[index]}.ts`)
     writeFileSync(module, text)
     try {
       await loadSetting({ name: 'x', module })

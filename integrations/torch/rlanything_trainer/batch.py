@@ -72,8 +72,6 @@ def _sample(segment):
             raise Unfit(f"segment {sample.id} has no {name}")
         if values is not None and len(values) != len(sample.tokens):
             raise Unfit(f"segment {sample.id}: {name} has another length than its tokens")
-    if len(sample.tokens) == 0 or sample.mask[0]:
-        raise Unfit(f"segment {sample.id}: nothing predicts its first token, which is to be trained")
     _check_allowed(sample)
     return sample
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgpack
 import nats
 
-PASSING = {"log.closing", "log.not-held", "log.disk-full"}
+PASSING = {"log.closing", "log.not-held", "log.disk-full", "bus.busy", "blob.busy"}
 """Refusals that pass by themselves."""
 
 

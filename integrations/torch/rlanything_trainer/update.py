@@ -21,7 +21,7 @@ def update(trained, samples, options, seed, *, token_budget=None):
     """Changes the weights of `trained` in place and gives (figures, why it stopped or None, moments by name, their steps)."""
     budget = token_budget or options["tokenBudget"]
     parameters = trained.parameters()
-    _check(trained, parameters, samples, options)
+    _check(trained, parameters, options)
     optimizer, taken = _optimizer(trained, parameters, options)
     learned = fitting(trained, samples, budget)
     references = _references(trained, learned, options, budget)
@@ -82,19 +82,32 @@ def update(trained, samples, options, seed, *, token_budget=None):
     figures = _figures(total)
     if options.get("klHalvings", 0) > 0:
         figures["klHalvings"] = leash.halvings
-    dropped = sum(sample.trained > 0 for sample in samples) - len(learned)
-    if dropped > 0:
-        figures["droppedTooLong"] = dropped
+    longest = min(budget, trained.context)
+    told = [sample for sample in samples if sample.trained > 0]
+    too_long = sum(len(sample.tokens) > longest for sample in told)
+    for name, dropped in (("droppedTooLong", too_long), ("droppedUnlearnable", len(told) - too_long - len(learned))):
+        if dropped > 0:
+            figures[name] = dropped
     return figures, stopped, trained.group.gathered(_moments(parameters, optimizer)), taken
 
 
 def fitting(trained, samples, budget):
-    """Those of which something is learned."""
+    """Those of which something is learned: one that no pass can take is left out, and ends no update."""
     most = min(budget, trained.context)
-    return [sample for sample in samples if sample.trained > 0 and len(sample.tokens) <= most]
+    return [sample for sample in samples if sample.trained > 0 and len(sample.tokens) <= most and learnable(sample, trained.vocabulary)]
 
 
-def _check(trained, parameters, samples, options):
+def learnable(sample, vocabulary):
+    """Whether something comes before the first trained token, the model has all tokens, and what is trained has numbers."""
+    if len(sample.tokens) == 0 or sample.mask[0]:
+        return False
+    if sample.tokens.min() < 0 or sample.tokens.max() >= vocabulary:
+        return False
+    trained = sample.mask.nonzero()[0]
+    return bool(np.isfinite(sample.logprobs[trained]).all() and np.isfinite(sample.advantages[trained]).all())
+
+
+def _check(trained, parameters, options):
     """What the run's own trainer refuses. Errors: Unfit."""
     layers = options.get("layers")
     if layers is not None:
@@ -103,11 +116,6 @@ def _check(trained, parameters, samples, options):
         lowest = trained.layers - layers
         if not any((found := LAYER.match(name)) and int(found[1]) >= lowest for name in parameters):
             raise Unfit(f"layers is {layers}: what is trained is on none of them")
-    vocabulary = trained.vocabulary
-    for sample in samples:
-        outside = sample.tokens[(sample.tokens < 0) | (sample.tokens >= vocabulary)]
-        if len(outside) > 0:
-            raise Unfit(f"segment {sample.id}: there is no token {outside[0]}: the vocabulary has {vocabulary}")
 
 
 def _without_dropout(model):

@@ -1,7 +1,7 @@
 /** The events that the benchmarks send: each with its own natural key, as real ones have. */
 
 import type { NewEvent } from '../../../src/events/catalogue.ts'
-import { int32Column } from '../../../src/events/columns.ts'
+import { float32Column, int32Column } from '../../../src/events/columns.ts'
 import { pack } from '../../../src/events/msgpack.ts'
 
 export type Size = '200b' | '4kb'
@@ -38,8 +38,9 @@ const TEXTS = Array.from(
   { length: 21 },
   (_, step) => `You arrive at countertop ${step}. On it you see a mug, a plate, a bowl, an egg and a tomato.`,
 )
-const TOKENS = int32Column(Array.from({ length: 240 }, (_, t) => t))
-const MASK = new Uint8Array(240).fill(1)
+const TOKENS = int32Column(Array.from({ length: 187 }, (_, t) => t))
+const LOGPROBS = float32Column(new Float32Array(187).fill(-1))
+const MASK = new Uint8Array(187).fill(1)
 
 function trajectory(sender: string, n: number): NewEvent {
   return {
@@ -66,7 +67,7 @@ function trajectory(sender: string, n: number): NewEvent {
           firstStep: 0,
           tokensI32: TOKENS,
           maskU8: MASK,
-          logprobsF32: TOKENS.subarray(0, 480),
+          logprobsF32: LOGPROBS,
           stepStartI32: TOKENS.subarray(0, 80),
         },
       ],

@@ -107,14 +107,16 @@ export function enterRollout(book: IterationBook, rollout: Ended): void {
   book.scored++
 }
 
-function enterJudged(book: IterationBook, slot: string): void {
+/** Enters that all steps of a rollout are judged. */
+export function enterJudged(book: IterationBook, slot: string): void {
   const group = book.groups.get(slot)
   if (!group) return
   group.judged++
   book.judged++
 }
 
-function enterDecision(book: IterationBook, slot: string, accepted: boolean): void {
+/** Enters that a candidate was accepted or rejected. */
+export function enterDecision(book: IterationBook, slot: string, accepted: boolean): void {
   const group = book.groups.get(slot)
   if (group?.purpose !== 'candidate' || group.accepted !== null) return
   group.accepted = accepted

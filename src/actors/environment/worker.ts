@@ -4,11 +4,13 @@ import type { OpenSetting, Tested } from '../../environments/setting.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { isSettingFault } from '../../user-code.ts'
 import type { LoadTasks } from '../decider/jobs.ts'
 import { actOver } from '../rollout/act-service.ts'
 import { framesRecorded, looksOn, pictureTaker } from '../rollout/frames.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
 import { createPlayer } from '../rollout/player.ts'
+import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext, Worker } from '../runtime/worker.ts'
 import { loadTasks } from './load-tasks.ts'
 import { rolloutFailure, rolloutQueue } from './rollout-queue.ts'
@@ -28,7 +30,8 @@ export function environmentWorker(config: Config, opened: OpenSetting, log: LogC
     ...(looksOn(config) ? { look: pictureTaker(opened, log.putBlob) } : {}),
   })
 
-  async function play(request: Request, { beginWait }: JobContext): Promise<NewEvent[]> {
+  async function play(request: Request, context: JobContext): Promise<NewEvent[]> {
+    const { beginWait } = context
     const endWait = beginWait(`actions of ${request.rollout}`, 'policy', deadlines.rolloutSeconds * 1000)
     try {
       const { trajectory, episode, frames } = await player.playOut(request, await tasks.find(request.task))
@@ -42,9 +45,11 @@ export function environmentWorker(config: Config, opened: OpenSetting, log: LogC
         ended,
       ]
     } catch (error) {
-      if (error instanceof RlError && error.code === 'rollout.env')
-        return [{ type: 'RolloutFailed', data: rolloutFailure(request, 'env', explain(error), 1) }]
-      throw error
+      const isOfTask = error instanceof RlError && error.code === 'rollout.env'
+      if (!isOfTask && !isSettingFault(error)) throw error
+      // Ours fail in ways that an iteration's figures tell; of a user's code people hear at once.
+      if (setting.digest !== undefined && error.cause !== undefined) await faultTeller(context)(error)
+      return [{ type: 'RolloutFailed', data: rolloutFailure(request, 'env', explain(error), 1) }]
     } finally {
       endWait()
     }

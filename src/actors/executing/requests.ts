@@ -6,7 +6,8 @@ import { z } from 'zod'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
 import type { BlobRef } from '../../events/codec.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { pack, unpackUntrusted } from '../../events/msgpack.ts'
+import { parseRequest } from '../../events/log-protocol.ts'
+import { type Bounds, pack } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { isInbox } from '../../events/users.ts'
 
@@ -40,9 +41,12 @@ export type ExecutorAnswer = z.infer<typeof answerSchema>
 
 export const packRequest = (request: ExecutorRequest): Uint8Array => pack(request)
 export const packAnswer = (answer: ExecutorAnswer): Uint8Array => pack(answer)
+/** What is larger is carried as a blob. */
+const BOUNDS: Bounds = { bytes: 1_048_576, values: 32 }
+
 /** Throws where the bytes are no request; the same for answers. */
-export const readRequest = (body: Uint8Array): ExecutorRequest => requestSchema.parse(unpackUntrusted(body))
-export const readAnswer = (body: Uint8Array): ExecutorAnswer => answerSchema.parse(unpackUntrusted(body))
+export const readRequest = (body: Uint8Array): ExecutorRequest => parseRequest(requestSchema, body, BOUNDS)
+export const readAnswer = (body: Uint8Array): ExecutorAnswer => parseRequest(answerSchema, body, BOUNDS)
 
 /** Room for the other fields of a message. */
 const HEAD_BYTES = 65_536

@@ -3,24 +3,35 @@ import type { Clock } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { BlobWriter } from '../../events/blobs.ts'
 import type { Bus, Headers } from '../../events/bus.ts'
-import { type BlobRef, DATA_LIMIT } from '../../events/codec.ts'
-import { diskFull, type EventLog, isFull } from '../../events/log.ts'
+import { BLOB_LIMIT, type BlobRef } from '../../events/codec.ts'
+import type { EventLog } from '../../events/log.ts'
 import {
   BLOB_CHUNK,
   type BlobGetReply,
   type BlobPutReply,
+  type BlobPutRequest,
   blobGetRequest,
   blobPutRequest,
   parseRequest,
+  REQUEST_BOUNDS,
+  UPLOADS,
 } from '../../events/log-protocol.ts'
 import { pack } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
+import { isUnwritable, writeError } from '../../events/write-errors.ts'
 
 type Handler = (body: Uint8Array, subject: string) => Uint8Array
 
-/** Uploads under way at a time; others wait, unless one was given up by its sender. */
-const UPLOADS = 64
+/** Who says nothing for so long has given its upload up. */
 const ABANDONED_MS = 30_000
+
+type Upload = {
+  readonly writer: BlobWriter
+  /** The subject that its chunks come under: the broker keeps one for each user. */
+  readonly subject: string
+  /** When the last chunk came. */
+  touchedAt: number
+}
 
 /** Serves the blobs of a log's run. Returns the end of it. */
 export function serveBlobs(
@@ -31,30 +42,31 @@ export function serveBlobs(
   clock: Clock,
 ): () => void {
   const subjects = subjectsOf(log.run)
-  const uploads = new Map<string, BlobWriter>()
-  /** When the last chunk of each came. */
-  const touched = new Map<string, number>()
+  /** By who puts it and its name: what one puts is no other's matter, though both put the same. */
+  const uploads = new Map<string, Upload>()
 
   function get(body: Uint8Array): Uint8Array {
-    const { sha256, bytes, offset } = parseRequest(blobGetRequest, body)
+    const { sha256, bytes, offset } = parseRequest(blobGetRequest, body, REQUEST_BOUNDS.get)
     const reply: BlobGetReply = { chunk: log.blobs.chunk({ sha256, bytes }, offset, BLOB_CHUNK) }
     return pack(reply)
   }
 
-  function put(body: Uint8Array): Uint8Array {
-    const { sha256, bytes, offset, chunk } = parseRequest(blobPutRequest, body)
+  function put(body: Uint8Array, subject: string): Uint8Array {
+    const request = parseRequest(blobPutRequest, body, REQUEST_BOUNDS.put)
+    const { sha256, bytes } = request
     const reply = (sealed: boolean) => pack({ sealed } satisfies BlobPutReply)
     if (log.blobs.has(sha256)) return reply(true)
-    if (bytes > DATA_LIMIT)
-      throw new RlError(`a blob of ${bytes} bytes is over the limit of ${DATA_LIMIT}`, {
+    if (bytes > BLOB_LIMIT)
+      throw new RlError(`a blob of ${bytes} bytes is over the limit of ${BLOB_LIMIT}`, {
         code: 'event.oversized',
       })
+    const name = `${subject}/${sha256}`
     try {
-      return reply(take({ sha256, bytes }, offset, chunk))
+      return reply(take(name, subject, request))
     } catch (error) {
-      if (!isFull(error)) throw error
-      drop(sha256)
-      throw diskFull(0, error)
+      if (!isUnwritable(error)) throw error
+      drop(name)
+      throw writeError(error, log.blobs.folders[0])
     }
   }
 
@@ -62,48 +74,48 @@ export function serveBlobs(
    * Whether that was the last chunk. One may come again, or late, or from two that upload the same: what is there already is let
    * fall, and who uploads is no matter. Begun anew for each first chunk, an upload of many would never end.
    */
-  function take({ sha256, bytes }: BlobRef, offset: number, chunk: Uint8Array): boolean {
-    const upload = uploads.get(sha256) ?? (offset === 0 ? begin({ sha256, bytes }) : undefined)
-    if (!upload || offset > upload.written())
-      throw new RlError(`blob ${sha256}: a chunk at ${offset} was not expected`, {
+  function take(name: string, subject: string, { offset, chunk, ...ref }: BlobPutRequest): boolean {
+    const upload = uploads.get(name) ?? (offset === 0 ? begin(name, subject, ref) : undefined)
+    const written = upload?.writer.written() ?? 0
+    if (!upload || offset > written)
+      throw new RlError(`blob ${ref.sha256}: a chunk at ${offset} was not expected`, {
         code: 'blob.out-of-order',
         hint: 'begin again at offset 0',
       })
-    upload.write(chunk.subarray(upload.written() - offset))
-    touched.set(sha256, clock.monotonic())
-    if (upload.written() < bytes) return false
-    uploads.delete(sha256)
-    touched.delete(sha256)
-    upload.seal()
+    upload.writer.write(chunk.subarray(written - offset))
+    upload.touchedAt = clock.monotonic()
+    if (upload.writer.written() < ref.bytes) return false
+    uploads.delete(name)
+    upload.writer.seal()
     return true
   }
 
-  function begin(ref: BlobRef): BlobWriter {
+  function begin(name: string, subject: string, ref: BlobRef): Upload {
     log.checkSpace(ref.bytes)
-    for (const [sha256, at] of touched) if (clock.monotonic() - at > ABANDONED_MS) drop(sha256)
-    if (uploads.size >= UPLOADS)
+    for (const [other, { touchedAt }] of uploads)
+      if (clock.monotonic() - touchedAt > ABANDONED_MS) drop(other)
+    if ([...uploads.values()].filter((upload) => upload.subject === subject).length >= UPLOADS)
       throw new RlError(`${UPLOADS} blobs are being taken already`, {
         code: 'blob.busy',
         hint: 'begin again a little later',
       })
-    const upload = log.blobs.begin(ref)
-    uploads.set(ref.sha256, upload)
-    touched.set(ref.sha256, clock.monotonic())
+    const upload = { writer: log.blobs.begin(ref), subject, touchedAt: clock.monotonic() }
+    uploads.set(name, upload)
     return upload
   }
 
-  function drop(sha256: string): void {
-    uploads.get(sha256)?.discard()
-    uploads.delete(sha256)
-    touched.delete(sha256)
+  function drop(name: string): void {
+    uploads.get(name)?.writer.discard()
+    uploads.delete(name)
   }
 
   const leave = [
     bus.serve(subjects.blob('get'), null, guard(get), headers),
     bus.serve(subjects.blob('put'), null, guard(put), headers),
+    bus.serve(subjects.blob('put.*'), null, guard(put), headers),
   ]
   return () => {
     for (const unsubscribe of leave) unsubscribe()
-    for (const sha256 of [...uploads.keys()]) drop(sha256)
+    for (const name of [...uploads.keys()]) drop(name)
   }
 }

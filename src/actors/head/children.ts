@@ -25,6 +25,9 @@ export type ChildrenOptions = {
   /** Without credentials where each user has its own in the run's folder. */
   readonly address: BusAddress
   readonly specs: readonly ChildSpec[]
+  /** Hears of each process that has ended, also of those that were asked to. */
+  readonly onGone: (pid: number) => void
+  /** Hears of a process that ended by itself: another is started. */
   readonly onExit: (exit: { readonly spec: ChildSpec; readonly pid: number; readonly reason: string }) => void
   /** Hears what a process prints to standard output. */
   readonly onPrinted: (name: string, text: string) => void
@@ -42,8 +45,19 @@ const MAIN = nodeWords(new URL('../../main.ts', import.meta.url))
 /** Set for a process whose standard input is a pipe from the head: when that closes, the head is gone. */
 export const PARENT_PIPE = 'RL_PARENT_PIPE'
 
+function hasStreams({ stdin, stdout, stderr }: ChildProcess): boolean {
+  return Boolean(stdin && stdout && stderr)
+}
+
+/** The error of a process that was not started, with what helps if this one has too many files open. */
+function startError(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException
+  return `${explain(error)}${code === 'EMFILE' ? ': raise the limit of open files (ulimit -n)' : ''}`
+}
+
 export function startChildren(options: ChildrenOptions): Children {
-  const { run, folder, address, specs, onExit, onPrinted, silentMs, mostSilentMs, mostStartMs } = options
+  const { run, folder, address, specs, onGone, onExit, onPrinted, silentMs, mostSilentMs, mostStartMs } =
+    options
   const logs = join(folder, 'logs')
   mkdirSync(logs, { recursive: true, mode: 0o700 })
   /** When each last gave a sign of life (its start is one), and whether it was ever heard of. */
@@ -69,6 +83,7 @@ export function startChildren(options: ChildrenOptions): Children {
       let lastLine = ''
 
       function ended(pid: number, reason: string, how: Pick<ProcessEnd, 'isFault' | 'isKilled'>): void {
+        onGone(pid)
         if (stopping) return
         onExit({ spec, pid, reason })
         try {
@@ -80,7 +95,7 @@ export function startChildren(options: ChildrenOptions): Children {
 
       /** There are too many processes, or too little memory. */
       function notStarted(error: unknown): void {
-        lastLine = explain(error)
+        lastLine = startError(error)
         ended(0, `cannot be started: ${lastLine}`, { isFault: true, isKilled: false })
       }
 
@@ -89,6 +104,11 @@ export function startChildren(options: ChildrenOptions): Children {
         child = spawnRole(spec)
       } catch (error) {
         notStarted(error)
+        return
+      }
+      // Without a file left Node gives a child that has no streams, and its error comes a little later.
+      if (!hasStreams(child)) {
+        child.once('error', notStarted)
         return
       }
       alive.set(child, { spec, signMs: startedMs, heard: false })
@@ -104,7 +124,9 @@ export function startChildren(options: ChildrenOptions): Children {
       child.once('exit', (status, signal) => {
         log.end()
         alive.delete(child)
-        const silence = hung.get(child)
+        const silent = hung.get(child)
+        // What its own loop could not say any more.
+        const silence = silent && lastLine.startsWith('held for ') ? `${silent}; ${lastLine}` : silent
         if (silence) lastLine = silence
         const reason = signal ? `ended by ${signal}` : `ended with status ${status}: ${lastLine}`
         const isFault = signal === null || silence !== undefined

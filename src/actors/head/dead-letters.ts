@@ -13,10 +13,15 @@ export type DeadLetters = {
 const WRITE_MS = 250
 /** Beyond these in a transaction, letters are only counted. */
 const LETTERS_A_WRITE = 256
+/** Bytes of bodies in a transaction: of those that come after them the beginnings are kept. */
+const BYTES_A_WRITE = 1024 * 1024
+const BEGINNING = 256
+const MOST_REASON = 2_000
 
 export function openDeadLetters(log: EventLog, clock: Clock): DeadLetters {
   let letters: NewDeadLetter[] = []
   let more = 0
+  let bytes = 0
   let endTimer: (() => void) | null = null
 
   function write(): void {
@@ -26,6 +31,7 @@ export function openDeadLetters(log: EventLog, clock: Clock): DeadLetters {
     if (more > 0) batch.push(floodOf(more))
     letters = []
     more = 0
+    bytes = 0
     try {
       if (batch.length > 0) log.addDeadLetters(batch)
     } catch {
@@ -40,8 +46,15 @@ export function openDeadLetters(log: EventLog, clock: Clock): DeadLetters {
       else {
         const { code, message } = toWireError(error)
         // A copy: the whole message would wait in memory.
-        const kept = body.slice(0, DEAD_LETTER_BYTES)
-        letters.push({ subject, code, reason: message, bytes: body.byteLength, body: kept })
+        const kept = body.slice(0, bytes < BYTES_A_WRITE ? DEAD_LETTER_BYTES : BEGINNING)
+        bytes += kept.byteLength
+        letters.push({
+          subject,
+          code,
+          reason: message.slice(0, MOST_REASON),
+          bytes: body.byteLength,
+          body: kept,
+        })
       }
     },
     write,

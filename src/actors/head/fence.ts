@@ -10,6 +10,7 @@ import type { Bus } from '../../events/bus.ts'
 import { JETSTREAM_HINT } from '../../events/jetstream.ts'
 import { patiently } from '../../events/patience.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
+import { parseProcess, processText } from '../../platform/process-id.ts'
 
 export type Fence = {
   /** One more than that of the head before. */
@@ -37,11 +38,13 @@ export type FenceOptions = {
   readonly platform?: Platform
 }
 
-const recordSchema = z.strictObject({
+const recordSchema = z.object({
   epoch: z.int().positive(),
   holder: z.uuid(),
   host: z.string().max(256),
   pid: z.int().nonnegative(),
+  /** As `processText` has it; a head of before does not tell. */
+  process: z.string().max(100).optional(),
   released: z.boolean(),
 })
 type FenceRecord = z.infer<typeof recordSchema>
@@ -81,7 +84,8 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     epoch,
     holder,
     host: platform.hostname,
-    pid: platform.pid,
+    pid: platform.self.pid,
+    process: processText(platform.self),
     released,
   })
 
@@ -214,9 +218,10 @@ function recordOf(base64: string): FenceRecord | null {
   }
 }
 
-/** Whether its holder gave it up, or is a process of this host that has ended. */
-function isOver({ released, host, pid }: FenceRecord, platform: Platform): boolean {
-  return released || (host === platform.hostname && pid !== platform.pid && !platform.isAlive(pid))
+/** Whether its holder gave it up, or is known to have ended. One that nobody can look at from here has its lease. */
+function isOver({ released, process }: FenceRecord, { lifeOf }: Platform): boolean {
+  const holder = parseProcess(process)
+  return released || (holder !== null && lifeOf(holder) === 'ended')
 }
 
 /** One key of a bucket as JetStream's key-value stores are laid out, so that `nats kv get rl-<run> head` shows it. */

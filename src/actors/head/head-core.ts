@@ -8,12 +8,14 @@ import {
   writeConnection,
   writeCredentials,
 } from '../../broker/connection.ts'
+import { takeRunFolder } from '../../broker/own-folder.ts'
 import type { RlError } from '../../errors.ts'
 import type { Bus, BusAddress, WorkQueue } from '../../events/bus.ts'
 import { PAGES_BETWEEN_CHECKPOINTS, startCheckpoints } from '../../events/checkpoints.ts'
-import { type EventLog, openLog } from '../../events/log.ts'
-import { connectBus, parseAddress } from '../../events/nats/connect.ts'
+import { type EventLog, openLog, refuseLostRun } from '../../events/log.ts'
+import { type BusOptions, connectBus, connectPatiently, parseAddress } from '../../events/nats/connect.ts'
 import { USERS, type User } from '../../events/users.ts'
+import { processText, THIS_PROCESS } from '../../platform/process-id.ts'
 import { HEARTBEAT_MS } from '../runtime/actor.ts'
 import type { WorkKind } from '../runtime/work.ts'
 import type { LogService } from './log-service.ts'
@@ -30,7 +32,9 @@ export type HeadCore = {
   readonly broker: Broker | null
   /** The head's own. */
   readonly address: BusAddress
-  /** Resolves when another head has taken the run: this one may write no more. */
+  /** How the head connects there: its own broker is waited for. */
+  readonly connect: (options: BusOptions) => Promise<Bus>
+  /** Resolves when another head has taken the run, or the log's file was removed: this head may write no more. */
   readonly fenced: Promise<RlError>
   readonly close: () => Promise<void>
 }
@@ -59,12 +63,18 @@ export type HeadCoreOptions = {
 export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore> {
   const { folder, nats, work, queues, heartbeatMs = HEARTBEAT_MS } = options
   const { minFreeBytes, freeBytes, fenceTimes, onBrokerRestart } = options
+  refuseLostRun(folder.log)
+  takeRunFolder(folder.folder)
   const log = openLog(folder.log, {
     run: folder.run,
     minFreeBytes,
     freeBytes,
     checkpointPages: PAGES_BETWEEN_CHECKPOINTS,
   })
+  if (log.damage) {
+    log.close()
+    throw log.damage
+  }
   const undo: (() => Promise<void> | void)[] = [log.close, startCheckpoints(folder.log)]
   async function close(): Promise<void> {
     for (const step of undo.splice(0).reverse()) await step()
@@ -80,7 +90,8 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
         })
     if (broker) undo.push(broker.stop)
     const address = broker ? broker.addressOf('head') : (nats as BusAddress)
-    const bus = await connectBus({ ...address, name: `rl-${folder.run}-log` })
+    const connect = broker ? connectPatiently : connectBus
+    const bus = await connect({ ...address, name: `rl-${folder.run}-log` })
     undo.push(bus.close)
     const loop = watchLoop()
     undo.push(loop.stop)
@@ -101,6 +112,8 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       measured: () => ({ brokerRestarts: broker?.restarts() ?? 0, loopDelay: loop.delay() }),
     })
     undo.push(leave)
+    const place = watchPlace(log)
+    undo.push(place.stop)
     if (broker) for (const user of USERS) writeCredentials(folder, user, broker.addressOf(user))
     const { server, login } = parseAddress(broker ? broker.addressOf('tool') : address)
     writeConnection(folder.connection, {
@@ -110,15 +123,41 @@ export async function startHeadCore(options: HeadCoreOptions): Promise<HeadCore>
       user: login.user ?? null,
       password: login.pass ?? null,
       pid: process.pid,
+      process: processText(THIS_PROCESS),
       host: hostname(),
       since: Date.now(),
     })
     undo.push(() => removeConnection(folder.connection))
-    return { log, service, watch, bus, broker, address, fenced, close }
+    return {
+      log,
+      service,
+      watch,
+      bus,
+      broker,
+      address,
+      connect,
+      fenced: Promise.race([fenced, place.gone]),
+      close,
+    }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+const LOOK_MS = 500
+
+/** Looks whether the log's file is where it was, also while nothing is appended. */
+function watchPlace(log: EventLog): { readonly gone: Promise<RlError>; readonly stop: () => void } {
+  let stop = () => {}
+  const gone = new Promise<RlError>((resolve) => {
+    const timer = setInterval(() => {
+      const reason = log.gone()
+      if (reason) resolve(reason)
+    }, LOOK_MS)
+    stop = () => clearInterval(timer)
+  })
+  return { gone, stop }
 }
 
 /** A broker that is started again is found where it was, and knows its users as before: who outlived the head connects again. */

@@ -2,11 +2,17 @@
  * The head's ear and mouth: takes events, appends them, and publishes only what is durable. Requests that arrive in one
  * turn of the event loop share a transaction.
  */
-import { RlError } from '../../errors.ts'
+import { explain, RlError } from '../../errors.ts'
 import { refusalOf } from '../../events/authority.ts'
 import type { Bus, WorkQueue } from '../../events/bus.ts'
 import { CATALOGUE, type NewEvent } from '../../events/catalogue.ts'
-import { type CheckedEvent, encodeEnvelope } from '../../events/codec.ts'
+import {
+  type CheckedEvent,
+  checkWritten,
+  decodeLogged,
+  encodeEnvelope,
+  openEvent,
+} from '../../events/codec.ts'
 import { ROLES } from '../../events/envelope.ts'
 import { readFaultReport } from '../../events/faults.ts'
 import type { Appended, EventLog } from '../../events/log.ts'
@@ -15,6 +21,7 @@ import {
   type HeadReply,
   hasRequest,
   parseRequest,
+  REQUEST_BOUNDS,
   type ReadReply,
   type ReadRequest,
   readRequest,
@@ -26,6 +33,7 @@ import { traceparentOf } from '../../events/trace.ts'
 import { isUser, type User } from '../../events/users.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import { eventQueue, jobQueue, type WorkKind } from '../runtime/work.ts'
+import { isSameFact, openAdmission } from './admission.ts'
 import { openAppender } from './appender.ts'
 import { serveBlobs } from './blob-service.ts'
 import { openDeadLetters } from './dead-letters.ts'
@@ -86,6 +94,8 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   /** The first position that this head can write. */
   const first = log.head().position + 1
   let pausedSince: number | null = null
+  /** What the log does not know of the pause yet: the disk took not even that. */
+  let untold: NewEvent | null = null
   let saved = Number(log.meta('published') ?? 0)
 
   await patiently(ensureQueues, clock)
@@ -97,9 +107,13 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
     epoch,
     report: (event) => appendIfPossible(event),
   })
+  const admission = openAdmission(log)
   const appender = openAppender({
-    check: log.check,
-    admit: (event, user) => refusalOf(user, event) ?? admit(event) ?? causeRefusal(event),
+    open: (body) => openEvent(body, log.run),
+    load: log.blobs.inSteps,
+    admit: (event, user, group) =>
+      refusalOf(user, event) ?? admit(event) ?? causeRefusal(event) ?? admission.admit(event, user, group),
+    isOther,
     authorOf,
     append: (events) => appendAndNote(events, false),
     deadLetters,
@@ -122,6 +136,11 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   function causeRefusal({ envelope: { type, cause } }: CheckedEvent): RlError | null {
     if (cause === null || log.positionOf('id', cause) !== null) return null
     return rolledBack(`the cause of ${type} is not there: ${cause}`)
+  }
+
+  function isOther(event: CheckedEvent, position: number): boolean {
+    const row = log.row(position)
+    return row !== null && !isSameFact(decodeLogged(row.body, position, log.blobs.get), event)
   }
 
   function rolledBack(how: string): RlError {
@@ -151,6 +170,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
       .map((event, index) => ({ event, ...appended[index] }))
       .filter(({ duplicate }) => !duplicate)
     for (const { event, position } of fresh) publisher.note(event, position)
+    admission.observe(fresh)
     onAppended?.(fresh)
     return appended
   }
@@ -158,19 +178,23 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   function pauseRun(reason: RlError): void {
     if (pausedSince !== null) return
     pausedSince = clock.now()
+    untold = { type: 'RunPaused', data: { reason: explain(reason) } }
     try {
-      append([{ type: 'RunPaused', data: { reason: reason.message } }], { urgent: true })
+      append([untold], { urgent: true })
+      untold = null
     } catch {
-      // Not even the reserve is left: the pause is still told by `log.head` and `rl status`.
+      // Not even the reserve is left: `log.head` and `rl status` tell the pause, and the log when it goes on.
     }
   }
 
   function resumeRun(): void {
     try {
-      append([{ type: 'RunResumed', data: { reason: 'there is room on the disk again' } }])
+      const resumed: NewEvent = { type: 'RunResumed', data: { reason: 'the disk takes events again' } }
+      append(untold === null ? [resumed] : [untold, resumed])
       pausedSince = null
+      untold = null
     } catch {
-      // Still full; the next tick tries again.
+      // It still takes nothing; the next tick tries again.
     }
   }
 
@@ -190,7 +214,8 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
         time: clock.now(),
         cause,
       }
-      return log.check(encodeEnvelope({ ...envelope, trace: traceparentOf(log.run, id, event), data }))
+      const body = encodeEnvelope({ ...envelope, trace: traceparentOf(log.run, id, event), data })
+      return checkWritten(log.check(body))
     })
     const appended = appendAndNote(checked, urgent)
     publisher.publish()
@@ -198,7 +223,14 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   }
 
   function serveRead(body: Uint8Array): Uint8Array {
-    const { from, until, types, limit, seen, epoch: heard } = parseRequest(readRequest, body)
+    const {
+      from,
+      until,
+      types,
+      limit,
+      seen,
+      epoch: heard,
+    } = parseRequest(readRequest, body, REQUEST_BOUNDS.read)
     checkSeen(from - 1, seen, heard)
     const page = log.page({ from, until, types, limit, maxBytes: READ_BYTES })
     const reply: ReadReply = {
@@ -220,7 +252,7 @@ export async function startLogService(options: LogServiceOptions): Promise<LogSe
   }
 
   function serveHas(body: Uint8Array): Uint8Array {
-    const { keys } = parseRequest(hasRequest, body)
+    const { keys } = parseRequest(hasRequest, body, REQUEST_BOUNDS.has)
     const reply: HasReply = keys.map((key) => log.positionOf('key', key))
     return pack(reply)
   }

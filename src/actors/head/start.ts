@@ -1,14 +1,17 @@
 /** The head of a run: takes the log, starts what the run needs, shows how it goes, and ends all of it in good order. */
 import { mkdirSync } from 'node:fs'
-import { hostname } from 'node:os'
 import { relative } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
+import { differencesFrom } from '../../config/differences.ts'
 import { type Config, configDigest, loggedConfig, openConfig, redact } from '../../config.ts'
+import { loadSetting } from '../../environments/settings.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { ROLES } from '../../events/envelope.ts'
+import { refuseLostRun } from '../../events/log.ts'
 import { type LogReader, openLogReader } from '../../events/log-reader.ts'
+import { patiently } from '../../events/patience.ts'
+import { BY_A_PERSON } from '../../events/run-turn.ts'
 import { hasBegun, startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
@@ -16,6 +19,7 @@ import { loadAllUserParts, loadUserParts } from '../../user-parts.ts'
 import { makeKept } from '../executing/kept.ts'
 import { executorQueue } from '../executing/requests.ts'
 import { executorsOf } from '../executing/worker.ts'
+import { checkFirstTurns } from '../first-turns.ts'
 import { startActor } from '../runtime/actor.ts'
 import { openKeyFrames } from '../runtime/key-frame.ts'
 import { knowKeys } from '../runtime/redact.ts'
@@ -28,6 +32,7 @@ import { fetchHere, hubCopyOf } from './hub-model.ts'
 import type { HeadContext } from './iterations.ts'
 import { openLiveProjections } from './live-projections.ts'
 import { headDecider } from './machine.ts'
+import { checkNeededFiles } from './needed-files.ts'
 import { checkModules, markOwn } from './own-runs.ts'
 import { backendLine } from './terminal/backend-line.ts'
 import { openDisplay } from './terminal/display.ts'
@@ -46,10 +51,13 @@ type End =
   | { readonly kind: 'interrupted' }
 
 export async function startHead(options: StartOptions): Promise<number> {
+  if (options.run !== null) refuseLostRun(runFolder(options.run).log)
   const resumed = options.run !== null && hasBegun(runFolder(options.run).log)
   const { first, config } = resumed
     ? await resumedConfigs(runFolder(options.run ?? ''), options)
     : await newConfig(options)
+  if (resumed && !options.dryRun && tellIfOver(runFolder(options.run ?? ''))) return 0
+  if (resumed && !options.dryRun) await checkNeededFiles(runFolder(options.run ?? ''), options.roles)
   knowKeys(config)
   await loadUserParts(first)
   const own = await loadAllUserParts(config)
@@ -82,7 +90,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   let children: Children | null = null
   const projections = openLiveProjections({ folder, config, say: display.say })
   try {
-    if (executors !== null) await makeKept(core.bus, run)
+    if (executors !== null) await patiently(() => makeKept(core.bus, run))
     for (const line of elsewhereLines(options, folder, core, executors)) display.say(line)
     if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
     const shown = display.goOn(core.log)
@@ -95,18 +103,15 @@ export async function startHead(options: StartOptions): Promise<number> {
       folder: folder.folder,
       address: core.broker ? { url: core.address.url } : core.address,
       specs: childSpecs(config, options, executors ?? 0),
-      onExit({ spec, pid, reason }) {
-        display.say(`${spec.role} ${reason}; it is started again`)
-        core.watch.forget(pid, hostname())
-      },
+      onGone: core.watch.forget,
+      onExit: ({ spec, reason }) => display.say(`${spec.role} ${reason}; it is started again`),
       onPrinted: openReports(display.say),
-      silentMs: ({ role }, pid) =>
-        core.watch.silentMs(role === 'executor' ? 'environment' : role, pid, hostname()),
+      silentMs: ({ role }, pid) => core.watch.silentMs(role === 'executor' ? 'environment' : role, pid),
       mostSilentMs: Math.max(config.run.deadlines.silenceSeconds, 4 * config.run.heartbeatSeconds) * 1000,
       mostStartMs: config.run.deadlines.coldStartSeconds * 1000,
     })
     const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {
-      display.see(event)
+      display.see(event, event.position >= begun.position)
       over.see(event)
       if (event.type === 'IterationCompleted' || event.type === 'RunCompleted') projections.follow()
     })
@@ -116,6 +121,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       role: 'head',
       run,
       address: core.address,
+      connect: core.connect,
       note: frames.note,
       decider,
       frames,
@@ -134,8 +140,12 @@ export async function startHead(options: StartOptions): Promise<number> {
     ])
     display.end()
     if (end.kind === 'interrupted' || end.kind === 'paused') {
-      const reason = end.kind === 'paused' ? end.reason : 'interrupted by a person'
-      core.service.append([{ type: 'RunPaused', data: { reason } }], { urgent: true })
+      const reason = end.kind === 'paused' ? end.reason : BY_A_PERSON
+      try {
+        core.service.append([{ type: 'RunPaused', data: { reason } }], { urgent: true })
+      } catch (error) {
+        display.say(`the log does not know of this pause: ${explain(error)}`)
+      }
     }
     await children.stop()
     await head.stop()
@@ -173,21 +183,63 @@ function claimedRunId(): string {
 /** The config that a log begins with, and the one that holds now: in a fork they differ. */
 type Configs = { readonly first: Config; readonly config: Config }
 
-async function newConfig({ config: file, set }: StartOptions): Promise<Configs> {
+async function newConfig({ config: file, set, roles }: StartOptions): Promise<Configs> {
   const config = await openConfig({ file, set, env: process.env })
+  if (roles.includes('policy')) await checkFirstTurns(config)
   return { first: config, config }
 }
 
 /** A run goes on with the config that it began with; the command that began it goes on with it as well. */
 async function resumedConfigs(folder: RunFolder, options: StartOptions): Promise<Configs> {
   const configs = configsOf(folder, options.trust)
-  const { run, set } = options
-  if (set.length > 0 && !isDeepStrictEqual(redact((await newConfig(options)).config), redact(configs.config)))
-    throw new RlError(`the run '${run}' exists, and a run's config never changes`, {
-      code: 'run.config-fixed',
-      hint: `leave --set away to go on with it, or branch off: npm run -s rl -- fork ${run} --at POSITION --set ${set[0]}`,
-    })
-  return configs
+  await loadSetting(configs.config.environment)
+  checkSaid(configsOf(folder, options.trust).config, options)
+  return configsOf(folder, options.trust)
+}
+
+/** What `--set` says otherwise than the run has it is refused; what a file or a variable says otherwise is told. */
+function checkSaid(config: Config, { run, config: named, configGiven, set }: StartOptions): void {
+  const file = configGiven ? named : undefined
+  const differences = differencesFrom(config, { file, set, env: process.env })
+  const [wanted] = differences.filter(({ origin }) => origin.startsWith('--set '))
+  const branch = `npm run -s rl -- fork ${run} --at POSITION`
+  if (wanted)
+    throw new RlError(
+      `the run '${run}' exists, and a run's config never changes: ${wanted.key} is ${wanted.holds}, and --set says ${wanted.said}`,
+      {
+        code: 'run.config-fixed',
+        hint: `leave --set away to go on with it, or branch off: ${branch} --set ${set.find((word) => word.startsWith(wanted.key)) ?? set[0]}`,
+      },
+    )
+  if (differences.length === 0) return
+  const told = differences
+    .slice(0, 3)
+    .map(({ key, origin, said, holds }) => `${key} is ${holds}, and ${origin} says ${said}`)
+  const more = differences.length > 3 ? `; and ${differences.length - 3} more` : ''
+  process.stdout.write(
+    `the run '${run}' goes on with its own config, which never changes: ${told.join('; ')}${more}; ${branch} branches off\n`,
+  )
+}
+
+/** A run that is over is over: says so, and how it is prolonged. Returns false if it is not over. */
+function tellIfOver({ run, log: path }: RunFolder): boolean {
+  const log = openLogReader(path)
+  try {
+    const over = log.byKey('RunCompleted')
+    if (over?.type !== 'RunCompleted') return false
+    const { iterations } = over.data
+    const decided = log.positionOf('id', over.cause ?? '')
+    const at = decided === null ? 'POSITION' : decided - 1
+    const lines = [
+      `run ${run} is complete: ${iterations} iterations. Nothing was started, and nothing was appended.`,
+      `  go on in a fork: npm run -s rl -- fork ${run} --at ${at} --set run.iterations=${2 * iterations}`,
+      `  look further:    npm run -s rl -- status ${run}`,
+    ]
+    process.stdout.write(`${lines.join('\n')}\n`)
+    return true
+  } finally {
+    log.close()
+  }
 }
 
 function configsOf(folder: RunFolder, trust: boolean): Configs {

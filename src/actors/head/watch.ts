@@ -8,11 +8,13 @@ import type { Bus } from '../../events/bus.ts'
 import { CATALOGUE, type EventData, type EventType, type NewEvent } from '../../events/catalogue.ts'
 import type { CheckedEvent } from '../../events/codec.ts'
 import { ROLES, type Role } from '../../events/envelope.ts'
+import { parseRequest } from '../../events/log-protocol.ts'
 import type { LogReader } from '../../events/log-reader.ts'
-import { unpackUntrusted } from '../../events/msgpack.ts'
+import type { Bounds } from '../../events/msgpack.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { isUser, roleOf } from '../../events/users.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
+import { parseProcess } from '../../platform/process-id.ts'
 import type { ActorStatus } from '../runtime/status.ts'
 import type { Admit } from './log-service.ts'
 
@@ -25,10 +27,10 @@ export type Watch = {
   readonly start: (bus: Bus, report: (event: NewEvent) => void) => void
   /** Actors that were heard of and did not leave, silent ones included. */
   readonly actors: () => readonly WatchedActor[]
-  /** The process is known to have ended: its role is free at once. */
-  readonly forget: (pid: number, host: string) => void
-  /** For how long (ms) a process of a role has said nothing; null of one that was never heard of or has left. */
-  readonly silentMs: (role: Role, pid: number, host: string) => number | null
+  /** A process is known to have ended: its role is free at once. Its place is this one if none is told. */
+  readonly forget: (pid: number, place?: string) => void
+  /** For how long (ms) a process of this place has said nothing; null if it was never heard of or has left. */
+  readonly silentMs: (role: Role, pid: number) => number | null
   readonly stop: () => void
 }
 
@@ -47,6 +49,7 @@ export const HEARTBEAT = z.object({
   worker: z.string().min(1).max(200),
   host: z.string().max(300),
   pid: z.int(),
+  process: z.string().max(100).optional(),
   decider: z.boolean(),
   state: z.string().max(200),
   position: z.number().nullable(),
@@ -69,6 +72,8 @@ export const HEARTBEAT = z.object({
   leaving: z.boolean(),
 }) satisfies z.ZodType<ActorStatus>
 
+const HEARTBEAT_BOUNDS: Bounds = { bytes: 32 * 1024, values: 1_024 }
+
 /** Actors of a role heard of at a time; more are not heard, so that invented names take no memory, and no other role's place. */
 const MOST_ACTORS = 1024
 
@@ -81,9 +86,10 @@ const VACANT_BEATS = 30
 /** A silent actor is spoken of for so long. */
 const FORGET_MS = 900_000
 
-/** Whether it is known to have ended: only of a process of this host. Its number may be another's by now, and then its time has to pass. */
-function hasEnded({ pid, host }: Holder, { hostname, isAlive }: Platform): boolean {
-  return host === hostname && !isAlive(pid)
+/** Whether it is known to have ended. Of a process that nobody can look at from here the time has to pass. */
+function hasEnded({ process }: Holder, { lifeOf }: Platform): boolean {
+  const holder = parseProcess(process)
+  return holder !== null && lifeOf(holder) === 'ended'
 }
 
 /** Whether only the role's decider makes such events. */
@@ -150,9 +156,9 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
 
   /** A user speaks for the processes of its own role, and a further worker not for the decider; the head for all. */
   function hear(subject: string, body: Uint8Array): void {
-    const { success, data: status } = HEARTBEAT.safeParse(unpackUntrusted(body))
+    const status = parseRequest(HEARTBEAT, body, HEARTBEAT_BOUNDS)
     const user = subject.slice(subject.lastIndexOf('.') + 1)
-    if (!success || !isUser(user)) return
+    if (!isUser(user)) return
     if (user !== 'head' && roleOf(user) !== status.role) return
     if (!status.worker.startsWith(`${status.role}/`)) return
     const isDecider = status.decider || holders.get(status.role)?.worker === status.worker
@@ -162,6 +168,12 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
       release(status.worker)
     } else if (entries.has(status.worker) || actorsOf(status.role) < MOST_ACTORS)
       entries.set(status.worker, { status, heardAt: clock.monotonic(), stalled: false })
+  }
+
+  /** Numbers of other places say nothing of the processes here. */
+  function isThat(one: { readonly process?: string }, pid: number, place: string): boolean {
+    const told = parseProcess(one.process)
+    return told !== null && told.pid === pid && told.place === place
   }
 
   function actorsOf(role: Role): number {
@@ -255,15 +267,13 @@ export function watchActors(log: LogReader, { heartbeatMs, platform = systemPlat
         stalled,
       }))
     },
-    forget(pid, host) {
-      for (const [worker, { status }] of entries)
-        if (status.pid === pid && status.host === host) entries.delete(worker)
-      for (const [role, holder] of holders)
-        if (holder.pid === pid && holder.host === host) holders.delete(role)
+    forget(pid, place = platform.self.place) {
+      for (const [worker, { status }] of entries) if (isThat(status, pid, place)) entries.delete(worker)
+      for (const [role, holder] of holders) if (isThat(holder, pid, place)) holders.delete(role)
     },
-    silentMs(role, pid, host) {
+    silentMs(role, pid) {
       const heard = [...entries.values()].filter(
-        ({ status }) => status.role === role && status.pid === pid && status.host === host,
+        ({ status }) => status.role === role && isThat(status, pid, platform.self.place),
       )
       return heard.length === 0 ? null : clock.monotonic() - Math.max(...heard.map(({ heardAt }) => heardAt))
     },

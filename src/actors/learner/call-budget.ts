@@ -4,6 +4,7 @@
  */
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
+import type { EventData } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { readEvents } from '../rollout/log-queries.ts'
@@ -24,6 +25,11 @@ const SECTIONS = {
   'reward-model': 'rewardModel',
   adapter: 'adaptation',
 } as const
+
+/** The section of the config that has a role's budget; null for a role that calls nothing. */
+export function budgetSection(role: Role): (typeof SECTIONS)[keyof typeof SECTIONS] | null {
+  return role === 'head' ? null : SECTIONS[role]
+}
 
 /** Null where the config allows any number of calls. */
 export function callBudgetOf(log: LogClient, role: keyof typeof SECTIONS, config: Config): CallBudget | null {
@@ -69,10 +75,22 @@ function openCallBudget(
         refusal = await spent()
         throw refusal
       }
-      const [{ duplicate }] = await log.append([{ type: 'CallsReserved', data: { role, lot: lots, calls } }])
-      if (duplicate) continue
+      if (!(await isTaken({ role, lot: lots, calls }))) continue
       left = calls
       return
+    }
+  }
+
+  /** False where another process took the lot, or what is left is less by now: the log tells more then. */
+  async function isTaken(lot: EventData<'CallsReserved'>): Promise<boolean> {
+    const before = taken
+    try {
+      const [{ duplicate }] = await log.append([{ type: 'CallsReserved', data: lot }])
+      return !duplicate
+    } catch (error) {
+      await readTaken()
+      if (!(error instanceof RlError) || error.code !== 'log.not-open' || taken === before) throw error
+      return false
     }
   }
 

@@ -8,6 +8,7 @@ import { RlError } from '../../errors.ts'
 import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { weightsDigest } from '../../models/local/checkpoint.ts'
+import { checkFileDigests } from '../../models/local/file-digests.ts'
 import { readModelFolder } from '../../models/local/model-folder.ts'
 import type { TrainableModel, UpdateMetrics } from '../../models/port.ts'
 import { syncFolder } from '../../platform/files.ts'
@@ -16,7 +17,7 @@ import { readEvents } from '../rollout/log-queries.ts'
 export type ModelRole = 'policy' | 'reward-model'
 export type Checkpoint = NonNullable<EventData<'PolicyUpdated'>['checkpoint']>
 
-const UPDATED = { policy: 'PolicyUpdated', 'reward-model': 'RewardModelUpdated' } as const
+export const UPDATED = { policy: 'PolicyUpdated', 'reward-model': 'RewardModelUpdated' } as const
 
 /** Where a version is kept in its run's folder. */
 export function checkpointPath(role: ModelRole, version: number): string {
@@ -113,16 +114,23 @@ export async function checkpointOf(
 /**
  * Where a checkpoint lies.
  * @param name how people are told of it
- * @throws RlError `model.bad-path`; `model.corrupt` where its weights are not those of the event
+ * @throws RlError `model.bad-path`; `model.corrupt` where its weights are not those of the event, or another file is not as it was written
  */
 export async function checkedFolder(run: string, checkpoint: Checkpoint, name: string): Promise<string> {
   const folder = checkpointFolder(run, checkpoint)
+  await checkFileDigests(folder)
   if ((await weightsDigest(await readModelFolder(folder))) !== checkpoint.sha256)
     throw new RlError(`the weights in ${folder} are not those of ${name}`, {
       code: 'model.corrupt',
       hint: 'restore the folder from a copy of the run',
     })
   return folder
+}
+
+/** The newest version that the log knows of a role, or null. */
+export async function newestVersion(log: LogClient, role: ModelRole): Promise<number | null> {
+  const { events } = await readEvents(log, 1, [UPDATED[role]])
+  return events.at(-1)?.data.version ?? null
 }
 
 /** The folder with a version's weights; that of a version 0 which this run has just made and not told yet. */

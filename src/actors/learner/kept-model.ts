@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { probeBackend } from '../../models/local/backend/probe.ts'
+import { FILE_DIGESTS } from '../../models/local/file-digests.ts'
 import type { Compute } from '../../models/local/model.ts'
 import type { TrainableModel } from '../../models/port.ts'
 
@@ -49,7 +50,7 @@ export async function keptModel<M extends TrainableModel>({
     const figures = await teach(model)
     const partial = `${folder}.${randomUUID()}.partial`
     await model.save(partial)
-    await rm(join(partial, 'optimizer.safetensors'), { force: true })
+    for (const name of ['optimizer.safetensors', FILE_DIGESTS]) await rm(join(partial, name), { force: true })
     await writeFile(join(partial, FIGURES), JSON.stringify(figures))
     await place(partial, folder)
     return { folder, cached: false, figures }

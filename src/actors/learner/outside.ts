@@ -15,9 +15,9 @@ import type { JobContext } from '../runtime/worker.ts'
 import { BATCH_FORMAT, encodeBatch } from './batch-file.ts'
 import { type ModelRole, updatedEvents } from './checkpoints.ts'
 import { withReference } from './kl-reference.ts'
-import { VERSION_EVENTS } from './targets.ts'
 import type { Batch } from './update.ts'
 import { logprobTemperature, trainingAt } from './update-options.ts'
+import { VERSION_EVENTS } from './version-events.ts'
 
 /** Each sample with the version that it came from: older than the parent where rollouts may be stale. */
 export type OutsideBatch = Omit<Batch, 'samples'> & {

@@ -15,7 +15,8 @@ import { type AdapterServer, tryAdapter, weightRoutes } from '../../models/opena
 import { keyIn } from '../../models/openai/key.ts'
 import { redact } from '../runtime/redact.ts'
 import { type Checkpoint, checkpointFolder, type ModelRole } from './checkpoints.ts'
-import { openTargets, type Targets, targetEvents, VERSION_EVENTS, versionEvent } from './targets.ts'
+import { openTargets, type Targets, targetEvents, versionEvent } from './targets.ts'
+import { VERSION_EVENTS } from './version-events.ts'
 
 type Replica = EventData<'PolicyPublished'>['replicas'][number]
 type Updated = LoggedEvent<'PolicyUpdated'>

@@ -9,7 +9,12 @@ export type ResidentModel<F extends Face> = {
   readonly use: <T>(version: number, work: (face: F) => Promise<T>) => Promise<T>
   /** Works alone, from one version's weights to the next's. Where it fails the weights count as unknown. */
   readonly change: <T>(from: number, to: number, work: (face: F) => Promise<T>) => Promise<T>
+  /** Frees the memory. A model that is at work is not waited for: it ends with its process. */
   readonly close: () => Promise<void>
+  /** Loads the weights of a version before anybody asks for them. Errors: what is missing or damaged. */
+  readonly ready: (version: number) => Promise<void>
+  /** Resolves to the error if the weights of a version are missing or damaged: whoever wants them waits for another process. */
+  readonly broken: Promise<unknown>
 }
 
 export type ResidentModelOptions<F extends Face> = {
@@ -23,17 +28,36 @@ const UNKNOWN = -1
 export function residentModel<F extends Face>({ folderOf, open }: ResidentModelOptions<F>): ResidentModel<F> {
   let held: { readonly face: F; version: number } | null = null
   let turn: Promise<unknown> = Promise.resolve()
+  /** Turns that are not over. */
+  let turns = 0
   const active = new Set<Promise<unknown>>()
 
   function alone<T>(work: () => Promise<T>): Promise<T> {
-    const mine = turn.then(() => Promise.allSettled(active)).then(work)
+    turns++
+    const mine = turn
+      .then(() => Promise.allSettled(active))
+      .then(work)
+      .finally(() => turns--)
     turn = mine.catch(() => {})
     return mine
   }
 
-  async function prepare(version: number): Promise<F> {
+  let tellBroken: (error: unknown) => void = () => {}
+  const broken = new Promise<unknown>((resolve) => {
+    tellBroken = resolve
+  })
+
+  /** A fault of the disk is none of the work that asks: it waits, and its process ends. */
+  function findOrWait(version: number): Promise<string> {
+    return folderOf(version).catch((error: unknown) => {
+      tellBroken(error)
+      return new Promise<never>(() => {})
+    })
+  }
+
+  async function prepare(version: number, find = findOrWait): Promise<F> {
     if (held?.version === version) return held.face
-    const folder = await folderOf(version)
+    const folder = await find(version)
     if (held === null) held = { face: await open(folder), version }
     else {
       held.version = UNKNOWN
@@ -50,6 +74,8 @@ export function residentModel<F extends Face>({ folderOf, open }: ResidentModelO
   }
 
   return {
+    broken,
+    ready: (version) => alone(async () => void (await prepare(version, folderOf))),
     async use(version, work) {
       for (;;) {
         const before = turn
@@ -69,10 +95,12 @@ export function residentModel<F extends Face>({ folderOf, open }: ResidentModelO
         if (held) held.version = to
         return result
       }),
-    close: () =>
-      alone(async () => {
+    async close() {
+      if (turns > 0 || active.size > 0) return
+      await alone(async () => {
         await held?.face.model.close()
         held = null
-      }),
+      })
+    },
   }
 }

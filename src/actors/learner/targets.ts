@@ -2,6 +2,7 @@
 import type { LoggedEvent } from '../../events/catalogue.ts'
 import type { LogReader } from '../../events/log-reader.ts'
 import type { ModelRole } from './checkpoints.ts'
+import { VERSION_EVENTS } from './version-events.ts'
 
 export type Target = {
   /** Base URL of an OpenAI-compatible endpoint, e.g. `http://127.0.0.1:8000/v1`. */
@@ -21,16 +22,6 @@ export type Targets = {
   /** Resolves when it is known what answers for a version, or after `ms`. */
   readonly settled: (version: number, ms: number) => Promise<void>
 }
-
-/** Events that tell of a role's versions: made, brought to servers, taken from them. */
-export const VERSION_EVENTS = {
-  policy: { updated: 'PolicyUpdated', published: 'PolicyPublished', retired: 'PolicyRetired' },
-  'reward-model': {
-    updated: 'RewardModelUpdated',
-    published: 'RewardModelPublished',
-    retired: 'RewardModelRetired',
-  },
-} as const
 
 /** An event about versions of this role, by what it tells; null for any other. */
 export function versionEvent(role: ModelRole, event: LoggedEvent) {

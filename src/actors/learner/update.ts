@@ -69,8 +69,8 @@ export async function updateModel(
     parentVersion,
     version,
     async ({ model }) => {
-      const longest = Math.min(training.tokenBudget, model.describe().contextTokens)
-      const fitting = fittingSamples(samples, longest)
+      const { contextTokens, vocabulary } = model.describe()
+      const fitting = fittingSamples(samples, Math.min(training.tokenBudget, contextTokens), vocabulary)
       const told = await model.update(fitting.samples, updateOptions(training, seed, temperature))
       const updatedMs = performance.now()
       const checkpoint = await saveCheckpoint(model, log.run, role, version)

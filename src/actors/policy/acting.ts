@@ -1,7 +1,9 @@
 /** How a model is asked for the next action of an episode, and how its answer is read. */
 
+import { explain } from '../../errors.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
+import { isSettingFault } from '../../user-code.ts'
 import type { ActReply, ActRequest, PackedTokens } from '../rollout/act.ts'
 import { allowedColumns, choicePath } from '../rollout/choices.ts'
 import { type Codec, commandTokens, promptTokens } from '../rollout/packing.ts'
@@ -39,6 +41,12 @@ export const NOT_FITTING: ActReply = {
   continues: true,
   tokens: null,
   usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+}
+
+/** The answer of an episode about which the setting's own code failed; whatever else fails concerns all that are asked about. */
+export function faultOf(error: unknown): ActReply {
+  if (!isSettingFault(error)) throw error
+  return { ...NOT_FITTING, continues: false, fault: explain(error), ofSetting: true }
 }
 
 /**

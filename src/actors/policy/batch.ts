@@ -2,6 +2,7 @@
 import type { Config } from '../../config.ts'
 import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
+import { wrongIn } from '../../events/codec.ts'
 import { type Advantages, advantages } from '../../learning/advantage.ts'
 import { filterByTask } from '../../learning/filters.ts'
 import { policyHealth } from '../../learning/health.ts'
@@ -10,6 +11,7 @@ import { type Rules as ChosenRules, rulesOf } from '../../learning/registry.ts'
 import { outcomeOf } from '../../learning/reward.ts'
 import type { RewardedRollout, ScoreKind } from '../../learning/terms.ts'
 import type { TrainingSample } from '../../models/port.ts'
+import { isLearnable } from '../../models/trained-answer.ts'
 import type { LearnableGroup } from '../decider/jobs.ts'
 import { segmentSample } from './samples.ts'
 
@@ -52,7 +54,7 @@ export type PolicyBatch = {
 
 /**
  * The batch of one update. `groups` names the rollouts in canonical order; the order of the other arguments is free.
- * Rollouts that lack token ids count in their group, but cannot be trained on.
+ * Rollouts that lack token ids count in their group, but cannot be trained on. A sample that no pass can take is left out and counted.
  */
 export function policyBatch(
   groups: readonly LearnableGroup[],
@@ -66,9 +68,16 @@ export function policyBatch(
   const samples: TrainingSample[] = []
   const rollouts = new Set<string>()
   let truncated = 0
+  let malformed = 0
+  let unlearnable = 0
   for (const [rollout, values] of trained.byRollout) {
     const trajectory = byId.get(rollout)
     if (!trajectory?.trainable) continue
+    // Older logs hold trajectories whose columns disagree.
+    if (wrongIn({ type: 'TrajectoryCompleted', data: trajectory }) !== null) {
+      malformed++
+      continue
+    }
     if (isMasked(trajectory, settings)) {
       truncated++
       continue
@@ -76,13 +85,22 @@ export function policyBatch(
     for (const segment of trajectory.segments) {
       const sample = segmentSample(`${rollout}#${segment.firstStep}`, segment, values)
       if (!sample) continue
+      if (!isLearnable(sample)) {
+        unlearnable++
+        continue
+      }
       samples.push(sample)
       rollouts.add(rollout)
     }
   }
   return {
     ...{ samples, rollouts: [...rollouts], advantages: trained.byRollout },
-    health: masksTruncated ? { ...health, rolloutsTruncated: truncated } : health,
+    health: {
+      ...health,
+      ...(masksTruncated ? { rolloutsTruncated: truncated } : {}),
+      ...(malformed > 0 ? { rolloutsMalformed: malformed } : {}),
+      ...(unlearnable > 0 ? { samplesUnlearnable: unlearnable } : {}),
+    },
   }
 }
 

@@ -18,9 +18,10 @@ import { type Seed, seedOf } from '../../random.ts'
 import { type Figures, keptModel } from '../learner/kept-model.ts'
 import { supervise } from '../learner/supervise.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
+import type { TellFault } from '../runtime/tell-fault.ts'
+import { demonstrationFaults } from './demonstration-faults.ts'
 import { demonstrate } from './demonstrations.ts'
 import { type Lesson, type LessonPlan, packedLesson } from './lessons.ts'
-import type { Demonstration } from './samples.ts'
 import { vocabularyOf } from './vocabulary.ts'
 
 export type PolicyColdStart = {
@@ -44,6 +45,8 @@ export type ColdStartResources = {
   readonly cache: string
   readonly compute: Compute
   readonly report?: (message: string) => void
+  /** Hears of tasks that cannot be demonstrated. */
+  readonly tell?: TellFault
 }
 
 export type PolicyStart = {
@@ -54,6 +57,8 @@ export type PolicyStart = {
   readonly expertSuccess: number | null
   /** Demonstrations that were left out: their beginning alone is longer than the context. */
   readonly tooLong: number
+  /** Demonstrations that were left out: the environment failed in them. */
+  readonly failed: number
   /** Mean loss of the last updates; null where nothing was demonstrated, or an older version made the model. */
   readonly loss: number | null
 }
@@ -64,9 +69,9 @@ const VERSION = 2
 /** Makes the model, or finds it in the cache. */
 export async function coldStartPolicy(
   options: PolicyColdStart,
-  { opened, tasks, cache, compute, report = () => {} }: ColdStartResources,
+  { opened, tasks, cache, compute, report = () => {}, tell = async () => {} }: ColdStartResources,
 ): Promise<PolicyStart> {
-  const vocabulary = await vocabularyOf(opened, tasks, options)
+  const vocabulary = await vocabularyOf(opened, tasks, options, demonstrationFaults(tell))
   const { preset, contextTokens, seed } = options
   const { folder, cached, figures } = await keptModel({
     cache,
@@ -86,7 +91,7 @@ export async function coldStartPolicy(
     },
     teach: (model) =>
       teach(model, packedLesson(codecOf(model.encode, viewOf(opened)), contextTokens), options, {
-        ...{ opened, tasks, report },
+        ...{ opened, tasks, report, tell },
       }),
   })
   return startOf(folder, cached, figures)
@@ -99,7 +104,7 @@ export async function coldStartAdapter(
     readonly lora: LoraConfig
     readonly cacheBytes: number
   },
-  { opened, tasks, cache, compute, report = () => {} }: ColdStartResources,
+  { opened, tasks, cache, compute, report = () => {}, tell = async () => {} }: ColdStartResources,
   lesson: LessonPlan | null,
 ): Promise<PolicyStart> {
   const base = modelPlace(options.base)
@@ -117,13 +122,14 @@ export async function coldStartAdapter(
         lora: { ...lora, seed: seed[0] },
       }),
     teach: async (model) =>
-      lesson ? teach(model, lesson.of(model), options, { opened, tasks, report }) : {},
+      lesson ? teach(model, lesson.of(model), options, { opened, tasks, report, tell }) : {},
   })
   return startOf(folder, cached, figures)
 }
 
-function startOf(folder: string, cached: boolean, { loss, expertSuccess, tooLong }: Figures): PolicyStart {
-  return { folder, cached, loss: loss ?? null, expertSuccess: expertSuccess ?? null, tooLong: tooLong ?? 0 }
+function startOf(folder: string, cached: boolean, figures: Figures): PolicyStart {
+  const { loss = null, expertSuccess = null, tooLong = 0, failed = 0 } = figures
+  return { folder, cached, loss, expertSuccess, tooLong, failed }
 }
 
 /** A supervised start on demonstrations; no figures without an expert. */
@@ -131,14 +137,10 @@ async function teach(
   model: LocalModelFace,
   lesson: Lesson,
   options: Omit<PolicyColdStart, 'preset'>,
-  {
-    opened,
-    tasks,
-    report,
-  }: Pick<ColdStartResources, 'opened' | 'tasks'> & { report: (message: string) => void },
+  { opened, tasks, report, tell }: Required<Pick<ColdStartResources, 'opened' | 'tasks' | 'report' | 'tell'>>,
 ): Promise<Figures> {
   const { updates, batch, learningRate, tokenBudget, seed } = options
-  const demonstrations = demonstrationStream(opened, tasks, lesson, options)
+  const demonstrations = demonstrationStream(opened, tasks, lesson, options, tell)
   if (!demonstrations) return {}
   const loss = await supervise(
     model,
@@ -155,34 +157,47 @@ function demonstrationStream(
   tasks: readonly Task[],
   lesson: Lesson,
   { expertNoise, maxSteps, seed }: Omit<PolicyColdStart, 'preset'>,
+  tell: TellFault,
 ) {
   const { setting, environment } = opened
   if (!setting.expert) return null
+  const faults = demonstrationFaults(tell)
   const samples: TrainingSample[] = []
   let successes = 0
   let shown = 0
+  let made = 0
   let tooLong = 0
+
+  async function show(wanted: number): Promise<void> {
+    const demonstrations = await demonstrate(
+      environment,
+      tasks.slice(shown, wanted),
+      (first) => setting.expert!(environment, first),
+      { noise: expertNoise, maxSteps, seed, from: shown, faults },
+    )
+    shown = wanted
+    made += demonstrations.length
+    for (const demonstration of demonstrations) {
+      if (demonstration.outcome === 1) successes++
+      const own = lesson.samplesOf(demonstration)
+      if (own.length === 0) tooLong++
+      samples.push(...own)
+    }
+  }
+
   return {
-    counted: () => ({ tooLong, expertSuccess: successes / Math.max(1, shown) }),
+    counted: () => ({ tooLong, failed: faults.count(), expertSuccess: successes / Math.max(1, made) }),
     /** The first `share` of all samples. */
     async upTo(share: number) {
       const wanted = Math.min(tasks.length, Math.max(1, Math.ceil(share * tasks.length)))
-      const made: (Demonstration & { readonly outcome: number })[] = await demonstrate(
-        environment,
-        tasks.slice(shown, wanted),
-        (first) => setting.expert!(environment, first),
-        { noise: expertNoise, maxSteps, seed, from: shown },
-      )
-      shown += made.length
-      for (const demonstration of made) {
-        if (demonstration.outcome === 1) successes++
-        const own = lesson.samplesOf(demonstration)
-        if (own.length === 0) tooLong++
-        samples.push(...own)
-      }
+      await show(Math.max(shown, wanted))
+      // The first ones have failed: others may not.
+      while (made === 0 && shown < tasks.length) await show(shown + 1)
+      const first = faults.first()
+      if (made === 0 && first) throw first
       if (samples.length === 0)
         throw new RlError(
-          `each of ${shown} demonstrations begins with more than ${lesson.mostTokens} tokens`,
+          `each of ${made} demonstrations begins with more than ${lesson.mostTokens} tokens`,
           { code: 'model.context', hint: lesson.hint },
         )
       return samples

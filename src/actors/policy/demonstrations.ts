@@ -2,6 +2,7 @@
 import type { Environment, Task, Turn } from '../../environments/port.ts'
 import type { Expert } from '../../environments/setting.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
+import type { DemonstrationFaults } from './demonstration-faults.ts'
 import type { Demonstration } from './samples.ts'
 
 export type DemonstrationOptions = {
@@ -11,45 +12,66 @@ export type DemonstrationOptions = {
   readonly seed: Seed
   /** Index of the first task. */
   readonly from?: number
+  /** Where a task fails that is left out; absent: it ends all. */
+  readonly faults?: DemonstrationFaults
 }
+
+type Demonstrated = Demonstration & { readonly outcome: number }
 
 /** Plays one episode of each task; what is random depends on the seed and the task's index alone. */
 export async function demonstrate(
   environment: Environment,
   tasks: readonly Task[],
   expertFor: (first: Turn) => Expert,
-  { noise, maxSteps, seed, from = 0 }: DemonstrationOptions,
-): Promise<(Demonstration & { readonly outcome: number })[]> {
-  const demonstrations = []
+  options: DemonstrationOptions,
+): Promise<Demonstrated[]> {
+  const { from = 0, faults } = options
+  const demonstrations: Demonstrated[] = []
   for (const [i, task] of tasks.entries()) {
     // Playing and advising are computation: others of this process must get their turn.
     await new Promise(setImmediate)
-    const index = from + i
-    const own = seedOf(seed, 'demonstration', index)
-    const random = rng(own)
-    let episode = await environment.reset(task, { seed: own, maxSteps })
-    const expert = expertFor(episode.turn)
-    const observations = [episode.turn.observation]
-    const actions: string[] = []
-    const admissible: (readonly string[])[] = []
-    while (!episode.turn.done) {
-      const { turn } = episode
-      const isRandom = random.uniform() < noise
-      const action = isRandom ? random.pick(turn.admissible) : expert.advise(turn)
-      episode = await episode.step(action)
-      expert.observe(action, episode.turn)
-      admissible.push(turn.admissible)
-      actions.push(action)
-      observations.push(episode.turn.observation)
+    if (faults?.isHung(task)) continue
+    try {
+      demonstrations.push(await demonstrateOne(environment, task, expertFor, from + i, options))
+      faults?.played()
+    } catch (error) {
+      if (!faults) throw error
+      await faults.failed(task, error)
     }
-    demonstrations.push({
-      id: `demonstration-${index}`,
-      goal: task.goal,
-      observations,
-      actions,
-      admissible,
-      outcome: episode.outcome(),
-    })
   }
   return demonstrations
+}
+
+async function demonstrateOne(
+  environment: Environment,
+  task: Task,
+  expertFor: (first: Turn) => Expert,
+  index: number,
+  { noise, maxSteps, seed }: DemonstrationOptions,
+): Promise<Demonstrated> {
+  const own = seedOf(seed, 'demonstration', index)
+  const random = rng(own)
+  let episode = await environment.reset(task, { seed: own, maxSteps })
+  const expert = expertFor(episode.turn)
+  const observations = [episode.turn.observation]
+  const actions: string[] = []
+  const admissible: (readonly string[])[] = []
+  while (!episode.turn.done) {
+    const { turn } = episode
+    const isRandom = random.uniform() < noise
+    const action = isRandom ? random.pick(turn.admissible) : expert.advise(turn)
+    episode = await episode.step(action)
+    expert.observe(action, episode.turn)
+    admissible.push(turn.admissible)
+    actions.push(action)
+    observations.push(episode.turn.observation)
+  }
+  return {
+    id: `demonstration-${index}`,
+    goal: task.goal,
+    observations,
+    actions,
+    admissible,
+    outcome: episode.outcome(),
+  }
 }

@@ -4,6 +4,7 @@ import { type Choosing, type OpenSetting, partOf } from '../../environments/sett
 import { explain } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
+import { isSettingFault } from '../../user-code.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
@@ -17,7 +18,7 @@ import { readIteration } from '../rollout/log-queries.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
 import { promptedTexts } from '../writing/text-acting.ts'
 import { toolActing } from '../writing/tool-acting.ts'
-import type { Acting } from './acting.ts'
+import { type Acting, faultOf } from './acting.ts'
 import { policyBatch } from './batch.ts'
 import { type Form, free, numbered, promptedActing } from './prompted-acting.ts'
 import { samplingOf } from './sampling.ts'
@@ -60,6 +61,7 @@ export async function openEndpointPolicy(
       if (reply.invalid !== null) counted.add(`invalid: ${reply.invalid}`)
       return reply
     } catch (error) {
+      if (isSettingFault(error)) return faultOf(error)
       return { ...NO_ANSWER, ...(isTooLong(error) ? {} : { fault: explain(error) }) }
     }
   }

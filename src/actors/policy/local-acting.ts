@@ -9,10 +9,13 @@ import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { type Codec, chatCodec, codecOf, viewOf } from '../rollout/packing.ts'
 import { textCodec } from '../writing/packing.ts'
 import { sampledTexts } from '../writing/text-acting.ts'
-import { type Acting, type ActTurn, choiceActing, NOT_FITTING, type Sampling } from './acting.ts'
+import { type Acting, type ActTurn, choiceActing, faultOf, NOT_FITTING, type Sampling } from './acting.ts'
 import { actingByPrompt } from './endpoint-worker.ts'
 
 export type LocalActor = { readonly model: LocalModelFace; readonly acting: Acting }
+
+/** What of a model reads and writes texts: no weights are asked. */
+export type ReadingModel = Pick<LocalModelFace, 'describe' | 'encode' | 'decode' | 'tokenizer'>
 
 export type LocalActorOptions = {
   /** It is going to learn as well: memory for that is asked for when it is opened. */
@@ -46,7 +49,7 @@ export async function openLocalActor(
 
 /** As the config says: by choices, or by prompts that fit the model. */
 export function actingOf(
-  model: LocalModelFace,
+  model: ReadingModel,
   policy: Config['policy'],
   opened: OpenSetting,
   onShortened: () => void = () => {},
@@ -78,7 +81,7 @@ export function actingOf(
  */
 function promptsThatFit(
   acting: Acting,
-  model: LocalModelFace,
+  model: ReadingModel,
   { thinking, historySteps }: Pick<Config['policy'], 'thinking' | 'historySteps'>,
   onShortened: () => void,
 ): Acting {
@@ -109,7 +112,7 @@ function promptsThatFit(
 }
 
 /** A model that others have trained is spoken to through its chat template; one trained here from scratch reads compact views. */
-export function releasedCodec(model: LocalModelFace): Codec {
+export function releasedCodec(model: Pick<LocalModelFace, 'tokenizer'>): Codec {
   return chatCodec(model.tokenizer, SYSTEM)
 }
 
@@ -120,7 +123,7 @@ export async function actWith(
   samplingFor: (request: ActRequest) => Sampling,
   signal: AbortSignal,
 ): Promise<ActReply[]> {
-  const turns = requests.map((request) => acting(request, samplingFor(request)))
+  const turns = requests.map((request) => turnOf(() => acting(request, samplingFor(request))))
   const generations = (
     await model.generate(
       turns.flatMap(({ request }) => request ?? []),
@@ -132,4 +135,24 @@ export async function actWith(
     ...reply(request ? (generations.next().value ?? null) : null),
     cacheTokens,
   }))
+}
+
+/** A fault of the setting's own code is of one episode alone: the others get their answers. */
+function turnOf(ask: () => ActTurn): ActTurn {
+  try {
+    const { request, reply } = ask()
+    return {
+      request,
+      reply(generation) {
+        try {
+          return reply(generation)
+        } catch (error) {
+          return faultOf(error)
+        }
+      },
+    }
+  } catch (error) {
+    const failed = faultOf(error)
+    return { request: null, reply: () => failed }
+  }
 }

@@ -8,7 +8,7 @@ import { isPreset } from '../../models/local/presets.ts'
 import { cachePlace } from '../../package.ts'
 import type { Seed } from '../../random.ts'
 import type { ColdStart, Train } from '../decider/jobs.ts'
-import { weightsFolder } from '../learner/checkpoints.ts'
+import { newestVersion, weightsFolder } from '../learner/checkpoints.ts'
 import { createCounts } from '../learner/endpoint.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { SHORTENED } from '../learner/shortening.ts'
@@ -17,7 +17,8 @@ import { logprobTemperature } from '../learner/update-options.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
-import type { OpenedWorker } from '../runtime/worker.ts'
+import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
+import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { coldStartTexts, lessonsOf } from '../writing/cold-start.ts'
 import { policyBatch } from './batch.ts'
 import { coldStartAdapter, coldStartPolicy } from './cold-start.ts'
@@ -31,6 +32,7 @@ type TaughtModel = {
   readonly loss?: number | null
   readonly expertSuccess?: number | null
   readonly tooLong?: number
+  readonly failed?: number
   /** Absent where nothing was taught. */
   readonly cached?: boolean
 }
@@ -58,13 +60,18 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
     return requests.map((request) => replies.get(request)!)
   }
 
-  async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
+  async function coldStart({ seed }: ColdStart, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
-    const { folder, loss = null, expertSuccess = null, tooLong = 0, cached } = await taughtModel(seed)
+    const taught = await taughtModel(seed, faultTeller(context))
+    const { folder, loss = null, expertSuccess = null, tooLong = 0, failed = 0, cached } = taught
     return firstVersion('policy', log.run, folder, async () => {
       const { parameters, backend } = await resident.use(0, async ({ model }) => model.describe())
       return {
-        metrics: { parameters: parameters ?? 0, ...(tooLong > 0 ? { demonstrationsTooLong: tooLong } : {}) },
+        metrics: {
+          parameters: parameters ?? 0,
+          ...(tooLong > 0 ? { demonstrationsTooLong: tooLong } : {}),
+          ...(failed > 0 ? { failedDemonstrations: failed } : {}),
+        },
         timing: {
           ...(cached === undefined ? {} : { fromCache: cached ? 1 : 0 }),
           ...(loss === null ? {} : { loss }),
@@ -77,7 +84,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
   }
 
   /** A preset or an adapter is taught on demonstrations; a released model whose weights all learn is taken as it is. */
-  async function taughtModel(seed: Seed): Promise<TaughtModel> {
+  async function taughtModel(seed: Seed, tell: TellFault): Promise<TaughtModel> {
     const { model: preset, contextTokens, cacheMegabytes } = policy
     const { demonstrations, expertNoise, updates, batch, learningRate } = policy.coldStart
     const { rank, alpha, targets } = policy.lora
@@ -95,6 +102,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
           compute: computeOf(config),
           report: (message: string) => void process.stdout.write(`${message}\n`),
           tasks: demonstrated.tasks,
+          tell,
         }
         if (!isPreset(preset)) {
           const lesson = releasedLesson(opened, policy)
@@ -147,10 +155,15 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
     note: `${policy.provider} ${policy.model}`,
     worker: {
       services: { [ACT_SERVICE]: serveAct(act) },
-      async perform({ kind, input }) {
-        return kind === 'cold-start' ? coldStart(input as ColdStart) : train(input as Train)
+      async perform({ kind, input }, context) {
+        return kind === 'cold-start' ? coldStart(input as ColdStart, context) : train(input as Train)
       },
       counters: () => counted.counts(),
+      async prepare() {
+        const version = await newestVersion(log, 'policy')
+        if (version !== null) await resident.ready(version)
+      },
+      broken: resident.broken,
       async close() {
         await resident.close()
       },

@@ -2,6 +2,7 @@
 import { parseNumbered, parsePlain } from '../../environments/answers.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { GenerateRequest, Generation } from '../../models/port.ts'
+import { type TrainedAnswer, trainedAnswer } from '../../models/trained-answer.ts'
 import { episodeText, type PromptFile } from '../learner/prompts.ts'
 import { reasoningText } from '../learner/reasoning.ts'
 import type { ActReply, ActRequest, PackedTokens } from '../rollout/act.ts'
@@ -101,27 +102,25 @@ function valuesOf({ goal, observations, actions, admissible }: ActRequest, form:
 }
 
 /**
- * A prompt with its answer as one segment; null where the endpoint does not tell ids and log-probs. Reasoning is trained only where asked.
+ * A prompt with its answer as one segment; null if nothing can be learned from it (models/trained-answer.ts).
  * @param from tokens of the prompt that stand in the segment already
  */
 export function packAnswer(
-  { promptTokens: told, tokens, logprobs, reasoning }: Generation,
+  { promptTokens: prompt, tokens, logprobs, reasoning }: Generation,
   { trainReasoning }: Pick<Prompting, 'trainReasoning'>,
   from = 0,
 ): PackedTokens | null {
-  if (!told || !tokens || !logprobs) return null
-  const promptTokens = told.subarray(from)
-  const untrained = promptTokens.length + (trainReasoning ? 0 : (reasoning?.tokens ?? 0))
-  const length = promptTokens.length + tokens.length
-  const whole = new Int32Array(length)
-  whole.set(promptTokens)
-  whole.set(tokens, promptTokens.length)
-  const sampled = new Float32Array(length)
-  sampled.set(logprobs, promptTokens.length)
+  const told = { prompt, tokens, logprobs, reasoningTokens: reasoning?.tokens }
+  const packed = trainedAnswer(told, { trainReasoning, from })
+  return packed && packedColumns(packed)
+}
+
+/** As events have it. */
+export function packedColumns({ promptLength, tokens, mask, logprobs }: TrainedAnswer): PackedTokens {
   return {
-    promptLength: promptTokens.length,
-    tokensI32: int32Column(whole),
-    maskU8: new Uint8Array(length).fill(1, untrained),
-    logprobsF32: float32Column(sampled),
+    promptLength,
+    tokensI32: int32Column(tokens),
+    maskU8: mask,
+    logprobsF32: float32Column(logprobs),
   }
 }

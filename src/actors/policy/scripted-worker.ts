@@ -9,6 +9,7 @@ import { updatedEvents } from '../learner/checkpoints.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
+import { faultOf } from './acting.ts'
 
 /** A rollout follows the expert to its end with probability `simulation.policyAccuracy`, and else does anything. */
 export function openScriptedChooser(config: Config, { setting, environment }: OpenSetting): OpenedWorker {
@@ -29,10 +30,18 @@ export function openScriptedChooser(config: Config, { setting, environment }: Op
     return { ...REPLY, action: expert?.advise(turn(actions.length)) ?? admissible[0] }
   }
 
+  function actOrFault(request: ActRequest): ActReply {
+    try {
+      return act(request)
+    } catch (error) {
+      return faultOf(error)
+    }
+  }
+
   return {
     note: `scripted, follows the expert in a share of ${policyAccuracy}`,
     worker: {
-      services: { [ACT_SERVICE]: serveAct(async (requests) => requests.map(act)) },
+      services: { [ACT_SERVICE]: serveAct(async (requests) => requests.map(actOrFault)) },
       async perform({ kind, input }) {
         const unchanged =
           kind === 'cold-start'

@@ -4,6 +4,7 @@ import type { Task } from '../../environments/port.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 import { viewOf } from '../rollout/packing.ts'
+import type { DemonstrationFaults } from './demonstration-faults.ts'
 import { demonstrate } from './demonstrations.ts'
 
 /** Episodes of random commands whose words are read. */
@@ -23,6 +24,7 @@ export async function vocabularyOf(
   opened: OpenSetting,
   tasks: readonly Task[],
   { seed, maxSteps }: { readonly seed: Seed; readonly maxSteps: number },
+  faults?: DemonstrationFaults,
 ): Promise<Vocabulary> {
   const { setting, environment } = opened
   const judged = setting.judging?.by === 'steps' ? judgeWords(setting.judging.causes) : []
@@ -34,7 +36,10 @@ export async function vocabularyOf(
     noise: 1,
     maxSteps,
     seed: seedOf(seed, 'vocabulary'),
+    faults,
   })
+  const first = faults?.first()
+  if (played.length === 0 && first) throw first
   const texts = played.flatMap(({ goal, observations, admissible }) => [
     view.intro(goal, observations[0]),
     ...observations.slice(1).map(view.observation),

@@ -16,8 +16,9 @@ import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, isTooLong, SHORTENED, TOO_LONG } from '../learner/shortening.ts'
 import { framesOf } from '../rollout/frames.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
+import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
-import { isMeasured, progressOf } from './measured.ts'
+import { isMeasured, toldProgress } from './measured.ts'
 import { promptedJudgeBatch } from './prompted-batch.ts'
 import {
   type Judged,
@@ -54,7 +55,9 @@ export async function openEndpointJudge(
   const trajectories = trajectoryBook(log)
   const counted = createCounts()
 
-  async function judge(job: Judge, signal: AbortSignal): Promise<NewEvent[]> {
+  async function judge(job: Judge, context: JobContext): Promise<NewEvent[]> {
+    const { signal } = context
+    const tell = faultTeller(context)
     const startedMs = performance.now()
     const task = await tasks.find(job.task)
     const seeds = new Map(job.rollouts.map(({ rollout, seed }) => [rollout, seed]))
@@ -75,7 +78,9 @@ export async function openEndpointJudge(
             ),
           ),
         )
-        const progress = isMeasured(trajectory, config) ? await progressOf(opened, task, seed, actions) : null
+        const progress = isMeasured(trajectory, config)
+          ? await toldProgress(tell, opened, task, seed, actions)
+          : null
         const judgeMs = Math.round(performance.now() - startedMs)
         return actions.map((_, step): NewEvent => {
           const own = judgements.slice(step * samples, (step + 1) * samples)
@@ -164,7 +169,7 @@ export async function openEndpointJudge(
       concurrency: JOBS_AT_A_TIME,
       async perform({ kind, input }, context) {
         if (kind === 'cold-start') return firstVersion()
-        return kind === 'judge' ? judge(input as Judge, context.signal) : train(input as Train, context)
+        return kind === 'judge' ? judge(input as Judge, context) : train(input as Train, context)
       },
       counters: () => ({ ...served.counters(), ...counted.counts() }),
       close: () => served.close(),

@@ -10,8 +10,10 @@ import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
+import { isSettingFault } from '../../user-code.ts'
 import { actOver } from '../rollout/act-service.ts'
 import { createPlayer } from '../rollout/player.ts'
+import type { TellFault } from '../runtime/tell-fault.ts'
 import type { LabelledEpisode } from './cold-start.ts'
 import { progressOf } from './measured.ts'
 
@@ -27,29 +29,38 @@ export type LabelledRollouts = {
   readonly failed: number
 }
 
-/**
- * Plays them against the run's policy workers, in tasks that the run does not train on where tasks are generated.
- * @param report hears of each rollout that has ended
- */
+export type Hearing = {
+  /** Hears of each rollout that has ended. */
+  readonly report?: (message: string) => void
+  /** Hears of those that fail by a fault of the environment. */
+  readonly tell?: TellFault
+}
+
+/** Plays them against the run's policy workers, in tasks that the run does not train on where tasks are generated. */
 export async function labelledRollouts(
   config: Config,
   opened: OpenSetting,
   log: LogClient,
   seed: Seed,
-  report: (message: string) => void = () => {},
+  { report = () => {}, tell = async () => {} }: Hearing = {},
 ): Promise<LabelledRollouts> {
   const { rollouts } = config.rewardModel.coldStart
   if (config.environment.source === 'data') {
     const all = rng(seed).shuffle(await opened.environment.tasks('train'))
     const tasks = Array.from({ length: rollouts }, (_, index) => all[index % all.length])
-    return playTasks(config, opened, tasks, { log, seed, report })
+    return playTasks(config, opened, tasks, { log, seed, report, tell })
   }
   const source = await openSetting({
     ...config,
     environment: { ...config.environment, seed: config.environment.seed + ROLLOUT_SEED, tasks: rollouts },
   })
   try {
-    return await playTasks(config, source, await source.environment.tasks('train'), { log, seed, report })
+    return await playTasks(config, source, await source.environment.tasks('train'), {
+      log,
+      seed,
+      report,
+      tell,
+    })
   } finally {
     // Its browser or sandboxes would be there for the whole run.
     await source.environment.close?.()
@@ -60,11 +71,7 @@ async function playTasks(
   config: Config,
   source: OpenSetting,
   tasks: readonly Task[],
-  {
-    log,
-    seed,
-    report,
-  }: { readonly log: LogClient; readonly seed: Seed; readonly report: (message: string) => void },
+  { log, seed, report, tell }: { readonly log: LogClient; readonly seed: Seed } & Required<Hearing>,
 ): Promise<LabelledRollouts> {
   const stepMs = config.run.deadlines.stepSeconds * 1000
   const player = createPlayer({
@@ -88,18 +95,18 @@ async function playTasks(
       seed: own,
       maxSteps: config.environment.maxSteps,
     }
-    let trajectory: EventData<'TrajectoryCompleted'>
     try {
-      trajectory = await player.play(request, task)
+      const trajectory = await player.play(request, task)
+      const progress = source.setting.progress
+        ? await progressOf(source, task, own, trajectory.actions)
+        : trajectory.actions.map(() => (trajectory.outcome.kind === 'scored' ? trajectory.outcome.value : 0))
+      return progress && { ...trajectory, id, goal: task.goal, seed: own, progress }
     } catch (error) {
-      if (!(error instanceof RlError && error.code === 'rollout.env')) throw error
+      if (!isOfTask(error)) throw error
       failures.push(error)
+      await tell(error)
       return null
     }
-    const progress = source.setting.progress
-      ? await progressOf(source, task, own, trajectory.actions)
-      : trajectory.actions.map(() => (trajectory.outcome.kind === 'scored' ? trajectory.outcome.value : 0))
-    return progress && { ...trajectory, id, goal: task.goal, seed: own, progress }
   }
   const episodes: LabelledEpisode[] = []
   const failures: RlError[] = []
@@ -115,4 +122,9 @@ async function playTasks(
   }
   if (episodes.length === 0 && failures.length > 0) throw failures[0]
   return { episodes, failed: failures.length }
+}
+
+/** A fault of the environment, which others need not have. */
+function isOfTask(error: unknown): error is RlError {
+  return (error instanceof RlError && error.code === 'rollout.env') || isSettingFault(error)
 }

@@ -13,7 +13,7 @@ import { isPreset } from '../../models/local/presets.ts'
 import { cachePlace } from '../../package.ts'
 import type { Seed } from '../../random.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
-import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
+import { checkpointOf, newestVersion, weightsFolder } from '../learner/checkpoints.ts'
 import { keptModel } from '../learner/kept-model.ts'
 import { trainOutside } from '../learner/outside.ts'
 import { residentModel } from '../learner/resident-model.ts'
@@ -21,13 +21,14 @@ import { firstVersion, updateModel } from '../learner/update.ts'
 import { logprobTemperature } from '../learner/update-options.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../rollout/log-queries.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
+import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { judgeBatch } from './batch.ts'
 import { coldStartRewardModel } from './cold-start.ts'
 import { chainTokens, type Judgements, judgeEpisodes } from './judge.ts'
 import { chatJudgeCodec, type JudgeCodec, judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
-import { isMeasured, progressOf } from './measured.ts'
+import { isMeasured, toldProgress } from './measured.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
@@ -63,7 +64,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     return judgeCodecOf(codecOf(model.encode, viewOf(opened)), causes)
   }
 
-  async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
+  async function coldStart({ seed }: ColdStart, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const policy = await checkpointOf(log, 'policy', 0)
     const settings = { ...rewardModel.coldStart, seed, maxSteps: config.environment.maxSteps }
@@ -77,7 +78,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       },
       compute: computeOf(config),
       open: () => openLocalModel({ folder: policy.folder, ...computeOf(config), cacheBytes, trains: true }),
-      teach: (model) => teach(model, settings),
+      teach: (model) => teach(model, settings, faultTeller(context)),
     })
     return firstVersion('reward-model', log.run, folder, async () => ({
       metrics: { ...figures },
@@ -88,9 +89,13 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   async function teach(
     model: LocalModelFace,
     settings: Config['rewardModel']['coldStart'] & { readonly seed: Seed },
+    tell: TellFault,
   ): Promise<Record<string, number>> {
     const report = (message: string) => void process.stdout.write(`${message}\n`)
-    const { episodes, failed } = await labelledRollouts(config, opened, log, settings.seed, report)
+    const { episodes, failed } = await labelledRollouts(config, opened, log, settings.seed, {
+      report,
+      tell,
+    })
     const { tokenBudget } = rewardModel.training
     const { loss, quality, warning } = await coldStartRewardModel(model, judgeOf(model), episodes, {
       ...{ ...settings, tokenBudget, report },
@@ -102,7 +107,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     return failed > 0 ? { ...figures, failedRollouts: failed } : figures
   }
 
-  async function judge(job: Judge): Promise<NewEvent[]> {
+  async function judge(job: Judge, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const { goal } = await tasks.find(job.task)
     const judged = await trajectories.find(
@@ -131,7 +136,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     const durationMs = Math.round(performance.now() - startedMs)
     const events: NewEvent[] = []
     for (const [i, trajectory] of judged.entries())
-      events.push(...(await stepsScored(job, trajectory, judgements[i], durationMs)))
+      events.push(...(await stepsScored(job, trajectory, judgements[i], durationMs, faultTeller(context))))
     return events
   }
 
@@ -140,10 +145,11 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     trajectory: Trajectory,
     judgements: Judgements,
     durationMs: number,
+    tell: TellFault,
   ): Promise<NewEvent[]> {
     const { rollout, iteration, seed, actions } = trajectory
     const progress = isMeasured(trajectory, config)
-      ? await progressOf(opened, await tasks.find(task), seed, actions)
+      ? await toldProgress(tell, opened, await tasks.find(task), seed, actions)
       : null
     return actions.map((action, step) => ({
       type: 'StepScored',
@@ -203,9 +209,14 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       shared: new Set(['judge']),
       concurrency: JOBS_AT_A_TIME,
       async perform({ kind, input }, context) {
-        if (kind === 'cold-start') return coldStart(input as ColdStart)
-        return kind === 'judge' ? judge(input as Judge) : train(input as Train, context)
+        if (kind === 'cold-start') return coldStart(input as ColdStart, context)
+        return kind === 'judge' ? judge(input as Judge, context) : train(input as Train, context)
       },
+      async prepare() {
+        const version = await newestVersion(log, 'reward-model')
+        if (version !== null) await resident.ready(version)
+      },
+      broken: resident.broken,
       async close() {
         await resident.close()
       },

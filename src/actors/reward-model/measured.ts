@@ -4,6 +4,8 @@ import type { OpenSetting } from '../../environments/setting.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { rulesOf } from '../../learning/registry.ts'
 import type { Seed } from '../../random.ts'
+import { isSettingFault } from '../../user-code.ts'
+import type { TellFault } from '../runtime/tell-fault.ts'
 
 /**
  * Whether true progress of a rollout's steps is told beside its verdicts. It costs about as much as judging, so of a training
@@ -26,4 +28,18 @@ export async function progressOf(
   actions: readonly string[],
 ): Promise<Float32Array | null> {
   return (await setting.progress?.(environment, task, seed, actions)) ?? null
+}
+
+/** As `progressOf`, for a rollout that is judged all the same: a fault of the setting costs the measurement alone, and is told. */
+export async function toldProgress(
+  tell: TellFault,
+  ...asked: Parameters<typeof progressOf>
+): ReturnType<typeof progressOf> {
+  try {
+    return await progressOf(...asked)
+  } catch (error) {
+    if (!isSettingFault(error)) throw error
+    await tell(error)
+    return null
+  }
 }

@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
 import type { TrainingSample } from '../../models/port.ts'
+import { trainedAnswer } from '../../models/trained-answer.ts'
 import type { LearnableGroup } from '../decider/jobs.ts'
 import type { OutsideBatch } from '../learner/outside.ts'
 import { judgementAdvantages } from './batch.ts'
@@ -15,29 +16,22 @@ export type ToldAnswer = {
   readonly reasoningTokens?: number
 }
 
-/** The answer as a sample in which all of it, or all but its reasoning, is trained; null where its tokens are unknown. */
+/** The answer as a sample in which all of it, or all but its reasoning, is trained; null if nothing of it can be learned from. */
 export function toldSample(
   id: string,
   { promptI32, tokensI32, logprobsF32, reasoningTokens = 0 }: ToldAnswer,
   advantage: number,
   { trainReasoning }: { readonly trainReasoning: boolean },
 ): TrainingSample | null {
-  if (!promptI32?.byteLength || tokensI32.byteLength === 0) return null
-  const prompt = readInt32(promptI32)
-  const answer = readInt32(tokensI32)
-  const length = prompt.length + answer.length
-  const first = prompt.length + (trainReasoning ? 0 : Math.min(reasoningTokens, answer.length))
-  if (first === length) return null
-  const tokens = new Int32Array(length)
-  tokens.set(prompt)
-  tokens.set(answer, prompt.length)
-  const logprobs = new Float32Array(length)
-  logprobs.set(readFloat32(logprobsF32), prompt.length)
-  return {
-    ...{ id, tokens, logprobs },
-    mask: new Uint8Array(length).fill(1, first),
-    advantages: new Float32Array(length).fill(advantage, first),
+  const told = {
+    ...{ prompt: promptI32 && readInt32(promptI32), tokens: readInt32(tokensI32) },
+    ...{ logprobs: readFloat32(logprobsF32), reasoningTokens },
   }
+  const packed = trainedAnswer(told, { trainReasoning })
+  if (!packed?.mask.includes(1)) return null
+  const { tokens, mask, logprobs } = packed
+  const advantages = new Float32Array(tokens.length).fill(advantage, mask.indexOf(1))
+  return { id, tokens, logprobs, mask, advantages }
 }
 
 /** One sample for each judgement with an advantage, in order of the rollouts. Those without tokens are counted. */

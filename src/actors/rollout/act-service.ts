@@ -1,8 +1,10 @@
 /** Both ends of `call.policy.act`: msgpack over the bus, cut into messages that fit. */
+import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import type { Serve } from '../../events/bus.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { pack, unpackUntrusted } from '../../events/msgpack.ts'
+import { type Bounds, pack, unpackUntrusted } from '../../events/msgpack.ts'
+import { problemOf } from '../../events/shape.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import type { Act, ActReply, ActRequest } from './act.ts'
 
@@ -21,8 +23,8 @@ export function actOver({ bus, run }: LogClient, timeoutMs: number): Act {
       try {
         return await bus.request(subject, body, { timeoutMs })
       } catch (error) {
-        const absent = error instanceof RlError && error.code === 'bus.no-responder'
-        if (!absent || signal.aborted || performance.now() > until) throw error
+        const later = error instanceof RlError && LATER.has(error.code)
+        if (!later || signal.aborted || performance.now() > until) throw error
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
       }
     }
@@ -38,6 +40,44 @@ export function actOver({ bus, run }: LogClient, timeoutMs: number): Act {
 }
 
 const AGAIN_MS = 100
+/** There is no worker yet, or it has as much in hand as it takes. */
+const LATER: ReadonlySet<string> = new Set(['bus.no-responder', 'bus.busy'])
+
+const texts = z.array(z.string())
+const actRequests = z.array(
+  z.object({
+    rollout: z.string(),
+    task: z.string(),
+    kind: z.string(),
+    goal: z.string(),
+    observations: texts,
+    actions: texts,
+    frames: z
+      .array(
+        z.object({
+          sha256: z.string(),
+          bytes: z.number(),
+          mediaType: z.string(),
+          width: z.number(),
+          height: z.number(),
+        }),
+      )
+      .optional(),
+    admissible: texts,
+    packedTokens: z.number(),
+    policyVersion: z.number(),
+    seed: z.tuple([z.number(), z.number()]),
+    evaluation: z.boolean(),
+  }),
+)
+const ACT_BOUNDS: Bounds = { bytes: 8 * 1024 * 1024, values: 262_144 }
+
+function readRequests(body: Uint8Array): readonly ActRequest[] {
+  const requests = unpackUntrusted(body, ACT_BOUNDS)
+  const problem = problemOf(actRequests, requests)
+  if (problem === null) return requests as readonly ActRequest[]
+  throw new RlError(`no questions for a policy: ${problem}`, { code: 'bus.bad-request' })
+}
 
 /** Asks a policy worker of this process. */
 export function actIn(service: Serve): Act {
@@ -48,7 +88,7 @@ export function actIn(service: Serve): Act {
 
 export function serveAct(act: Act): Serve {
   return async function answerAct(body) {
-    const requests = unpackUntrusted(body) as ActRequest[]
+    const requests = readRequests(body)
     const replies = await act(requests, AbortSignal.timeout(600_000))
     if (replies.length !== requests.length)
       throw new RlError(`${replies.length} answers to ${requests.length} questions`, {

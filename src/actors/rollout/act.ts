@@ -31,6 +31,8 @@ export type ActReply = {
   readonly fits: boolean
   /** A fault of the infrastructure instead of an answer: the rollout fails and is tried again, whatever else stands here. */
   readonly fault?: string
+  /** The fault is one of the setting's own code: the task fails, and is not tried again. */
+  readonly ofSetting?: true
   /** Whether this step's tokens go on in the episode's one packed sequence; if not they are a segment of their own. */
   readonly continues: boolean
   /** New prompt tokens followed by the generated ones, and per token: mask, log-prob, allowed tokens. Null where token ids are unknown. */

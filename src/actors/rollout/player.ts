@@ -8,6 +8,7 @@ import { RlError } from '../../errors.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { ImageRef } from '../../models/port.ts'
 import { seedOf } from '../../random.ts'
+import { brief, isSettingFault } from '../../user-code.ts'
 import type { Act, ActReply, ActRequest } from './act.ts'
 import { cacheRoom } from './cache-room.ts'
 import { type SegmentBuilder, segmentBuilder } from './segments.ts'
@@ -149,7 +150,14 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
 
   async function advance(one: Live, reply: ActReply): Promise<void> {
     if (reply.fault !== undefined) {
-      end(one, () => one.fail(fault('infra', 'the policy did not answer', reply.fault)))
+      const { fault: said, ofSetting } = reply
+      end(one, () =>
+        one.fail(
+          ofSetting
+            ? fault('env', '', new RlError(String(said), { code: 'setting.broken' }))
+            : fault('infra', 'the policy did not answer', said),
+        ),
+      )
       return
     }
     if (!reply.fits) {
@@ -163,7 +171,9 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
       const next = one.episode.step(reply.action)
       one.episode = look || next instanceof Promise ? await apart(one, next) : next
     } catch (cause) {
-      end(one, () => one.fail(fault('env', `task '${one.task.id}' failed at '${reply.action}'`, cause)))
+      end(one, () =>
+        one.fail(fault('env', `task '${one.task.id}' failed at '${brief(reply.action)}'`, cause)),
+      )
       return
     }
     one.actions.push(reply.action)
@@ -186,7 +196,9 @@ export function createPlayer({ environment, act, actDeadlineMs, look, askers }: 
       one.finish(played(one, 'context'))
     } catch (cause) {
       const what = `the model's context was full before task '${one.task.id}' was over, which has no outcome then`
-      one.fail(fault('env', what, cause))
+      // Not told as a fault: an outcome need not be known before the end.
+      const { message, code } = fault('env', '', cause)
+      one.fail(new RlError(`${what}: ${message}`, { code }))
     }
   }
 
@@ -292,9 +304,11 @@ function trajectory(one: Live, ended: Trajectory['ended']): Trajectory {
   }
 }
 
-/** An environment that knows its fault for one of the infrastructure says so by its code. */
+/** An environment that knows its fault for one of the infrastructure says so by its code. What a user's code did is one of the task, and names it. */
 function fault(blamed: 'env' | 'infra', message: string, error: unknown): RlError {
-  const cause = error instanceof RlError && error.code === 'rollout.infra' ? 'infra' : blamed
+  const ofUser = isSettingFault(error)
+  const cause = error instanceof RlError && error.code === 'rollout.infra' ? 'infra' : ofUser ? 'env' : blamed
   const reason = error instanceof Error ? error.message : String(error)
-  return new RlError(`${message}: ${reason}`, { code: `rollout.${cause}`, cause: error })
+  const said = ofUser || message === '' ? reason : `${message}: ${reason}`
+  return new RlError(said, { code: `rollout.${cause}`, cause: error })
 }

@@ -13,6 +13,7 @@ import { type BusOptions, connectBus } from '../../events/nats/connect.ts'
 import { subjectsOf } from '../../events/subjects.ts'
 import { authorOf } from '../../events/users.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
+import { processText } from '../../platform/process-id.ts'
 import type { Decider, Job } from '../decider/decider.ts'
 import { openDecidedJobs } from './decided-jobs.ts'
 import { type DeciderHost, hostDecider } from './decider-host.ts'
@@ -76,7 +77,11 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const { clock } = platform
   const name = `${role}/${platform.newId().slice(-8)}`
   const subjects = subjectsOf(run)
-  const bus = await connect({ ...address, name }).catch(async (error: unknown) => {
+  async function begin(): Promise<Bus> {
+    await worker.prepare?.()
+    return connect({ ...address, name })
+  }
+  const bus = await begin().catch(async (error: unknown) => {
     await worker.close?.()
     throw error
   })
@@ -87,6 +92,8 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const stopping = abort.signal
   let host: DeciderHost | null = null
   let leaving = false
+  /** All that was in hand is finished or given back. */
+  let left = false
   let headSeenAt = clock.monotonic()
   let fail: (error: unknown) => void = () => {}
   let finish: () => void = () => {}
@@ -100,18 +107,19 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
   const telling = openTelling({ role, name, log, secrets, stopping, fail })
   const performer = openPerformer({ bus, log, actor: name, worker, waits, clock })
   const jobs = openDecidedJobs({
-    ...{ bus, run, role, name, worker, performer, attempts, telling, stopping, fail, clock },
+    ...{ bus, run, role, name, worker, performer, attempts, log, telling, stopping, fail, clock },
+    giveUp: options.giveUp ?? (() => null),
   })
   const { status, newlyOverdue } = openStatus({
     ...{ role, name, heartbeatMs, worker, waits, platform },
     hasDecider: decider !== undefined,
     host: () => host,
     waitsOf: options.waits,
-    leaving: () => leaving,
+    leaving: () => left,
   })
 
   function beat(): void {
-    for (const wait of newlyOverdue()) void telling.stall(wait)
+    if (!leaving) for (const wait of newlyOverdue()) void telling.stall(wait)
     if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
   }
 
@@ -119,9 +127,11 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     if (clock.monotonic() - headSeenAt > headGoneMs) fail(headGone(run, headGoneMs))
   }
 
+  void worker.broken?.then((error) => fail(error))
   const leave: (() => void)[] = []
   const ends: (() => Promise<void>)[] = []
   const timers: (() => void)[] = []
+  let endBeats = () => {}
 
   async function stop(): Promise<void> {
     if (leaving) return done.catch(() => {})
@@ -131,7 +141,12 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     for (const end of timers) end()
     jobs.stop()
     const over = Promise.all([host?.stop(), ...ends.map((end) => end())])
-    await Promise.race([over, pause(STOP_MS, undefined, clock)])
+    // It is heard of as long as it finishes what it has in hand: who leaves is not silent.
+    const late = new AbortController()
+    await Promise.race([over, pause(STOP_MS, late.signal, clock)])
+    late.abort()
+    endBeats()
+    left = true
     log.close()
     for (const unsubscribe of leave) unsubscribe()
     if (bus.connected()) bus.publish(subjects.tapOf('heartbeat', author), pack(status()))
@@ -145,6 +160,7 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     const ackWaitMs = 2 * heartbeatMs
     const deliveries = openDeliveries({
       ...{ log, performer, attempts, stopping, clock },
+      decides: decider !== undefined,
       giveUp: options.giveUp ?? (() => null),
       onFault: bus.fault,
       onFailure: telling.failure,
@@ -184,16 +200,16 @@ export async function startActor(options: ActorOptions): Promise<Actor> {
     )
     // From the first moment on: a process that starts without a head would wait for it for ever.
     timers.push(clock.every(heartbeatMs, lookForHead))
-    const { hostname, pid } = platform
+    const { hostname, self } = platform
     const started: NewEvent<'ActorStarted'> = {
       type: 'ActorStarted',
       data: {
-        ...{ role, worker: name, host: hostname, pid, node: process.version },
-        ...{ decider: decider !== undefined, note: telling.clean(note) },
+        ...{ role, worker: name, host: hostname, pid: self.pid, process: processText(self) },
+        ...{ node: process.version, decider: decider !== undefined, note: telling.clean(note) },
       },
     }
     await Promise.race([takeRole(log, started, { heartbeatMs, stopping, clock }), done])
-    timers.push(clock.every(heartbeatMs, beat))
+    endBeats = clock.every(heartbeatMs, beat)
     beat()
     for (const [service, serve] of Object.entries(worker.services ?? {}))
       leave.push(bus.serve(subjects.call(service), service, serve))

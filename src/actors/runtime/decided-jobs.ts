@@ -1,8 +1,11 @@
 /** Jobs that the decider asks for: some any worker of the role may do, through a queue; the others are done beside the decider. */
 import type { Clock } from '../../clock.ts'
 import type { Bus } from '../../events/bus.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
+import type { LogClient } from '../../events/log-client.ts'
 import { pack } from '../../events/msgpack.ts'
+import type { Job } from '../decider/decider.ts'
 import type { OpenJob } from './decider-host.ts'
 import { openOwnJobs } from './own-jobs.ts'
 import type { Performer } from './performing.ts'
@@ -26,6 +29,9 @@ export type DecidedJobsOptions = {
   readonly worker: Worker
   readonly performer: Performer
   readonly attempts: number
+  /** What to append for a job that failed for good; null where the run cannot go on without it. */
+  readonly giveUp: (job: Job, attempts: number, lastError: string) => readonly NewEvent[] | null
+  readonly log: LogClient
   readonly telling: Telling
   readonly stopping: AbortSignal
   readonly fail: (error: unknown) => void
@@ -33,15 +39,21 @@ export type DecidedJobsOptions = {
 }
 
 export function openDecidedJobs(options: DecidedJobsOptions): DecidedJobs {
-  const { bus, run, role, name, worker, performer, attempts, telling, stopping, fail, clock } = options
+  const { bus, run, role, name, worker, performer, attempts, giveUp, log, telling, stopping, fail, clock } =
+    options
   const own = openOwnJobs({
     ...{ performer, attempts, stopping, clock },
     concurrency: worker.concurrency ?? 1,
     onFailure: telling.failure,
-    /** The head pauses the run; this process has nothing to do in it, and starts afresh when the run goes on. */
+    /** Else the head pauses the run; this process has nothing to do in it, and starts afresh when the run goes on. */
     async onGivenUp(failed, error) {
-      await telling.givenUp(failed)
-      fail(error)
+      const { job, cause, attempts, error: lastError } = failed
+      const events = giveUp(job, attempts, lastError)
+      if (events === null) {
+        await telling.givenUp(failed)
+        return fail(error)
+      }
+      await log.append(events, { cause }).then(() => telling.givenUp({ ...failed, goesOn: true }), fail)
     },
   })
   const queue = jobQueue(run, role)

@@ -47,8 +47,6 @@ export type DeciderHostOptions = {
 
 /** Natural keys asked for in one request. */
 const KEYS_A_REQUEST = 5_000
-/** Positions from one key frame to the next: a few tenths of a second to fold again. */
-const FRAME_EVERY = 20_000
 
 export async function hostDecider({
   decider,
@@ -191,7 +189,7 @@ export async function hostDecider({
       if (caughtUp) send()
       else if (noted.length >= KEYS_A_REQUEST) await dropPresent()
       // A frame that cannot be kept (the disk is full, the head is away) only makes the next start slower.
-      if (upTo - framed >= FRAME_EVERY) keepFrame(upTo).catch(() => {})
+      if (frames && upTo - framed >= frames.every) keepFrame(upTo).catch(() => {})
     },
   )
 
@@ -209,7 +207,7 @@ export async function hostDecider({
 }
 
 /** The id of an output follows from what caused it: sent again after a restart, it is the same event. */
-export function outputId(run: string, decider: Decider, cause: string, index: number): string {
+export function outputId(run: string, decider: Pick<Decider, 'role'>, cause: string, index: number): string {
   const digest = createHash('sha256').update(`${run}/${decider.role}/${cause}/${index}`).digest()
   digest[6] = (digest[6] & 0x0f) | 0x80
   digest[8] = (digest[8] & 0x3f) | 0x80

@@ -8,11 +8,12 @@ import { RlError } from '../../errors.ts'
 import type { Delivery, Fault, WorkResult } from '../../events/bus.ts'
 import type { LoggedEvent, NewEvent } from '../../events/catalogue.ts'
 import { isTransient, type LogClient } from '../../events/log-client.ts'
-import { unpackUntrusted } from '../../events/msgpack.ts'
+import { parseRequest } from '../../events/log-protocol.ts'
+import type { Bounds } from '../../events/msgpack.ts'
 import { POSITION_HEADER } from '../../events/subjects.ts'
 import type { Job } from '../decider/decider.ts'
 import { lateEnd } from './late-work.ts'
-import { LateError, type Performer } from './performing.ts'
+import { isMalformed, LateError, type Performer } from './performing.ts'
 import type { QueueWork } from './worker.ts'
 
 export type Deliveries = {
@@ -24,6 +25,8 @@ export type DeliveriesOptions = {
   readonly log: LogClient
   readonly performer: Performer
   readonly attempts: number
+  /** Whether this process has the role: only it says of work that the run cannot go on without it. */
+  readonly decides: boolean
   /** What to append for a shared job that failed for good; null where the run cannot go on without it. */
   readonly giveUp: (job: Job, attempts: number, lastError: string) => readonly NewEvent[] | null
   readonly stopping: AbortSignal
@@ -48,7 +51,7 @@ type Work = {
   readonly job: Job
   readonly event: LoggedEvent | null
   readonly cause: string | null
-  readonly giveUp: (lastError: string) => readonly NewEvent[] | null
+  readonly giveUp: (lastError: string, tries: number) => readonly NewEvent[] | null
 }
 
 /** A role's decider puts its jobs in here for others of the role. */
@@ -62,11 +65,13 @@ export const sharedJob = z.object({
   cause: z.string().max(64).nullable(),
 })
 
+/** Work is left for so long to another process of the role. */
+const LEFT_MS = 5_000
 const DONE: WorkResult = { done: true }
-const MESSAGE_BYTES = 1_048_576
+const JOB_BOUNDS: Bounds = { bytes: 1_048_576, values: 65_536 }
 
 export function openDeliveries(options: DeliveriesOptions): Deliveries {
-  const { log, performer, attempts, giveUp, stopping, onFault, onFailure, onGivenUp } = options
+  const { log, performer, attempts, decides, giveUp, stopping, onFault, onFailure, onGivenUp } = options
   const { clock = systemClock } = options
   /** By the natural key of the job. */
   const lastErrors = new Map<string, string>()
@@ -104,7 +109,7 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
       job: queue.jobOf(event),
       event,
       cause: event.id,
-      giveUp: (lastError) => queue.exhausted(event, attempts, lastError),
+      giveUp: (lastError, tries) => queue.exhausted(event, tries, lastError),
     })
   }
 
@@ -112,9 +117,7 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     const { body } = delivery
     let shared: z.infer<typeof sharedJob>
     try {
-      if (body.byteLength > MESSAGE_BYTES)
-        throw new RlError(`a job of ${body.byteLength} bytes`, { code: 'event.oversized' })
-      shared = sharedJob.parse(unpackUntrusted(body))
+      shared = parseRequest(sharedJob, body, JOB_BOUNDS)
     } catch (error) {
       return unreadable(delivery, error)
     }
@@ -123,7 +126,7 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
       job,
       event: null,
       cause,
-      giveUp: (lastError) => giveUp(job, attempts, lastError),
+      giveUp: (lastError, tries) => giveUp(job, tries, lastError),
     })
   }
 
@@ -139,10 +142,12 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     return result
   }
 
-  async function tryOrGiveUp(attempt: number, { job, event, cause, giveUp }: Work): Promise<WorkResult> {
+  async function tryOrGiveUp(attempt: number, work: Work): Promise<WorkResult> {
+    const { job, cause } = work
     try {
-      if (attempt > attempts) await settleWithout({ job, event, cause, giveUp })
-      else await performer.perform({ job, event, cause, attempt, limitMs: job.deadlineMs })
+      if (attempt > attempts) {
+        if (!(await settleWithout(work, attempts))) return { done: false, againMs: LEFT_MS }
+      } else await tryOnce(attempt, work)
       if (stopping.aborted) return { done: false, againMs: 1 }
       lastErrors.delete(job.done)
       return DONE
@@ -158,11 +163,26 @@ export function openDeliveries(options: DeliveriesOptions): Deliveries {
     }
   }
 
-  async function settleWithout({ job, cause, giveUp }: Work): Promise<void> {
+  /** A result that the log cannot take is none at the next try either: the run goes on without it, where it can. */
+  async function tryOnce(attempt: number, work: Work): Promise<void> {
+    const { job, event, cause } = work
+    try {
+      await performer.perform({ job, event, cause, attempt, limitMs: job.deadlineMs })
+    } catch (error) {
+      if (stopping.aborted || !isMalformed(error)) throw error
+      lastErrors.set(job.done, await onFailure(error, cause))
+      if (!(await settleWithout(work, attempt))) throw error
+    }
+  }
+
+  /** False for work without which the run cannot go on, where the process with the role is to say so. */
+  async function settleWithout({ job, cause, giveUp }: Work, tries: number): Promise<boolean> {
     const error = lastErrors.get(job.done) ?? 'no worker finished it'
-    const events = giveUp(error)
+    const events = giveUp(error, tries)
+    if (events === null && !decides) return false
     if (events) await log.append(events, { cause })
-    await onGivenUp({ job, cause, attempts, error, goesOn: events !== null })
+    await onGivenUp({ job, cause, attempts: tries, error, goesOn: events !== null })
+    return true
   }
 
   return { takeEvent, takeShared }

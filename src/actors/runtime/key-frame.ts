@@ -3,13 +3,13 @@
  * there instead of from the first event. A frame may be thrown away at any time. One that is damaged, or was made by other
  * code, under another config, by other rules or from another log, is not used.
  */
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import type { RunFolder } from '../../broker/connection.ts'
 import { type Config, configDigest } from '../../config.ts'
-import { RlError } from '../../errors.ts'
+import { explain, RlError } from '../../errors.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 import { userRulesOf } from '../../learning/registry.ts'
 import { codeDigest } from '../../package.ts'
@@ -30,6 +30,8 @@ export type KeyFrame = {
 }
 
 export type KeyFrames = {
+  /** Number of positions from one key frame to the next. */
+  readonly every: number
   /** What the decider is to go on from; null for the first event. */
   readonly found: KeyFrame | null
   /** For people: from where the decider goes on, and why a file that is there was not used. */
@@ -45,11 +47,14 @@ export type KeyFramesOptions = {
   readonly configs: readonly Config[]
   /** The hash of the log's chain at a position (hex), '' where there is none. */
   readonly hashAt: (position: number) => string | Promise<string>
+  /** Default: 20,000. To fold so many events again takes some tenths of a second. */
+  readonly every?: number
 }
 
 type Stored = { readonly key: string; readonly hash: string; readonly frame: Uint8Array }
 
 const DIGEST_BYTES = 32
+const FRAME_EVERY = 20_000
 
 /** Opens the frames of a decider: one file, the newest frame. */
 export async function openKeyFrames({
@@ -57,6 +62,7 @@ export async function openKeyFrames({
   decider,
   configs,
   hashAt,
+  every = FRAME_EVERY,
 }: KeyFramesOptions): Promise<KeyFrames> {
   const path = join(folder.folder, 'frames', `${decider.role}.frame`)
   const key = keyOf(folder.run, decider, configs)
@@ -77,6 +83,7 @@ export async function openKeyFrames({
   }
 
   return {
+    every,
     found,
     note: found
       ? `goes on from its key frame at position ${found.position}`
@@ -89,6 +96,25 @@ export async function openKeyFrames({
       return { write: (hash) => write(path, { key, hash, frame: bytes }) }
     },
   }
+}
+
+/** What is wrong with the frames of a run, a line each: damaged files, and those of another log. Others are made by a start as it needs them. */
+export function frameFaults(folder: string, hashAt: (position: number) => string): readonly string[] {
+  const frames = join(folder, 'frames')
+  if (!existsSync(frames)) return []
+  const names = readdirSync(frames).filter((name) => name.endsWith('.frame'))
+  return names.flatMap((name) => {
+    const path = join(frames, name)
+    try {
+      const { key, hash, frame } = read(path)
+      // Another V8 may write otherwise: such a frame is not used, and not damaged.
+      if (JSON.parse(key).v8 !== process.versions.v8) return []
+      const { position } = deserialize(frame) as KeyFrame
+      return hashAt(position) === hash ? [] : [`${path} is not of this log at position ${position}`]
+    } catch (error) {
+      return [`${path} is damaged: ${explain(error)}`]
+    }
+  })
 }
 
 function refused(refusal: string): { frame: null; refusal: string } {
@@ -119,7 +145,7 @@ function read(path: string): Stored {
 /** Whole or not at all. Not synced: after a loss of power a frame that is damaged is only not used. */
 function write(path: string, stored: Stored): void {
   const content = serialize(stored)
-  const part = `${path}.${process.pid}.part`
+  const part = `${path}.${randomUUID()}.part`
   makePrivateFolder(dirname(path))
   writeFileSync(part, Buffer.concat([digestOf(content), content]), { mode: 0o600 })
   renameSync(part, path)

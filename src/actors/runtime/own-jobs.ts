@@ -2,7 +2,7 @@
 import { type Clock, pause, systemClock } from '../../clock.ts'
 import type { OpenJob } from './decider-host.ts'
 import type { FailedWork } from './deliveries.ts'
-import type { Performer } from './performing.ts'
+import { isMalformed, type Performer } from './performing.ts'
 
 export type OwnJobs = {
   readonly add: (open: OpenJob) => void
@@ -16,7 +16,7 @@ export type OwnJobsOptions = {
   readonly attempts: number
   readonly stopping: AbortSignal
   readonly onFailure: (error: unknown, cause: string, willRetry: boolean) => Promise<string>
-  /** The last try failed: the run cannot go on without this job. */
+  /** The last try failed. */
   readonly onGivenUp: (failed: FailedWork, error: unknown) => Promise<void>
   readonly clock?: Clock
 }
@@ -47,9 +47,9 @@ export function openOwnJobs(options: OwnJobsOptions): OwnJobs {
         return await performer.perform({ job, event, cause, attempt, limitMs: LIMIT * job.deadlineMs })
       } catch (failure) {
         if (stopping.aborted) return
-        const willRetry = attempt < attempts
+        const willRetry = attempt < attempts && !isMalformed(failure)
         const error = await onFailure(failure, cause, willRetry)
-        if (!willRetry) return onGivenUp({ job, cause, attempts, error, goesOn: false }, failure)
+        if (!willRetry) return onGivenUp({ job, cause, attempts: attempt, error, goesOn: false }, failure)
         await pause(Math.min(5_000, 250 * 2 ** attempt), stopping, clock)
       }
     }

@@ -22,6 +22,15 @@ export class LateError extends RlError {
   }
 }
 
+/** Whether the log cannot take a result, however often it is sent. */
+export function isMalformed(error: unknown): boolean {
+  return error instanceof RlError && error.code === 'event.bad-data'
+}
+
+function isUnasked(error: unknown): boolean {
+  return error instanceof RlError && error.code === 'log.not-open'
+}
+
 export type Try = {
   readonly job: Job
   /** The event that asked for it, where this process knows it, and its id. */
@@ -36,6 +45,7 @@ export type Performer = {
   readonly perform: (one: Try) => Promise<void>
   /** The log has the result: nobody needs this one. */
   readonly abort: (done: string) => void
+  /** This process ends: what workers still bring is let fall, and nobody waits for them. */
   readonly abortAll: () => void
 }
 
@@ -51,6 +61,9 @@ export type PerformerOptions = {
 export function openPerformer(options: PerformerOptions): Performer {
   const { bus, log, actor, worker, waits, clock = systemClock } = options
   const inHand = new Map<string, AbortController>()
+  /** Lets go of what is in hand, whether its worker does so or not: it may wait for a process that has ended before. */
+  const letGo = new Set<() => void>()
+  let ending = false
 
   function begin({ job, event, attempt }: Try, signal: AbortSignal): Promise<readonly NewEvent[]> {
     return worker.perform(job, {
@@ -72,11 +85,22 @@ export function openPerformer(options: PerformerOptions): Performer {
         abort.abort()
         reject(new LateError(one.job, one.limitMs, work))
       })
-      work.then(resolve, reject).finally(endTimer)
+      const settled = () => {
+        endTimer()
+        letGo.delete(end)
+      }
+      const end = () => {
+        settled()
+        resolve([])
+      }
+      letGo.add(end)
+      work.then(resolve, reject).finally(settled)
     })
   }
 
   async function perform(one: Try): Promise<void> {
+    // What was looked up meanwhile does not begin any more.
+    if (ending) return
     const { job, cause } = one
     const abort = new AbortController()
     inHand.set(job.done, abort)
@@ -90,7 +114,11 @@ export function openPerformer(options: PerformerOptions): Performer {
         throw new RlError(`job ${job.kind} ended without any event for ${job.done}`, {
           code: 'actor.no-result',
         })
-      await log.append(events, { cause })
+      await log.append(events, { cause }).catch(async (error: unknown) => {
+        // Somebody else's result is there: nobody waits for what this one says beside it.
+        const isOver = isUnasked(error) && (await log.positionsOf([job.done]))[0] !== null
+        if (!isOver) throw error
+      })
     } catch (error) {
       if (error instanceof LateError || !abort.signal.aborted) throw error
     } finally {
@@ -103,7 +131,9 @@ export function openPerformer(options: PerformerOptions): Performer {
     perform,
     abort: (done) => inHand.get(done)?.abort(),
     abortAll() {
+      ending = true
       for (const abort of inHand.values()) abort.abort()
+      for (const end of letGo) end()
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { Role } from '../../events/envelope.ts'
 import type { Platform } from '../../platform/platform.ts'
+import { processText } from '../../platform/process-id.ts'
 import type { DeciderHost } from './decider-host.ts'
 import type { OpenWaits, Wait } from './waits.ts'
 import type { Worker } from './worker.ts'
@@ -11,6 +12,8 @@ export type ActorStatus = {
   readonly worker: string
   readonly host: string
   readonly pid: number
+  /** Who it is, as `processText` has it; an actor of before does not tell. */
+  readonly process?: string
   readonly decider: boolean
   /** State of the decider, e.g. `training`, or `working`. */
   readonly state: string
@@ -70,7 +73,8 @@ export function openStatus(options: StatusOptions): Status {
         role,
         worker: name,
         host: platform.hostname,
-        pid: platform.pid,
+        pid: platform.self.pid,
+        process: processText(platform.self),
         decider: hasDecider,
         state: host ? (host.caughtUp() ? host.running.state() : 'catching up') : 'working',
         position: host?.position() ?? null,

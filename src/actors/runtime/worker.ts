@@ -61,6 +61,10 @@ export type Worker = {
   readonly services?: Readonly<Record<string, Serve>>
   /** What it counts since it began, by name, for `rl status`: faults of an endpoint, tokens, unreadable answers. */
   readonly counters?: () => Readonly<Record<string, number>>
+  /** Gets ready for what the log asks of it; what it cannot do must not begin. Errors name what is missing. */
+  readonly prepare?: () => Promise<void>
+  /** Resolves to why it can do no more: its process ends, and work that it had in hand stays open. */
+  readonly broken?: Promise<unknown>
   readonly close?: () => Promise<void>
 }
 

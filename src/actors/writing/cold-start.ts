@@ -10,17 +10,20 @@ import {
   type Lessons,
   type OpenSetting,
   type Setting,
+  type TestCase,
   type TestLessons,
 } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import { type Compute, type LocalModelFace, openLocalModel } from '../../models/local/model.ts'
 import { type PresetName, presetConfig } from '../../models/local/presets.ts'
-import { createTokenizer } from '../../models/local/tokenizer.ts'
+import { createTokenizer, type TokenizerFiles } from '../../models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../models/local/word-tokenizer.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
 import { keptModel } from '../learner/kept-model.ts'
 import { supervise } from '../learner/supervise.ts'
+import { type DemonstrationFaults, demonstrationFaults } from '../policy/demonstration-faults.ts'
+import type { TellFault } from '../runtime/tell-fault.ts'
 import { copyingLesson, valueTokens } from './copying-lesson.ts'
 import { answerSample, type TextCodec, textCodec, textPrompt } from './packing.ts'
 
@@ -44,6 +47,8 @@ export type WrittenResources<L = Lessons | TestLessons> = {
   readonly cache: string
   readonly compute: Compute
   readonly report?: (message: string) => void
+  /** Hears of tasks that cannot be demonstrated. */
+  readonly tell?: TellFault
 }
 
 export type WrittenStart = {
@@ -52,6 +57,8 @@ export type WrittenStart = {
   readonly cached: boolean
   /** Mean loss of the last updates. */
   readonly loss: number
+  /** Demonstrations that were left out: the setting failed in them. */
+  readonly failed: number
 }
 
 /** Raised when the same options would give another model. */
@@ -60,6 +67,11 @@ const VERSION = 6
 const WORDS = 500
 /** Updates of copying for one of imitation, and their learning rate for one of its. */
 const COPYING = { updates: 2, learningRate: 2 } as const
+
+/** The tokenizer of a small model of texts. */
+export function textTokenizer(lessons: Lessons, environment: OpenSetting['environment']): TokenizerFiles {
+  return trainWordTokenizer({ texts: lessons.words(environment), maxWords: WORDS })
+}
 
 /** The policy's first version. */
 export async function coldStartTexts(
@@ -70,7 +82,7 @@ export async function coldStartTexts(
   const { opened, lessons } = resources
   return cachedModel('program', { preset, ...options }, resources, {
     async open() {
-      const tokenizer = trainWordTokenizer({ texts: lessons.words(opened.environment), maxWords: WORDS })
+      const tokenizer = textTokenizer(lessons, opened.environment)
       const { size, encode } = createTokenizer(tokenizer)
       return openLocalModel({
         config: presetConfig(preset, {
@@ -94,12 +106,16 @@ export async function coldStartTests(
   resources: WrittenResources<TestLessons>,
 ): Promise<WrittenStart> {
   const { opened, lessons, tasks } = resources
+  const faults = demonstrationFaults(resources.tell ?? (async () => {}))
   return cachedModel('test', { policy: policy.sha256, ...options }, resources, {
     open: () => openLocalModel({ folder: policy.folder, ...resources.compute, trains: true }),
     async prepare(model, codec) {
-      const different = [...new Set(tasks)]
-      const tests = await Promise.all(different.map((task) => lessons.tests(opened.environment, task)))
-      const values = valueTokens(codec, tests.flat())
+      const tests: TestCase[] = []
+      for (const task of new Set(tasks))
+        await demonstrated(task, faults, async () => {
+          tests.push(...(await lessons.tests(opened.environment, task)))
+        })
+      const values = valueTokens(codec, tests)
       const updates = Math.round(COPYING.updates * options.updates)
       const samples = copyingLesson(codec, values, { count: updates * options.batch, seed: options.seed })
       const learningRate = COPYING.learningRate * options.learningRate
@@ -130,7 +146,8 @@ async function cachedModel(
   resources: WrittenResources,
   { open, prepare }: Start,
 ): Promise<WrittenStart> {
-  const { opened, lessons, tasks, cache } = resources
+  const { opened, lessons, tasks, cache, tell = async () => {} } = resources
+  const faults = demonstrationFaults(tell)
   const ids = tasks.map(({ id }) => id)
   const { folder, cached, figures } = await keptModel({
     cache,
@@ -147,19 +164,39 @@ async function cachedModel(
       const samples: TrainingSample[] = []
       for (const [index, task] of tasks.entries()) {
         const id = `demonstration-${index}`
-        const { question, answer }: Demonstration = await lessons.demonstrate(
-          opened.environment,
-          task,
-          options.noise,
-          seedOf(options.seed, id),
-        )
-        const prompt = textPrompt(codec, what, question)
-        samples.push(answerSample(id, prompt, [...codec.encode(answer), codec.end]))
+        await demonstrated(task, faults, async () => {
+          const { question, answer }: Demonstration = await lessons.demonstrate(
+            opened.environment,
+            task,
+            options.noise,
+            seedOf(options.seed, id),
+          )
+          const prompt = textPrompt(codec, what, question)
+          samples.push(answerSample(id, prompt, [...codec.encode(answer), codec.end]))
+        })
       }
-      return { loss: await learn(model, `${what}s`, samples, options, resources) }
+      const first = faults.first()
+      if (samples.length === 0 && first) throw first
+      const loss = await learn(model, `${what}s`, samples, options, resources)
+      return { loss, failed: faults.count() }
     },
   })
-  return { folder, cached, loss: figures.loss ?? 0 }
+  return { folder, cached, loss: figures.loss ?? 0, failed: figures.failed ?? 0 }
+}
+
+/** A task whose demonstration fails is left out and told. */
+async function demonstrated(
+  task: Task,
+  faults: DemonstrationFaults,
+  show: () => Promise<void>,
+): Promise<void> {
+  if (faults.isHung(task)) return
+  try {
+    await show()
+    faults.played()
+  } catch (error) {
+    await faults.failed(task, error)
+  }
 }
 
 /** Supervised training on the samples that the context holds; resolves to the loss at its end. */

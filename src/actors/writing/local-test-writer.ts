@@ -7,13 +7,14 @@ import { computeOf, openLocalModel } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { cachePlace } from '../../package.ts'
 import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
-import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
+import { checkpointOf, newestVersion, weightsFolder } from '../learner/checkpoints.ts'
 import { trainOutside } from '../learner/outside.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { firstVersion, updateModel } from '../learner/update.ts'
 import { logprobTemperature } from '../learner/update-options.ts'
 import { withDemonstrationTasks } from '../policy/demonstration-tasks.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
+import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { coldStartTests, lessonsOf } from './cold-start.ts'
 import { answerSample, textCodec, textPrompt } from './packing.ts'
@@ -54,7 +55,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
   }
   const { judge } = unitTestJudge(config, opened, log, { write })
 
-  async function coldStart({ seed }: ColdStart): Promise<NewEvent[]> {
+  async function coldStart({ seed }: ColdStart, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const { rollouts, flippedLabels, ...settings } = rewardModel.coldStart
     const tasks = await withDemonstrationTasks(config, opened, rollouts, async (own) => own.tasks)
@@ -74,10 +75,11 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
         cache: cachePlace('cold-start'),
         compute: computeOf(config),
         report: (message) => process.stdout.write(`${message}\n`),
+        tell: faultTeller(context),
       },
     )
     return firstVersion('reward-model', log.run, start.folder, async () => ({
-      metrics: { loss: start.loss },
+      metrics: { loss: start.loss, ...(start.failed > 0 ? { failedDemonstrations: start.failed } : {}) },
       timing: { fromCache: start.cached ? 1 : 0, durationMs: Math.round(performance.now() - startedMs) },
     }))
   }
@@ -141,9 +143,14 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       shared: new Set(['judge']),
       concurrency: JOBS_AT_A_TIME,
       async perform({ kind, input }, context) {
-        if (kind === 'cold-start') return coldStart(input as ColdStart)
+        if (kind === 'cold-start') return coldStart(input as ColdStart, context)
         return kind === 'judge' ? judge(input as Judge, context.signal) : train(input as Train, context)
       },
+      async prepare() {
+        const version = await newestVersion(log, 'reward-model')
+        if (version !== null) await resident.ready(version)
+      },
+      broken: resident.broken,
       close: () => resident.close(),
     },
   }

@@ -6,6 +6,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import { unchangedVersion } from '../decider/fold.ts'
 import type { Judge, Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
+import { faultOf } from '../policy/acting.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
@@ -24,9 +25,11 @@ export function openScriptedPolicy(
 
   async function actOne({ task, seed }: ActRequest): Promise<ActReply> {
     if (!acting.scripted) throw noScript(setting, 'acting')
-    return {
-      ...REPLY,
-      action: await acting.scripted(environment, await tasks.find(task), policyAccuracy, seed),
+    const asked = await tasks.find(task)
+    try {
+      return { ...REPLY, action: await acting.scripted(environment, asked, policyAccuracy, seed) }
+    } catch (error) {
+      return faultOf(error)
     }
   }
 

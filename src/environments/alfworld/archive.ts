@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { access, chmod, constants, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -47,7 +47,7 @@ async function unpackedTar(path: string, isXz: boolean): Promise<string> {
   const target = join(cachePlace('alfworld'), `${basename(path).replace(SUFFIX, '')}-${key}.tar`)
   if (await canBeRead(target)) return target
   makePublicFolder(dirname(target))
-  const partial = `${target}.${process.pid}.partial`
+  const partial = `${target}.${randomUUID()}.partial`
   try {
     const unpacked = isXz ? await xzOutput(path) : createReadStream(path).pipe(createGunzip())
     await pipeline(unpacked, createWriteStream(partial))

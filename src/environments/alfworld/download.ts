@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { RlError } from '../../errors.ts'
+import { httpFetch } from '../../platform/http.ts'
 
 export type Download = {
   readonly path: string
@@ -37,7 +38,7 @@ export async function download(
   )
   await mkdir(folder, { recursive: true })
   const existing = await sha256Of(path).catch(() => undefined)
-  const partial = `${path}.${process.pid}.partial`
+  const partial = `${path}.${randomUUID()}.partial`
   const sha256 = existing ?? (await fetchFile(url, partial))
   const expected = wanted?.toLowerCase() ?? recorded
   if (expected !== undefined && sha256 !== expected) {
@@ -62,7 +63,7 @@ export async function download(
 async function fetchFile(url: string, target: string): Promise<string> {
   const hash = createHash('sha256')
   try {
-    const response = await fetch(url)
+    const response = await httpFetch(url)
     if (!response.ok || !response.body) throw new Error(`the server answers ${response.status}`)
     const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
     body.on('data', (chunk: Buffer) => hash.update(chunk))

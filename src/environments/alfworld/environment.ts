@@ -16,8 +16,9 @@ import { compactCommand, compactIntro, compactObservation } from './compact-view
 import { type Dataset, type GameEntry, openDataset } from './dataset.ts'
 import { initialState, type State, step } from './engine.ts'
 import { expertChoice } from './expert.ts'
+import { chooseGames, type ReadGame } from './fit-games.ts'
 import { type Game, loadGame } from './game.ts'
-import { parseGameFile, splitTask } from './game-file.ts'
+import { splitTask } from './game-file.ts'
 import {
   buildGame,
   draftGame,
@@ -212,16 +213,13 @@ async function folderTasks({ counts }: FolderSource, split: string, { games }: D
   const first = (...lists: GameEntry[][]) => lists.find((list) => list.length > 0) ?? []
   const own = named(split)
   const entries = own.length > 0 ? own : PARTS[knownSplit(split)](named, first, others)
-  const wanted = Math.min(counts?.[split] ?? entries.length, entries.length)
-  const chosen = Array.from({ length: wanted }, (_, i) => entries[Math.floor((i * entries.length) / wanted)])
-  const tasks: Task[] = []
-  for (let at = 0; at < chosen.length; at += READ_AT_ONCE)
-    tasks.push(...(await Promise.all(chosen.slice(at, at + READ_AT_ONCE).map(taskOfEntry))))
-  return tasks
+  const { games: chosen, leftOut } = await chooseGames(entries, counts?.[split] ?? entries.length)
+  if (leftOut.length > 0)
+    process.stderr.write(
+      `${split}: ${leftOut.length} games are left out because their files do not say "solvable": true, e.g. ${leftOut[0]}\n`,
+    )
+  return chosen.map(taskOfGame)
 }
-
-/** Files open at a time while tasks are listed. */
-const READ_AT_ONCE = 32
 
 type Pick = (...lists: GameEntry[][]) => GameEntry[]
 
@@ -235,9 +233,7 @@ const PARTS: Readonly<
 }
 
 /** The task of a game file, without making the game. */
-async function taskOfEntry(entry: GameEntry): Promise<Task> {
-  const text = await entry.read()
-  const { pddl_problem, grammar } = parseGameFile(text, entry.key)
+function taskOfGame({ entry, text, file: { pddl_problem, grammar } }: ReadGame): Task {
   const told = splitTask(grammar).task ?? ''
   const recipe: Recipe = { source: 'file', game: entry.key, sha256: sha256(text) }
   const kind = goalOfProblem(pddl_problem)?.type ?? entry.kind ?? 'other'

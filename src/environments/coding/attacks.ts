@@ -7,10 +7,16 @@ import { homedir } from 'node:os'
 import type { Attack } from './attack.ts'
 import { CPP_ATTACKS } from './attacks-cpp.ts'
 import { JAVASCRIPT_ATTACKS } from './attacks-javascript.ts'
+import { KERNEL_ATTACKS } from './attacks-kernel.ts'
 import { PYTHON_ATTACKS } from './attacks-python.ts'
 
 /** Programs name what they look for: PORT, SECRET_NAME, HOST_HOME; `attackGround` puts in what there is. */
-export const ATTACKS: readonly Attack[] = [...PYTHON_ATTACKS, ...JAVASCRIPT_ATTACKS, ...CPP_ATTACKS]
+export const ATTACKS: readonly Attack[] = [
+  ...PYTHON_ATTACKS,
+  ...KERNEL_ATTACKS,
+  ...JAVASCRIPT_ATTACKS,
+  ...CPP_ATTACKS,
+]
 
 /** A variable of this process that a program must not read. */
 const SECRET = 'RL_ATTACK_SECRET'

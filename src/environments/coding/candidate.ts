@@ -1,7 +1,7 @@
 /** Reads a rewritten problem out of a language model's text (rlanything 4.4). Whether it is any good, its trial tells. */
 import { z } from 'zod'
 import { TOKENS } from './compare.ts'
-import { type CodingProblem, isRunnable, limitsOf, STDIO } from './problem.ts'
+import { type CodingProblem, limitsOf, STDIO } from './problem.ts'
 
 /** The reference's rule for candidates. */
 export const LEAST_TESTS = 4
@@ -39,8 +39,8 @@ export function checkCandidate(data: unknown): ParsedCandidate {
   const { test_input: inputs, test_output: outputs } = parsed.data
   if (inputs.length !== outputs.length)
     return { reason: `${inputs.length} inputs and ${outputs.length} outputs` }
-  const runnable = inputs.filter((input, i) => isRunnable({ input, output: outputs[i] })).length
-  if (runnable < LEAST_TESTS) return { reason: `only ${runnable} tests have both an input and an output` }
+  const telling = inputs.filter((input, i) => input.trim() !== '' && outputs[i].trim() !== '').length
+  if (telling < LEAST_TESTS) return { reason: `only ${telling} tests have both an input and an output` }
   return { candidate: parsed.data }
 }
 

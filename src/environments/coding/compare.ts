@@ -1,17 +1,19 @@
 /** Whether a program printed what was expected: pure functions over texts, outside of every sandbox, in linear time. */
 import { reviveJson } from '../../exact-json.ts'
-import { equalValues, valueOfJson } from './python-value.ts'
+import { decimalOf, isNear, sameDecimal, type Tolerance } from './decimal.ts'
 
 /**
  * - `tokens`: the same words, whatever the white space between them (the reference's rule, rlanything 5.2).
  * - `exact`: the same text but for white space at the ends of lines and of the text.
  * - `lines`: the same lines but for white space around them; lines of numbers by their exact values (LiveCodeBench's rule).
- * - `float`: as `tokens`, and two words that are both numbers may differ by `absolute` or by `relative` x the expected one, unless a whole
- *   number is expected and the other's value is whole; `caseless`: letters of either case (CodeContests' rule).
- * - `json`: the last line is the same JSON value; numbers that are not whole may differ by 1e-9.
+ * - `float`: as `tokens`, and two words that are both numbers may differ by `absolute` or by `relative` x the expected one. A whole
+ *   number that is expected must be met exactly, however the other is written, unless `wholesToo` is set. `caseless`: letters of either
+ *   case. CodeContests' judge has the last two.
+ * - `json`: the last line is the same JSON value, of the same JSON types (1 is no `true`; 1.0 is 1). Numbers that are expected with a
+ *   point or an exponent may differ by 1e-9; all others must be met exactly.
  * - `last-line`: the last line is the same text.
  * - `checker`: a Python program decides. It reads one line of JSON, `{"input", "expected", "output"}`, and ends with exit code 0
- *   where the output is right. Run by `grade`, in a sandbox of its own.
+ *   if the output is right, with another one if it is wrong. Run by `grade`, in a sandbox of its own (judges.ts).
  */
 export type ComparatorSpec =
   | { readonly kind: 'tokens' | 'exact' | 'lines' | 'json' | 'last-line' }
@@ -20,6 +22,7 @@ export type ComparatorSpec =
       readonly absolute: number
       readonly relative: number
       readonly caseless?: boolean
+      readonly wholesToo?: boolean
     }
   | { readonly kind: 'checker'; readonly program: string }
 
@@ -39,12 +42,12 @@ export function matches(
     case 'lines':
       return sameLines(expected, output)
     case 'last-line':
-      return expected.trim() === lastLine(output)
+      return strip(expected) === lastLine(output)
     case 'json':
       return sameJson(expected, lastLine(output))
     case 'float': {
       const [a, b] = spec.caseless ? [expected.toLowerCase(), output.toLowerCase()] : [expected, output]
-      return sameTokens(a, b, (x, y) => x === y || isClose(x, y, spec.absolute, spec.relative))
+      return sameTokens(a, b, (x, y) => x === y || isNear(x, y, spec))
     }
   }
 }
@@ -82,41 +85,30 @@ function sameTokens(expected: string, output: string, same: (a: string, b: strin
   return a.length === b.length && a.every((token, i) => same(token, b[i]))
 }
 
+/** Without the white space at both ends, as Python's `str.strip()`: a byte order mark is none. */
+function strip(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isSpace(text.charCodeAt(start))) start++
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
 function sameLines(expected: string, output: string): boolean {
-  const a = expected.trim().split('\n')
-  const b = output.trim().split('\n')
-  return a.length === b.length && a.every((line, i) => line.trim() === b[i].trim() || sameNumbers(line, b[i]))
+  const a = strip(expected).split('\n')
+  const b = strip(output).split('\n')
+  return a.length === b.length && a.every((line, i) => strip(line) === strip(b[i]) || sameNumbers(line, b[i]))
 }
 
-function sameNumbers(expected: string, output: string): boolean {
-  return sameTokens(expected, output, (a, b) => isNumber(a) && isNumber(b) && equalValues(['m', a], ['m', b]))
-}
-
-/** Longer words are no numbers that anyone compares by their value. */
-const MOST_DIGITS = 400
-const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
-const WHOLE = /^[+-]?\d+$/
-
-const isNumber = (token: string) => token.length <= MOST_DIGITS && NUMBER.test(token)
-const isWhole = (token: string) => token.length <= MOST_DIGITS && WHOLE.test(token)
-
-function isClose(expected: string, output: string, absolute: number, relative: number): boolean {
-  if (!isNumber(expected) || !isNumber(output)) return false
-  if (isWhole(expected) && isWhole(output)) return BigInt(expected) === BigInt(output)
-  const [a, b] = [Number(expected), Number(output)]
-  // Where a whole number is expected, another one that is written as 1000000005.0 is not near it either.
-  if (isWhole(expected) && Number.isSafeInteger(a) && Number.isSafeInteger(b)) return a === b
-  return closeNumbers(a, b, absolute, relative)
-}
-
-/** Nothing but itself is close to a number too large for JavaScript, which is infinite here. */
-const closeNumbers = (expected: number, output: number, absolute: number, relative: number) =>
-  Number.isFinite(expected) &&
-  Math.abs(expected - output) <= Math.max(absolute, relative * Math.abs(expected))
+const sameNumbers = (expected: string, output: string) =>
+  sameTokens(expected, output, (a, b) => {
+    const [x, y] = [decimalOf(a), decimalOf(b)]
+    return x !== null && y !== null && sameDecimal(x, y)
+  })
 
 function trimLines(text: string): string {
   const lines = text.replaceAll('\r\n', '\n').replaceAll('\r', '\n').split('\n')
-  return lines.map(trimBlanks).join('\n').trimEnd()
+  return trimEnd(lines.map(trimBlanks).join('\n'))
 }
 
 /** Without the blanks and tabs at its end: a regular expression would look at each run of them again and again. */
@@ -126,47 +118,56 @@ function trimBlanks(line: string): string {
   return line.slice(0, end)
 }
 
-function lastLine(text: string): string {
-  const trimmed = text.trimEnd()
-  return trimmed.slice(trimmed.lastIndexOf('\n') + 1).trim()
+function trimEnd(text: string): string {
+  let end = text.length
+  while (end > 0 && isSpace(text.charCodeAt(end - 1))) end--
+  return text.slice(0, end)
 }
 
+function lastLine(text: string): string {
+  const trimmed = trimEnd(text)
+  return strip(trimmed.slice(trimmed.lastIndexOf('\n') + 1))
+}
+
+/** Of numbers in JSON that are expected with a point or an exponent. */
+const JSON_TOLERANCE: Tolerance = { absolute: 1e-9, relative: 1e-9 }
+
+/** Most outputs are told apart by their shape. Only one of the expected shape is read again, with the texts of its numbers. */
 function sameJson(expected: string, output: string): boolean {
   try {
-    const [a, b] = [exactJson(expected), exactJson(output)]
-    return equalValues(valueOfJson(expected), valueOfJson(output)) || sameValue(a, b)
+    const mayDiffer = (a: unknown, b: unknown) => typeof a === 'number' && typeof b === 'number'
+    if (!sameJsonValue(JSON.parse(expected), JSON.parse(output), mayDiffer)) return false
+    return sameJsonValue(withNumerals(expected), withNumerals(output), sameNumeral)
   } catch {
-    return expected.trim() === output.trim()
+    return strip(expected) === output
   }
 }
 
-/** Whole numbers that JavaScript would round are bigints. Throws where one is so long that reading it takes more than linear time. */
-const exactJson = (json: string) =>
-  reviveJson(json, (item, source) => {
-    if (typeof item !== 'number' || Number.isSafeInteger(item) || !/^-?\d+$/.test(source)) return item
-    if (source.length > LONGEST_WHOLE) throw new RangeError('a number of too many digits')
-    return BigInt(source)
-  })
-const LONGEST_WHOLE = 5000
+/** A number of JSON as it is written. */
+class Numeral {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
 
-function sameValue(a: unknown, b: unknown): boolean {
-  if (typeof a === 'number' && typeof b === 'number')
-    return Number.isInteger(a) && Number.isInteger(b)
-      ? false // whole numbers were compared exactly before
-      : closeNumbers(a, b, 1e-9, 1e-9)
+const withNumerals = (json: string) =>
+  reviveJson(json, (item, source) => (typeof item === 'number' ? new Numeral(source) : item))
+
+const sameNumeral = (a: unknown, b: unknown) =>
+  a instanceof Numeral && b instanceof Numeral && isNear(a.text, b.text, JSON_TOLERANCE)
+
+function sameJsonValue(a: unknown, b: unknown, sameNumber: (a: unknown, b: unknown) => boolean): boolean {
+  if (a === b || sameNumber(a, b)) return true
   if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((item, i) => sameItem(item, b[i]))
-  if (isRecord(a) && isRecord(b)) {
-    const keys = Object.keys(a)
-    return (
-      keys.length === Object.keys(b).length &&
-      keys.every((key) => Object.hasOwn(b, key) && sameItem(a[key], b[key]))
-    )
-  }
-  return a === b
+    return a.length === b.length && a.every((item, i) => sameJsonValue(item, b[i], sameNumber))
+  if (!isRecord(a) || !isRecord(b)) return false
+  const keys = Object.keys(a)
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && sameJsonValue(a[key], b[key], sameNumber))
+  )
 }
-
-const sameItem = (a: unknown, b: unknown) => a === b || sameValue(a, b)
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Numeral)

@@ -26,7 +26,7 @@ import { drawRecipes, templates } from './family/templates.ts'
 import { readUnitTest, writeUnitTest } from './family/unit-test.ts'
 import { type Grade, grade, shareOf } from './grade.ts'
 import { languageNote, type ParsedTest, parseProgram, parseUnitTest } from './parse.ts'
-import { type CodingProblem, isRunnable, type TestCase } from './problem.ts'
+import type { CodingProblem, TestCase } from './problem.ts'
 import { type CodingSource, codingTasks, familyRecipe, type Strengthening } from './tasks.ts'
 import { testForm } from './test-form.ts'
 
@@ -123,7 +123,7 @@ export function codingEnvironment({
       { problem: of, program: episode.program, language, tests: of.tests },
     ])
     const value = shareOf(grades)
-    if (value === null) throw sandboxError(episode.task, grades)
+    if (value === null) throw noVerdict(episode.task, grades)
     return settledEpisode(episode, value, grades)
   }
 
@@ -137,7 +137,7 @@ export function codingEnvironment({
     }))
     const grades = await grade(await open(), programs)
     const failed = grades.find((row) => shareOf(row) === null)
-    if (failed) throw sandboxError(task, failed)
+    if (failed) throw noVerdict(task, failed)
     return grades
   }
 
@@ -151,11 +151,11 @@ export function codingEnvironment({
       if (reason !== null) return { ok: false, reason }
     }
     const of = await problem(task)
-    if (!of.tests.some((test) => isRunnable(test, of.call)))
-      return { ok: false, reason: 'no test has both an input and an output' }
+    if (of.tests.length === 0) return { ok: false, reason: 'it has no tests' }
     const [program] = of.solutions
     if (program === undefined) return { ok: true } // its trial is its proof: someone must solve it
     const [grades] = await grade(await open(), [{ problem: of, program, tests: of.tests }])
+    if (shareOf(grades) === null) throw noVerdict(task, grades)
     const failed = grades.findIndex(({ passed }) => passed !== true)
     return failed < 0
       ? { ok: true }
@@ -260,15 +260,20 @@ function settledEpisode({ task, steps }: Episode, value: number, grades: readonl
   return episode
 }
 
-/** Nothing is known of a program that the sandbox failed: no reward, but another try. */
-const sandboxError = (task: Task, grades: readonly Grade[]) =>
-  new RlError(`the sandbox failed at '${task.id}': ${firstReason(grades)}`, {
-    code: 'coding.sandbox',
-    hint: 'rl doctor tests the sandbox',
-  })
-
-const firstReason = (grades: readonly Grade[]) =>
-  grades.find(({ passed }) => passed === null)?.result.stderrTail ?? 'no result'
+/** Nothing is known of a program if the sandbox failed, or its judge: no reward, but another try. */
+function noVerdict(task: Task, grades: readonly Grade[]): RlError {
+  const open = grades.find(({ passed }) => passed === null)
+  const reason = open?.result.stderrTail || 'no result'
+  return open?.judgeFailed
+    ? new RlError(`there is no verdict on a program for '${task.id}': ${reason}`, {
+        code: 'coding.judge',
+        hint: 'mend the checker, the interactor or the code of the tests, or leave the problem out',
+      })
+    : new RlError(`the sandbox failed at '${task.id}': ${reason}`, {
+        code: 'coding.sandbox',
+        hint: 'rl doctor tests the sandbox',
+      })
+}
 
 /** Problems, programs and unit tests of the generated family: what a word-level tokenizer is made from. */
 export function familyTexts(): string[] {

@@ -12,7 +12,7 @@ export type Limits = {
   readonly cpuMs: number
   /** Elapsed time; default 3 x cpuMs + 1,000. */
   readonly wallMs?: number
-  /** Resident memory of all processes of a run together, in MiB. */
+  /** Resident memory of all processes of a run together, in MiB; the stacks of their main threads may be as large beside it. */
   readonly memoryMB: number
   readonly outputBytes: number
   /** Processes and threads at once. */
@@ -119,6 +119,9 @@ export type Recheck = { readonly share: number; readonly seed: number }
 const isDrawn = ({ share, seed }: Recheck, program: string) =>
   createHash('sha256').update(`${seed}:${program}`).digest().readUInt32BE() < share * 2 ** 32
 
+/** Not what a sandbox or an interactor failed at. */
+const isVerdict = ({ verdict, interaction }: RunResult) => verdict !== 'sandbox_error' && !interaction?.failed
+
 const differ = (a: RunResult, b: RunResult) =>
   a.verdict !== b.verdict || a.stdout !== b.stdout || a.interaction?.accepted !== b.interaction?.accepted
 
@@ -130,6 +133,8 @@ const CANARIES: Readonly<Record<Language, string>> = {
   cpp: '#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout << a + b << "\\n"; }\n',
 }
 const CANARY_INPUT = '19 23\n'
+/** Of programs that are known to work. A busy machine may need long, which is no fault of the sandbox. */
+export const CANARY_LIMITS: Limits = { ...DEFAULT_LIMITS, cpuMs: 10_000, wallMs: 60_000 }
 const CANARY_OUTPUT = '42\n'
 /** A program that has ended its sandbox at so many tests is not run on the others. */
 const MOST_BLAMED = 2
@@ -193,7 +198,7 @@ export function createExecutor({
   async function canaryPasses(language: Language = 'python', signal?: AbortSignal): Promise<boolean> {
     let passed = false
     await tryOnce(
-      { program: CANARIES[language], language, stdins: [CANARY_INPUT], limits: DEFAULT_LIMITS },
+      { program: CANARIES[language], language, stdins: [CANARY_INPUT], limits: CANARY_LIMITS },
       [0],
       (_, { verdict, stdout }) => {
         passed = verdict === 'ok' && stdout === CANARY_OUTPUT
@@ -255,9 +260,7 @@ export function createExecutor({
         signal,
       )
     const isFlaky = first.map(
-      (result, test) =>
-        [result, second[test]].every(({ verdict }) => verdict !== 'sandbox_error') &&
-        differ(result, second[test]),
+      (result, test) => [result, second[test]].every(isVerdict) && differ(result, second[test]),
     )
     counts.rechecked++
     if (isFlaky.includes(true)) counts.flaky++
@@ -351,7 +354,8 @@ function whyInvalid(program: string, maxBytes: number): string | null {
  * Whether the same run would end the same way again: not seen to be flaky, not a sandbox error, not ended by the clock on the wall, and
  * not within 20 % of the CPU limit.
  */
-function isRepeatable({ verdict, cpuMs, flaky }: RunResult, limits: Limits): boolean {
+function isRepeatable({ verdict, cpuMs, flaky, interaction }: RunResult, limits: Limits): boolean {
+  if (interaction?.failed) return false
   return !flaky && verdict !== 'sandbox_error' && verdict !== 'timeout' && cpuMs < 0.8 * limits.cpuMs
 }
 

@@ -9,7 +9,7 @@ import { parseLive } from './formats/live-code-bench.ts'
 import { parseMbpp } from './formats/mbpp.ts'
 import { refusal } from './formats/record.ts'
 import { parseReference } from './formats/reference.ts'
-import { type CodingProblem, isRunnable } from './problem.ts'
+import type { CodingProblem, TestCase } from './problem.ts'
 
 type Format = {
   /** A record is of the first format all of whose keys it has. */
@@ -30,6 +30,16 @@ const FORMATS: readonly Format[] = [
 /** Values of tests, whose numbers keep their text. */
 const EXACT = new Set(['base_input', 'plus_input', 'input_output'])
 
+/** An empty text is a value of standard input and output, but no value of a function. */
+function isJson({ input, output }: TestCase): boolean {
+  try {
+    for (const text of [...input.split('\n').filter((line) => line.trim() !== ''), output]) JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** A record (of `parseExact`, where its numbers count) as a problem; throws an RlError that names the place and the key. */
 export function parseRecord(record: unknown, place: string): CodingProblem {
   if (typeof record !== 'object' || record === null || Array.isArray(record))
@@ -42,8 +52,10 @@ export function parseRecord(record: unknown, place: string): CodingProblem {
         EXACT.has(key) ? value : rounded(value),
       ])
       const problem = format.parse(Object.fromEntries(fields), place)
-      if (problem.tests.some((test) => isRunnable(test, problem.call))) return problem
-      throw refusal(place, 'tests', 'there are none with an input and an output')
+      if (problem.tests.length === 0) throw refusal(place, 'tests', 'there are none')
+      const other = problem.call.kind === 'json' ? problem.tests.findIndex((test) => !isJson(test)) : -1
+      if (other < 0) return problem
+      throw refusal(place, `test ${other + 1}`, 'an argument or the value is no JSON')
     } catch (cause) {
       if (cause instanceof RangeError)
         throw new RlError(`${place}: nested too deep`, {

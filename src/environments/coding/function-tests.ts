@@ -121,14 +121,19 @@ def _rl_drive(source, prelude, setup):
     task = _json.loads(sys.stdin.readline())
     sys.stdin = io.TextIOWrapper(io.BytesIO(), encoding='utf-8')
     module = type(sys)('solution')
-    module.__file__ = '/tmp/main.py'
+    module.__file__ = '/tmp/solution.py'
+    try:
+        with open(module.__file__, 'w', encoding='utf-8') as file:
+            file.write(source)
+    except (OSError, UnicodeError):
+        pass
     sys.modules['solution'] = module
     scope = module.__dict__
     exec(prelude, scope)
     if setup:
         exec(setup, scope)
     try:
-        exec(compile(source, '/tmp/main.py', 'exec', dont_inherit=True), scope)
+        exec(compile(source, '/tmp/solution.py', 'exec', dont_inherit=True), scope)
     except SystemExit:
         pass
     results = []
@@ -282,16 +287,21 @@ def _rl_judge():
     except SyntaxError:
         tree, mode = ast.parse(task['code']), 'exec'
 
-    def run(tree):
+    def prepared():
         scope = {'__name__': 'test'}
         random.seed(0)
-        exec(task['prelude'], scope)
-        for text in (task['setup'], task['oracle']):
+        for text in (task['prelude'], task['setup'], task['oracle']):
             exec(text, scope)
+        return scope
+
+    def run(tree):
+        scope = prepared()
         scope[task['name']] = scope['candidate'] = called(task['name'])
         value = eval(compile(tree, 'test', 'eval'), scope) if mode == 'eval' else exec(compile(tree, 'test', 'exec'), scope)
         return mode == 'exec' or bool(value == eval(expected, scope))
 
+    # What fails before the test is no word on any program.
+    prepared()
     passed = False
     try:
         # First without its assertions, so that one that is not known yet hides no call after it.
@@ -332,7 +342,7 @@ export function refereeInput({ name, prelude, setup, oracle, test, known }: Refe
   })
 }
 
-/** What the referee said; null where it failed, which is a failing test. */
+/** What the referee said; null if it failed. */
 export function refereeAnswer(stdout: string): { passed: boolean; wanted: FunctionCall[] } | null {
   try {
     const { passed, wanted } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as {

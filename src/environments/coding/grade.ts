@@ -1,6 +1,7 @@
 /** Programs against tests: executes, compares, and says of each pair whether it passed. */
+import { checked } from './checking.ts'
 import { matches } from './compare.ts'
-import { type Executor, type Language, type ProgramRun, type RunResult, runAll, unrun } from './executor.ts'
+import { type Executor, type Language, type RunResult, unrun } from './executor.ts'
 import {
   type CallResult,
   callResults,
@@ -14,26 +15,18 @@ import {
   refereeInput,
   simpleTest,
 } from './function-tests.ts'
-import { firstLine } from './interaction.ts'
-import { type CodingProblem, isRunnable, limitsOf, type TestCase } from './problem.ts'
+import { type Grade, type GradeRequest, noJudgement, shortened } from './grades.ts'
+import { firstLine, interactorFor } from './interaction.ts'
+import { failureOf, JUDGE_LIMITS } from './judges.ts'
+import type { CodingProblem, TestCase } from './problem.ts'
 import { equalValues, type PythonValue } from './python-value.ts'
+import { eachResult, type Run, runEach } from './runs.ts'
+import { poorTests, withoutFailingTests, writtenKey } from './written-tests.ts'
 
-/** Passed or not; null where the sandbox failed again and again, so that nothing is known. Such a pair is never a reward. */
-export type Grade = { readonly passed: boolean | null; readonly result: RunResult }
+export type { Grade, GradeRequest } from './grades.ts'
 
-export type GradeRequest = {
-  readonly problem: Pick<CodingProblem, 'limits' | 'comparator' | 'call'>
-  readonly program: string
-  /** Default Python; functions are called in Python alone. */
-  readonly language?: Language
-  readonly tests: readonly TestCase[]
-}
-
-/** What is kept of an output once it has been compared: for people, and for those who look for the fault. */
-const KEPT_CHARACTERS = 4096
 /** A test's code that asks for ever more calls is given up. */
 const MOST_ROUNDS = 16
-const REFEREE_LIMITS = limitsOf(10)
 
 /** What is open of one test: which calls its code still wants, and what is known of the others. */
 type Open = {
@@ -44,8 +37,6 @@ type Open = {
   wanted: readonly FunctionCall[]
   result: RunResult
 }
-
-type Run = Omit<ProgramRun, 'stdins'> & { readonly stdin: string }
 
 /** A grade for each test of each request, in their order. */
 export async function grade(
@@ -60,8 +51,14 @@ export async function grade(
     place: [number, number]
   }[] = []
   const open: Open[] = []
+  const poor = await poorTests(executor, requests, signal)
   for (const [i, request] of requests.entries())
     for (const [j, test] of request.tests.entries()) {
+      const fault = poor.get(writtenKey(request, test))
+      if (fault) {
+        grades[i][j] = fault
+        continue
+      }
       const plan = planOf(request, test)
       if (plan.kind === 'invalid') grades[i][j] = { passed: false, result: unrun('invalid', plan.reason) }
       else if (plan.kind === 'code')
@@ -103,7 +100,7 @@ export async function grade(
   )
   await Promise.all(judging)
   await judgeByCode(executor, open, signal)
-  return grades
+  return withoutFailingTests(requests, grades)
 }
 
 type Plan =
@@ -114,7 +111,6 @@ type Plan =
 
 function planOf({ problem, program, language }: GradeRequest, test: TestCase): Plan {
   const { call, limits } = problem
-  if (!isRunnable(test, call)) return { kind: 'invalid', reason: 'the test has no input or no output' }
   if (program.trim() === '') return { kind: 'invalid', reason: 'the program is empty' }
   if (call.kind === 'stdio') {
     const text = withPrelude(call, program, language)
@@ -124,7 +120,10 @@ function planOf({ problem, program, language }: GradeRequest, test: TestCase): P
     const stdin = firstLine(test)
     return stdin === null
       ? { kind: 'invalid', reason: 'the test is too large for an interactive one' }
-      : { kind: 'talked', run: { program, language, stdin, limits, interactor: call.interactor } }
+      : {
+          kind: 'talked',
+          run: { program, language, stdin, limits, interactor: interactorFor(call.interactor, limits) },
+        }
   }
   if (language && language !== 'python')
     return { kind: 'invalid', reason: `the test calls a function in Python, the program is ${language}` }
@@ -167,6 +166,7 @@ function judged(
   signal?: AbortSignal,
 ): Promise<Grade> | Grade {
   if (result.verdict === 'sandbox_error') return { passed: null, result }
+  if (result.interaction?.failed) return noJudgement(result.interaction.reason)
   if (result.verdict !== 'ok') return { passed: false, result: shortened(result) }
   if (plan.kind === 'talked') {
     const { accepted = false, reason = '' } = result.interaction ?? {}
@@ -191,12 +191,7 @@ function judged(
   }
   if (problem.comparator.kind !== 'checker')
     return { passed: matches(problem.comparator, test.output, result.stdout), result: shortened(result) }
-  return check(executor, problem.comparator.program, problem.limits, test, result.stdout, signal).then(
-    (passed) => ({
-      passed,
-      result: shortened(result),
-    }),
-  )
+  return checked(executor, problem.comparator.program, test, result, signal)
 }
 
 /** Values from a program may be damaged in any way. */
@@ -215,11 +210,6 @@ function isEqual(
 const shownValue = (result: CallResult | undefined, printed: string) =>
   result === undefined ? printed : 'raised' in result ? result.raised : JSON.stringify(result.value)
 
-const shortened = (result: RunResult): RunResult =>
-  result.stdout.length > KEPT_CHARACTERS
-    ? { ...result, stdout: result.stdout.slice(0, KEPT_CHARACTERS) }
-    : result
-
 /** Round after round: the code of the tests says which calls it wants, the programs answer them. */
 async function judgeByCode(executor: Executor, tests: readonly Open[], signal?: AbortSignal): Promise<void> {
   let open = tests
@@ -230,9 +220,12 @@ async function judgeByCode(executor: Executor, tests: readonly Open[], signal?: 
       const { verdict, stdout, stderrTail } = verdicts[k]
       const answer = verdict === 'ok' ? refereeAnswer(stdout) : null
       if (verdict === 'sandbox_error') one.settle({ passed: null, result: verdicts[k] })
-      else if (answer === null || answer.wanted.length === 0 || round === MOST_ROUNDS)
+      else if (answer === null) one.settle(noJudgement(failureOf('code of the test', verdicts[k])))
+      else if (answer.wanted.length === 0 && one.known.length === 0)
+        one.settle(noJudgement(`the code of the test calls nothing: ${stderrTail.trim().split('\n').at(-1)}`))
+      else if (answer.wanted.length === 0 || round === MOST_ROUNDS)
         one.settle({
-          passed: answer?.passed === true && one.known.length > 0,
+          passed: answer.passed === true,
           result: { ...shortened(one.result), stderrTail: one.result.stderrTail || stderrTail },
         })
       else asking.push(Object.assign(one, { wanted: answer.wanted }))
@@ -267,56 +260,8 @@ function refereeRun({ request: { problem }, test, known }: Open): Run {
   return {
     program: REFEREE_PROGRAM,
     stdin: refereeInput({ name, prelude, setup, oracle, test, known }),
-    limits: REFEREE_LIMITS,
+    limits: JUDGE_LIMITS,
   }
-}
-
-/** Runs each, those of one program together; results in the order in which they come. */
-async function eachResult(
-  executor: Executor,
-  runs: readonly Run[],
-  use: (place: number, result: RunResult) => void,
-  signal?: AbortSignal,
-): Promise<void> {
-  const jobs = new Map<
-    string,
-    { readonly job: ProgramRun & { readonly stdins: string[] }; readonly places: number[] }
-  >()
-  for (const [place, { stdin, ...run }] of runs.entries()) {
-    const key = JSON.stringify([run.program, run.limits, run.language, run.interactor])
-    const known = jobs.get(key) ?? { job: { ...run, stdins: [] }, places: [] }
-    known.job.stdins.push(stdin)
-    known.places.push(place)
-    jobs.set(key, known)
-  }
-  const listed = [...jobs.values()]
-  for await (const { program, test, ...result } of executor.run(
-    listed.map(({ job }) => job),
-    signal,
-  ))
-    use(listed[program].places[test], result)
-}
-
-async function runEach(executor: Executor, runs: readonly Run[], signal?: AbortSignal): Promise<RunResult[]> {
-  const results: RunResult[] = new Array(runs.length)
-  const keep = (place: number, result: RunResult) => {
-    results[place] = result
-  }
-  await eachResult(executor, runs, keep, signal)
-  return results
-}
-
-async function check(
-  executor: Executor,
-  program: string,
-  limits: CodingProblem['limits'],
-  { input, output: expected }: TestCase,
-  output: string,
-  signal?: AbortSignal,
-): Promise<boolean | null> {
-  const stdins = [`${JSON.stringify({ input, expected, output })}\n`]
-  const [[{ verdict }]] = await runAll(executor, [{ program, stdins, limits }], signal)
-  return verdict === 'sandbox_error' ? null : verdict === 'ok'
 }
 
 /** Share of tests passed, in [0, 1]; null where one of them could not be graded. */

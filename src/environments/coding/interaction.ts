@@ -1,18 +1,17 @@
 /**
  * Interactive problems: a Python program of the task, the interactor, talks with the program over two pipes. The first line that it reads is
  * JSON, `{"input", "expected"}`, of which the program sees nothing; all others the program has written. What it prints the program reads. It
- * ends with exit code 0 where it is content. The two share no process namespace, no files and no network.
+ * ends with exit code 0 if it is content. The two share no process namespace, no files and no network.
  */
-import { DEFAULT_LIMITS, type Limits, wallLimitMs } from './executor.ts'
+import { type Limits, wallLimitMs } from './executor.ts'
+import { failureOf, interactorProgram, JUDGE_LIMITS, judgementOf } from './judges.ts'
 import type { TestCase } from './problem.ts'
 import type { RunResult } from './run-result.ts'
 
 /** What an interactor may use; it may live as long as the program, and a little longer to say what it found. */
 export const interactorLimits = (limits: Limits): Limits => ({
-  ...DEFAULT_LIMITS,
-  cpuMs: 10_000,
+  ...JUDGE_LIMITS,
   wallMs: wallLimitMs(limits) + 2000,
-  processes: 16,
 })
 
 /** The interactor gets it through a pipe of this size, before the program runs. */
@@ -20,8 +19,12 @@ const FIRST_LINE_BYTES = 1 << 19
 
 const LEAST_LINE_BYTES = 1024
 
+/** An interactor for a problem with these limits, as it is run. */
+export const interactorFor = (source: string, { outputBytes }: Limits): string =>
+  interactorProgram(source, FIRST_LINE_BYTES + outputBytes)
+
 /**
- * What the interactor reads first; null where the test is too large for it. A program can ask how much of what goes to the interactor has
+ * What the interactor reads first; null if the test is too large for it. A program can ask how much of what goes to the interactor has
  * not been read: so that this tells it nothing, lines are filled up to a power of two.
  */
 export function firstLine({ input, output }: TestCase): string | null {
@@ -31,11 +34,24 @@ export function firstLine({ input, output }: TestCase): string | null {
   return filled > FIRST_LINE_BYTES ? null : `${json}${' '.repeat(filled - bytes)}\n`
 }
 
-/** The program's result with what the interactor found. Where that was ended at a limit, it is not content. */
-export const conversationResult = (program: RunResult, interactor: RunResult): RunResult => ({
-  ...program,
-  interaction: {
-    accepted: interactor.verdict === 'ok',
-    reason: interactor.stderrTail || interactor.verdict,
-  },
-})
+/** The program's result with what the interactor found. An interactor that failed has found nothing. */
+export function conversationResult(program: RunResult, interactor: RunResult, limits: Limits): RunResult {
+  const judgement = judgementOf(interactor)
+  const accepted = judgement === 'accepts'
+  const hasFailed =
+    judgement === 'failed' || judgement === 'raised' || wasKeptWaiting(program, interactor, limits)
+  if (hasFailed && !hasUsedUp(program, limits))
+    return {
+      ...program,
+      interaction: { accepted: false, failed: true, reason: failureOf('interactor', interactor) },
+    }
+  return { ...program, interaction: { accepted, reason: interactor.stderrTail || interactor.verdict } }
+}
+
+/** Whether a program has failed by itself, whatever its interactor did: it worked, or filled memory, up to its limit. */
+const hasUsedUp = ({ verdict, cpuMs }: RunResult, limits: Limits) =>
+  verdict === 'memory' || verdict === 'output_limit' || (verdict === 'timeout' && cpuMs >= limits.cpuMs)
+
+/** Whether a program reached its wall limit because of an interactor that worked for half of the time. */
+const wasKeptWaiting = (program: RunResult, interactor: RunResult, limits: Limits) =>
+  program.verdict === 'timeout' && program.cpuMs < limits.cpuMs && interactor.cpuMs >= wallLimitMs(limits) / 2

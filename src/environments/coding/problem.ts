@@ -50,12 +50,3 @@ export const limitsOf = (seconds: number, memoryMB = DEFAULT_LIMITS.memoryMB): L
   cpuMs: Math.round(seconds * 1000),
   memoryMB,
 })
-
-/**
- * Whether a test can be run at all; one without input or without output cannot (rlanything 5.2) and fails every program. But functions may
- * have no arguments, and an interactor may need no expected output.
- */
-export function isRunnable({ input, output }: TestCase, call: Call = STDIO): boolean {
-  const [hasInput, hasOutput] = [input.trim() !== '', output.trim() !== '']
-  return (hasInput || call.kind === 'json') && (hasOutput || call.kind === 'interactive')
-}

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { reviveJson } from '../../exact-json.ts'
+import { decimalKey, decimalOf, doubleKey } from './decimal.ts'
 
 /**
  * Python values as data: what travels between a program, the code of a test and this process. JSON with tags, where JSON has no
@@ -21,18 +23,22 @@ export function equalValues(a: PythonValue, b: PythonValue, options: EqualityOpt
 
 /**
  * A text that two values share if and only if Python's == holds between them: numbers of all types by their exact value (True is 1,
- * Decimal('0.5') is 1/2), sets and dictionaries without their order. What equals nothing, not even itself, gets a text of its own.
+ * Decimal('0.5') is 1/2, and Decimal('0.3') is not the float 0.3), sets and dictionaries without their order. What equals nothing, not even
+ * itself, gets a text of its own. A long part of a value stands there by its hash, so that no character is written once for each level above it.
  */
 export function canonicalText(value: PythonValue, { tuplesAsLists = false }: EqualityOptions = {}): string {
   let strangers = 0
   const stranger = () => `!${strangers++}${Math.random()}`
 
-  function write(item: unknown): string {
+  const write = (item: unknown) => short(text(item))
+
+  function text(item: unknown): string {
     if (item === null) return 'None'
-    if (typeof item === 'boolean') return decimal(item ? '1' : '0')
+    if (typeof item === 'boolean') return item ? '1' : '0'
     if (typeof item === 'string') return JSON.stringify(item)
-    if (typeof item === 'number') return decimal(String(item))
+    if (typeof item === 'number') return float(item)
     if (!Array.isArray(item)) return stranger()
+    if (item[0] === 'f') return float(floatOf(item[1]))
     const [tag, ...parts] = item as [string, ...unknown[]]
     // Turned into decimal texts, these would take seconds; nothing of another type is as long.
     if ((tag === 'i' || tag === 'q') && parts.some((part) => String(part).length > MOST_PLACES))
@@ -40,14 +46,12 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
     switch (tag) {
       case 'i':
         return decimal(String(wholeOf(String(parts[0]))))
-      case 'f':
-        return decimal(floatText(String(parts[0])))
       case 'm':
         return decimal(String(parts[0]))
       case 'q':
         return fraction(wholeOf(String(parts[0])), wholeOf(String(parts[1])))
       case 'c': {
-        const [real, imaginary] = parts.map((part) => decimal(String(part)))
+        const [real, imaginary] = parts.map((part) => float(floatOf(part)))
         return imaginary === '0' ? real : `(${real} j ${imaginary})`
       }
       case 'b':
@@ -81,20 +85,18 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
     }
   }
 
-  /** A decimal text by its digits and exponent, which takes no work however large the exponent is; nan equals nothing. */
+  function float(value: number): string {
+    if (Number.isNaN(value)) return stranger()
+    return Number.isFinite(value) ? doubleKey(value) : value < 0 ? '-inf' : 'inf'
+  }
+
+  /** A decimal text by its value, which takes no work however large its exponent is; nan equals nothing. */
   function decimal(text: string): string {
     const trimmed = text.trim().toLowerCase()
     if (trimmed.includes('nan')) return stranger()
     if (trimmed.includes('inf')) return trimmed.startsWith('-') ? '-inf' : 'inf'
-    const [, sign, whole, part = '', exponent = '0'] =
-      /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,20}))?$/.exec(trimmed) ?? []
-    if (whole === undefined) return stranger()
-    const digits = `${whole}${part}`.replace(/^0+/, '')
-    let end = digits.length
-    while (digits[end - 1] === '0') end--
-    if (end === 0) return '0'
-    const places = BigInt(exponent) + BigInt(digits.length - end - part.length)
-    return `${sign === '-' ? '-' : ''}${digits.slice(0, end)}e${places}`
+    const read = decimalOf(trimmed)
+    return read ? decimalKey(read) : stranger()
   }
 
   /** In lowest terms, as Python keeps it; as a decimal where it is one. */
@@ -109,11 +111,17 @@ export function canonicalText(value: PythonValue, { tuplesAsLists = false }: Equ
   return write(value)
 }
 
-/** A float by its exact value where that is whole, else by the shortest text that reads back as it: however many digits it was written with. */
-function floatText(text: string): string {
+/** Longer texts of parts are hashed. */
+const LONGEST_PART = 200
+
+const short = (text: string) =>
+  text.length > LONGEST_PART ? `#${createHash('sha256').update(text).digest('hex')}` : text
+
+/** A float as Python writes it. */
+function floatOf(text: unknown): number {
   const float = Number(text)
-  if (Number.isNaN(float)) return text
-  return Number.isInteger(float) ? String(BigInt(float)) : String(float)
+  if (!Number.isNaN(float)) return float
+  return text === 'inf' ? Number.POSITIVE_INFINITY : text === '-inf' ? Number.NEGATIVE_INFINITY : Number.NaN
 }
 
 /** JSON has no other keys than texts. */

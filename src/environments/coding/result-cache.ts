@@ -1,4 +1,5 @@
 /** Results by content: the most recently used ones in memory, and all of them in a folder, or among the executors of a run, where one is given. */
+import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Kept } from '../setting.ts'
@@ -95,7 +96,7 @@ async function loadKept(kept: Kept, key: string): Promise<RunResult | undefined>
 /** Best effort: a result that cannot be kept is computed again. */
 async function store(folder: string, key: string, result: RunResult): Promise<void> {
   const path = pathOf(folder, key)
-  const draft = `${path}.${process.pid}`
+  const draft = `${path}.${randomUUID()}`
   try {
     await mkdir(join(folder, key.slice(0, 2)), { recursive: true })
     await writeFile(draft, JSON.stringify(result))

@@ -8,8 +8,8 @@
  * - `memory`: reached its memory limit.
  * - `output_limit`: wrote more than it may; what it wrote is cut.
  * - `compile_error`: the text is not a program; nothing was run.
- * - `invalid`: not run because there is nothing to run (an empty or oversized program, a test without input or output).
- * - `sandbox_error`: the sandbox failed, and a known-good program with it. Tried again; never a reward.
+ * - `invalid`: not run because there is nothing to run: an empty or oversized program, a test that is none.
+ * - `sandbox_error`: the sandbox failed, and a known-good program with it; or the program's judge did. Tried again; never a reward.
  */
 export type Verdict =
   | 'ok'
@@ -37,6 +37,8 @@ export type RunResult = {
   /** What the interactor of a conversation found. */
   readonly interaction?: {
     readonly accepted: boolean
+    /** It did not come to a judgement. */
+    readonly failed?: true
     /** Why, for people: the end of what it wrote on standard error. */
     readonly reason: string
   }

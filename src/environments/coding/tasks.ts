@@ -2,6 +2,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { inLine } from '../../command-line.ts'
 import { RlError } from '../../errors.ts'
 import type { Rewrite, RewriteRequest, Task } from '../port.ts'
 import { candidateProblem, checkCandidate } from './candidate.ts'
@@ -189,7 +190,7 @@ function strengthenedLine(strengths: readonly Strength[], most: number): string 
 async function loadFiles({ paths, tests, seed }: FileSource): Promise<readonly CodingProblem[]> {
   const { problems, skipped } = await loadProblems(await problemFiles(paths), { tests, seed })
   const line = skippedLine(skipped, problems.length)
-  if (line !== null) process.stderr.write(`${line}\n`)
+  if (line !== null) process.stderr.write(`${inLine(line)}\n`)
   return problems
 }
 

@@ -4,6 +4,7 @@
  */
 import type { ParsedTest } from '../texts.ts'
 import { jsonTest, simpleTest } from './function-tests.ts'
+import { repeats } from './input-meaning.ts'
 import type { Call, CodingProblem, TestCase } from './problem.ts'
 import { findCalls, type LiteralCall, readCall, readLiteral } from './python-literal.ts'
 import { canonicalText, type PythonValue, wholeOf } from './python-value.ts'
@@ -13,14 +14,11 @@ export type TestForm = {
   readonly asks: string
   /** A test that was written, as it is run; or why it is none. */
   readonly read: (test: TestCase) => ParsedTest
-  /** A text that two tests share whose inputs are the same. */
-  readonly inputOf: (test: TestCase) => string
+  /** Whether the first test has the input of the second one, however it is written. */
+  readonly repeats: (test: TestCase, shown: TestCase) => boolean
 }
 
-/** White space, and how a whole number is written, make no other input of the same one. */
-const words = ({ input }: TestCase) => input.trim().split(/\s+/).map(plainWord).join(' ')
-
-const plainWord = (word: string) => (/^[+-]?\d+$/.test(word) ? word.replace(/^\+?(-?)0*(?=\d)/, '$1') : word)
+const byMeaning = (test: TestCase, shown: TestCase) => repeats(test.input, shown.input)
 
 export function testForm(call: Call): TestForm {
   switch (call.kind) {
@@ -28,27 +26,31 @@ export function testForm(call: Call): TestForm {
       return {
         asks: 'The input is what a program reads from standard input; the output is what a right program prints for it.',
         read: (test) => ({ test }),
-        inputOf: words,
+        repeats: byMeaning,
       }
     case 'interactive':
       return {
         asks: 'The problem is interactive: the input is what the other side of the conversation starts from and the program has to find out or deal with; the output is a dash.',
         read: ({ input }) => ({ test: { input, output: '-' } }),
-        inputOf: words,
+        repeats: byMeaning,
       }
     case 'json':
       return {
         asks: `Programs define the function ${call.name}. The input is its arguments, one a line, each as JSON, e.g. "abc" or [1, 2] or true; the output is the value that it returns, as JSON.`,
         read: (test) => readJsonTest(call.name, test),
-        inputOf: ({ input }) => callText(() => jsonTest(call.name, { input, output: 'null' }).call.args),
+        repeats(test, shown) {
+          const [args, other] = [test, shown].map(({ input }) => argumentsOf(call.name, input))
+          if (args === null || other === null) return byMeaning(test, shown)
+          return other.length > 0 ? other.every((arg, i) => arg === args[i]) : args.length === 0
+        },
       }
     case 'function':
       return {
         asks: `Programs define the function ${call.name}. The input is one call of it with literals for arguments, e.g. ${call.name}('abc', [1, 2]); the output is the value that it returns, as a Python literal, e.g. True or (4, 5) or 'abc'.`,
         read: (test) => readCallTest(call.name, test),
-        inputOf({ input }) {
-          const call = simpleTest({ input, output: 'None' })?.call
-          return call ? argumentsText(call) : callText(() => [input])
+        repeats(test, shown) {
+          const [text, other] = [test, shown].map(({ input }) => callText(input))
+          return text === null || other === null ? byMeaning(test, shown) : text === other
         },
       }
   }
@@ -56,23 +58,35 @@ export function testForm(call: Call): TestForm {
 
 /** Whether neither an example of the problem nor, for calls, its question shows the test's input, however it is written. */
 export function isNovel({ call, examples, question }: CodingProblem, test: TestCase): boolean {
-  if (call.kind === 'function' && question.includes(test.input.trim())) return false
-  const { inputOf } = testForm(call)
-  const input = inputOf(test)
-  const inQuestion = call.kind === 'function' ? findCalls(question, call.name).map(argumentsText) : []
-  return [...examples.map(inputOf), ...inQuestion].every((shown) => shown !== input)
+  const form = testForm(call)
+  if (examples.some((shown) => form.repeats(test, shown))) return false
+  if (call.kind !== 'function') return true
+  const text = callText(test.input)
+  return (
+    !question.includes(test.input.trim()) &&
+    findCalls(question, call.name).every((shown) => argumentsText(shown) !== text)
+  )
 }
 
 /** An argument is the same whether it is named or not. */
-const argumentsText = ({ args, kwargs }: LiteralCall) => callText(() => [...args, ...Object.values(kwargs)])
+const argumentsText = ({ args, kwargs }: LiteralCall) =>
+  canonicalTexts([...args, ...Object.values(kwargs)]).join('\n')
 
-function callText(args: () => readonly PythonValue[]): string {
+const canonicalTexts = (values: readonly PythonValue[]) =>
+  values.map((value) => canonicalText(value, { tuplesAsLists: true }))
+
+/** Null if the input is no call with literals. */
+function callText(input: string): string | null {
+  const call = simpleTest({ input, output: 'None' })?.call
+  return call ? argumentsText(call) : null
+}
+
+/** Arguments as JSON, one a line, by their values; null if they are written otherwise. */
+function argumentsOf(name: string, input: string): string[] | null {
   try {
-    return args()
-      .map((arg) => canonicalText(arg, { tuplesAsLists: true }))
-      .join('\n')
+    return canonicalTexts(jsonTest(name, { input, output: 'null' }).call.args)
   } catch {
-    return '' // an example that is written otherwise
+    return null
   }
 }
 

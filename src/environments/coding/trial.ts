@@ -1,6 +1,7 @@
 /** A hostile program's trial: graded as a model's program against tests that it cannot pass honestly, beside programs that must pass. */
 import { randomBytes, randomInt } from 'node:crypto'
 import {
+  CANARY_LIMITS,
   DEFAULT_LIMITS,
   type Executor,
   type Language,
@@ -115,7 +116,7 @@ const hasPassed = ({ passed, result }: Grade) => passed === true || result.stdou
 async function canary(executor: Executor): Promise<boolean> {
   const [a, b] = [randomInt(2 ** 30), randomInt(2 ** 30)]
   const program = `# ${randomInt(2 ** 40)}\nimport sys\nprint(sum(map(int, sys.stdin.read().split())))\n`
-  const problem = { limits: DEFAULT_LIMITS, comparator: { kind: 'tokens' as const }, call: STDIO }
+  const problem = { limits: CANARY_LIMITS, comparator: { kind: 'tokens' as const }, call: STDIO }
   const tests = [{ input: `${a}\n${b}\n`, output: `${a + b}\n` }]
   const [[{ passed }]] = await grade(executor, [{ problem, program, tests }])
   return passed === true

@@ -22,11 +22,15 @@ POST /rl/reset makes a desktop as it was at the start.
 const check = defineCommand({
   help: `
 rl desktop check [--kind NAME...] [--desktops N] [--seed S]      our own tasks
-rl desktop check --data FOLDER                                  OSWorld's task files: what of them is supported
+rl desktop check --data FOLDER                                  OSWorld's task files: which of them can be judged here
 
 Of each kind of task one is set up twice (both must look the same), done by its oracle (must succeed) and done wrongly (must fail).
 Kinds whose program is missing are skipped. Prints tasks=N solved=N wrong=0 differences=0 faults=0 skipped=N last; ends with 1 where
 a task was not solved, was done wrongly and counted, differed, or its desktop broke.
+
+With --data each supported task is set up on a local desktop and nothing is done: it must not count as done. A task that does, or whose
+set-up fails, is named as not fit, and the status is 1: take its file out of the folder. Whether the right actions give 1, the files
+do not tell.
 
   --kind NAME    only these, e.g. mousepad or calc-sum; repeatable
   --desktops N   at a time (default 2)

@@ -7,7 +7,7 @@ import type { Environment, Episode, Task } from '../port.ts'
 import type { Grammar } from '../screen/grammars/names.ts'
 import type { Computer } from './computer.ts'
 import { type DesktopEpisode, startEpisode } from './episode.ts'
-import { unsupportedIn } from './osworld/evaluate.ts'
+import { INFEASIBLE, unsupportedIn } from './osworld/evaluate.ts'
 import { readTaskFile, type TaskFile } from './osworld/task-file.ts'
 import { createPool } from './pool.ts'
 import { KINDS, type OwnTask, ownTask, ownTasks } from './tasks/index.ts'
@@ -19,6 +19,8 @@ export type DesktopEnvironment = Environment & {
   /** What of tasks in the folder is not supported, with how many tasks want it. */
   readonly leftOut: ReadonlyMap<string, number>
   readonly describe: string
+  /** Tasks that are solved by saying that they cannot be done, and tasks in all. */
+  readonly infeasible: { readonly tasks: number; readonly of: number }
 }
 
 export type DesktopSource =
@@ -31,8 +33,8 @@ export type DesktopSource =
   | {
       readonly kind: 'folder'
       readonly path: string
-      /** Whether the desktops have a program of this name. */
-      readonly program: (name: string) => boolean
+      /** Whether local desktops have a program of this name. Null for whole machines, which have services too. */
+      readonly program: ((name: string) => boolean) | null
     }
 
 export type DesktopOptions = {
@@ -68,6 +70,7 @@ export function desktopEnvironment({
   return {
     describe,
     leftOut: files?.leftOut ?? new Map(),
+    infeasible: files?.infeasible ?? { tasks: 0, of: 0 },
     oracle(goal) {
       if (source.kind === 'folder') return null
       oracles ??= new Map(
@@ -122,10 +125,11 @@ type Loaded = { readonly file: TaskFile; readonly kind: string }
  */
 export function readFolder(
   path: string,
-  program: (name: string) => boolean,
+  program: ((name: string) => boolean) | null,
 ): {
   readonly bySplit: (split: string) => readonly Loaded[]
   readonly leftOut: ReadonlyMap<string, number>
+  readonly infeasible: DesktopEnvironment['infeasible']
 } {
   const leftOut = new Map<string, number>()
   const leaveOut = (why: string) => leftOut.set(why, (leftOut.get(why) ?? 0) + 1)
@@ -145,8 +149,10 @@ export function readFolder(
       leaveOut(error.message)
     }
   }
+  const given = loaded.filter(({ file }) => file.evaluator.func === INFEASIBLE)
   return {
     leftOut,
+    infeasible: { tasks: given.length, of: loaded.length },
     bySplit: (split) => {
       const named = existsSync(join(path, split))
       return loaded.filter(({ parts }) => (named ? parts[0] === split : split === 'train'))

@@ -27,7 +27,7 @@ export function openEnvironment(
   return desktopEnvironment({
     source:
       source === 'data'
-        ? { kind: 'folder', path: data ?? '', program: servers.length > 0 ? () => true : isOnDesktops }
+        ? { kind: 'folder', path: data ?? '', program: servers.length > 0 ? null : isOnDesktops }
         : {
             kind: 'own',
             seed,

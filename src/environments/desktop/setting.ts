@@ -19,11 +19,17 @@ export const setting = defineSetting<DesktopEnvironment, ReturnType<typeof shape
   async open(config, section) {
     return (await import('./open.ts')).openEnvironment(config, section)
   },
-  async runtime({ describe, leftOut }) {
+  async runtime({ describe, leftOut, infeasible }) {
     const names = [...leftOut]
       .sort(([, one], [, other]) => other - one)
       .map(([name, count]) => `${name} ${count}`)
-    return names.length === 0 ? describe : `${describe}; tasks left out for: ${names.join(', ')}`
+    return [
+      describe,
+      ...(infeasible.tasks > 0
+        ? [`${infeasible.tasks} of ${infeasible.of} tasks are solved by saying that they cannot be done`]
+        : []),
+      ...(names.length > 0 ? [`tasks left out for: ${names.join(', ')}`] : []),
+    ].join('; ')
   },
   acting: { kind: 'choices' },
   pictures: {

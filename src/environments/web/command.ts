@@ -1,5 +1,7 @@
 /** What an agent says: `click 5`, `type 7 some text`; the name that a listed command has behind the ref may be left out. */
 
+import { chordOf } from './browser/keys.ts'
+
 /** Verb, ref (0 for `wait` and `click-at`), and what is typed, chosen, pressed, where to, or the place. */
 export type Command = readonly [verb: string, ref: number, argument?: string]
 
@@ -16,8 +18,8 @@ export const VERBS = {
 } as const
 
 const MOST_CHARACTERS = 2_000
-/** A character or a key's name. */
-const KEY = /^(?:(?:ctrl|shift)\+)?(?:\S|\w+| )$/u
+/** A character or a key's name, behind what is held with it. */
+const KEY = /^(?:(?:ctrl|control|shift|alt|meta)\+)*(?:\S|\w+| )$/iu
 
 /** The command, or why it is none. */
 export function parseCommand(text: string): Command | { readonly problem: string } {
@@ -43,5 +45,6 @@ export function parseCommand(text: string): Command | { readonly problem: string
   if (verb === 'scroll' && argument !== 'up' && argument !== 'down')
     return { problem: `'${told}': scroll goes up or down` }
   if (verb === 'press' && !KEY.test(argument ?? '')) return { problem: `'${told}': press takes one key` }
+  if (verb === 'press' && !chordOf(argument ?? '')) return { problem: `'${told}': there is no such key` }
   return [verb, Number(ref), argument ?? '']
 }

@@ -24,11 +24,12 @@ import { createPool, type Pool, type Slot, type Wish } from './browser/pool.ts'
 import { bringsMarkup } from './markup.ts'
 import { createMemo } from './memo.ts'
 import { namedIn, partsOf } from './named.ts'
-import { type Reading, readGoals, readLeft, readReading } from './reading.ts'
+import { lineText, type Reading, readGoals, readLeft, readReading, type Sinks } from './reading.ts'
 import { rewriteTask } from './rewrite.ts'
 import type { Asked, Site, Variant } from './site.ts'
 import { perform, type Step, stepReader } from './steps.ts'
 import { readTurn } from './turn.ts'
+import { becomes, isDoubtful, ownTexts, withOtherLetters } from './written.ts'
 
 /** A page that takes longer hangs: its browser is ended. */
 const PLAY_MS = 10_000
@@ -38,6 +39,23 @@ const GOALS = 200
 export const SUCCESS = 1 - 1e-6
 /** Most steps of an oracle from any state. */
 const MOST_ORACLE_STEPS = 60
+
+/** What runs before a page's own scripts, in this order; in its workers. */
+const PAGE_SCRIPTS = [
+  ...[
+    'clock',
+    'machine',
+    'waiting',
+    'refused',
+    'listeners',
+    'clipboard',
+    'sinks',
+    'reach',
+    'texts',
+    'driver',
+  ],
+]
+const WORKER_SCRIPTS = ['clock', 'machine', 'waiting', 'worker']
 
 export type WebOptions = {
   readonly site: Site
@@ -62,6 +80,8 @@ type State = {
   readonly task: Task
   readonly maxSteps: number
   readonly actions: readonly Step[]
+  /** What the task and the page at its start tell. */
+  readonly given: string
   /** Names and texts of the goal that actions have used. */
   readonly used: ReadonlySet<string>
   readonly reading: Reading
@@ -111,7 +131,8 @@ export function webEnvironment({
   const pool = createPool({
     program,
     pages,
-    scripts: [script('clock'), script('texts'), script('driver'), ...site.scripts],
+    scripts: [...PAGE_SCRIPTS.map(script), ...site.scripts],
+    workerScript: WORKER_SCRIPTS.map(script).join('\n'),
     serve: site.serve,
     scale,
   })
@@ -133,12 +154,31 @@ export function webEnvironment({
   const look = (
     task: Task,
     actions: readonly Step[],
+    given: string,
     from: Parameters<typeof play>[2],
     holder: object,
   ): Promise<Reading> =>
-    shown.of(keyOf(task, actions), async () =>
-      readReading(await play(task, actions, from, { oracle: true }, holder)),
-    )
+    shown.of(keyOf(task, actions), async () => {
+      const own = ownTexts(actions, given)
+      const ask = { oracle: true, sinks: own.length > 0 }
+      const { sinks, ...reading } = readReading(await play(task, actions, from, ask, holder))
+      if (!sinks || !isDoubtful(sinks, own)) return reading
+      const others = await sinksOf(task, withOtherLetters(actions, own))
+      const became = becomes(sinks, others, own)
+      return became === null
+        ? reading
+        : { ...reading, refused: `what was written would become ${became} of the page` }
+    })
+
+  async function sinksOf(task: Task, actions: readonly Step[]): Promise<Sinks> {
+    const none = { programs: [], elements: [], full: false }
+    try {
+      return readReading(await play(task, actions, null, { sinks: true }, null)).sinks ?? none
+    } catch (error) {
+      if (error instanceof RlError && error.code === 'web.page') return none
+      throw error
+    }
+  }
 
   /** Sees to it that an address is loaded; nothing stands on the page then. */
   async function bring(slot: Slot, path: string, fresh: boolean): Promise<void> {
@@ -177,6 +217,8 @@ export function webEnvironment({
         ? await perform(slot.page, null, actions.slice(from.done), ask, deadlineMs)
         : await perform(slot.page, request, actions, ask, deadlineMs)
       slot.holder = holder
+      // A program that a text became may have changed the page for the episodes behind.
+      if (hasPrograms(told)) slot.path = null
       return then ? then(slot.page) : told
     })
   }
@@ -194,7 +236,9 @@ export function webEnvironment({
         const actions = [...state.actions, done]
         const holder = {}
         const from = { holder: state.holder, done: state.actions.length }
-        const next = await look(task, actions, from, holder)
+        const next = await look(task, actions, state.given, from, holder)
+        if (next.refused !== undefined)
+          return episode(stateAfter(state, { ...reading, problem: next.refused }, false))
         const used = usedAfter(state, text)
         return episode(stateAfter({ ...state, actions, used, holder }, next, done.ends))
       },
@@ -269,17 +313,28 @@ export function webEnvironment({
       }),
   }
 
-  function stepsOf(task: Task, actions: readonly string[]): Step[] {
+  /** What the steps of an episode are, without those that were refused. */
+  async function stepsOf(task: Task, actions: readonly string[]): Promise<Step[]> {
     const steps: Step[] = []
+    let given: string | null = null
     for (const action of actions) {
       const step = stepAfter(task, steps, action)
-      if (!('problem' in step)) steps.push(step)
+      if ('problem' in step) continue
+      const all = [...steps, step]
+      if (ownTexts(all, '').length > 0) {
+        given ??= givenBy(task, await look(task, [], '', null, {}))
+        if (ownTexts(all, given).length > 0) {
+          const { refused } = await look(task, all, given, null, {})
+          if (refused !== undefined) continue
+        }
+      }
+      steps.push(step)
     }
     return steps
   }
 
-  function remaining(task: Task, actions: readonly string[]): Promise<number | null> {
-    const steps = stepsOf(task, actions)
+  async function remaining(task: Task, actions: readonly string[]): Promise<number | null> {
+    const steps = await stepsOf(task, actions)
     return remainders.of(keyOf(task, steps), async () => {
       const reading = shown.known(keyOf(task, steps))
       if (reading?.done) return reading.reward >= SUCCESS ? 0 : null
@@ -292,7 +347,8 @@ export function webEnvironment({
     const left = [await remaining(task, actions)]
     for (let done = actions.length - 1; done >= 0; done--) {
       const before = actions.slice(0, done)
-      const isAdvised = shown.known(keyOf(task, stepsOf(task, before)))?.advice === actions[done]
+      const known = shown.known(keyOf(task, await stepsOf(task, before)))
+      const isAdvised = known?.advice === actions[done]
       const [after] = left
       const more = isAdvised && after !== null && after < MOST_ORACLE_STEPS
       left.unshift(more ? after + 1 : await remaining(task, before))
@@ -317,13 +373,14 @@ export function webEnvironment({
     advice: (turn) => advised.get(turn) ?? null,
     async reset(task, { maxSteps }) {
       const holder = {}
-      const reading = await look(task, [], null, holder)
+      const reading = await look(task, [], '', null, holder)
       const ended: EpisodeEnd | null = reading.done ? (reading.reward >= SUCCESS ? 'goal' : 'gave-up') : null
       return episode({
         task,
         maxSteps,
         actions: [],
         reading,
+        given: givenBy(task, reading),
         steps: 0,
         used: new Set(),
         turn: turnOf({ task, used: new Set() }, reading, ended, null),
@@ -380,6 +437,14 @@ function usedAfter({ task, used, reading }: State, command: string): ReadonlySet
   const parts = partsOf(command)
   const named = new Set(namedIn(task.goal, reading.commands))
   return parts.every((part) => named.has(part)) ? new Set([...used, ...parts]) : used
+}
+
+/** What the task says and what its page shows at the start. */
+const givenBy = ({ goal }: Task, { lines }: Reading): string => [goal, ...lines.map(lineText)].join('\n')
+
+const hasPrograms = (told: unknown): boolean => {
+  const { sinks } = (told ?? {}) as { readonly sinks?: { readonly programs?: readonly unknown[] } }
+  return (sinks?.programs?.length ?? 0) > 0
 }
 
 /** Characters of what a page showed. */

@@ -11,6 +11,14 @@ const line = z.tuple([
   z.string().max(100),
 ])
 
+/** What texts have become on a page: programs, and elements by their names and those of their attributes. */
+const sinks = z.object({
+  programs: z.array(z.string()).max(2_000),
+  elements: z.array(z.string()).max(50_000),
+  /** Whether there were more. */
+  full: z.boolean(),
+})
+
 const reading = z.object({
   done: z.boolean(),
   reward: z.number(),
@@ -19,10 +27,15 @@ const reading = z.object({
   advice: z.string().max(6_000).nullable(),
   goal: z.string().max(5_000).optional(),
   problem: z.string().max(500).optional(),
+  sinks: sinks.optional(),
 })
 
 export type Line = z.infer<typeof line>
-export type Reading = z.infer<typeof reading>
+export type Sinks = z.infer<typeof sinks>
+export type Reading = z.infer<typeof reading> & {
+  /** Why the last action does not count: what the agent wrote would have become a part of the page. */
+  readonly refused?: string
+}
 
 const left = z.object({ left: z.int().nonnegative().nullable() })
 const goals = z.array(z.string().max(5_000))

@@ -10,7 +10,13 @@ export type EventDefinition<Schema extends z.ZodType = z.ZodType> = {
   readonly by: readonly Author[]
   /** One sentence for the docs: the fact that this event states. */
   readonly summary: string
+  /** Its shape: that of every event of the newest version, whoever wrote it. */
   readonly schema: Schema
+  /**
+   * What else holds of such an event when it is written: lengths, places, tallies. Returns what is wrong, or null. Events that a
+   * log holds already are read as they are.
+   */
+  readonly wrong?: (data: z.output<Schema>) => string | null
   /**
    * The fact's natural name within a run, e.g. `PolicyUpdated/3`; the log holds each name once, so an effect done twice
    * counts once. Null where the same fact can happen often.
@@ -48,6 +54,12 @@ export const MOST_REASONING = 4_000
 export const reasoning = z.string().max(MOST_REASONING)
 /** Successes among n rollouts. */
 export const tally = z.strictObject({ successes: count, n: count })
+
+/** What is wrong with a tally of so many rollouts at least, or null. */
+export function tallyWrong(name: string, { successes, n }: z.infer<typeof tally>, least = 0): string | null {
+  if (successes > n) return `${name}: ${successes} of ${n} rollouts succeeded`
+  return n < least ? `${name}: ${n} rollouts are no measurement` : null
+}
 /** Figures by name. */
 export const metrics = z.record(z.string(), z.number())
 /** Measured durations and rates: the one part of `data` that may differ between two equal runs; not in the event digest. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { flagsWrong, lengthWrong, segmentsWrong } from './columns.ts'
 import { column, count, define, name, reasoning, seed, sha256, share, timing } from './definition.ts'
 import { purpose } from './iteration.ts'
 
@@ -60,6 +61,11 @@ export const experienceEvents = {
       usage: z.strictObject({ promptTokens: count, cachedTokens: count, completionTokens: count }),
       timing,
     }),
+    wrong: ({ steps, observations, actions, reasoning, segments }) =>
+      lengthWrong('observations', observations.length, steps + 1) ??
+      lengthWrong('actions', actions.length, steps) ??
+      lengthWrong('reasoning', reasoning?.length ?? steps, steps) ??
+      segmentsWrong(segments, steps),
     key: (data) => `Rollout/${data.rollout}`,
     reproducible: true,
   }),
@@ -79,6 +85,8 @@ export const experienceEvents = {
       /** [tests] how the run ended: `ok`, `runtime_error`, `timeout`, ... */
       verdicts: z.array(name),
     }),
+    wrong: ({ passedU8, verdicts }) =>
+      lengthWrong('verdicts', verdicts.length, passedU8.length) ?? flagsWrong('passedU8', passedU8),
     key: (data) => `ProgramTested/${data.rollout}`,
     reproducible: true,
   }),
@@ -102,6 +110,7 @@ export const experienceEvents = {
         }),
       ),
     }),
+    wrong: ({ frames }) => (frames.length === 0 ? 'frames: there is none' : null),
     key: (data) => `FramesRecorded/${data.rollout}`,
     // The same text is drawn by other fonts on another machine.
     reproducible: false,
@@ -120,6 +129,8 @@ export const experienceEvents = {
       /** Places among the tests of the task. */
       tests: z.array(count),
     }),
+    wrong: ({ tests }) =>
+      tests.length > 0 && new Set(tests).size === tests.length ? null : 'tests: each stands there once',
     key: (data) => `ProgramFlaky/${data.rollout}`,
     reproducible: false,
   }),

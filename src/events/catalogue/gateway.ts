@@ -39,7 +39,38 @@ export const gatewayEvents = {
         }),
       ),
     }),
+    wrong: ({ calls }) => callsWrong(calls),
     key: (data) => `CallsRecorded/${data.rollout}`,
     reproducible: false,
   }),
+}
+
+type Call = {
+  readonly kept: number
+  readonly messages: string
+  readonly tools: string | null
+  readonly answer: string
+}
+
+/** A call begins with messages of the one before it: so many at most as that one has. */
+function callsWrong(calls: readonly Call[]): string | null {
+  let shown = 0
+  for (const [at, { kept, messages, tools, answer }] of calls.entries()) {
+    const news = readJson(messages)
+    if (!Array.isArray(news)) return `calls.${at}.messages: it is no list in JSON`
+    if (readJson(answer) === undefined) return `calls.${at}.answer: it is no JSON`
+    if (tools !== null && readJson(tools) === undefined) return `calls.${at}.tools: it is no JSON`
+    if (kept > shown) return `calls.${at}.kept: ${kept} of ${shown} messages`
+    shown = kept + news.length
+  }
+  return null
+}
+
+/** Undefined for a text that is no JSON. */
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, define, metrics, name, seed, tally, timing } from './definition.ts'
+import { count, define, metrics, name, seed, tally, tallyWrong, timing } from './definition.ts'
 
 /** `train`: an active task of the iteration; `candidate`: a proposed task that rides along; `evaluation`: a fixed test task. */
 export const purpose = z.enum(['train', 'candidate', 'evaluation'])
@@ -25,6 +25,10 @@ export const iterationEvents = {
       groups: z.array(z.strictObject({ slot: name, task: name, purpose: z.enum(['train', 'candidate']) })),
       rolloutsPerTask: count,
     }),
+    wrong: ({ groups, rolloutsPerTask }) =>
+      rolloutsPerTask > 0 && new Set(groups.map(({ slot }) => slot)).size === groups.length
+        ? null
+        : 'groups: each slot plays one group of a rollout at least',
     key: (data) => `IterationPlanned/${data.iteration}`,
     reproducible: true,
   }),
@@ -54,6 +58,7 @@ export const iterationEvents = {
     by: ['head'],
     summary: 'An RL step ended: everything it was waiting for is in the log.',
     schema: z.strictObject({ iteration: count, accuracy: tally, metrics }),
+    wrong: ({ accuracy }) => tallyWrong('accuracy', accuracy),
     key: (data) => `IterationCompleted/${data.iteration}`,
     reproducible: true,
   }),
@@ -72,6 +77,8 @@ export const iterationEvents = {
       meanSteps: z.number(),
       timing,
     }),
+    wrong: ({ rollouts, meanSteps }) =>
+      tallyWrong('rollouts', rollouts) ?? (meanSteps < 0 ? 'meanSteps: it is negative' : null),
     key: (data) => `EvaluationCompleted/${data.split}/${data.iteration}`,
     reproducible: true,
   }),

@@ -46,12 +46,23 @@ const retired = z.strictObject({
   timing,
 })
 
+/** A version comes after its parent; only the first has none. */
+function versionWrong({ version, parentVersion }: z.infer<typeof update>): string | null {
+  if (parentVersion === null ? version === 0 : parentVersion === version - 1) return null
+  return `parentVersion: ${parentVersion} is not the one before ${version}`
+}
+
+function publishedWrong({ version, serving }: z.infer<typeof published>): string | null {
+  return serving > version ? `serving: ${serving} is newer than ${version}` : null
+}
+
 export const modelEvents = {
   PolicyUpdated: define({
     v: 1,
     by: ['policy-worker'],
     summary: 'A new policy version exists.',
     schema: update,
+    wrong: versionWrong,
     key: (data) => `PolicyUpdated/${data.version}`,
     reproducible: true,
   }),
@@ -60,6 +71,7 @@ export const modelEvents = {
     by: ['reward-model-worker'],
     summary: 'A new reward-model version exists.',
     schema: update,
+    wrong: versionWrong,
     key: (data) => `RewardModelUpdated/${data.version}`,
     reproducible: true,
   }),
@@ -108,6 +120,12 @@ export const modelEvents = {
       /** How long the run waits before it goes on with the version that it has. */
       deadlineSeconds: z.number().positive(),
     }),
+    wrong: ({ version, parentVersion, samples, tokens, trainedTokens }) =>
+      parentVersion !== version - 1
+        ? `parentVersion: ${parentVersion} is not the one before ${version}`
+        : samples === 0 || trainedTokens > tokens
+          ? `trainedTokens: ${trainedTokens} of ${tokens} tokens in ${samples} samples`
+          : null,
     key: ({ role, version }) =>
       role === undefined ? `BatchReady/${version}` : `BatchReady/${role}/${version}`,
     reproducible: true,
@@ -117,6 +135,7 @@ export const modelEvents = {
     by: ['policy'],
     summary: 'A policy version was brought to its servers; where none took it the version before goes on.',
     schema: published,
+    wrong: publishedWrong,
     key: (data) => `PolicyPublished/${data.version}`,
     reproducible: false,
   }),
@@ -134,6 +153,7 @@ export const modelEvents = {
     summary:
       'A reward-model version was brought to its servers; where none took it the version before goes on.',
     schema: published,
+    wrong: publishedWrong,
     key: (data) => `RewardModelPublished/${data.version}`,
     reproducible: false,
   }),

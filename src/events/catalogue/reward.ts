@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { idsWrong, sampledWrong } from './columns.ts'
 import { column, count, define, name, reasoning, sha256, share, timing } from './definition.ts'
 import { purpose } from './iteration.ts'
 
@@ -52,6 +53,10 @@ export const rewardEvents = {
       promptSha256: sha256.optional(),
       timing,
     }),
+    wrong: (data) =>
+      (data.test === null) === (data.invalid === null)
+        ? 'invalid: it says why there is no test, and nothing where there is one'
+        : (sampledWrong(data) ?? idsWrong('promptI32', data.promptI32)),
     key: (data) => `UnitTest/${data.iteration}/${data.slot}/${data.index}`,
     reproducible: true,
   }),
@@ -77,6 +82,13 @@ export const rewardEvents = {
       promptSha256: sha256.optional(),
       timing,
     }),
+    wrong: ({ judgements, promptI32 }) => {
+      for (const [at, one] of judgements.entries()) {
+        const wrong = sampledWrong(one)
+        if (wrong !== null) return `judgements.${at}.${wrong}`
+      }
+      return idsWrong('promptI32', promptI32)
+    },
     key: (data) => `StepScored/${data.rollout}/${data.step}`,
     reproducible: true,
   }),
@@ -98,6 +110,11 @@ export const rewardEvents = {
       /** What the judge found fault with, in order of the steps: one critique a bad step, its end where it is long. */
       complaints: z.array(z.strictObject({ step: count, critique: z.string() })),
     }),
+    wrong: ({ steps: { good, bad, undecided }, complaints }) => {
+      const steps = good + bad + undecided
+      const beyond = complaints.find(({ step }) => step >= steps)
+      return beyond ? `complaints: step ${beyond.step} of ${steps}` : null
+    },
     key: (data) => `TrajectoryJudged/${data.rollout}`,
     reproducible: true,
   }),

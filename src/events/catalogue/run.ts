@@ -107,6 +107,7 @@ export const runEvents = {
     v: 1,
     summary: 'A process took calls of an endpoint from the budget of its role, before it makes them.',
     schema: z.strictObject({ role, lot: count, calls: count }),
+    wrong: ({ calls }) => (calls > 0 ? null : 'calls: a lot has one at least'),
     key: (data) => `CallsReserved/${data.role}/${data.lot}`,
     reproducible: false,
     by: AUTHORS,
@@ -120,6 +121,8 @@ export const runEvents = {
       worker: name,
       host: z.string(),
       pid: count,
+      /** Who it is among the processes of all places; absent in older events. */
+      process: z.string().max(100).optional(),
       /** Version of Node that the process runs on; `unknown` in events of version 1. */
       node: z.string(),
       decider: z.boolean(),

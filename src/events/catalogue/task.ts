@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, define, name, sha256, share, tally, task } from './definition.ts'
+import { count, define, name, sha256, share, tally, tallyWrong, task } from './definition.ts'
 
 const direction = z.enum(['harder', 'easier'])
 
@@ -9,6 +9,7 @@ export const taskEvents = {
     by: ['environment'],
     summary: 'A task came into the run: the first version of a training slot, or a fixed evaluation task.',
     schema: z.strictObject({ slot: name, split: name, index: count, total: count, task }),
+    wrong: ({ index, total }) => (index < total ? null : `index: ${index} of ${total} tasks`),
     key: (data) => `TaskAdded/${data.split}/${data.slot}`,
     reproducible: true,
   }),
@@ -30,6 +31,7 @@ export const taskEvents = {
       }),
       task,
     }),
+    wrong: ({ parentAccuracy }) => tallyWrong('parentAccuracy', parentAccuracy, 1),
     key: (data) => `TaskProposed/${data.slot}/${data.iteration}`,
     reproducible: true,
   }),
@@ -48,6 +50,8 @@ export const taskEvents = {
       thresholds: z.strictObject({ low: share, high: share }),
       reason: z.string(),
     }),
+    wrong: ({ accuracy, parentAccuracy }) =>
+      tallyWrong('accuracy', accuracy, 1) ?? tallyWrong('parentAccuracy', parentAccuracy, 1),
     key: (data) => `TaskDecided/${data.slot}/${data.iteration}`,
     reproducible: true,
   }),
@@ -67,6 +71,8 @@ export const taskEvents = {
       thresholds: z.strictObject({ low: share, high: share }),
       reason: z.string(),
     }),
+    wrong: ({ accuracy, parentAccuracy }) =>
+      tallyWrong('accuracy', accuracy) ?? tallyWrong('parentAccuracy', parentAccuracy, 1),
     key: (data) =>
       data.task === null
         ? `TaskProposed/${data.slot}/${data.iteration}`

@@ -1,16 +1,17 @@
 /** The bus over a connection of the NATS client. Only the files of this folder speak NATS. */
 import { randomBytes } from 'node:crypto'
-import { type Msg, type MsgHdrs, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node'
+import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
-import type { Bus, Fault, Headers } from '../bus.ts'
+import type { Bus, Fault } from '../bus.ts'
 import { covers, isCall } from '../subjects.ts'
 import { callInboxOf, inboxPrefixOf, isInbox, type User } from '../users.ts'
-import { disconnected, errorBody, errorOfBody, toRlError } from './errors.ts'
+import { answerer, ERROR_HEADER, withHeaders } from './answerer.ts'
+import { openAnswers } from './answers.ts'
+import { disconnected, errorOfBody, toRlError } from './errors.ts'
 import { toMessage } from './message.ts'
 import { natsQueues } from './queues.ts'
 import { takeWork } from './take-work.ts'
 
-const ERROR_HEADER = 'Rl-Error'
 /** Of a server with default settings. */
 const MAX_PAYLOAD = 1_048_576
 
@@ -74,6 +75,8 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
 
   const callInbox = () => `${callInboxOf(user)}.${randomBytes(16).toString('hex')}`
 
+  const answers = openAnswers(async () => unlessLost(connection.flush()))
+
   const queues = natsQueues(connection, url)
 
   return {
@@ -120,20 +123,12 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
       return () => subscription.unsubscribe()
     },
     serve(subject, queue, handler, fields) {
-      const answer = async (message: Msg) => {
-        try {
-          message.respond(await handler(message.data, message.subject), { headers: withHeaders(fields) })
-        } catch (error) {
-          if (!connection.isClosed())
-            message.respond(errorBody(error), { headers: withHeaders({ ...fields, [ERROR_HEADER]: '1' }) })
-        }
-      }
+      const answer = answerer({ connection, answers, handler, fields, fault })
       const subscription = connection.subscribe(subject, {
         queue: queue ?? undefined,
         callback(failure, message) {
           if (failure !== null || isRedirected(subject, message)) return
-          if (message.reply !== undefined && isInbox(message.reply))
-            void answer(message).catch((error) => fault({ subject, body: message.data, error }))
+          if (message.reply !== undefined && isInbox(message.reply)) answer(message, message.reply)
         },
       })
       return () => subscription.unsubscribe()
@@ -174,13 +169,6 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
       await connection.close()
     },
   }
-}
-
-function withHeaders(fields: Headers | undefined): MsgHdrs | undefined {
-  if (!fields) return undefined
-  const made = newHeaders()
-  for (const [name, value] of Object.entries(fields)) made.set(name, value)
-  return made
 }
 
 function readReply(message: Msg): Uint8Array {

@@ -46,6 +46,22 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
   }
 }
 
+/**
+ * As `connectBus`, and asks again without end as long as nobody answers: for the head of a broker that it starts again itself, and for
+ * the processes of that head, which end with it.
+ */
+export async function connectPatiently(options: BusOptions): Promise<Bus> {
+  for (;;)
+    try {
+      return await connectBus(options)
+    } catch (error) {
+      if (!(error instanceof RlError && error.code === NO_ANSWER.code)) throw error
+      await pause(AGAIN_MS)
+    }
+}
+
+const AGAIN_MS = 100
+
 async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Bus> {
   const { name = 'rlanything' } = options
   const address = parseAddress(options)

@@ -2,7 +2,7 @@
 import { errors } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
 import { JETSTREAM_HINT } from '../jetstream.ts'
-import { pack, unpackUntrusted } from '../msgpack.ts'
+import { type Bounds, pack, unpackMap } from '../msgpack.ts'
 
 const WHO_LIVES = 'rl status <run> shows which actors live'
 
@@ -45,14 +45,19 @@ export function toRlError(error: unknown, subject: string, url: string, timeoutM
   })
 }
 
+/** Characters of a text in an error that is answered: it may quote what was asked. */
+const MOST_TEXT = 2_000
+
 /** An error as a reply: what `request` throws at the other side. */
 export function errorBody(error: unknown): Uint8Array {
   const { code, message, hint } =
     error instanceof RlError ? error : { code: 'bus.service-failed', message: String(error), hint: undefined }
-  return pack({ code, message, hint })
+  return pack({ code, message: message.slice(0, MOST_TEXT), hint: hint?.slice(0, MOST_TEXT) })
 }
 
+const ERROR_BOUNDS: Bounds = { bytes: 1024 * 1024, values: 64 }
+
 export function errorOfBody(body: Uint8Array): RlError {
-  const { code, message, hint } = (unpackUntrusted(body) ?? {}) as Record<string, unknown>
+  const { code, message, hint } = (unpackMap(body, ERROR_BOUNDS) ?? {}) as Record<string, unknown>
   return new RlError(String(message), { code: String(code), hint: hint === undefined ? hint : String(hint) })
 }

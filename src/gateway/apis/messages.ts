@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { parseExact } from '../../exact-json.ts'
 import { apiError } from '../../models/local/server/errors.ts'
+import { byName } from '../../models/names.ts'
 import type { Answer } from '../answer.ts'
 import { type Api, checked, given, type Wording } from './api.ts'
 
@@ -30,7 +31,7 @@ const block = z.discriminatedUnion('type', [
     type: z.literal('tool_use'),
     id: z.string(),
     name: z.string(),
-    input: z.record(z.string(), z.unknown()),
+    input: byName(z.unknown()),
     ...cache,
   }),
   z.strictObject({
@@ -72,7 +73,7 @@ const schema = z.strictObject({
         type: z.literal('custom').optional(),
         name: z.string(),
         description: z.string().optional(),
-        input_schema: z.record(z.string(), z.unknown()),
+        input_schema: byName(z.unknown()),
         ...cache,
       }),
     )
@@ -213,7 +214,7 @@ function contentOf({ content, refusal, toolCalls, generation: { reasoning } }: A
 /** Arguments that a model garbled are told as they are, within an object: the agent's own check answers them. */
 function valuesOf(text: string): unknown {
   try {
-    z.record(z.string(), z.unknown()).parse(JSON.parse(text || '{}'))
+    byName(z.unknown()).parse(JSON.parse(text || '{}'))
     return parseExact(text || '{}')
   } catch {
     return { unreadable: text }

@@ -1,6 +1,7 @@
 /** OpenAI's responses, as a chat: messages, calls of functions and their outputs. Nothing of an earlier response is kept here. */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { byName } from '../../models/names.ts'
 import type { Answer } from '../answer.ts'
 import { type Api, type Asked, checked, given, type Wording } from './api.ts'
 
@@ -41,7 +42,7 @@ const schema = z.strictObject({
         type: z.literal('function', 'the model calls functions alone'),
         name: z.string(),
         description: z.string().nullish(),
-        parameters: z.record(z.string(), z.unknown()).nullish(),
+        parameters: byName(z.unknown()).nullish(),
         strict: z.boolean().nullish(),
       }),
     )
@@ -66,7 +67,7 @@ const schema = z.strictObject({
           z.strictObject({
             type: z.literal('json_schema'),
             name: z.string(),
-            schema: z.record(z.string(), z.unknown()),
+            schema: byName(z.unknown()),
             description: z.string().nullish(),
             strict: z.boolean().nullish(),
           }),

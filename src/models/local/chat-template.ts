@@ -1,5 +1,6 @@
 /** Chat templates, rendered as transformers' Jinja renders them where the library reads a call in another way. */
 import { Template } from '@huggingface/jinja'
+import { capitalized, renderTemplate, stripped } from './template-interpreter.ts'
 import { markNumbers, unquoteNumbers, withNumbers } from './written-numbers.ts'
 
 export type ChatTemplate = { readonly render: (variables: Readonly<Record<string, unknown>>) => string }
@@ -10,28 +11,19 @@ export function chatTemplate(text: string): ChatTemplate {
   const template = new Template(text.replaceAll(/\r\n?/g, '\n'))
   rewrite(template.parsed)
   return {
-    render: (variables) => withNumbers(template.render({ ...(markNumbers(variables) as object), ...OURS })),
+    render: (variables) =>
+      withNumbers(renderTemplate(template.parsed, markNumbers(variables) as Record<string, unknown>, OURS)),
   }
 }
 
-/** What Python's `str.strip` takes for white space. */
-const isSpace = (unit: string) =>
-  unit !== '\ufeff' && (/\s/.test(unit) || '\x1c\x1d\x1e\x1f\x85'.includes(unit))
-
 /** Removes characters, or white space, from the ends of a text. */
 const strip =
-  (name: string, ends: { readonly left?: boolean; readonly right?: boolean }) =>
+  (name: string, ends: { readonly left: boolean; readonly right: boolean }) =>
   (text: unknown, characters: unknown = null): string => {
     if (typeof text !== 'string') throw new TypeError(`${name} is not for what is no text`)
     if (characters !== null && typeof characters !== 'string')
       throw new TypeError(`${name} takes characters alone`)
-    const units = [...text]
-    const goes = (unit: string) => (characters === null ? isSpace(unit) : [...characters].includes(unit))
-    let from = 0
-    let to = units.length
-    while (ends.left && from < to && goes(units[from])) from++
-    while (ends.right && to > from && goes(units[to - 1])) to--
-    return units.slice(from, to).join('')
+    return stripped(text, characters, ends)
   }
 
 const MONTHS = 'January February March April May June July August September October November December'.split(
@@ -59,8 +51,8 @@ function strftimeNow(format: unknown): string {
 }
 
 function capitalize(text: unknown): string {
-  const [first = '', ...rest] = String(text)
-  return first.toUpperCase() + rest.join('').toLowerCase()
+  if (typeof text !== 'string') throw new TypeError('capitalize is not for what is no text')
+  return capitalized(text)
 }
 
 /** Python's `==`: lists and dictionaries by what they hold, and a text is never a number. */
@@ -83,8 +75,8 @@ function isEqual(one: unknown, other: unknown): boolean {
 /** By names that no template has: the library does not let its own be declared anew. */
 const OURS = {
   ' strip': strip('strip', { left: true, right: true }),
-  ' lstrip': strip('lstrip', { left: true }),
-  ' rstrip': strip('rstrip', { right: true }),
+  ' lstrip': strip('lstrip', { left: true, right: false }),
+  ' rstrip': strip('rstrip', { left: false, right: true }),
   ' capitalize': capitalize,
   ' strftime_now': strftimeNow,
   ' unquoted': (json: unknown) => unquoteNumbers(String(json)),
@@ -92,7 +84,6 @@ const OURS = {
   ' !=': (one: unknown, other: unknown) => !isEqual(one, other),
 }
 const METHODS = ['strip', 'lstrip', 'rstrip', 'capitalize']
-const FILTERS: Readonly<Record<string, string>> = { trim: 'strip', capitalize: 'capitalize' }
 
 type Node = { type: string; [part: string]: unknown }
 
@@ -138,14 +129,10 @@ function ourComparison(node: Node): Node {
 
 function ourFilter(node: Node): Node {
   const filter = node.filter as Node
-  const [named, args] =
-    filter.type === 'CallExpression'
-      ? [filter.callee as Node, filter.args as readonly unknown[]]
-      : [filter, []]
+  const named = filter.type === 'CallExpression' ? (filter.callee as Node) : filter
   const name = named.value as string
   refuseTitle(name)
-  if (name === 'tojson') return call('unquoted', [node])
-  return Object.hasOwn(FILTERS, name) ? call(FILTERS[name], [node.operand, ...args]) : node
+  return name === 'tojson' ? call('unquoted', [node]) : node
 }
 
 /** Python's method and Jinja's filter differ from each other and from the library's. */

@@ -9,6 +9,7 @@ import { dirname, join, resolve } from 'node:path'
 import { RlError } from '../../errors.ts'
 import { TOOL_TEMPLATE } from '../hub.ts'
 import { type ModelConfig, modelConfigJson } from './config.ts'
+import { writeFileDigests } from './file-digests.ts'
 import { openGgufWeights } from './gguf/model.ts'
 import { type Adapter, readAdapter, writeAdapter } from './lora.ts'
 import { CHAT_TEMPLATE, holdsAdapter, isGguf, type ModelFolder, missing, WEIGHTS } from './model-folder.ts'
@@ -164,7 +165,17 @@ export async function writeModelFolder(
       await mkdir(join(temporary, dirname(TOOL_TEMPLATE)))
       await write(TOOL_TEMPLATE, tokenizer.toolTemplate)
     }
-    if (optimizer) await writeOptimizer(temporary, optimizer)
+    if (optimizer) {
+      const weightsFile = adapter ? ADAPTER_WEIGHTS : WEIGHTS
+      const moments = await writeOptimizer(temporary, optimizer)
+      await writeFileDigests(
+        temporary,
+        new Map([
+          [weightsFile, digest],
+          [OPTIMIZER, moments],
+        ]),
+      )
+    }
     await swap(temporary, folder)
     return digest
   } finally {
@@ -224,9 +235,11 @@ export async function readOptimizer(folder: string): Promise<OptimizerState | nu
   }
 }
 
-async function writeOptimizer(folder: string, { step, tensors }: OptimizerState): Promise<void> {
+/** @returns SHA-256 (hex) of the file */
+async function writeOptimizer(folder: string, { step, tensors }: OptimizerState): Promise<string> {
   const named = [...tensors].map(([name, tensor]) => ({ name, ...tensor }))
-  await writeSafetensors(join(folder, OPTIMIZER), named, { metadata: { step: String(step) } })
+  const metadata = { step: String(step) }
+  return (await writeSafetensors(join(folder, OPTIMIZER), named, { metadata })).sha256
 }
 
 /** Puts `from` where `to` is: two renames, so that a crash leaves one of the two whole. */
@@ -244,7 +257,7 @@ async function swap(from: string, to: string): Promise<void> {
 
 /** What folders of models hold, as they are written here and elsewhere. */
 const OF_A_MODEL =
-  /^(?:config|generation_config|adapter_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|chat_template|cold-start)\.json$|^(?:adapter_)?model[\w.-]*\.safetensors(?:\.index\.json)?$|^optimizer\.safetensors$|^tokenizer\.model$|^merges\.txt$|^chat_template\.jinja$|^additional_chat_templates$|^(?:README|LICENSE)(?:\.\w+)?$|^\.gitattributes$/
+  /^(?:config|generation_config|adapter_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|chat_template|cold-start|digests)\.json$|^(?:adapter_)?model[\w.-]*\.safetensors(?:\.index\.json)?$|^optimizer\.safetensors$|^tokenizer\.model$|^merges\.txt$|^chat_template\.jinja$|^additional_chat_templates$|^(?:README|LICENSE)(?:\.\w+)?$|^\.gitattributes$/
 
 /** Whatever else lies there would be lost, beside a config.json too: many programs call a file so. */
 async function isReplaceable(folder: string): Promise<boolean> {

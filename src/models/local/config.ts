@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
+import { byName } from '../names.ts'
 
 export type ModelFamily = 'qwen2' | 'qwen3' | 'llama'
 
@@ -64,8 +65,8 @@ const schema = z.looseObject({
   head_dim: width.nullish(),
   max_position_embeddings: count.optional(),
   rope_theta: z.number().positive().nullish(),
-  rope_parameters: z.record(z.string(), z.unknown()).nullish(),
-  rope_scaling: z.record(z.string(), z.unknown()).nullish(),
+  rope_parameters: byName(z.unknown()).nullish(),
+  rope_scaling: byName(z.unknown()).nullish(),
   rms_norm_eps: z.number().positive().default(1e-6),
   tie_word_embeddings: z.boolean().default(false),
   attention_bias: z.boolean().default(false),
@@ -139,6 +140,7 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
   const { bos_token_id: bos = 1, eos_token_id: eos = 2 } = family === 'llama' ? raw : { ...NO_ENDS, ...raw }
   if (heads % kvHeads !== 0) refuse('num_key_value_heads', `${kvHeads} does not divide ${heads} heads`)
   if (!Number.isInteger(headDim) || headDim % 2 !== 0) refuse('head_dim', `${headDim} is not an even integer`)
+  checkIds({ bos_token_id: raw.bos_token_id, eos_token_id: raw.eos_token_id }, raw.vocab_size, source)
   return {
     family,
     vocabSize: raw.vocab_size,
@@ -158,6 +160,24 @@ export function parseModelConfig(json: unknown, source = 'config.json'): ModelCo
     bosToken: bos ?? null,
     eosTokens: [eos ?? []].flat(),
   }
+}
+
+/**
+ * @param ids token ids by the key that names them; null and absent ones are none
+ * @throws RlError `model.config` for one that the vocabulary has not: as an end token it would never come
+ */
+export function checkIds(
+  ids: Readonly<Record<string, number | readonly number[] | null | undefined>>,
+  vocabSize: number,
+  source: string,
+): void {
+  for (const [key, named] of Object.entries(ids))
+    for (const id of [named ?? []].flat())
+      if (!Number.isInteger(id) || id < 0 || id >= vocabSize)
+        throw new RlError(`${source}: ${key}: ${id} is no token: the vocabulary has ${vocabSize}`, {
+          code: 'model.config',
+          hint: 'set it to the id that the tokenizer gives that token, or take the key out of the file',
+        })
 }
 
 const ARCHITECTURES: Readonly<Record<ModelFamily, string>> = {

@@ -10,6 +10,7 @@ import { RlError } from '../../errors.ts'
 import { rng, type Seed, seedOf } from '../../random.ts'
 import { readText } from '../../text-file.ts'
 import type { ModelConfig } from './config.ts'
+import { refusePointer } from './lfs-pointer.ts'
 import { LORA_TARGETS, namedModules, type Targets, targetKeys } from './lora-targets.ts'
 import { paramShapes } from './params.ts'
 import { type NamedTensor, openSafetensors, type WeightDtype, writeSafetensors } from './safetensors.ts'
@@ -135,7 +136,9 @@ export async function readAdapterConfig(folder: string): Promise<AdapterConfig> 
     })
   let json: unknown
   try {
-    json = JSON.parse(await readText(path))
+    const text = await readText(path)
+    refusePointer(Buffer.from(text), path, 'model.lora')
+    json = JSON.parse(text)
   } catch (cause) {
     if (cause instanceof RlError) throw cause
     throw refuse('it cannot be read', cause)
@@ -186,11 +189,10 @@ export async function readLoraConfig(folder: string, config: ModelConfig): Promi
         new RlError(`${path}: ${name} ${why}`, { code: 'model.lora', hint })
       const [, module, part] = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name) ?? []
       const base = module === undefined ? undefined : modules.get(module)
-      if (base === undefined)
-        throw refuse(
-          'is no low-rank weight of a linear layer',
-          'adapters on other modules must be merged first',
-        )
+      if (base === undefined) {
+        const [why, hint] = oddName(name, modules)
+        throw refuse(why, hint)
+      }
       const expected = part === 'A' ? [rank, base[1]] : [base[0], rank]
       if (shape.join() !== expected.join())
         throw refuse(`is [${shape}], expected [${expected}]`, 'the adapter must belong to this base model')
@@ -211,6 +213,28 @@ export async function readLoraConfig(folder: string, config: ModelConfig): Promi
     )
   return { rank, alpha, targets: targetsOf([...found.keys()], modules) }
 }
+
+/** What is odd about the name of a weight, and what would help. */
+function oddName(name: string, modules: ReadonlyMap<string, unknown>): readonly [why: string, hint: string] {
+  const [, place, part, further] = /^(.*?)\.lora_([AB])(?:\.(.+))?\.weight$/.exec(name) ?? []
+  const within = /layers\.\d+\..+$/.exec(place ?? '')?.[0]
+  if (place === undefined || within === undefined || !WITHIN_LAYER.test(within))
+    return ['is no low-rank weight of a linear layer', 'adapters on other modules must be merged first']
+  const module = `model.${within}`
+  if (!modules.has(module))
+    return ['is of a layer that the base model has not', 'the adapter must belong to this base model']
+  const before = place.slice(0, -within.length)
+  const odd = [
+    ...(further === undefined ? [] : [`has '.${further}' in its name, which PEFT writes into no file`]),
+    ...(before === `${PREFIX}model.` ? [] : [`begins with '${before}' in place of '${PREFIX}model.'`]),
+  ]
+  return [
+    odd.join(' and ') || 'is named otherwise than PEFT names it',
+    `rename the weights, this one to ${PREFIX}${module}.lora_${part}.weight, or save the adapter with save_pretrained of PEFT`,
+  ]
+}
+
+const WITHIN_LAYER = new RegExp(`^layers\\.\\d+\\.\\w+\\.(?:${LORA_TARGETS.join('|')})$`)
 
 const TARGETS_HINT = 'target_modules, exclude_modules and layers_to_transform must be those of the weights'
 

@@ -11,8 +11,9 @@ import { RlError } from '../../errors.ts'
 import { readText } from '../../text-file.ts'
 import { isHubName, printable, TOOL_TEMPLATE } from '../hub.ts'
 import { fetchedRevision, hubFolder, modelPlace } from '../hub-folder.ts'
-import { type ModelConfig, parseModelConfig } from './config.ts'
+import { checkIds, type ModelConfig, parseModelConfig } from './config.ts'
 import { readGgufModel } from './gguf/model.ts'
+import { refusePointer } from './lfs-pointer.ts'
 import { readAdapterConfig } from './lora.ts'
 import type { TokenizerFiles } from './tokenizer.ts'
 
@@ -97,6 +98,7 @@ async function readHuggingFace(base: string) {
       hint: 'it names the end tokens: a number or a list of numbers',
     })
   const generation = parsed.data
+  checkIds({ eos_token_id: generation.eos_token_id }, config.vocabSize, generationPath)
   const eosTokens = [generation.eos_token_id ?? config.eosTokens].flat()
   return { config: { ...config, eosTokens }, generation, tokenizer: await readTokenizer(base, config.family) }
 }
@@ -183,7 +185,9 @@ function refuseOtherRevision(folder: string, base: string, revision: string): vo
 async function readOptional<T>(path: string, parse: (text: string) => T): Promise<T | undefined> {
   if (!existsSync(path)) return undefined
   try {
-    return parse(await readText(path))
+    const text = await readText(path)
+    refusePointer(Buffer.from(text), path, 'model.folder')
+    return parse(text)
   } catch (cause) {
     if (cause instanceof RlError) throw cause
     throw new RlError(`${path} cannot be read`, { code: 'model.folder', hint: 'it is damaged', cause })

@@ -180,6 +180,7 @@ export async function openLocalModel(options: LocalModelOptions): Promise<LocalM
     name,
     provider: 'local',
     contextTokens: ready.config.contextTokens,
+    vocabulary: ready.config.vocabSize,
     parameters: ready.parameters,
     backend: ready.backend,
   }

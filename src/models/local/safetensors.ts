@@ -8,7 +8,9 @@ import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { RlError } from '../../errors.ts'
 import { readText } from '../../text-file.ts'
+import { byName } from '../names.ts'
 import { bf16ToF32, f16ToF32, f32ToBf16, f32ToF16 } from './half.ts'
+import { refusePointer } from './lfs-pointer.ts'
 
 /** Dtypes that hold weights; others may stand in a file but cannot be read. */
 export type WeightDtype = 'F32' | 'F16' | 'BF16'
@@ -48,8 +50,8 @@ const entrySchema = z.strictObject({
   shape: z.array(size).max(16),
   data_offsets: z.tuple([size, size]),
 })
-const headerSchema = z.record(z.string(), z.unknown())
-const metadataSchema = z.record(z.string(), z.string())
+const headerSchema = byName(z.unknown())
+const metadataSchema = byName(z.string())
 
 /**
  * Checks a header and gives the tensors in file order with absolute positions.
@@ -104,6 +106,7 @@ export async function openSafetensors(path: string): Promise<TensorSource> {
     const stat = await file.stat()
     if (!stat.isFile()) throw damaged(path, 'is no file')
     const fileBytes = stat.size
+    refusePointer(await readRange(file, path, 0, Math.min(fileBytes, 64)), path, 'model.safetensors')
     const headerBytes = fileBytes < 8 ? 0n : (await readRange(file, path, 0, 8)).readBigUInt64LE()
     if (headerBytes < 2n || headerBytes > MAX_HEADER_BYTES || headerBytes + 8n > fileBytes)
       throw damaged(path, `a header of ${headerBytes} bytes in a file of ${fileBytes}`)
@@ -120,11 +123,13 @@ export async function openSafetensors(path: string): Promise<TensorSource> {
   }
 }
 
-const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) })
+const indexSchema = z.object({ weight_map: byName(z.string()) })
 
 async function readIndex(indexPath: string): Promise<z.infer<typeof indexSchema>> {
   try {
-    return indexSchema.parse(JSON.parse(await readText(indexPath)))
+    const text = await readText(indexPath)
+    refusePointer(Buffer.from(text), indexPath, 'model.safetensors')
+    return indexSchema.parse(JSON.parse(text))
   } catch (cause) {
     if (cause instanceof RlError) throw cause
     throw damaged(indexPath, 'is not an index of shards', cause)

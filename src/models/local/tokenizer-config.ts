@@ -1,11 +1,12 @@
 /** tokenizer_config.json: the names of special tokens, the chat templates, and what it changes in tokenizer.json. */
 import { z } from 'zod'
+import { byName } from '../names.ts'
 import { readByClass } from './tokenizer-class.ts'
 import type { RefusePart } from './tokenizer-parts.ts'
 
 const special = z.union([z.string(), z.object({ content: z.string() }).transform(({ content }) => content)])
 const specials = z
-  .union([z.array(special), z.record(z.string(), special).transform((named) => Object.values(named))])
+  .union([z.array(special), byName(special).transform((named) => Object.values(named))])
   .nullish()
 const flags = {
   ...{ lstrip: z.boolean().default(false), rstrip: z.boolean().default(false) },
@@ -19,7 +20,7 @@ const configSchema = z.looseObject({
   chat_template: z
     .union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))])
     .nullish(),
-  added_tokens_decoder: z.record(z.string(), z.object({ content: z.string(), ...flags })).optional(),
+  added_tokens_decoder: byName(z.object({ content: z.string(), ...flags })).optional(),
   ...{ additional_special_tokens: specials, extra_special_tokens: specials },
   clean_up_tokenization_spaces: z.boolean().nullish(),
   [CORRUPTING]: z.boolean().nullish(),

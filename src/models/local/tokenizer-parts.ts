@@ -4,13 +4,14 @@
  * is refused: ids that are nearly right would be wrong without a word.
  */
 import { z } from 'zod'
+import { byName } from '../names.ts'
 
 type Part = Readonly<Record<string, unknown>>
 
 /** Errors: what is not read, by its name in the file. */
 export type RefusePart = (what: string) => Error
 
-const part = z.record(z.string(), z.unknown())
+const part = byName(z.unknown())
 const parts = z.array(part)
 
 /** How GPT-2 cuts text: what `ByteLevel` means by `use_regex`. */
@@ -39,7 +40,7 @@ const modelSchema = z.looseObject({
 
 /** More than any vocabulary has: a table of all ids is made. */
 const ID_LIMIT = 2 ** 24
-const ids = z.record(z.string(), z.int().nonnegative().max(ID_LIMIT))
+const ids = byName(z.int().nonnegative().max(ID_LIMIT))
 const merges = z.array(z.union([z.string().transform((text) => text.split(' ')), z.array(z.string())]))
 
 function checkModel(given: unknown, refuse: RefusePart): void {
@@ -78,7 +79,7 @@ function checkMerges(given: unknown, has: (token: string) => boolean, refuse: Re
 
 const addedSchema = z.array(z.looseObject({ id: z.int().nonnegative().max(ID_LIMIT), content: z.string() }))
 const aroundSchema = z.looseObject({
-  special_tokens: z.record(z.string(), z.looseObject({ ids: z.array(z.int()) })),
+  special_tokens: byName(z.looseObject({ ids: z.array(z.int()) })),
 })
 
 /** What is put around a text is found by its name; the file says its ids besides. */
@@ -92,7 +93,9 @@ function checkAround(tokenizer: Part, refuse: RefusePart): void {
     for (const [name, { ids: own }] of Object.entries(
       aroundSchema.safeParse(one).data?.special_tokens ?? {},
     )) {
-      const id = added.data.find(({ content }) => content === name)?.id ?? vocabulary[name]
+      const id =
+        added.data.find(({ content }) => content === name)?.id ??
+        (Object.hasOwn(vocabulary, name) ? vocabulary[name] : undefined)
       if (own.length !== 1 || own[0] !== id)
         throw refuse(`post_processor TemplateProcessing: '${name}' with the ids ${JSON.stringify(own)}`)
     }
@@ -104,8 +107,15 @@ function normalizer(given: unknown, refuse: RefusePart): unknown {
   if (!one) return given
   if (one.type === 'Precompiled') throw refuse('normalizer Precompiled')
   if (one.type === 'Replace') return literalContent(one)
+  if (one.type === 'Strip') return stripping(one)
   const inner = parts.safeParse(one.normalizers).data
   return inner ? { ...one, normalizers: inner.map((each) => normalizer(each, refuse)) } : one
+}
+
+/** White space at the ends, which the library would take as JavaScript does. */
+function stripping({ strip_left, strip_right }: Part): Part | null {
+  const ends = [...(strip_left ? ['\\A\\s+'] : []), ...(strip_right ? ['\\s+\\z'] : [])]
+  return ends.length === 0 ? null : { type: 'Replace', pattern: { Regex: ends.join('|') }, content: '' }
 }
 
 function decoder(given: unknown): unknown {
@@ -135,6 +145,8 @@ function preTokenizer(given: unknown, refuse: RefusePart): unknown {
     case 'ByteLevel':
       if (one.use_regex === false || one.add_prefix_space === true) return one
       return sequence(split(GPT2, 'Isolated'), { ...one, use_regex: false })
+    case 'BertPreTokenizer':
+      return sequence(split('\\s+', 'Removed'), split(PUNCTUATION, 'Isolated'))
     case 'Digits':
       return split('\\p{N}', one.individual_digits === true ? 'Isolated' : 'Contiguous')
     case 'Punctuation':

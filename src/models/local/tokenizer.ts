@@ -6,6 +6,7 @@ import type { ChatMessage, ToolSpec } from '../port.ts'
 import { type ChatTemplate, chatTemplate } from './chat-template.ts'
 import { namedTokens, parseTokenizerConfig, withConfig } from './tokenizer-config.ts'
 import { readableParts } from './tokenizer-parts.ts'
+import { useRustSpace } from './white-space.ts'
 
 /** What the files of a Hugging Face folder say about text: parsed tokenizer.json and tokenizer_config.json. */
 export type TokenizerFiles = {
@@ -80,6 +81,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
   /** Vocabularies of SentencePiece's make: a space is written with U+2581, a byte as `<0x0A>`. */
   const byteFallback = decoder.includes('"ByteFallback"')
   keepByteOrderMarks(inner)
+  useRustSpace(inner)
   const named = (text: string | null | undefined) => (text == null ? undefined : vocabulary.get(text))
   const templateNamed = (name: string) =>
     Array.isArray(chat_template) ? chat_template.find((one) => one.name === name)?.template : undefined
@@ -104,9 +106,10 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
     const { generationPrompt = true, variables, tools } = options
     const told = tools?.map((tool) => ({ type: 'function', function: tool })) ?? variables?.tools ?? null
     const text = told === null ? templateText : toolTemplateText
-    if (text == null) throw unusable(source, 'has no chat template', undefined, 'prompt this model with text')
+    if (text == null)
+      throw refusedChat('this model has no chat template', undefined, 'prompt this model with text')
     if (tools && !templateReads('tools'))
-      throw unusable(source, 'the chat template tells no tools', undefined, 'choose a model that calls tools')
+      throw refusedChat('the chat template tells no tools', undefined, 'choose a model that calls tools')
     const texts = messages.map(templateMessage)
     try {
       const template = templates.get(text) ?? chatTemplate(text)
@@ -120,11 +123,7 @@ export function createTokenizer(files: TokenizerFiles, source = 'tokenizer.json'
         add_generation_prompt: generationPrompt,
       })
     } catch (cause) {
-      throw unusable(
-        source,
-        `chat template: ${cause instanceof Error ? cause.message : String(cause)}`,
-        cause,
-      )
+      throw refusedChat(`chat template: ${cause instanceof Error ? cause.message : String(cause)}`, cause)
     }
   }
   return {
@@ -222,6 +221,16 @@ function readFiles(files: TokenizerFiles, source: string) {
     const [{ path, message }] = cause.issues
     throw unusable(source, `${path.join('.') || 'the tokenizer'}: ${message}`, cause)
   }
+}
+
+/** Whoever asks a server may read it: it names no folder. */
+function refusedChat(why: string, cause?: unknown, hint?: string): RlError {
+  return new RlError(why, {
+    code: 'model.tokenizer',
+    hint:
+      hint ?? "the model's template takes no such chat: other roles, their order or what they hold may help",
+    cause,
+  })
 }
 
 function unusable(source: string, message: string, cause?: unknown, hint?: string): RlError {

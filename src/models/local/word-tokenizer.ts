@@ -5,6 +5,7 @@
  * unknown token. Decoding gives the text back up to its spaces.
  */
 import type { TokenizerFiles } from './tokenizer.ts'
+import { withRustSpace } from './white-space.ts'
 
 export const PAD = '<|endoftext|>'
 export const CHAT_START = '<|im_start|>'
@@ -26,7 +27,7 @@ const NO_SPACE_AROUND = ['\n', '_', '/', '=']
 
 /** The pieces of a text that are looked up in the vocabulary. */
 export function splitWords(text: string): string[] {
-  return text.match(new RegExp(WORD, 'gu')) ?? []
+  return text.match(new RegExp(withRustSpace(WORD), 'gu')) ?? []
 }
 
 /**

@@ -27,6 +27,11 @@ export function markNumbers(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, markNumbers(inner)]))
 }
 
+/** Whether a text is such a number. */
+export function isMarkedNumber(text: string): boolean {
+  return text.startsWith(`<${MARK} `) && text.indexOf('>') === text.length - 1
+}
+
 /** Of JSON, in which a text has quotes and a number has none. */
 export function unquoteNumbers(json: string): string {
   return json.replaceAll(QUOTED, '$1')

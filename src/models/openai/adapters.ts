@@ -6,6 +6,7 @@
  *   server has: `POST /update_weights_from_disk` with `model_path`
  */
 import { RlError } from '../../errors.ts'
+import { httpFetch } from '../../platform/http.ts'
 import { withoutKey } from './key.ts'
 
 export type AdapterServer = {
@@ -97,7 +98,7 @@ async function post(
   body: unknown,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly text: string }> {
-  const answer = await fetch(`${baseUrl.replace(/\/(?:v1\/?)?$/, '')}/${path}`, {
+  const answer = await httpFetch(`${baseUrl.replace(/\/(?:v1\/?)?$/, '')}/${path}`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',

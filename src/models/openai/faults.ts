@@ -1,6 +1,8 @@
 /** What can go wrong between here and an endpoint, by kind: each is counted, and none is an answer. */
 import OpenAI from 'openai'
 import { z } from 'zod'
+import { isWronglyEncoded, UnknownEncoding } from '../../platform/content-encoding.ts'
+import { httpFetch, RefusedRedirect } from '../../platform/http.ts'
 
 /**
  * - timeout: one call took longer than its limit, or 408
@@ -36,14 +38,17 @@ export type Fault = {
 export class BadAnswer extends Error {
   override readonly name = 'BadAnswer'
   readonly kind: 'empty-choices' | 'bad-answer'
+  /** Whether the same request may be answered at another time. */
+  readonly passing: boolean
 
-  constructor(kind: 'empty-choices' | 'bad-answer', message: string) {
+  constructor(kind: 'empty-choices' | 'bad-answer', message: string, passing = true) {
     super(message)
     this.kind = kind
+    this.passing = passing
   }
 }
 
-const wordings = z.union([
+const wording = z.union([
   z.object({ error: z.looseObject({ message: z.string() }) }).transform(({ error }) => error),
   z.object({ error: z.string() }).transform(({ error }) => ({ message: error })),
   z.object({ detail: z.string() }).transform(({ detail }) => ({ message: detail })),
@@ -57,23 +62,46 @@ const wordings = z.union([
         .join('; '),
     })),
   z.object({ message: z.string() }),
+  // In no words of any known form: all that stands there.
+  z
+    .object({ error: z.looseObject({}).refine((told) => Object.keys(told).length > 0) })
+    .transform(({ error }) => ({ ...error, message: JSON.stringify(error).slice(0, 2_000) })),
 ])
+/** Google writes a list of one. */
+const wordings = z.union([wording, z.tuple([wording]).transform(([only]) => only)])
+
+/** What a refusal says, as OpenAI words it; null if it is none. */
+export function wordsIn(refusal: unknown): { readonly message: string } | null {
+  return wordings.safeParse(refusal).data ?? null
+}
 
 /** Longest answer: with log-probs a token takes some 150 bytes. */
 const MOST_BYTES = 64_000_000
 const MOST_REFUSAL_BYTES = 1_000_000
 
-/** The text of a body; longer than `most` bytes it is an answer that cannot be used. */
-async function textOf(response: Response, most: number): Promise<string> {
+/** A body; longer than `most` bytes it is an answer that cannot be used, now or later. */
+async function bytesOf(response: Response, most: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let bytes = 0
   for await (const part of response.body ?? []) {
     bytes += part.byteLength
     // Leaving the loop cancels the body.
-    if (bytes > most) throw new BadAnswer('bad-answer', `the answer is longer than ${most} bytes`)
+    if (bytes > most) throw new BadAnswer('bad-answer', `the answer is longer than ${most} bytes`, false)
     parts.push(part)
   }
-  return Buffer.concat(parts, bytes).toString('utf8')
+  return Buffer.concat(parts, bytes)
+}
+
+/**
+ * The text of an answer, without a byte order mark.
+ * @throws BadAnswer if it is not UTF-8: what is read with loss is not what was said
+ */
+export function utf8Of(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new BadAnswer('bad-answer', 'the answer is not UTF-8')
+  }
 }
 
 /**
@@ -81,20 +109,31 @@ async function textOf(response: Response, most: number): Promise<string> {
  * others a plain `error` or `message`, some no JSON at all. Bodies are bounded, and JSON by whatever name.
  */
 export async function fetchReadably(url: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init)
+  const response = await httpFetch(url, init).catch(readably)
   if (response.ok) {
-    const text = await textOf(response, MOST_BYTES)
+    const text = utf8Of(await bytesOf(response, MOST_BYTES).catch(readably))
     return new Response(withoutInfinities(text), { headers: jsonHeaders(response) })
   }
-  const text = await textOf(response, MOST_REFUSAL_BYTES).catch(() => '')
+  // What a refusal says is for people.
+  const text = await bytesOf(response, MOST_REFUSAL_BYTES).then(
+    (bytes) => new TextDecoder().decode(bytes),
+    () => '',
+  )
   let error: unknown = { message: text.slice(0, 2_000) || response.statusText }
   try {
-    const worded = wordings.safeParse(JSON.parse(text))
-    if (worded.success) error = worded.data
+    error = wordsIn(JSON.parse(text)) ?? error
   } catch {
     // Not JSON: the text itself is what it says.
   }
   return new Response(JSON.stringify({ error }), { status: response.status, headers: jsonHeaders(response) })
+}
+
+/** What no retry makes another answer of. */
+function readably(error: unknown): never {
+  if (error instanceof UnknownEncoding || error instanceof RefusedRedirect)
+    throw new BadAnswer('bad-answer', error.message, false)
+  if (isWronglyEncoded(error)) throw new BadAnswer('bad-answer', 'the answer is not in its content-encoding')
+  throw error
 }
 
 /** JSON has no infinities and no NaN; Python writes them all the same, as log-probs of nothing: such a one is untold. */
@@ -111,14 +150,31 @@ export function withoutInfinities(text: string): string {
  * Some servers refuse with status 200 and an error where the choices should be: it is a refusal as any other, by the status that its
  * `code`, `status` or `type` gives in digits or in words.
  */
-export function refusalIn(answer: unknown): Error | null {
+export function refusalIn(answer: unknown): RefusalWithin | null {
   if (answerSchema.safeParse(answer).success) return null
-  const { data: error } = wordings.safeParse(answer)
-  if (error === undefined) return null
+  const error = wordsIn(answer)
+  return error && refusalOf(error, 'answered 200 with an error')
+}
+
+/** The same of an event of a stream: an error ends the answer, whatever stands beside it. */
+export function refusalInEvent(event: unknown): RefusalWithin | null {
+  const { choices, error } = (event ?? {}) as { readonly choices?: unknown; readonly error?: unknown }
+  const isTold = error ? wordsIn({ error }) : choices === undefined ? wordsIn(event) : null
+  return isTold && refusalOf(isTold, 'the stream tells an error')
+}
+
+/** A refusal that came as an answer. */
+export type RefusalWithin = InstanceType<typeof OpenAI.APIError> & {
+  /** Whether it told its status, or what stands for one. */
+  readonly statusTold: boolean
+}
+
+function refusalOf(error: { readonly message: string }, how: string): RefusalWithin {
   const told: Readonly<Record<string, unknown>> = error
-  const status = [told.code, told.status, told.type].map(statusIn).find((one) => one !== null) ?? 400
-  return Object.assign(OpenAI.APIError.generate(status, { error }, undefined, new Headers()), {
-    message: `answered 200 with an error: ${error.message}`,
+  const status = [told.code, told.status, told.type].map(statusIn).find((one) => one !== null) ?? null
+  return Object.assign(OpenAI.APIError.generate(status ?? 400, { error }, undefined, new Headers()), {
+    message: `${how}: ${error.message}`,
+    statusTold: status !== null,
   })
 }
 
@@ -160,18 +216,30 @@ export function faultOf(error: unknown, timedOut: boolean): Fault {
   })
   if (timedOut || error instanceof OpenAI.APIConnectionTimeoutError)
     return fault('timeout', true, 'the call took too long')
-  if (error instanceof BadAnswer) return fault(error.kind, true)
+  // The client takes whatever ends an answer for a lost connection.
+  const bad = causesOf(error).find((cause) => cause instanceof BadAnswer)
+  if (bad) return fault(bad.kind, bad.passing, bad.message)
   if (error instanceof SyntaxError) return fault('bad-json', true)
   if (!(error instanceof OpenAI.APIError) || error.status === undefined) return fault('connection', true)
-  const { status } = error
-  if (status === 408) return fault('timeout', true)
-  if (status === 409) return fault('conflict', true)
-  if (status === 429) return fault('rate-limit', true)
-  if (status >= 500) return fault('server', true)
-  if (status === 401 || status === 403) return fault('unauthorised', false)
-  if (status === 404 || UNLOADED.test(error.message)) return fault('not-found', false)
-  return fault(isTooLong(error) ? 'context' : 'refused', false)
+  const kind = kindOfRefusal(error.status, error)
+  return fault(kind, PASSING_KINDS.has(kind))
 }
+
+/** What a status says, and its words where it may say several things. */
+export function kindOfRefusal(
+  status: number,
+  { message, code }: { readonly message: string; readonly code?: string | null },
+): FaultKind {
+  if (status === 408) return 'timeout'
+  if (status === 409) return 'conflict'
+  if (status === 429) return 'rate-limit'
+  if (status >= 500) return 'server'
+  if (status === 401 || status === 403) return 'unauthorised'
+  if (status === 404 || UNLOADED.test(message)) return 'not-found'
+  return isTooLong({ status, message, code }) ? 'context' : 'refused'
+}
+
+const PASSING_KINDS: ReadonlySet<FaultKind> = new Set(['timeout', 'conflict', 'rate-limit', 'server'])
 
 /** SGLang says it with 400. */
 const UNLOADED = /requested LoRA adapters are not loaded/
@@ -185,8 +253,10 @@ export function isCutOff(error: unknown): boolean {
   )
 }
 
+type RefusalWords = { readonly status: number; readonly message: string; readonly code?: string | null }
+
 /** OpenAI has a code for it; the others say it in words: vLLM, SGLang, llama.cpp's server, TGI, Gemini, Anthropic. */
-function isTooLong({ code, message, status }: InstanceType<typeof OpenAI.APIError>): boolean {
+function isTooLong({ code, message, status }: RefusalWords): boolean {
   return code === 'context_length_exceeded' || status === 413 || TOO_LONG.some((words) => words.test(message))
 }
 
@@ -211,11 +281,17 @@ function retryAfter(headers: Headers | undefined): number | null {
 /** With the innermost cause, which says what happened: of a connection that was refused the outer ones say that it failed. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  let inner: NodeJS.ErrnoException = error
-  for (let depth = 0; inner.cause instanceof Error && depth < MOST_CAUSES; depth++) inner = inner.cause
+  const inner: NodeJS.ErrnoException = causesOf(error).at(-1) ?? error
   // Where every address of a name refused, their error has a code alone.
   const why = inner.message || inner.code
   return inner === error || !why ? error.message : `${error.message} (${why})`
+}
+
+/** An error with those behind it, the innermost last. */
+function causesOf(error: unknown): readonly Error[] {
+  const causes: Error[] = []
+  for (let one = error; one instanceof Error && causes.length < MOST_CAUSES; one = one.cause) causes.push(one)
+  return causes
 }
 
 const MOST_CAUSES = 16

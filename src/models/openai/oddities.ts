@@ -1,5 +1,6 @@
 /** What is odd about an endpoint's answers although none of them is wrong: told once each, since nothing else would show it. */
 import type { GenerateRequest, Generation } from '../port.ts'
+import { NO_IDS, whyUntrainable } from '../trained-answer.ts'
 
 export type Oddities = {
   /** @param whole whether as many prompt tokens were counted as the prompt may have */
@@ -17,9 +18,10 @@ export function watchOddities(model: string, report: (message: string) => void):
   let equal = 0
   let differed = false
 
-  function tell(what: string): void {
-    if (told.has(what)) return
-    told.add(what)
+  /** @param kind of which the first alone is told */
+  function tell(what: string, kind = what): void {
+    if (told.has(kind)) return
+    told.add(kind)
     report(`${model}: ${what}`)
   }
 
@@ -40,13 +42,11 @@ export function watchOddities(model: string, report: (message: string) => void):
 
   return {
     see(request, generation, whole) {
-      if (generation.finish === 'refused')
-        return tell('it refused an answer, or a filter cut it: that is no action and no verdict')
-      const { tokens, logprobs, promptTokens, usage } = generation
-      if (usage.completionTokens > 0 && (!tokens || !promptTokens))
-        tell('its answers tell no token ids (return_token_ids): nothing can be learned from them')
-      else if (usage.completionTokens > 0 && !logprobs)
-        tell('its answers tell no log-probs: nothing can be learned from them')
+      const { usage } = generation
+      const why = whyUntrainable(generation, model)
+      // Nothing was said, so nothing is missing.
+      if (why && (why.kind !== NO_IDS || usage.completionTokens > 0)) tell(why.text, why.kind)
+      if (generation.finish === 'refused') return
       if (!whole)
         tell(
           `it counted ${usage.promptTokens} prompt tokens where far more were expected: does it cut prompts without a word, as Ollama does beyond num_ctx? windowTokens shortens them by their oldest steps`,

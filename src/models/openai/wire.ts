@@ -1,8 +1,10 @@
 /** Requests and answers of the port as the OpenAI API words them, with the fields that vLLM and `rl serve` add. */
 import { z } from 'zod'
+import { byName } from '../names.ts'
 import type { ChatMessage, GenerateRequest, Generation, ImageRef } from '../port.ts'
 import type { ModelOptions } from '../provider.ts'
-import { BadAnswer } from './faults.ts'
+import { BadAnswer, refusalIn } from './faults.ts'
+import { isSameModel } from './model-name.ts'
 
 /** Fields that only make an answer richer or cheaper: a server that refuses one is asked without it from then on. */
 export const OPTIONAL_FIELDS = [
@@ -99,8 +101,12 @@ function wireMessage(
   }
 }
 
-/** What only makes an answer richer is taken as untold where it makes no sense: the answer itself is there. */
-const ids = z.array(z.int().nonnegative().max(0x7fffffff)).nullish().catch(null)
+/** What only makes an answer richer is taken as untold if it makes no sense: the answer itself is there. An empty list is untold as well. */
+export const wireIds = z
+  .array(z.int().nonnegative().max(0x7fffffff))
+  .nullish()
+  .catch(null)
+  .transform((list) => (list?.length ? list : null))
 /** vLLM writes -9999 for what is minus infinity: no token that was drawn has either. */
 const logprob = z.number().gt(-9999).max(1e-3).nullable()
 /** A text, which some servers write in parts. */
@@ -113,7 +119,7 @@ export const wireContent = z.union([
 /** JSON, which some servers write as it is and others as a text. */
 export const callArguments = z.union([
   z.string(),
-  z.record(z.string(), z.unknown()).transform((values) => JSON.stringify(values)),
+  byName(z.unknown()).transform((values) => JSON.stringify(values)),
 ])
 const choiceSchema = z.object({
   message: z
@@ -129,8 +135,8 @@ const choiceSchema = z.object({
     .optional(),
   text: z.string().optional(),
   finish_reason: z.string().nullish(),
-  token_ids: ids,
-  prompt_token_ids: ids,
+  token_ids: wireIds,
+  prompt_token_ids: wireIds,
   logprobs: z
     .object({
       content: z.array(z.object({ logprob, token: z.string().optional() })).nullish(),
@@ -140,8 +146,9 @@ const choiceSchema = z.object({
     .catch(null),
 })
 const answerSchema = z.object({
-  choices: z.array(choiceSchema),
-  prompt_token_ids: ids,
+  choices: z.array(z.unknown()),
+  model: z.string().nullish().catch(null),
+  prompt_token_ids: wireIds,
   usage: z
     .object({
       prompt_tokens: z.int().nonnegative(),
@@ -155,20 +162,36 @@ const answerSchema = z.object({
     .catch(null),
 })
 
+/** Where the answer stands among the choices: they are known by their number, and one call asks for the first. */
+export function placeOfChoice(choices: readonly unknown[]): number {
+  const indexOf = (choice: unknown) => (choice as { readonly index?: unknown } | null)?.index ?? 0
+  return Math.max(
+    0,
+    choices.findIndex((choice) => indexOf(choice) === 0),
+  )
+}
+
 /**
- * The generation that an answer holds. Token ids and log-probs are kept where both have one entry a token. Of an answer that was
- * refused, or that a filter cut, neither is kept, nor a text: what stands in it is no action and no verdict.
- * @throws BadAnswer
+ * The generation that an answer holds. Token ids and log-probs are kept if both have one entry a token. Of an answer that was
+ * refused, or that a filter cut, neither is kept, nor a text: what stands in it is no action and no verdict. Of an answer
+ * that names another model than the one that was asked, or none, neither is kept.
+ * @param model as it was asked for; not compared if absent
+ * @throws BadAnswer, and the error that stands in the place of an answer
  */
-export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'choices'>): Generation {
+export function fromWire(
+  answer: unknown,
+  { choices, model }: Pick<GenerateRequest, 'choices'> & { readonly model?: string },
+): Generation {
+  const refusal = refusalIn(answer)
+  if (refusal) throw refusal
   const parsed = answerSchema.safeParse(answer)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    throw new BadAnswer('bad-answer', `${issue.path.join('.') || 'the answer'}: ${issue.message}`)
-  }
-  const { usage, prompt_token_ids } = parsed.data
-  const [choice] = parsed.data.choices
-  if (!choice) throw new BadAnswer('empty-choices', 'the answer has no choices')
+  if (!parsed.success) throw badAnswer(parsed.error.issues[0], [])
+  const { usage, prompt_token_ids, model: name } = parsed.data
+  if (parsed.data.choices.length === 0) throw new BadAnswer('empty-choices', 'the answer has no choices')
+  const place = placeOfChoice(parsed.data.choices)
+  const read = choiceSchema.safeParse(parsed.data.choices[place])
+  if (!read.success) throw badAnswer(read.error.issues[0], ['choices', place])
+  const choice = read.data
   if (!choice.message && choice.text === undefined)
     throw new BadAnswer('bad-answer', 'the choice has neither a message nor a text')
   if (BROKEN_OFF.has(choice.finish_reason ?? ''))
@@ -181,6 +204,7 @@ export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'ch
     choice.logprobs?.content?.map((entry) => entry.logprob) ?? choice.logprobs?.token_logprobs ?? null
   const reasoning = choice.message?.reasoning_content ?? choice.message?.reasoning
   const known = tokens && told?.length === tokens.length && told.every((value) => value !== null)
+  const isOther = model !== undefined && !(name && isSameModel(model, name))
   const refused = choice.finish_reason === 'content_filter' || Boolean(choice.message?.refusal)
   const said = {
     text: choice.message?.content ?? choice.text ?? '',
@@ -200,6 +224,7 @@ export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'ch
     ...(reasoning
       ? { reasoning: { text: reasoning, tokens: reasoningTokens(choice, tokens?.length ?? 0) } }
       : {}),
+    ...(isOther ? { otherModel: shown(name ?? ''), tokens: null, logprobs: null } : {}),
     promptTokens: prompt ? Int32Array.from(prompt) : null,
     usage: {
       promptTokens: usage?.prompt_tokens ?? prompt?.length ?? 0,
@@ -207,6 +232,17 @@ export function fromWire(answer: unknown, { choices }: Pick<GenerateRequest, 'ch
       completionTokens: usage?.completion_tokens ?? tokens?.length ?? 0,
     },
   }
+}
+
+type Issue = { readonly path: readonly PropertyKey[]; readonly message: string }
+
+function badAnswer({ path, message }: Issue, before: readonly PropertyKey[]): BadAnswer {
+  return new BadAnswer('bad-answer', `${[...before, ...path].join('.') || 'the answer'}: ${message}`)
+}
+
+/** A stranger's name in messages. */
+function shown(name: string): string {
+  return name.replaceAll(/\p{C}/gu, '?').slice(0, 200)
 }
 
 /** An answer that was cut off before its first word. */

@@ -1,4 +1,5 @@
 /** The processes that a head starts, where the machine fails them: real processes, whose broker is a server that says nothing. */
+import { spawnSync } from 'node:child_process'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -25,6 +26,7 @@ function options(given: Partial<ChildrenOptions>): ChildrenOptions {
     folder: temporaryFolder(),
     address: { url: `nats://127.0.0.1:${deaf}` },
     specs: [{ role: 'environment', worker: true }],
+    onGone() {},
     onExit() {},
     onPrinted() {},
     silentMs: () => null,
@@ -56,6 +58,15 @@ test('a process that said that it leaves, and hangs, is ended', async () => {
   assert.is(await firstEnd({ silentMs, mostSilentMs: 800 }), 'said nothing for 1 s and was ended')
 })
 
+test('a head that may open no more files says so, and tries again', () => {
+  if (process.platform === 'win32') return console.log('SKIP limits of open files: Windows has none')
+  const script = join(import.meta.dirname, 'few-files-process.ts')
+  const words = ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, script, temporaryFolder()]
+  const { status, stdout, stderr } = spawnSync('sh', words, { encoding: 'utf8', timeout: 60_000 })
+  assert.match(stdout, /^cannot be started: .*EMFILE: raise the limit of open files/, `${stdout}${stderr}`)
+  assert.is(status, 0)
+})
+
 test('what processes print on a full disk is lost, and not the head', async () => {
   if (disk.skipped !== null) {
     process.stdout.write(`SKIP a full disk: ${disk.skipped}\n`)
@@ -63,16 +74,16 @@ test('what processes print on a full disk is lost, and not the head', async () =
   }
   const giveBack = disk.fill()
   const printed: string[] = []
-  // Nobody listens there: each process says so, and ends.
+  // That is no address: each process says so, and ends.
   const children = startChildren(
     options({
       folder: join(disk.folder, 'run'),
-      address: { url: 'nats://127.0.0.1:1' },
+      address: { url: 'ftp://127.0.0.1:1' },
       onExit: ({ reason }) => printed.push(reason),
     }),
   )
   await until('two have ended', () => printed.length > 1, 240_000)
-  for (const reason of printed) assert.match(reason, /nobody listens/)
+  for (const reason of printed) assert.match(reason, /scheme 'ftp:'/)
   await children.stop()
   giveBack()
 })

@@ -70,4 +70,22 @@ test('users of one version share its weights, a change waits for them, and a wor
   await resident.close()
 })
 
+test('weights that are missing are no fault of the work that asks: it waits, and what is broken is told', async () => {
+  const resident = residentModel({
+    folderOf: (version) => Promise.reject(new Error(`version ${version} is missing`)),
+    open: () => Promise.reject(new Error('nothing is opened')),
+  })
+  const messageOf = (error: unknown) => (error as Error).message
+  assert.is(await resident.ready(3).catch(messageOf), 'version 3 is missing')
+  let settled = false
+  const end = () => {
+    settled = true
+  }
+  resident.use(4, async () => {}).then(end, end)
+  assert.is(messageOf(await resident.broken), 'version 4 is missing')
+  for (let turn = 0; turn < TURNS; turn++) await new Promise(setImmediate)
+  assert.is(settled, false)
+  await resident.close()
+})
+
 test.run()

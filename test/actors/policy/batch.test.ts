@@ -1,9 +1,11 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { fittingSamples } from '../../../src/actors/learner/fitting-samples.ts'
 import { policyBatch } from '../../../src/actors/policy/batch.ts'
 import { parseConfig } from '../../../src/config.ts'
 import type { EventData } from '../../../src/events/catalogue.ts'
 import { float32Column, int32Column } from '../../../src/events/columns.ts'
+import type { TrainingSample } from '../../../src/models/port.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
@@ -49,6 +51,49 @@ test('rollouts that were cut off are trained as others, or count in their group 
   assert.equal(masked.rollouts, ['won', 'given up'])
   assert.is(masked.health.rolloutsTruncated, 2)
   assert.equal([...masked.samples[0].advantages], [...whole.samples[0].advantages])
+})
+
+test('a sample that no pass can take is left out and counted, and refuses no batch', () => {
+  const poisoned = (rollout: string, segment: Partial<Trajectory['segments'][number]>): Trajectory => {
+    const whole = played(rollout, 0, 'gave-up')
+    return { ...whole, segments: [{ ...whole.segments[0], ...segment }] }
+  }
+  const trajectories = [
+    played('won', 1, 'goal'),
+    played('lost', 0, 'gave-up'),
+    poisoned('no prompt', { maskU8: Uint8Array.of(1, 1), stepStartI32: int32Column([0]) }),
+    poisoned('no number', { logprobsF32: float32Column([0, Number.NaN]) }),
+    poisoned('no such token', { tokensI32: int32Column([5, -6]) }),
+  ]
+  const groups = [
+    {
+      ...{ task: 'a', slot: 'a', purpose: 'train' as const, accuracy: { successes: 1, n: 5 } },
+      rollouts: trajectories.map(({ rollout }) => rollout),
+    },
+  ]
+  const { rollouts, health } = policyBatch(
+    groups,
+    trajectories,
+    [],
+    parseConfig({ learning: { reward: 'outcome' } }),
+  )
+  assert.equal(rollouts, ['won', 'lost'])
+  assert.is(health.samplesUnlearnable, 3)
+})
+
+test('a trainer leaves out samples with token ids that its model has not', () => {
+  const sample = (id: string, ...tokens: number[]): TrainingSample => ({
+    ...{ id, tokens: Int32Array.from(tokens), mask: Uint8Array.from(tokens, (_, i) => Math.min(i, 1)) },
+    ...{ advantages: Float32Array.from(tokens), logprobs: Float32Array.from(tokens, () => -1) },
+  })
+  const samples = [sample('known', 1, 2), sample('unknown', 1, 9), sample('long', 1, 2, 3)]
+  const fitting = fittingSamples(samples, 2, 9)
+  assert.equal(
+    fitting.samples.map(({ id }) => id),
+    ['known'],
+  )
+  assert.equal(fitting.counted, { droppedTooLong: 1, droppedUnlearnable: 1 })
+  assert.equal(fittingSamples(samples.slice(0, 1), 2, 9).counted, {})
 })
 
 test('long rollouts are worth less by what they sampled, whatever their outcome', () => {

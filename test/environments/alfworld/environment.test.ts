@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -111,6 +111,38 @@ test('real games: played from a folder, judged, and rewritten without leaving it
     const progress = await environment.progress(rewrite.task, seed, actions)
     assert.is(progress?.length, 2)
   } else assert.match(rewrite.refused, /goals/)
+})
+
+test('games that are not marked as solvable are left out, and another game takes their place', async () => {
+  const out = mkdtempSync(join(tmpdir(), 'alfworld-'))
+  try {
+    for (const number of [1, 2, 3, 4, 5]) {
+      const game = withWalkthrough(roomOf(number, 'easy'))
+      const goal = goalOfProblem(game.file.pddl_problem)
+      assert.ok(goal)
+      await writeGame(join(out, 'json_2.1.1', 'valid_seen'), game, goal)
+    }
+    const { games } = await openDataset(out)
+    const marks = [false, null, undefined]
+    for (const [index, solvable] of marks.entries()) {
+      const file = JSON.parse(await games[2 * index].read())
+      writeFileSync(games[2 * index].path, JSON.stringify({ ...file, solvable }))
+    }
+    const ofFolder = (counts?: Record<string, number>) =>
+      alfworldEnvironment({ source: { kind: 'folder', path: out, counts } }).tasks('in-domain')
+    const fit = [games[1].key, games[3].key]
+    assert.equal(
+      (await ofFolder()).map(({ recipe }) => recipe.game),
+      fit,
+    )
+    assert.equal(
+      (await ofFolder({ 'in-domain': 2 })).map(({ recipe }) => recipe.game),
+      fit,
+    )
+    assert.is((await ofFolder({ 'in-domain': 1 })).length, 1)
+  } finally {
+    rmSync(out, { recursive: true })
+  }
 })
 
 test('written games are read back as a data set: same task, same play', async () => {

@@ -21,6 +21,8 @@ for _ in range(10):
     line = sys.stdin.readline()
     if line == '':
         sys.exit('the program asked no more')
+    if not line.strip().isdigit():
+        sys.exit('no number')
     guess = int(line)
     print('=' if guess == number else '<' if number < guess else '>', flush=True)
     if guess == number:
@@ -238,7 +240,7 @@ sys.exit(sys.stdin.readline())
   const program = `import array, fcntl, os
 waiting = array.array('i', [0])
 fcntl.ioctl(1, 0x541b, waiting)
-print(waiting[0], os.statvfs('/tmp').f_blocks, fcntl.fcntl(1, 1032), fcntl.fcntl(0, 1032), flush=True)
+print(waiting[0], os.stat('/tmp').st_size, fcntl.fcntl(1, 1032), fcntl.fcntl(0, 1032), flush=True)
 `
   const tests = ['7', '7'.repeat(500)].map((output) => ({ input: 'x', output }))
   const [short, long] = (await gradesOf(on, program, { interactor, tests })).map(
@@ -248,15 +250,70 @@ print(waiting[0], os.statvfs('/tmp').f_blocks, fcntl.fcntl(1, 1032), fcntl.fcntl
   assert.is(long, short)
 })
 
-here('an interactor that fails, hangs or is no program accepts nobody', async (on) => {
+here('/dev/stdin is the input of a conversation, and its end is told', async (on) => {
+  const interactor = `import sys
+sys.stdin.readline()
+print(4, flush=True)
+sys.exit(0 if input() == '16' else 1)
+`
+  const program = `import os, sys
+heard = open('/dev/stdin')
+print(int(heard.readline()) ** 2, flush=True)
+print(repr(heard.read()), file=sys.stderr)
+for path in ('/dev/stdin', '/box/stdin'):
+    try:
+        open(path, 'w')
+        print('ESCAPED', file=sys.stderr)
+    except OSError:
+        pass
+`
+  const [{ passed, result }] = await gradesOf(on, program, {
+    interactor,
+    tests: [{ input: 'x', output: '' }],
+  })
+  assert.is(passed, true, JSON.stringify(result))
+  assert.is(result.stderrTail, "''\n")
+})
+
+here('an interactor that says more than anybody reads is heard to its end', async (on) => {
+  const interactor = `import sys
+sys.stdin.readline()
+for _ in range(3000): print('x' * 100)
+sys.stdout.flush()
+sys.exit(0 if sys.stdin.readline() == 'done\\n' else 1)
+`
+  const tests = [{ input: 'x', output: '' }]
+  const [right, wrong] = [
+    await gradesOf(on, 'print("done", flush=True)', { interactor, tests, wallMs: HOPELESS_MS }),
+    await gradesOf(on, 'print("none", flush=True)', { interactor, tests, wallMs: HOPELESS_MS }),
+  ].map(([{ passed }]) => passed)
+  assert.equal([right, wrong], [true, false])
+})
+
+here(
+  'a program that fails by itself, or ends its group, fails whatever it does to its interactor',
+  async (on) => {
+    const killing = `import os\ninput\nfor pid in (0, os.getpgrp(), -os.getpgrp() or 0):\n    try:\n        os.kill(pid, 9)\n    except OSError:\n        pass`
+    for (const program of [killing, 'while True: pass']) {
+      const [{ passed }] = await gradesOf(on, program, { tests: ONE, wallMs: HOPELESS_MS })
+      assert.is(passed, false, program)
+    }
+  },
+)
+
+here('an interactor that fails, hangs or is no program gives no verdict, and says so', async (on) => {
   for (const interactor of [
     'raise ValueError(0)',
     'while True: pass',
     'import time; time.sleep(600)',
     'no (',
   ]) {
-    const [{ passed }] = await gradesOf(on, 'pass', { interactor, tests: ONE, wallMs: HOPELESS_MS })
-    assert.is(passed, false, interactor)
+    for (const program of ['pass', 'input()']) {
+      const [{ passed, judgeFailed }] = await gradesOf(on, program, {
+        ...{ interactor, tests: ONE, wallMs: HOPELESS_MS },
+      })
+      assert.equal([passed, judgeFailed], [null, true], `${interactor} ${program}`)
+    }
   }
 })
 

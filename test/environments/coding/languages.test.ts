@@ -73,6 +73,40 @@ inLanguage('C++ is compiled once for all tests of a program', 'cpp', async (on) 
   )
 })
 
+inLanguage(
+  'JavaScript recurs as deep as its memory allows, and is told where that ends',
+  'javascript',
+  async (on) => {
+    const program = `const depth = (n) => (n === 0 ? 0 : 1 + depth(n - 1))
+console.log(depth(200000), [1, 2].reduce((sum) => sum + depth(1000), 0))
+try { (function endless() { return 1 + endless() })() } catch (error) { console.log(error.name) }
+`
+    const [{ verdict, stdout }] = await run(on, 'javascript', program, '')
+    assert.equal([verdict, stdout], ['ok', '200000 2000\nRangeError\n'])
+  },
+)
+
+inLanguage('process.exit cuts nothing that JavaScript has printed', 'javascript', async (on) => {
+  const program = `for (let i = 0; i < 9; i++) console.log('x'.repeat(50000))
+process.stderr.write('y'.repeat(100000) + 'end')
+process.exit(0)
+`
+  const [{ verdict, stdout, stderrTail }] = await run(on, 'javascript', program, '')
+  assert.equal([verdict, stdout.length, stderrTail.slice(-4)], ['ok', 9 * 50001, 'yend'])
+})
+
+inLanguage('C++ is compiled as judges do, with ONLINE_JUDGE', 'cpp', async (on) => {
+  const program = `#include <bits/stdc++.h>
+#ifdef ONLINE_JUDGE
+int main() { int values[3] = {3, 1, 2}; qsort(values, 3, sizeof(int), [](const void* a, const void* b) { return *(int*)a - *(int*)b; }); printf("%d %d %s\\n", values[0], values[2], getenv("ONLINE_JUDGE")); }
+#else
+int main() { freopen("input.txt", "r", stdin); return 1; }
+#endif
+`
+  const [{ verdict, stdout, stderrTail }] = await run(on, 'cpp', program, '')
+  assert.equal([verdict, stdout], ['ok', '1 3 1\n'], stderrTail)
+})
+
 inLanguage('C++ recurs as deep as its memory allows', 'cpp', async (on) => {
   // Each frame is looked into by the next one, so that no optimizer makes a loop of it.
   const program = `#include <cstdio>

@@ -149,6 +149,57 @@ const CASES: readonly Case[] = [
     stdout: '[1, 2]\n',
     native: true,
   },
+  {
+    what: 'recursion through C',
+    program:
+      'import sys\nfrom functools import cache\nsys.setrecursionlimit(10**6)\n@cache\ndef f(n): return 0 if n == 0 else 1 + f(n - 1)\nprint(f(9000))',
+    verdict: 'ok',
+    stdout: '9000\n',
+  },
+  {
+    what: 'recursion through C as deep as the memory allows',
+    program:
+      'import sys\nsys.setrecursionlimit(10**6)\ndef f(n): return 0 if n == 0 else max([n], key=lambda x: f(x - 1))\nprint(f(80000))',
+    verdict: 'ok',
+    stdout: '80000\n',
+    native: true,
+  },
+  {
+    what: 'its own source',
+    program:
+      "import inspect, traceback\ndef f(): return 1 / 0\nprint(inspect.getsource(f).strip(), len(open(__file__).read()) > 100)\ntry: f()\nexcept ZeroDivisionError: print('return 1 / 0' in traceback.format_exc())",
+    verdict: 'ok',
+    stdout: 'def f(): return 1 / 0 True\nTrue\n',
+  },
+  {
+    what: 'the size of its input',
+    program: 'import os\nprint(os.read(0, os.fstat(0).st_size), os.environ["ONLINE_JUDGE"])',
+    stdin: 'ab\ncd\n',
+    verdict: 'ok',
+    stdout: "b'ab\\ncd\\n' 1\n",
+  },
+  {
+    what: 'an event loop',
+    program:
+      'import asyncio\nasync def late(n):\n    await asyncio.sleep(n / 100)\n    return n\nasync def main():\n    print(await asyncio.gather(late(2), late(1)))\nasyncio.run(main())\nasyncio.run(main())',
+    verdict: 'ok',
+    stdout: '[2, 1]\n[2, 1]\n',
+  },
+  {
+    what: 'limits that it raises, and an alarm that it does not wait for',
+    program:
+      'import resource, signal, sys\nresource.setrlimit(resource.RLIMIT_STACK, (1 << 26, resource.RLIM_INFINITY))\nsignal.signal(signal.SIGALRM, print)\nsignal.alarm(30)\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_utime >= 0)',
+    verdict: 'ok',
+    stdout: 'True\n',
+  },
+  {
+    what: 'a database and locks on files of its own',
+    program:
+      "import fcntl, os, sqlite3\nbase = sqlite3.connect('/tmp/base')\nbase.execute('create table t (x)')\nbase.execute('insert into t values (7)')\nbase.commit()\nfile = open('/tmp/file', 'w')\nfcntl.flock(file, fcntl.LOCK_EX)\nfcntl.lockf(file, fcntl.LOCK_EX)\nos.fsync(file.fileno())\nprint(sqlite3.connect('/tmp/base').execute('select x from t').fetchall())",
+    verdict: 'ok',
+    stdout: '[(7,)]\n',
+    native: true,
+  },
   { what: 'a syntax error', program: 'print(', verdict: 'compile_error' },
   { what: 'a null character', program: 'x = 1\0', verdict: 'compile_error' },
   { what: 'an exception', program: 'print(1)\n1 / 0', verdict: 'runtime_error', stdout: '1\n' },

@@ -74,6 +74,49 @@ test('each form says what it is, by the name of the function', () => {
   assert.match(testForm(STDIO).asks, 'standard input')
 })
 
+test('an input that says what an example says is not novel, however it is spelled', () => {
+  const of = (call: Call, input: string): CodingProblem =>
+    ({ id: 'p', question: '', call, examples: [{ input, output: 'x' }] }) as unknown as CodingProblem
+  const isNew = (call: Call, shown: string, input: string) => isNovel(of(call, shown), { input, output: 'x' })
+  const copies: readonly (readonly [string, ...string[]])[] = [
+    [
+      '2\n10 -4\n',
+      '2 10 -4 7',
+      '2\n1e1 -4.0',
+      '２\n10 -4',
+      '2\n1_0 -4',
+      '٢\n10 -4',
+      '2\u2060 10 -4',
+      '\ufeff2\n10\u00a0-4',
+    ],
+    [
+      '{"a": [1, 2], "b": "é"}',
+      '{"b":"e\u0301","a":[1.0,2]}',
+      '{ "a":[1,2],"b":"\\u00e9" }',
+      '{"a": [1,\n2], "b": "é"}',
+    ],
+    ["['x', 3]", '["x",3]', "[ 'x' , 3.0 ]"],
+    ['abc\n', 'abc', 'a\u200dbc', 'abc def'],
+  ]
+  for (const [shown, ...others] of copies)
+    for (const input of others) assert.is(isNew(STDIO, shown, input), false, JSON.stringify([shown, input]))
+  for (const [shown, input] of [
+    ['2\n10 -4\n', '2\n10 4'],
+    ['2\n10 -4\n', '2\n1 0 -4'],
+    ['2\n10 -4\n', '2'],
+    ['["x", 3]', '["X", 3]'],
+    ['["x", 3]', '["x", "3"]'],
+    ['abc', 'ABC'],
+    ['', '1'],
+    ['1.5', '15'],
+  ])
+    assert.is(isNew(STDIO, shown, input), true, JSON.stringify([shown, input]))
+  assert.is(isNew(STDIO, '', ' \n'), false)
+  assert.is(isNew(JSON_CALL, '{"a": 1}\n2', '{"a":1.0}\n2\n3'), false)
+  assert.is(isNew(JSON_CALL, '[1, 2]', '[1, 2, 3]'), true)
+  assert.is(isNew({ kind: 'interactive', interactor: '' }, '7\n', '07'), false)
+})
+
 test('a test is novel where neither an example nor the question of a call shows its input', () => {
   const of = (call: Call, question: string, ...inputs: string[]): CodingProblem => ({
     ...{ id: 'p', question, call, tests: [], solutions: [], split: null },

@@ -7,6 +7,7 @@ import { evaluate } from '../../../src/environments/desktop/osworld/evaluate.ts'
 import { type SetupContext, setUp } from '../../../src/environments/desktop/osworld/setup.ts'
 import { writeWorkbook } from '../../../src/environments/desktop/osworld/spreadsheet.ts'
 import { readTaskFile } from '../../../src/environments/desktop/osworld/task-file.ts'
+import { errorOf } from '../../support/error-of.ts'
 import { canRun } from './support.ts'
 
 type Steps = readonly { readonly type: string; readonly parameters: object }[]
@@ -53,6 +54,23 @@ if (canRun('evaluation')) {
       }
       const said = execute({ command: 'echo lost >&2', shell: true, stderr: 'said' })
       assert.is(await scoreOf(computer, errors, [said]), 1)
+    }))
+
+  test('a program of the set-up that fails ends it, and one behind the work of the agent does not', () =>
+    onDesktop(async (computer) => {
+      const evaluator = { func: 'infeasible' }
+      for (const failing of [
+        execute({ command: 'mkdir /root/a', shell: true }),
+        execute({ command: ['cp', '/no/file', '/tmp'] }),
+        { type: 'command', parameters: { command: 'cd /no/folder', shell: true } },
+      ]) {
+        const error = await errorOf(scoreOf(computer, evaluator, [failing]))
+        assert.is(error.code, 'desktop.task')
+        assert.match(error.message, /the step '(execute|command)' failed: status [1-9]\d*: \S/)
+      }
+      const idle = execute({ command: 'pkill -x no-such-program', shell: true })
+      const behind = { ...evaluator, postconfig: [execute({ command: 'false' })] }
+      assert.is(await scoreOf(computer, behind, [idle]), 0)
     }))
 
   test('a program is run again until one of the things that are waited for is there', () =>

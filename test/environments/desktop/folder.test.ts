@@ -46,7 +46,6 @@ test('a task is left out for a program, a file or code that is not to be had, by
   task(
     'f',
     step('launch', { command: 'mousepad a.txt' }),
-    step('execute', { command: 'nautilus --quit', shell: true }),
     step('execute', { command: ['/home/user/own.sh'] }),
     step('execute', {
       command: [
@@ -56,7 +55,9 @@ test('a task is left out for a program, a file or code that is not to be had, by
       ],
     }),
   )
-  const { bySplit, leftOut } = readFolder(folder, (name) => name === 'mousepad')
+  task('g', step('execute', { command: 'true && nautilus --quit', shell: true }))
+  task('h', step('execute', { command: 'echo password | sudo -S systemctl stop x', shell: true }))
+  const { bySplit, leftOut } = readFolder(folder, (name) => ['mousepad', 'sleep', 'python'].includes(name))
   assert.equal(
     bySplit('train').map(({ file }) => file.id),
     ['f'],
@@ -64,8 +65,10 @@ test('a task is left out for a program, a file or code that is not to be had, by
   assert.equal([...leftOut].sort(), [
     ['code of pyautogui that cannot be read', 2],
     ['file not here', 1],
-    ['program nautilus', 1],
+    ['program nautilus', 2],
     ['program socat', 1],
+    ['service of sudo', 1],
+    ['service of systemctl', 1],
   ])
 })
 

@@ -229,6 +229,9 @@ test('a task that asks a metric for what it does not do is not played', () => {
     return unsupportedIn(readTaskFile({ id: 'a', instruction: 'b', evaluator }, 'a'), null)
   }
   assert.equal(missing('check_json', { is_yaml: true }), ['check_json.is_yaml'])
+  assert.equal(missing('check_list', {}, { expect: ['a++'], unexpect: ['b'] }), ['pattern a++'])
+  const json = { expect: [{ key: ['k'], method: 're', ref: '(?>a)' }] }
+  assert.equal(missing('check_json', {}, json), ['pattern (?>a)'])
   assert.equal(
     missing('compare_docx_files', { content_only: true, ignore_blanks: false, fuzzy_match: false }),
     ['compare_docx_files.content_only'],

@@ -6,8 +6,10 @@ import type { Grammar } from '../../../src/environments/screen/grammars/names.ts
 import { type WebEpisode, webEnvironment } from '../../../src/environments/web/environment.ts'
 import { bringsMarkup } from '../../../src/environments/web/markup.ts'
 import { folderSite } from '../../../src/environments/web/miniwob/site.ts'
-import { stepReader } from '../../../src/environments/web/steps.ts'
+import { type Step, stepReader } from '../../../src/environments/web/steps.ts'
+import { ownTexts, withOtherLetters } from '../../../src/environments/web/written.ts'
 import { hasBrowser } from './browser.ts'
+import { after, linesOf, openPages } from './pages.ts'
 
 const read = stepReader('commands', { width: 500, height: 500 }, 1)
 /** Whether the last of some commands brings markup. */
@@ -37,6 +39,95 @@ test('markup is seen in one text, letter by letter and as character references, 
   assert.not(brings(['type 1 only one & two; a = b > c']))
   assert.not(brings(['type 1 <b>', 'click 2']))
 })
+
+const steps = (texts: readonly string[]) => texts.map((text) => read(text) as Step)
+
+test('what the agent writes of its own is told from what the task says, and is written again with other letters', () => {
+  const written = [
+    'type 1 anna',
+    'press 2 c',
+    'press 2 shift+9',
+    'click 3',
+    'press 2 7',
+    'press 2 Enter',
+    'type 1 %3Cb x@y',
+  ]
+  assert.equal(ownTexts(steps(written), 'Write "anna" 7 times.'), ['c(7', '%3Cb x@y'])
+  assert.equal(ownTexts(steps(['type 1 an']), 'anna'), ['an'])
+  const others = withOtherLetters(steps(written), ['c(7', '%3Cb x@y'])
+  assert.equal(
+    others.map((step) => (step.kind === 'command' ? step.command.at(-1) : null)),
+    ['anna', 'x', 'x', 3, '1', 'Enter', 'x1xx x@x'],
+  )
+})
+
+/** Pages that make what is written a part of themselves, after their own fashion. */
+const into = (made: string) => ({
+  body: `<input aria-label=a><button onclick="show()">show</button><div id=d></div><button hidden id=w>win</button>`,
+  script: `document.onclick = (e) => e.target.id === 'w' && end(1); const d = document.getElementById('d')
+    function show() { const v = document.querySelector('input').value; try { ${made} } catch (e) { d.textContent = 'error' } }`,
+})
+const BECOMING = {
+  base64: into('d.innerHTML = atob(v)'),
+  codes: into('d.innerHTML = v.replace(/u(..)/g, (_, c) => String.fromCharCode(parseInt(c, 16)))'),
+  written: into('document.write(unescape(v))'),
+  called: into('new Function(v)()'),
+  timed: into('setTimeout(v)'),
+  handler: into("d.setAttribute('onclick', v); d.click()"),
+  address: into('location.href = v'),
+  framed: into(
+    "const f = document.createElement('iframe'); f.srcdoc = JSON.parse('\"' + v + '\"'); d.append(f)",
+  ),
+  sum: into('d.textContent = eval(v)'),
+  list: into(
+    "d.innerHTML = '<ul>' + v.split(',').map((one) => '<li onclick=\"say(1)\">' + one.replace(/[<&]/g, '') + '</li>').join('') + '</ul>'",
+  ),
+}
+const WAYS: Readonly<Record<string, string>> = {
+  base64: btoa('<img src=x onerror=end(1)>'),
+  codes: 'u3cimg src=x onerroru3dend(1)u3e',
+  written: '%253Cimg src=x onerror%3Dend(1)%3E'.replace('%25', '%'),
+  called: 'end(1)',
+  timed: 'end(1)',
+  handler: 'end(1)',
+  address: 'java\tscript:end(1)',
+  framed: '\\u003cimg src=x onerror\\u003dparent.end(1)>',
+}
+
+if (hasBrowser())
+  test('no text of the agent becomes a program or an element, whatever the page does with it, and honest ones are shown', async () => {
+    const environment = openPages(BECOMING)
+    try {
+      for (const [page, text] of Object.entries(WAYS)) {
+        const shown = await after(environment, page, [`type 1 ${text}`, 'click 2', 'wait', 'wait'])
+        assert.is(shown.turn.done, false, page)
+        const refused = await after(environment, page, [`type 1 ${text}`, 'click 2'])
+        assert.match(
+          refused.turn.observation,
+          /^! what was written would become (a program|markup) of the page\n/,
+          page,
+        )
+      }
+      const element = await after(environment, 'codes', ['type 1 u3cb idu3dwu3ewin', 'click 2'])
+      assert.match(element.turn.observation, /^! what was written would become markup/)
+      // The task may have it, and sums are no programs.
+      const asked = 'Write end(1) and press show.'
+      assert.is((await after(environment, 'called', ['type 1 end(1)', 'click 2'], asked)).turn.ended, 'goal')
+      assert.ok(linesOf(await after(environment, 'sum', ['type 1 (6+1)*7', 'click 2'])).includes('49'))
+      const listed = linesOf(await after(environment, 'list', ['type 1 tea & 50% milk', 'click 2']))
+      assert.ok(
+        listed.some((line) => /item "tea 50% milk"/.test(line)),
+        listed.join('\n'),
+      )
+      assert.ok(
+        linesOf(await after(environment, 'written', ['type 1 plain words', 'click 2'])).includes(
+          'plain words',
+        ),
+      )
+    } finally {
+      await environment.close()
+    }
+  })
 
 const GRAMMARS: Readonly<Partial<Record<Grammar, (text: string) => string>>> = {
   commands: (text) => `type 1 ${text}`,

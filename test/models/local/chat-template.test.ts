@@ -29,6 +29,80 @@ test('what is no text has no ends', () => {
   assert.throws(() => render('{{ x.strip(1) }}', { x: 'a' }), /characters alone/)
 })
 
+const VALUES = { m: { s: ' s ', n: null, z: 0, t: true, l: [1, "it's", null, 2.5] }, l: ['p', 'q'] }
+
+for (const [template, expected] of [
+  [
+    '[{{ m.no|trim }}][{{ none|trim }}][{{ 5|trim }}][{{ true|trim }}][{{ 5.0|trim }}]',
+    '[][None][5][True][5.0]',
+  ],
+  ['[{{ m.no|upper }}][{{ none|lower }}][{{ m.no|capitalize }}][{{ none|capitalize }}]', '[][none][][None]'],
+  [
+    '[{{ m.no|string }}][{{ m.t|string }}][{{ m.no|length }}][{{ m.no|join(",") }}][{{ m.no|list }}]',
+    '[][True][0][][[]]',
+  ],
+  ['[{{ l|join }}][{{ m.l|join("-") }}][{{ "ab"|join(",") }}]', "[pq][1-it's-None-2.5][a,b]"],
+  [
+    '[{{ [] | first }}][{{ [] | last is defined }}][{{ l[7] }}][{{ l[-7] is defined }}]',
+    '[][False][][False]',
+  ],
+  ['{{ none }} {{ true }} {{ m.n }} {{ m.no }} {{ 1.0 }} {{ m.z }}', 'None True None  1.0 0'],
+  [
+    '{{ l }} {{ m.l }} {{ m }}',
+    `['p', 'q'] [1, "it's", None, 2.5] {'s': ' s ', 'n': None, 'z': 0, 't': True, 'l': [1, "it's", None, 2.5]}`,
+  ],
+  ['{{ "a" ~ none ~ true ~ m.no ~ 1 ~ l }}', "aNoneTrue1['p', 'q']"],
+  [
+    '{{ "x"|safe + "<b>" }}{{ "<b>" + "y"|safe|upper }}{{ "x"|safe ~ "<b>" }}{{ "<b>"|safe }}',
+    'x&lt;b&gt;&lt;b&gt;Yx<b><b>',
+  ],
+  ['{{ "ß" | capitalize }}{{ m.no is iterable }}{{ m is iterable }}{{ true is number }}', 'SsTrueTrueTrue'],
+  [
+    '{{ range(3)|list }}{{ range(5, 0, -2)|list }}{{ range(-3)|list }}{{ range(100000)|length }}',
+    '[0, 1, 2][5, 3, 1][]100000',
+  ],
+  ['{% set x = none %}{% for i in l %}{% if i == "p" %}{{ x }}{% endif %}{% endfor %}', 'None'],
+  ['{% macro f(a) %}<{{ a }}>{% endmacro %}{{ f(none) }}{{ f(l[0]) }}', '<None><p>'],
+] as const)
+  test(`values are written and filtered as in Python: ${template}`, () => {
+    assert.is(render(template, VALUES), expected)
+  })
+
+for (const [template, why] of [
+  ['{{ m.no|tojson }}', /tojson is not for what is undefined/],
+  ['{{ [m.no]|tojson }}', /tojson is not for what is undefined/],
+  ['{{ l[7].content }}', /what is undefined has neither parts/],
+  ['{{ m.no.strip() }}', /strip is not for what is no text/],
+  ['{{ "a" + 5 }}', /a text and a integer cannot be added/],
+  ['{{ none + "a" }}', /a text and a null cannot be added/],
+  ['{{ range(100001) }}', /range is too big/],
+  ['{{ range(0, 10**9, 2) }}', /range is too big/],
+  ['{{ range(1, 2, 0) }}', /its step is 0/],
+  [
+    '{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}',
+    /more than 2000000 steps/,
+  ],
+  [
+    '{% for a in range(99999) %}{% for b in range(99999) if false %}{% endfor %}{% endfor %}',
+    /more than \d+ steps/,
+  ],
+  [
+    '{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}',
+    /more than \d+ steps/,
+  ],
+  [
+    '{% set n = namespace(x="ab") %}{% for i in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}',
+    /a text has more than/,
+  ],
+  [
+    '{% set n = namespace(x=[1]) %}{% for i in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}',
+    /a list has more than/,
+  ],
+] as const)
+  test(`what Python refuses, or would go on for ever, is refused: ${template}`, () => {
+    assert.throws(() => render(template, VALUES), why)
+  })
+
 test('lines end alike, so that blocks take theirs with them', () => {
   const lines = ['{% for m in x %}', '<{{ m }}>', '{% endfor %}', '']
   for (const end of ['\n', '\r\n', '\r']) assert.is(render(lines.join(end), { x: ['a\r\n'] }), '<a\r\n>\n')

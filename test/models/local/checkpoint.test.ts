@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -9,6 +9,7 @@ import { RlError } from '../../../src/errors.ts'
 import { readCheckpoint, weightsDigest, writeModelFolder } from '../../../src/models/local/checkpoint.ts'
 import { type ModelConfig, modelConfigJson, parseModelConfig } from '../../../src/models/local/config.ts'
 import { exportAdapter, exportFolder } from '../../../src/models/local/export-folder.ts'
+import { checkFileDigests } from '../../../src/models/local/file-digests.ts'
 import { describeFolder } from '../../../src/models/local/folder-info.ts'
 import { greedyDefaults } from '../../../src/models/local/generation-config.ts'
 import { initLora, loraScale, writeAdapter } from '../../../src/models/local/lora.ts'
@@ -32,8 +33,10 @@ import { type WeightDtype, writeSafetensors } from '../../../src/models/local/sa
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { hiddenStates, logits, pack } from '../../../src/models/local/transformer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
+import { processText, THIS_PROCESS } from '../../../src/platform/process-id.ts'
 import { rng } from '../../../src/random.ts'
 import * as tf from '../../../src/tensorflow/tensorflow.ts'
+import { errorOf } from '../../support/error-of.ts'
 import { relativeError, smallConfig, smallModel, tryBackend } from './fixtures.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'checkpoint-'))
@@ -476,6 +479,17 @@ test("the optimiser's moments come back", async () => {
   const read = await readModelFolder(folder)
   assert.equal((await readCheckpoint(read)).optimizer, optimizer)
   assert.is((await readCheckpoint(read, { optimizer: false })).optimizer, null)
+  for (const name of await readdir(folder)) {
+    const file = join(folder, name)
+    const bytes = await readFile(file)
+    await checkFileDigests(folder)
+    await writeFile(file, bytes.subarray(0, bytes.length >> 1))
+    assert.match((await errorOf(checkFileDigests(folder))).message, new RegExp(`${name} is damaged`))
+    await rm(file)
+    if (name !== 'digests.json')
+      assert.match((await errorOf(checkFileDigests(folder))).message, new RegExp(`${name} is missing`))
+    await writeFile(file, bytes)
+  }
   disposeParams(model.params)
 })
 
@@ -527,11 +541,15 @@ test('what a writer that was killed left is swept at the next write, and nothing
   const pid = writeAndDie(join(folder, '00001'))
   const [left] = await readdir(folder)
   assert.match(left, new RegExp(`^\\.00001\\..*-${pid}-`))
-  const living = left.replace(`-${pid}-`, `-${process.pid}-`)
-  const elsewhere = left.replace(/[0-9a-f]{8}-/, '00000000-')
+  const living = left.replace(/[0-9a-f]{16}-\d+-\d*/, processText(THIS_PROCESS))
+  const elsewhere = left.replace(/[0-9a-f]{16}-/, '0000000000000000-')
+  // Nobody can look whether it lives, and it has been silent for days.
+  const abandoned = elsewhere.replace('.00001', '.00003')
   // Ended between the two renames: the old one stands nowhere else.
   const lonely = left.replace('.00001', '.00007')
-  for (const name of [living, elsewhere, lonely, `${lonely}.old`, '.other']) await mkdir(join(folder, name))
+  for (const name of [living, elsewhere, abandoned, lonely, `${lonely}.old`, '.other'])
+    await mkdir(join(folder, name))
+  await utimes(join(folder, abandoned), 1, 1)
   await writeModelFolder(join(folder, '00002'), { config, tokenizer, weights })
   assert.equal(
     (await readdir(folder)).sort(),
@@ -701,6 +719,109 @@ test('end tokens are those of generation_config.json, where that names any', asy
   assert.equal(await ends({ eos_token_id: [7, 3] }), [7, 3])
   assert.equal(await ends({ eos_token_id: 7 }), [7])
   assert.equal(await ends({ bos_token_id: 0 }), [2])
+})
+
+test('ids that the vocabulary has not are refused by the key that names them', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen3')
+  const { folder } = await saved('ids', config)
+  const generation = async (eos_token_id: unknown) => {
+    await writeFile(join(folder, 'generation_config.json'), JSON.stringify({ eos_token_id }))
+    return messageOf(readModelFolder(folder))
+  }
+  assert.is(await generation([0, config.vocabSize - 1]), 'none')
+  assert.match(
+    await generation([0, config.vocabSize]),
+    `generation_config.json: eos_token_id: ${config.vocabSize} is no token: the vocabulary has ${config.vocabSize}`,
+  )
+  assert.match(await generation(-1), /eos_token_id: -1 is no token/)
+  const json = modelConfigJson(config)
+  assert.throws(
+    () => parseModelConfig({ ...json, bos_token_id: config.vocabSize }),
+    /bos_token_id: \d+ is no token/,
+  )
+  assert.throws(
+    () => parseModelConfig({ ...json, eos_token_id: [1, 1e6] }),
+    /eos_token_id: 1000000 is no token/,
+  )
+  // What stands for nothing here may be what it is.
+  assert.equal(parseModelConfig({ ...json, pad_token_id: -1 }), parseModelConfig(json))
+})
+
+test('a pointer of Git LFS is told as one, whichever file it stands for', async () => {
+  await tryBackend('wasm')
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 1234\n`
+  const config = smallConfig('qwen2')
+  const { folder } = await saved('pointers', config)
+  const adapter = join(root, 'pointing-adapter')
+  await mkdir(adapter)
+  const lora = initLora(config, { rank: 2, alpha: 4, targets: ['q_proj'] }, [1, 1])
+  await writeAdapter(adapter, lora, { base: '../pointers' })
+  const read = (path: string) => messageOf(readModelFolder(path).then(readCheckpoint))
+  for (const [home, file] of [
+    [folder, 'config.json'],
+    [folder, 'tokenizer.json'],
+    [folder, 'tokenizer_config.json'],
+    [folder, 'model.safetensors'],
+    [adapter, 'adapter_config.json'],
+    [adapter, 'adapter_model.safetensors'],
+  ]) {
+    const path = join(home, file)
+    const whole = await readFile(path)
+    await writeFile(path, pointer)
+    assert.match(await read(home), `${file} is a pointer of Git LFS and not the file itself`)
+    await writeFile(path, whole)
+    assert.is(await read(home), 'none')
+  }
+  await rename(join(folder, 'model.safetensors'), join(folder, 'away'))
+  await writeFile(join(folder, 'model.safetensors.index.json'), pointer)
+  assert.match(await read(folder), 'index.json is a pointer of Git LFS')
+})
+
+test('a weight of an adapter with another name is told with what is odd about it', async () => {
+  await tryBackend('wasm')
+  const config = smallConfig('qwen2')
+  await saved('odd-base', config)
+  const folder = join(root, 'odd-adapter')
+  await mkdir(folder)
+  const lora = initLora(config, { rank: 2, alpha: 4, targets: ['q_proj'] }, [1, 1])
+  await writeAdapter(folder, lora, { base: '../odd-base' })
+  const toldOf = async (name: string) => {
+    const tensor = { name, shape: [2, config.hiddenSize], values: new Float32Array(2 * config.hiddenSize) }
+    await writeSafetensors(join(folder, 'adapter_model.safetensors'), [tensor])
+    const error = await readModelFolder(folder)
+      .then(readCheckpoint)
+      .then(
+        () => null,
+        (cause: unknown) => cause as RlError,
+      )
+    return `${error?.message} - ${error?.hint}`
+  }
+  const module = 'layers.1.mlp.down_proj'
+  const right = `rename the weights, this one to base_model.model.model.${module}.lora_B.weight`
+  for (const [name, words] of [
+    [`base_model.model.model.${module}.lora_B.policy.weight`, "has '.policy' in its name"],
+    [`model.${module}.lora_B.weight`, "begins with 'model.' in place of"],
+    [`${module}.lora_B.weight`, "begins with '' in place of"],
+    [`base_model.model.model.language_model.${module}.lora_B.weight`, 'language_model'],
+    [
+      `module.${module}.lora_B.default.weight`,
+      "has '.default' in its name, which PEFT writes into no file and begins with",
+    ],
+  ]) {
+    const told = await toldOf(name)
+    assert.match(told, words)
+    assert.match(told, right)
+  }
+  assert.match(
+    await toldOf('base_model.model.model.layers.77.mlp.up_proj.lora_A.weight'),
+    /must belong to this base/,
+  )
+  for (const name of [
+    'base_model.model.lm_head.lora_A.weight',
+    'base_model.model.model.layers.0.mlp.gate.lora_A.weight',
+  ])
+    assert.match(await toldOf(name), /must be merged first/)
 })
 
 test('weights as a pickle are named, not taken for damage', async () => {

@@ -17,6 +17,7 @@ import { readModelFolder } from '../../../src/models/local/model-folder.ts'
 import { initParams } from '../../../src/models/local/params.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { errorOf } from '../../support/error-of.ts'
+import { type GgufEntry, ggufFile } from '../../support/gguf-file.ts'
 import { smallConfig, tryBackend } from './fixtures.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'gguf-'))
@@ -41,71 +42,6 @@ for (const [type, { bytes, values }] of Object.entries(blocks))
       new Float32Array(expected.buffer, 0, expected.length / 4),
     )
   })
-
-type Value = string | number | boolean | readonly string[] | readonly number[]
-
-/** A file with F32 tensors, as the format lays it out. */
-function ggufFile(
-  metadata: Readonly<Record<string, Value>>,
-  tensors: readonly {
-    readonly name: string
-    readonly shape: readonly number[]
-    readonly values: Float32Array
-  }[],
-): Buffer {
-  const parts: Buffer[] = []
-  const u32 = (value: number) => parts.push(Buffer.from(Uint32Array.of(value).buffer))
-  const u64 = (value: number) => parts.push(Buffer.from(BigUint64Array.of(BigInt(value)).buffer))
-  const text = (value: string) => {
-    u64(Buffer.byteLength(value))
-    parts.push(Buffer.from(value))
-  }
-  const typed = (value: Value) => {
-    if (typeof value === 'string') {
-      u32(8)
-      text(value)
-    } else if (typeof value === 'boolean') {
-      u32(7)
-      parts.push(Buffer.from([+value]))
-    } else if (typeof value === 'number') {
-      u32(Number.isInteger(value) ? 4 : 6)
-      if (Number.isInteger(value)) u32(value)
-      else parts.push(Buffer.from(Float32Array.of(value).buffer))
-    } else {
-      u32(9)
-      u32(typeof value[0] === 'string' ? 8 : 4)
-      u64(value.length)
-      for (const one of value) typeof one === 'string' ? text(one) : u32(one)
-    }
-  }
-  parts.push(Buffer.from('GGUF'))
-  u32(3)
-  u64(tensors.length)
-  u64(Object.keys(metadata).length)
-  for (const [key, value] of Object.entries(metadata)) {
-    text(key)
-    typed(value)
-  }
-  let offset = 0
-  const padded = (bytes: number) => Math.ceil(bytes / 32) * 32
-  for (const { name, shape, values } of tensors) {
-    text(name)
-    u32(shape.length)
-    for (const extent of [...shape].reverse()) u64(extent)
-    u32(0)
-    u64(offset)
-    offset += padded(values.byteLength)
-  }
-  const head = Buffer.concat(parts)
-  const out = Buffer.alloc(padded(head.length) + offset)
-  head.copy(out)
-  let at = padded(head.length)
-  for (const { values } of tensors) {
-    Buffer.from(values.buffer, values.byteOffset, values.byteLength).copy(out, at)
-    at += padded(values.byteLength)
-  }
-  return out
-}
 
 const config = smallConfig('llama', { tie_word_embeddings: true, bos_token_id: 1, eos_token_id: 2 })
 const TOKENS = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', ...'abcdefghijklmnopqrstuvwĠĊ', 'ab']
@@ -185,9 +121,9 @@ test('a Llama file gives the weights, the shape and the tokenizer of the folder 
 })
 
 const QWEN2_TOKENS = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', ...'abcdefghijklmnopqrstu12ĠĊ', '12']
-const qwen2Metadata = (pre?: string): Readonly<Record<string, Value>> => ({
+const qwen2Metadata = (pre?: string): Readonly<Record<string, GgufEntry>> => ({
   ...Object.fromEntries(
-    Object.entries<Value>(metadata)
+    Object.entries<GgufEntry>(metadata)
       .filter(([key]) => key !== 'tokenizer.ggml.pre')
       .map(([key, value]) => [key.replace(/^llama\./, 'qwen2.'), value]),
   ),
@@ -219,6 +155,21 @@ test('text of a Qwen2 file is cut as in its export, whether or not the file says
   rmSync(path)
 })
 
+test('a type that is not implemented is told as people call it', () => {
+  for (const [type, name] of [
+    [10, 'Q2_K'],
+    [23, 'IQ4_XS'],
+    [39, 'MXFP4'],
+    [4, 'the unknown type 4'],
+    [999, 'the unknown type 999'],
+  ] as const) {
+    const file = ggufFile(metadata, [{ name: 'a', shape: [32], values: new Float32Array(32) }])
+    // Behind the name, the count of its dimensions and the only one of them.
+    file.writeUInt32LE(type, file.lastIndexOf(Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 97])) + 9 + 4 + 8)
+    assert.throws(() => parseGguf(file, file.length), new RegExp(`tensor a is quantised as ${name}, which`))
+  }
+})
+
 test('the ends of a turn and of a message end a text too', async () => {
   const { tensors } = await tensorsOf(config)
   const path = join(root, 'ends.gguf')
@@ -238,7 +189,7 @@ test('what a file asks for and is not implemented is refused by name', async () 
         () => 'none',
         (error: unknown) => (error instanceof RlError ? error.message : `not ours: ${error}`),
       )
-  const said = async (more: Readonly<Record<string, Value>>, extra: typeof tensors = []) => {
+  const said = async (more: Readonly<Record<string, GgufEntry>>, extra: typeof tensors = []) => {
     await writeFile(path, ggufFile({ ...metadata, ...more }, [...tensors, ...extra]))
     return saidOf(path)
   }
@@ -265,6 +216,20 @@ test('what a file asks for and is not implemented is refused by name', async () 
   assert.match(await said({ 'tokenizer.ggml.token_type': [3, 3, 3] }), /tokenizer\.ggml\.token_type/)
   assert.match(await said({ 'tokenizer.ggml.token_type': 'none' }), /tokenizer\.ggml\.token_type/)
   assert.match(await said({ 'tokenizer.ggml.pre': 'tekken' }), /tokenizer\.ggml\.pre is tekken/)
+  for (const id of ['bos', 'eos', 'eot', 'unknown'])
+    assert.match(
+      await said({ [`tokenizer.ggml.${id}_token_id`]: 4_000_000 }),
+      new RegExp(`tokenizer.ggml.${id}_token_id: 4000000 is no token`),
+    )
+  const { 'tokenizer.ggml.pre': __, ...untold } = metadata
+  await writeFile(path, ggufFile(untold, tensors))
+  assert.match(await saidOf(path), /there is no tokenizer\.ggml\.pre: how text of a llama model is cut/)
+  const whole = ggufFile(metadata, tensors)
+  whole.writeUInt32BE(3, 4)
+  await writeFile(path, whole)
+  assert.match(await saidOf(path), /it is written big-endian/)
+  await writeFile(path, `version https://git-lfs.github.com/spec/v1\noid sha256:${'1'.repeat(64)}\nsize 5\n`)
+  assert.match(await saidOf(path), /refused\.gguf is a pointer of Git LFS/)
   assert.match(await said({ 'tokenizer.ggml.model': 'llama' }), /tokenizer\.ggml\.model is llama/)
   assert.match(
     await said({}, [{ name: 'rope_freqs.weight', shape: [4], values: new Float32Array(4) }]),

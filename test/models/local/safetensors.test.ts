@@ -106,6 +106,24 @@ test('shards are read through their index', async () => {
   }
 })
 
+test('a tensor keeps its name, whatever that is', async () => {
+  const tensor = '{"dtype":"F32","shape":[1],"data_offsets":'
+  const header = Buffer.from(`{"__proto__":${tensor}[0,4]},"constructor":${tensor}[4,8]}}`)
+  const { entries } = parseHeader(header, 8 + header.length + 8)
+  assert.equal([...entries.keys()], ['__proto__', 'constructor'])
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(header.length))
+  await writeFile(path('names'), Buffer.concat([length, header, Buffer.from(Float32Array.of(5, 6).buffer)]))
+  const index = JSON.stringify({ weight_map: { constructor: 'names' } })
+  await writeFile(
+    path('names.index.json'),
+    index.replace('{"constructor', '{"__proto__":"names","constructor'),
+  )
+  const shards = await openShards(path('names.index.json'))
+  assert.equal([...(await shards.read('__proto__')), ...(await shards.read('constructor'))], [5, 6])
+  await shards.close()
+})
+
 test('headers that lie are refused', () => {
   const tensor = (over: object) => ({ dtype: 'F32', shape: [2], data_offsets: [0, 8], ...over })
   const cases: [string, unknown, number][] = [

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -10,6 +10,7 @@ import { presetConfig } from '../../../src/models/local/presets.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { cachePlace } from '../../../src/package.ts'
+import { processText, THIS_PROCESS } from '../../../src/platform/process-id.ts'
 import { SUPERVISED_STEP, tryBackend } from './fixtures.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'shared-weights-'))
@@ -74,10 +75,22 @@ if (linux) {
     shared.close()
   })
 
+  test('what a process of another container uses stays: nobody can look whether it lives', async () => {
+    const under = join(folder, 'container')
+    mkdirSync(under)
+    const mark = `${processText({ ...THIS_PROCESS, place: '0000000000000000' })}-1.user`
+    for (const name of [mark, 'used']) writeFileSync(join(under, name), 'weights')
+    const { shared } = await opened('container')
+    shared.close()
+    assert.equal(readdirSync(under).sort(), [mark, 'used'])
+  })
+
   test('what a killed process left goes with the next one', async () => {
     const under = join(folder, 'killed')
     mkdirSync(under)
-    writeFileSync(join(under, '4194305-00000000-0000-4000-8000-000000000000.user'), '')
+    const [gone, former] = [`${processText({ ...THIS_PROCESS, pid: 4194305 })}-1.user`, '4194305-1.user']
+    for (const mark of [gone, former]) writeFileSync(join(under, mark), '')
+    utimesSync(join(under, former), 1, 1)
     writeFileSync(join(under, 'left'), 'weights')
     const { shared } = await opened('killed')
     assert.equal(

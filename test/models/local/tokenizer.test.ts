@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { RlError } from '../../../src/errors.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { CHAT_END, splitWords, trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
+import { byteTokenizer } from '../../support/byte-tokenizer.ts'
 
 const corpus = [
   'You are in the middle of a room. Looking quickly around you, you see a cabinet 12, a fridge 1, and a drawer 3.',
@@ -101,6 +102,91 @@ function letters(parts: object, config: object = {}) {
     'some/folder',
   )
 }
+
+/** Byte by byte, with merges of what is given and with other parts. */
+function bytes(parts: object, merges: readonly (readonly [string, string])[] = []) {
+  const { tokenizer } = byteTokenizer()
+  const { vocab } = tokenizer.model as { vocab: Record<string, number> }
+  const merged = Object.fromEntries(merges.map(([a, b], i) => [a + b, 300 + i]))
+  const model = { type: 'BPE', vocab: { ...vocab, ...merged }, merges }
+  return createTokenizer({ tokenizer: { ...tokenizer, model, ...parts }, config: {} })
+}
+
+/** U+FEFF is none in Rust and one in JavaScript, U+0085 the other way round; U+2003 is one in both. Expected as tokenizers 0.22 of Python gives it. */
+test('white space is that of the tokenizers library', () => {
+  const [mark, next, wide] = ['\ufeff', '\x85', '\u2003']
+  const around = (text: string) => `${next}${wide}${mark}${text}${mark}${next} `
+  const read = (parts: object, text: string) => {
+    const opened = bytes(parts)
+    return opened.decode(opened.encode(text), { special: true })
+  }
+  const strip = { type: 'Strip', strip_left: true, strip_right: true }
+  assert.is(read({ normalizer: strip }, around('a')), `${mark}a${mark}`)
+  const left = { type: 'Sequence', normalizers: [{ ...strip, strip_right: false }] }
+  assert.is(read({ normalizer: left }, around('a')), `${mark}a${mark}${next} `)
+  assert.is(
+    read({ normalizer: { ...strip, strip_left: false } }, around('a')),
+    `${next}${wide}${mark}a${mark}`,
+  )
+  assert.is(
+    read({ normalizer: { ...strip, strip_left: false, strip_right: false } }, around('a')),
+    around('a'),
+  )
+  const level = { type: 'ByteLevel', add_prefix_space: false, use_regex: false }
+  const bert = { type: 'Sequence', pretokenizers: [{ type: 'BertPreTokenizer' }, level] }
+  assert.is(read({ pre_tokenizer: bert }, around('a,b')), `${mark}a,b${mark}`)
+  const added = (ends: object) => ({ added_tokens: [{ id: 290, content: '<m>', special: false, ...ends }] })
+  const text = `a${mark}${next} <m> ${next}${mark}b`
+  assert.is(read(added({ lstrip: true }), text), `a${mark}<m> ${next}${mark}b`)
+  assert.is(read(added({ rstrip: true }), text), `a${mark}${next} <m>${mark}b`)
+  const normalized = { lstrip: true, rstrip: true, normalized: true }
+  assert.is(read({ ...added(normalized), normalizer: { type: 'NFC' } }, text), `a${mark}<m>${mark}b`)
+})
+
+test('GPT-2 cuts by that white space as well, with a space put before the text', () => {
+  const merges = [
+    ['.', 'ï'],
+    ['.', 'Â'],
+    ['Ġ', '.'],
+  ] as const
+  const level = { type: 'ByteLevel', add_prefix_space: true, use_regex: true }
+  const nested = { type: 'Sequence', pretokenizers: [{ type: 'Digits', individual_digits: true }, level] }
+  for (const pre_tokenizer of [level, nested, { ...level, add_prefix_space: false }]) {
+    const opened = bytes({ pre_tokenizer }, merges)
+    const joined = (text: string) => [...opened.encode(text)].some((token) => token === 300 || token === 301)
+    assert.equal(['a.\ufeff', 'a.\x85', 'a.\xa0'].map(joined), [true, false, false])
+  }
+})
+
+test('every name is kept in a vocabulary, among merges, added and special tokens', () => {
+  const letters = [...'_protcnsu', '__', 'pr', 'pro', 'prot', 'proto', '__proto', '__proto__']
+  const vocab = JSON.parse(`{${letters.map((letter, id) => `"${letter}":${id}`).join()},"constructor":99}`)
+  const PROTO_ID = letters.indexOf('__proto__')
+  const merges = ['_ _', 'p r', 'pr o', 'pro t', 'prot o', '__ proto', '__proto __']
+  const parts = { pre_tokenizer: null, post_processor: null, decoder: null, normalizer: null }
+  const bare = { ...parts, added_tokens: [], model: { type: 'BPE', vocab, merges } }
+  const opened = createTokenizer({ tokenizer: bare, config: {} })
+  assert.equal([...opened.encode('__proto__')], [PROTO_ID])
+  assert.is(opened.tokenText(PROTO_ID), '__proto__')
+  const level = { ...bare, model: { type: 'WordLevel', vocab, unk_token: '__proto__' } }
+  assert.equal([...createTokenizer({ tokenizer: level, config: {} }).encode('toString')], [PROTO_ID])
+  const unknown = { ...level, model: { ...level.model, unk_token: 'toString' } }
+  assert.throws(() => createTokenizer({ tokenizer: unknown, config: {} }), /'toString' outside/)
+  const around = (name: string, id: number) => ({
+    ...{ type: 'TemplateProcessing', single: [{ SpecialToken: { id: name } }, { Sequence: { id: 'A' } }] },
+    special_tokens: JSON.parse(`{"${name}":{"id":"${name}","ids":[${id}]}}`),
+  })
+  const begun = { ...bare, post_processor: around('__proto__', PROTO_ID) }
+  assert.equal(
+    [...createTokenizer({ tokenizer: begun, config: {} }).encode('p', { begin: true })],
+    [PROTO_ID, vocab.p],
+  )
+  for (const name of ['__proto__', 'valueOf'])
+    assert.throws(
+      () => createTokenizer({ tokenizer: { ...bare, post_processor: around(name, 3) }, config: {} }),
+      /with the ids/,
+    )
+})
 
 test('digits and punctuation are cut as asked, not as is usual', () => {
   const ids = (pre_tokenizer: object) => [...letters({ pre_tokenizer }).encode('12.,')]
@@ -211,6 +297,20 @@ test('a template knows tools, calls and their answers as transformers tells them
   )
   assert.is(named.renderChat(chat), 'no x')
   assert.is(named.renderChat(chat, { tools }), 'tools f xc1yfc1')
+})
+
+test('what is wrong with a chat names no folder: whoever asks a server reads it', () => {
+  const chat = [{ role: 'user', content: 'a' }] as const
+  for (const [config, why] of [
+    [{ chat_template: '{{ raise_exception("roles must alternate") }}' }, /roles must alternate/],
+    [{ chat_template: '{{ nothing|tojson }}' }, /tojson is not for what is undefined/],
+    [{ chat_template: '{% broken' }, /chat template: ./],
+    [{}, /this model has no chat template/],
+  ] as const)
+    assert.throws(
+      () => letters({}, config).renderChat(chat),
+      (error: RlError) => why.test(error.message) && !/some.folder/.test(`${error.message} ${error.hint}`),
+    )
 })
 
 test('files that are no tokenizer are refused with their name', () => {

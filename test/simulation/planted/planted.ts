@@ -1,5 +1,14 @@
-/** Bugs that the spine once had, each as edits of the present code: the simulation must find them. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+/** Bugs of the spine, each as edits of the present code. The simulation must find them, or a test that is named. */
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -7,6 +16,8 @@ export type Planted = {
   readonly name: string
   readonly what: string
   readonly edits: readonly Edit[]
+  /** Tests of which one must fail; absent if a seed of the simulation must. */
+  readonly tests?: readonly string[]
 }
 
 /** `from` stands in the file once. */
@@ -97,19 +108,273 @@ export const PLANTED: readonly Planted[] = [
       },
     ],
   },
+  {
+    name: 'resume-one-too-late',
+    what: 'a decider that resumes from a key frame leaves out the first event behind it',
+    edits: [
+      {
+        file: 'src/actors/runtime/decider-host.ts',
+        from: '      from: framed + 1,',
+        to: '      from: framed + (framed > 0 ? 2 : 1),',
+      },
+    ],
+  },
+  {
+    name: 'frame-without-unsent',
+    what: 'a key frame forgets what its decider had decided and not sent',
+    tests: ['actors/planted-lines'],
+    edits: [
+      {
+        file: 'src/actors/runtime/decider-host.ts',
+        from: '      unsent: [...noted, ...underWay.flat(), ...outbox.flat()],',
+        to: '      unsent: [],',
+      },
+    ],
+  },
+  {
+    name: 'hash-kept-after-a-failed-commit',
+    what: 'a failed commit resets the position and not the hash: the chain breaks at the next event',
+    edits: [
+      {
+        file: 'src/events/log.ts',
+        from: '      position = before.position\n      hash = before.hash\n',
+        to: '      position = before.position\n',
+      },
+    ],
+  },
+  {
+    name: 'frame-without-jobs',
+    what: 'a key frame forgets the jobs that were open',
+    tests: ['actors/key-frames'],
+    edits: [
+      {
+        file: 'src/actors/runtime/decider-host.ts',
+        from: '      jobs: [...jobs.values()].map(({ job, event }) => ({ job, position: event.position })),',
+        to: '      jobs: [],',
+      },
+    ],
+  },
+  {
+    name: 'cause-not-checked',
+    what: 'an event may name a cause that the log does not have',
+    tests: ['events/service'],
+    edits: [
+      {
+        file: 'src/actors/head/log-service.ts',
+        from: "    if (cause === null || log.positionOf('id', cause) !== null) return null",
+        to: "    if (cause !== '') return null",
+      },
+    ],
+  },
+  {
+    name: 'lease-from-the-answer',
+    what: 'a lease begins with the answer and not with the request: two heads may write',
+    tests: ['actors/planted-lines'],
+    edits: [
+      {
+        file: 'src/actors/head/fence.ts',
+        from: '      renewedAt = askedAt\n',
+        to: '      renewedAt = clock.monotonic()\n',
+      },
+    ],
+  },
+  {
+    name: 'late-result-appended',
+    what: 'what a worker brings after its limit is appended',
+    tests: ['actors/planted-lines'],
+    edits: [
+      {
+        file: 'src/actors/runtime/performing.ts',
+        from: '      if (abort.signal.aborted) return\n',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'sweep-by-number-alone',
+    what: 'the sweep takes any message with the number of a job for that job',
+    tests: ['actors/planted-lines'],
+    edits: [
+      {
+        file: 'src/actors/runtime/queued-work.ts',
+        from: '    return message !== null && Buffer.compare(message.body, item.load().body) === 0',
+        to: '    return message !== null',
+      },
+    ],
+  },
+  {
+    name: 'cursor-before-flush',
+    what: 'the cursor of what was published moves before the broker has it',
+    tests: ['actors/planted-lines'],
+    edits: [
+      {
+        file: 'src/actors/head/publisher.ts',
+        from: '        await bus.flush()\n        confirmed = reached\n',
+        to: '        confirmed = reached\n        await bus.flush()\n',
+      },
+    ],
+  },
+  {
+    name: 'answers-of-an-older-epoch',
+    what: 'what a head answers that has lost the run is believed',
+    tests: ['actors/planted-lines'],
+    edits: [
+      {
+        file: 'src/events/log-client.ts',
+        from: '    if (told < epoch)\n',
+        to: '    if (told < 0)\n',
+      },
+    ],
+  },
+  {
+    name: 'commits-not-synced',
+    what: 'commits do not reach the disk before they are acknowledged',
+    tests: ['events/durable'],
+    edits: [
+      {
+        file: 'src/events/log.ts',
+        from: "synchronous = 'FULL',",
+        to: "synchronous = 'OFF' as 'FULL',",
+      },
+    ],
+  },
+  {
+    name: 'blobs-not-synced',
+    what: 'a blob does not reach the disk before the event that names it',
+    tests: ['events/durable'],
+    edits: [{ file: 'src/events/blobs.ts', from: '          fsyncSync(file)\n', to: '' }],
+  },
+  {
+    name: 'seen-not-checked',
+    what: 'a decider that has read another log is not told',
+    tests: ['security/fence'],
+    edits: [
+      {
+        file: 'src/actors/head/log-service.ts',
+        from: '    const isSame = !seen || (seen.position <= position && log.hashAt(seen.position) === seen.hash)',
+        to: '    const isSame = true',
+      },
+    ],
+  },
+  {
+    name: 'dead-letters-dropped',
+    what: 'what cannot be read is not kept',
+    tests: ['events/service'],
+    edits: [
+      {
+        file: 'src/actors/head/dead-letters.ts',
+        from: '        letters.push({\n',
+        to: '        void ({\n',
+      },
+    ],
+  },
+  {
+    name: 'frame-of-another-log',
+    what: 'a key frame of another log is taken',
+    tests: ['actors/key-frames'],
+    edits: [
+      {
+        file: 'src/actors/runtime/key-frame.ts',
+        from: '      if ((await hashAt(frame.position)) !== stored.hash)',
+        to: '      if ((await hashAt(frame.position)) === null)',
+      },
+    ],
+  },
+  {
+    name: 'unasked-results-taken',
+    what: 'the log takes a result that nothing asked for',
+    tests: ['actors/head/admission'],
+    edits: [
+      {
+        file: 'src/actors/head/admission.ts',
+        from: '      const wrong = refusalOf(event, user, group)\n',
+        to: '      const wrong = null\n',
+      },
+    ],
+  },
+  {
+    name: 'ids-of-others-taken',
+    what: 'a role may take an id that a decision of another role will have',
+    tests: ['actors/head/admission'],
+    edits: [
+      {
+        file: 'src/actors/head/admission.ts',
+        from: '    if (!isDerived(id)) return false\n',
+        to: '    if (isDerived(id)) return false\n',
+      },
+    ],
+  },
+  {
+    name: 'gap-ignored',
+    what: 'a reader goes on behind an event that it missed',
+    edits: [
+      {
+        file: 'src/events/subscription.ts',
+        from: '      if (event.position > expected) {\n        behind = true\n        break\n      }\n',
+        to: '      if (event.position > expected) expected = event.position\n',
+      },
+    ],
+  },
+  {
+    name: 'failed-work-is-done',
+    what: 'work that failed is called done',
+    edits: [
+      {
+        file: 'src/actors/runtime/deliveries.ts',
+        from: '        done: false,\n        againMs,\n',
+        to: '        done: true,\n',
+      },
+    ],
+  },
+  {
+    name: 'former-head-believed',
+    what: 'a reader takes events of a head that has lost the run',
+    edits: [
+      {
+        file: 'src/events/subscription.ts',
+        from: '    return told === log.epoch()\n',
+        to: '    return true\n',
+      },
+    ],
+  },
+  {
+    name: 'role-never-free',
+    what: 'a role stays taken by a process that has ended',
+    edits: [
+      {
+        file: 'src/actors/head/watch.ts',
+        from: 'if (!holder || holder.worker === envelope.data.worker || !isLive(holder)) {',
+        to: 'if (!holder || holder.worker === envelope.data.worker) {',
+      },
+    ],
+  },
+  {
+    name: 'open-work-forgotten',
+    what: 'a head that starts again does not know of work that was asked for before',
+    edits: [
+      {
+        file: 'src/actors/head/publisher.ts',
+        from: '      for (const position of asked.values()) return position\n',
+        to: '',
+      },
+    ],
+  },
 ]
 
-/** Makes a copy of the project's code with the bug in it. Returns its folder, and the end of it. */
+/** What a copy needs for the simulation, and what it needs for the tests of the project. */
+const SIMULATED = ['src', 'test/simulation', 'package.json', 'tsconfig.json']
+const NOT_COPIED = new Set(['.git', '.cache', 'node_modules', 'runs', 'dist'])
+
+/** Makes a copy of the project with the bug in it. Returns its folder, and how to remove it. */
 export function plant(
-  { edits }: Planted,
+  { edits, tests }: Planted,
   root: string,
 ): { readonly root: string; readonly remove: () => void } {
   const copy = mkdtempSync(join(tmpdir(), 'rl-planted-'))
-  cpSync(join(root, 'src'), join(copy, 'src'), { recursive: true })
-  mkdirSync(join(copy, 'test'))
-  cpSync(join(root, 'test', 'simulation'), join(copy, 'test', 'simulation'), { recursive: true })
-  for (const file of ['package.json', 'tsconfig.json']) cpSync(join(root, file), join(copy, file))
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  for (const name of tests ? readdirSync(root).filter((one) => !NOT_COPIED.has(one)) : SIMULATED)
+    cpSync(join(root, name), join(copy, name), { recursive: true })
+  for (const name of ['node_modules', '.cache'])
+    if (existsSync(join(root, name))) symlinkSync(join(root, name), join(copy, name))
   for (const edit of edits) {
     const path = join(copy, edit.file)
     writeFileSync(path, edited(readFileSync(path, 'utf8'), edit))

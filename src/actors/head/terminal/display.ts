@@ -2,10 +2,12 @@
 import { forTerminal } from '../../../command-line.ts'
 import type { LoggedEvent } from '../../../events/catalogue.ts'
 import type { LogReader } from '../../../events/log-reader.ts'
+import { openWriter } from '../../../platform/output.ts'
 import { barLine, follow, goOn, startProgress } from './progress.ts'
 
 export type Display = {
-  readonly see: (event: LoggedEvent) => void
+  /** An event of before this head began is counted, and nothing is said of it: it was told then. */
+  readonly see: (event: LoggedEvent, isNew: boolean) => void
   /** Of a run that goes on, only what is after this position is to be shown: the iteration that is open. */
   readonly goOn: (log: LogReader) => number
   readonly say: (line: string) => void
@@ -20,29 +22,31 @@ export function openDisplay(
   { iterations, simulated }: { readonly iterations: number; readonly simulated: boolean },
   output: NodeJS.WriteStream = process.stdout,
 ): Display {
+  const write = openWriter(output)
   const progress = startProgress(iterations)
   const mark = simulated ? ' | simulated' : ''
   const draws = output.isTTY === true
   let drawn = false
 
   function erase(): void {
-    if (drawn) output.write('\r\x1b[2K')
+    if (drawn) write('\r\x1b[2K')
     drawn = false
   }
   function draw(): void {
     if (progress.iteration < 0) return
     erase()
-    output.write(`${barLine(progress)}${mark}`.slice(0, (output.columns ?? 80) - 1))
+    write(`${barLine(progress)}${mark}`.slice(0, (output.columns ?? 80) - 1))
     drawn = true
   }
   function say(line: string): void {
     erase()
-    output.write(`${forTerminal(line)}\n`)
+    write(`${forTerminal(line)}\n`)
   }
   const timer = draws ? setInterval(draw, REDRAW_MS) : undefined
   return {
-    see(event) {
-      for (const line of follow(progress, event)) say(`${line}${mark}`)
+    see(event, isNew) {
+      const lines = follow(progress, event)
+      if (isNew) for (const line of lines) say(`${line}${mark}`)
     },
     goOn: (log) => goOn(progress, log),
     say,

@@ -1,17 +1,23 @@
-/** `--dry-run`: the effective config, the plan, and what the policy would be shown first. Starts nothing. */
+/** `--dry-run`: the effective config, the plan, and what the policy reads first, as it reads it. Starts nothing. */
 import { stringify } from 'yaml'
 import { runFolder } from '../../../broker/connection.ts'
+import { policyWorkerOf } from '../../../config/roles.ts'
 import { type Config, redact } from '../../../config.ts'
 import { openSetting } from '../../../environments/open.ts'
-import { settingOf } from '../../../environments/settings.ts'
+import type { Task } from '../../../environments/port.ts'
+import type { OpenSetting } from '../../../environments/setting.ts'
+import { loadSetting } from '../../../environments/settings.ts'
+import { explain } from '../../../errors.ts'
 import type { HubCopy } from '../../../models/hub-folder.ts'
-import { seedOf } from '../../../random.ts'
+import { type FirstTurn, firstTurns } from '../../first-turns.ts'
 import type { StartOptions } from '../../start-options.ts'
 import { backendLine } from './backend-line.ts'
-import { planLines } from './plan.ts'
+import { inColumns, planLines, wrap } from './plan.ts'
 import { runtimeLine } from './runtime-line.ts'
 
 const PROMPTS = 3
+
+type Print = (text: string) => void
 
 export async function dryRun(
   run: string,
@@ -19,39 +25,71 @@ export async function dryRun(
   options: StartOptions,
   hub: HubCopy | null,
 ): Promise<number> {
-  const print = (text: string) => process.stdout.write(`${text}\n`)
+  const print: Print = (text) => process.stdout.write(`${text}\n`)
   print(stringify(redact(config)))
   const backend = await backendLine(config, print)
   const runtime = await runtimeLine(config, options)
-  for (const line of planLines({
-    run,
-    folder: runFolder(run),
-    config,
-    resumed: false,
-    options,
-    backend,
-    hub,
-    runtime,
-  }))
-    print(line)
-  if (settingOf(config.environment)?.simulated) {
-    print('  prompts      none: the learner is simulated')
+  const { simulated } = await loadSetting(config.environment)
+  const plan = { run, folder: runFolder(run), config, resumed: false, options, backend, hub, runtime }
+  for (const line of planLines(plan)) print(line)
+  if (simulated) {
+    row(print, 'none: the learner is simulated')
     return 0
   }
-  const { environment } = await openSetting(config)
+  const opened = await openSetting(config)
   try {
-    const tasks = await environment.tasks(config.environment.splits.train)
-    for (const [index, task] of tasks.slice(0, PROMPTS).entries()) {
-      const { turn } = await environment.reset(task, {
-        seed: seedOf(config.run.seed, 'dry-run', index),
-        maxSteps: config.environment.maxSteps,
-      })
-      print(`--- prompt ${index + 1}: ${task.id} (${task.kind})\n${turn.observation}\n`)
-      if (turn.admissible.length > 0) print(`commands: ${turn.admissible.join(' | ')}\n`)
-    }
+    await showPrompts(config, opened, hub, print)
   } finally {
     // A browser or a desktop that is still open would keep this process.
-    await environment.close?.()
+    await opened.environment.close?.()
   }
   return 0
+}
+
+async function showPrompts(
+  config: Config,
+  opened: OpenSetting,
+  hub: HubCopy | null,
+  print: Print,
+): Promise<void> {
+  if (config.environment.player !== 'own' || !opened.setting.acting) {
+    row(print, 'agents outside bring their own; they are told the goals')
+    const tasks = await opened.environment.tasks(config.environment.splits.train)
+    for (const [index, { goal, ...task }] of tasks.slice(0, PROMPTS).entries())
+      print(`--- goal ${index + 1}: ${titleOf(task)}\n${wrapped(goal)}\n`)
+    return
+  }
+  if (policyWorkerOf(config, opened.setting)?.startsWith('scripted')) {
+    row(print, 'none: a script acts')
+    return
+  }
+  if (hub?.missing) {
+    row(print, 'told when the model is here: its tokenizer is fetched with it')
+    return
+  }
+  const { how, turns } = await firstTurns(config, opened, { count: PROMPTS, vocabulary: 'cold-start' })
+  row(print, how)
+  for (const [index, turn] of turns.entries()) {
+    const title = `--- prompt ${index + 1}: ${titleOf(turn.task)}`
+    const [size, text] = 'fault' in turn ? ['', explain(turn.fault)] : [sizeOf(turn), turn.text]
+    print(`${title}${size}\n${wrapped(text)}\n`)
+  }
+}
+
+const row = (print: Print, text: string) => {
+  for (const line of inColumns('prompts', text)) print(line)
+}
+
+/** Each line of a text as lines of a terminal; only spaces become ends of lines. */
+const wrapped = (text: string) =>
+  text
+    .split('\n')
+    .flatMap((line) => wrap(line))
+    .join('\n')
+
+const titleOf = ({ id, kind }: Pick<Task, 'id' | 'kind'>) => `${id} (${kind})`
+
+function sizeOf({ tokens, fits }: FirstTurn): string {
+  if (tokens === null) return ''
+  return `, ${tokens} tokens${fits ? '' : ', with which no action fits into the context'}`
 }

@@ -2,6 +2,7 @@
 import { relative } from 'node:path'
 import type { RunFolder } from '../../../broker/connection.ts'
 import { type Config, configDigest } from '../../../config.ts'
+import { settingOf } from '../../../environments/settings.ts'
 import { type HubCopy, sizeAndLicence } from '../../../models/hub-folder.ts'
 import { providerOf } from '../../../models/registry.ts'
 import type { StartOptions } from '../../start-options.ts'
@@ -30,7 +31,7 @@ export function planLines({
   hub,
   runtime,
 }: Plan): readonly string[] {
-  const { environment, policy, rewardModel, adaptation, learning, evaluation } = config
+  const { environment, policy, rewardModel, learning, evaluation } = config
   const rows: readonly (readonly [string, string])[] = [
     ['run', `${run}${resumed ? ' (goes on where its log ends)' : ''}, seed ${config.run.seed}`],
     [
@@ -56,12 +57,7 @@ export function planLines({
     ['backend', backend ?? 'none: no local model'],
     ...(runtime === null ? [] : [['runs in', runtime] as const]),
     ['learning', `${learning.reward} reward, lambda ${learning.lambda}, ${learning.advantage} advantages`],
-    [
-      'adaptation',
-      adaptation.enabled
-        ? `${adaptation.rewriter} rewrites at accuracy <= ${adaptation.low} and >= ${adaptation.high}, accepted by ${adaptation.evidence} evidence`
-        : 'off',
-    ],
+    ['adaptation', adaptationText(config)],
     [
       'evaluation',
       evaluation.splits.length === 0
@@ -76,7 +72,29 @@ export function planLines({
     ],
     ['roles here', options.roles.length === 0 ? 'none: start them elsewhere' : options.roles.join(', ')],
   ]
-  return ['', ...rows.map(([name, text]) => `  ${name.padEnd(13)}${text}`), '']
+  return ['', ...rows.flatMap(([name, text]) => inColumns(name, text)), '']
+}
+
+/** Columns of a terminal that a line may take. */
+const WIDTH = 100
+const INDENT = 15
+
+/** A name and its text, wrapped between words. */
+export function inColumns(name: string, text: string): string[] {
+  const lines = wrap(text, WIDTH - INDENT)
+  return lines.map((line, index) => `  ${(index === 0 ? name : '').padEnd(INDENT - 2)}${line}`)
+}
+
+/** A line as lines of so many columns at most; a word that is longer stands alone. */
+export function wrap(text: string, width = WIDTH): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= width)
+      lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
 }
 
 function hubText(hub: HubCopy | null): string {
@@ -84,6 +102,16 @@ function hubText(hub: HubCopy | null): string {
   const { folder, missing, told } = hub
   const place = relative('', folder)
   return ` (${told ? `${sizeAndLicence(told)}, ` : ''}${missing ? 'to be fetched into' : 'in'} ${place})`
+}
+
+/** A setting without a part for it has no rewrites, whatever the config says. */
+function adaptationText({ adaptation, environment }: Config): string {
+  const { enabled, rewriter, low, high, evidence } = adaptation
+  if (!enabled) return 'off'
+  const setting = settingOf(environment)
+  if (setting && !setting.rewriting && !setting.simulated)
+    return `none: the setting '${setting.name}' has no rewriting`
+  return `${rewriter} rewrites at accuracy <= ${low} and >= ${high}, accepted by ${evidence} evidence`
 }
 
 function taskText({ environment }: Config): string {

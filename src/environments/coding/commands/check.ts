@@ -1,4 +1,4 @@
-import { printJson } from '../../../command-line.ts'
+import { printJson, printLine } from '../../../command-line.ts'
 import { isSkipped, type Skipped, skippedLine } from '../dataset.ts'
 import type { Executor } from '../executor.ts'
 import { type Grade, grade } from '../grade.ts'
@@ -57,7 +57,7 @@ async function checkSolutions(executor: Executor, records: Records, json: boolea
   if (json) printJson({ problems, unsolved, skipped: skipped.length, tests, failed })
   else {
     const line = skippedLine(skipped, problems)
-    if (line !== null) process.stdout.write(`${line}\n`)
+    if (line !== null) printLine(line)
     if (unsolved > 0)
       process.stdout.write(`${unsolved} problems have no reference solution; their files are in order\n`)
     process.stdout.write(`problems=${problems} tests=${tests} failed=${failed}\n`)
@@ -70,8 +70,8 @@ export function printFailure(problem: CodingProblem, test: number, { result }: G
   const short = (text: string) => JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text)
   if (json) printJson({ id: problem.id, test, input, expected: output, ...result })
   else
-    process.stdout.write(
-      `${problem.id} test ${test + 1}: ${result.verdict}; input ${short(input)} expected ${short(output)} got ${short(result.stdout)} ${short(result.stderrTail.slice(-200))}\n`,
+    printLine(
+      `${problem.id} test ${test + 1}: ${result.verdict}; input ${short(input)} expected ${short(output)} got ${short(result.stdout)} ${short(result.stderrTail.slice(-200))}`,
     )
 }
 
@@ -95,9 +95,7 @@ async function checkMutants(executor: Executor, records: Records, json: boolean)
     if (json)
       printJson({ id: problem.id, mutants: programs.length, survivors: passing, tests: problem.tests.length })
     else
-      process.stdout.write(
-        `${problem.id}: ${passing} of ${programs.length} mutants pass ${problem.tests.length} tests\n`,
-      )
+      printLine(`${problem.id}: ${passing} of ${programs.length} mutants pass ${problem.tests.length} tests`)
   }
   process.stdout.write(`problems=${problems} mutants=${mutants} survivors=${survivors}\n`)
   return 0

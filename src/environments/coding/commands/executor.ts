@@ -1,5 +1,5 @@
 /** The sandbox and the problems that commands are called with. */
-import { wholeNumber } from '../../../command-line.ts'
+import { printLine, wholeNumber } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
 import { type ChosenExecutor, chooseExecutor } from '../choose.ts'
 import { readProblems } from '../dataset.ts'
@@ -25,7 +25,7 @@ export async function withExecutor(
     ...{ provider, url, allowUnsafe },
     concurrency: concurrency === undefined ? undefined : wholeNumber('--concurrency', concurrency, 1),
   })
-  if (!json) process.stdout.write(`${chosen.name}: ${chosen.reason}\n`)
+  if (!json) printLine(`${chosen.name}: ${chosen.reason}`)
   try {
     return await action(chosen)
   } finally {

@@ -1,7 +1,7 @@
-import { printJson } from '../../../command-line.ts'
+import { printJson, printLine } from '../../../command-line.ts'
 import { RlError } from '../../../errors.ts'
 import { readText } from '../../../text-file.ts'
-import { isSkipped } from '../dataset.ts'
+import { isSkipped, type Skipped, skippedLine } from '../dataset.ts'
 import { languageOf } from '../executor.ts'
 import { grade } from '../grade.ts'
 import type { CodingProblem } from '../problem.ts'
@@ -17,11 +17,12 @@ export function run(
     const { id, program: file, json } = values
     if (id === undefined) throw usage('--id is missing')
     if (file === undefined) throw usage('--program is missing')
-    const problem = await findProblem(values, files, id)
+    const { problem, skipped, others } = await findProblem(values, files, id)
+    // It may stand in the file, and be none that can be run.
     if (!problem)
       throw new RlError(`no problem has the id '${id}'`, {
         code: 'coding.no-problem',
-        hint: 'look into the file',
+        hint: skippedLine(skipped, others) ?? 'look into the file',
       })
     const program = await readText(file).catch((cause: Error) => {
       if (cause instanceof RlError) throw cause
@@ -34,8 +35,8 @@ export function run(
       const { passed, result } = graded
       if (json) printJson({ test, passed, ...result })
       else
-        process.stdout.write(
-          `test ${test + 1}: ${passed ? 'passed' : 'FAILED'} ${result.verdict} cpu ${result.cpuMs.toFixed(0)} ms peak ${result.peakKB} kB\n`,
+        printLine(
+          `test ${test + 1}: ${passed === null ? 'no verdict' : passed ? 'passed' : 'FAILED'} ${result.verdict} cpu ${result.cpuMs.toFixed(0)} ms peak ${result.peakKB} kB`,
         )
       if (passed !== true && !json) printFailure(problem, test, graded, false)
     }
@@ -45,11 +46,20 @@ export function run(
   })
 }
 
-async function findProblem(
-  values: DataValues,
-  files: readonly string[],
-  id: string,
-): Promise<CodingProblem | undefined> {
-  for await (const record of recordsOf(values, files))
-    if (!isSkipped(record) && record.id === id) return record
+type Found = {
+  readonly problem?: CodingProblem
+  /** Records that could not be read, until it was found. */
+  readonly skipped: readonly Skipped[]
+  readonly others: number
+}
+
+async function findProblem(values: DataValues, files: readonly string[], id: string): Promise<Found> {
+  const skipped: Skipped[] = []
+  let others = 0
+  for await (const record of recordsOf(values, files)) {
+    if (isSkipped(record)) skipped.push(record)
+    else if (record.id === id) return { problem: record, skipped, others }
+    else others++
+  }
+  return { skipped, others }
 }

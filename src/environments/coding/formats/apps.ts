@@ -56,7 +56,8 @@ export function parseApps(record: unknown, place: string): CodingProblem {
     question: data.starter_code ? `${data.question}\n\n${data.starter_code}` : data.question,
     tests,
     seconds: limit > 0 ? Math.min(limit, MAX_SECONDS) : DEFAULT_SECONDS,
-    comparator: { kind: 'float', absolute: 1e-6, relative: 1e-5 },
+    // numpy's allclose, which their harness asks.
+    comparator: { kind: 'float', absolute: 1e-8, relative: 1e-5 },
     call: isCall
       ? { kind: 'json', name, prelude: APPS_PRELUDE, ...(wrapped ? { wrapped } : {}) }
       : { kind: 'stdio', prelude: APPS_PRELUDE },

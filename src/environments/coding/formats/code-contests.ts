@@ -53,7 +53,7 @@ export function parseCodeContests(record: unknown, place: string): CodingProblem
     question: data.description,
     tests,
     examples: pairs(data.public_tests.input, data.public_tests.output, place, 'public_tests'),
-    comparator: { kind: 'float', absolute: 1e-5, relative: 1e-5, caseless: true },
+    comparator: { kind: 'float', absolute: 1e-5, relative: 0, wholesToo: true, caseless: true },
     seconds: Math.min(asSeconds || DEFAULT_SECONDS, MAX_SECONDS),
     memoryMB: memoryMB > 0 ? Math.max(memoryMB, 64) : undefined,
     solutions: pythonSolutions(data.solutions),

@@ -21,6 +21,7 @@ const COMPARATOR = z.discriminatedUnion('kind', [
     absolute: z.number().min(0),
     relative: z.number().min(0),
     caseless: z.boolean().optional(),
+    wholesToo: z.boolean().optional(),
   }),
   z.strictObject({ kind: z.literal('checker'), program: text.min(1) }),
 ])

@@ -162,7 +162,7 @@ export function openSandbox({ bwrap, arguments: words, users, start, group }: Sa
               return
             }
             next++
-            report(seen.index, first ? conversationResult(first, result) : result)
+            report(seen.index, first ? conversationResult(first, result, limits) : result)
             first = null
             if (next < stdins.length) return wait()
             task = null
@@ -198,7 +198,8 @@ export function openSandbox({ bwrap, arguments: words, users, start, group }: Sa
 /** Memory of the files that a test is given. */
 const givenMB = (program: string | Uint8Array, stdins: readonly string[]) =>
   Math.ceil((program.length + Math.max(0, ...stdins.map((stdin) => Buffer.byteLength(stdin)))) / 2 ** 20)
-const memoryOf = ({ memoryMB, fileMB }: Limits) => memoryMB + fileMB
+/** The memory, as much stack, and the files. */
+const memoryOf = ({ memoryMB, fileMB }: Limits) => 2 * memoryMB + fileMB
 
 /** bwrap and the runner. */
 const OWN_PROCESSES = 2
@@ -259,6 +260,7 @@ export function sandboxArguments(
     ...['--symlink', '../box/stdin', '/dev/stdin', '--remount-ro', '/', '--chdir', '/'],
     ...['--setenv', 'PATH', '/usr/bin:/bin', '--setenv', 'HOME', '/tmp', '--setenv', 'LANG', 'C.UTF-8'],
     ...['--setenv', 'PYTHONHASHSEED', '0', '--setenv', 'LD_LIBRARY_PATH', libraryFolders.join(':')],
+    ...['--setenv', 'ONLINE_JUDGE', '1'],
     ...['--', path, '-s', '-S', '-B', '-c', RUNNER],
   ]
 }

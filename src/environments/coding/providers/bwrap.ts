@@ -22,7 +22,7 @@ import {
 import { openUserNamespace } from './user-namespace.ts'
 
 /** Changes with every change of the runner that can change a result. */
-const SEMANTICS = 'runner-7'
+const SEMANTICS = 'runner-8'
 /** Without control groups a process's hidden memory (buffers of sockets) can only be bounded by their number. */
 const UNGROUPED_PROCESSES = 16
 /** Of compiled programs that are kept for their next tests: all together, and of one besides its own. */
@@ -147,7 +147,7 @@ export async function createBwrapProvider({
       }
       const sandbox = await sandboxFor(slot, language, toolchain?.shown)
       const tell = (test: number, result: RunResult) => report(test, inWordsOf(language, result))
-      const execution = toolchain?.execution
+      const execution = toolchain?.execution(limits)
       await sandbox.run({ program: made, stdins, limits, execution, interactor }, tell, signal)
     } finally {
       free.push(slot)

@@ -65,14 +65,14 @@ async function runOnce(
   signal?: AbortSignal,
 ): Promise<RunResult> {
   const bytes = (limits.memoryMB + 1024) * 2 ** 20
-  const limited = `ulimit -t ${Math.ceil(limits.cpuMs / 1000)}; ulimit -v ${bytes / 1024}; exec "$0" -s -B main.py`
+  const limited = `ulimit -s "$(ulimit -H -s)"; ulimit -t ${Math.ceil(limits.cpuMs / 1000)}; ulimit -v ${bytes / 1024}; exec "$0" -s -B main.py`
   const run = await runCommand({
     command: '/bin/sh',
     args: ['-c', limited, python],
     input: stdin,
     limits,
     cwd,
-    env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', PYTHONHASHSEED: '0' },
+    env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', PYTHONHASHSEED: '0', ONLINE_JUDGE: '1' },
     signal,
   })
   return {

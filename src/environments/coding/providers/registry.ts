@@ -1,6 +1,8 @@
 /** Ours and a user's ways to run programs, by name. A user's come from the module that `environment.sandbox.module` names. */
 import { RlError } from '../../../errors.ts'
 import { openRegistry } from '../../../registry.ts'
+import { type Check, callWithin, type UserCall } from '../../../user-code.ts'
+import { flattened } from '../../../user-module.ts'
 import type { Provider } from '../executor.ts'
 import { createBwrapProvider } from './bwrap.ts'
 import { createContainerProvider } from './container.ts'
@@ -77,20 +79,28 @@ export const SANDBOXES = openRegistry<SandboxProvider>({
       open: ({ concurrency, allowUnsafe, warn }) => createProcessProvider({ concurrency, allowUnsafe, warn }),
     },
   ],
-  guard: ({ name, version, open }, file) => ({
-    name,
-    version,
-    async open(options) {
-      const provider = await open(options)
+  guard({ name, version, open }, file) {
+    const callOf = (part: string): UserCall => ({
+      ...{ file, part: `sandboxProviders: '${name}': ${part}` },
+      ...{ code: 'module.invalid', hint: 'the type Provider is in rlanything/environments' },
+    })
+    const isProvider: Check = (provider) => {
       for (const field of ['run', 'close'] as const)
-        if (typeof provider?.[field] !== 'function')
-          throw new RlError(`${file}: sandboxProviders: '${name}': open() gave no function \`${field}\``, {
-            code: 'module.invalid',
-            hint: 'the type Provider is in rlanything/environments',
-          })
-      return provider
-    },
-  }),
+        if (typeof (provider as Partial<Provider> | undefined)?.[field] !== 'function')
+          return ` gave no function \`${field}\``
+      return null
+    }
+    return {
+      name,
+      version,
+      async open(options) {
+        const provider = await callWithin(callOf('open()'), null, () => open(options), isProvider)
+        const run: Provider['run'] = (...asked) =>
+          callWithin(callOf('run()'), null, () => provider.run(...asked))
+        return { ...flattened(provider), run }
+      },
+    }
+  },
 })
 
 /** What is wrong with a provider that a config names; null where nothing is. A user's module must have been loaded. */

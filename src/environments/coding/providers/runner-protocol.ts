@@ -20,7 +20,7 @@ export type Execution = {
   readonly native?: true
 }
 
-/** Address space beside a program's memory, in MiB. */
+/** Address space beside a program's memory and its stack, in MiB. */
 const SPARE_ADDRESS_MB = 1024
 
 /** A program and its limits: what the tests after it are for; or its partner in conversations. */
@@ -38,7 +38,7 @@ export function encodeProgram(
     limits.outputBytes,
     limits.processes,
     limits.fileMB,
-    execution === undefined || execution.native ? limits.memoryMB + SPARE_ADDRESS_MB : 0,
+    execution === undefined || execution.native ? 2 * limits.memoryMB + SPARE_ADDRESS_MB : 0,
   ]
   const words = execution ? [execution.file, ...execution.argv] : []
   return Buffer.concat([

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { RlError } from '../../../errors.ts'
+import { httpFetch } from '../../../platform/http.ts'
 import {
   type Limits,
   type ProgramRun,
@@ -67,7 +68,7 @@ export function createSandboxFusionProvider({
   async function ask(body: string, deadlineMs: number, signal?: AbortSignal): Promise<Response> {
     for (let attempt = 0; ; attempt++) {
       const timeout = AbortSignal.timeout(deadlineMs)
-      const response = await fetch(endpoint, {
+      const response = await httpFetch(endpoint, {
         method: 'POST',
         headers,
         body,
@@ -89,7 +90,7 @@ export function createSandboxFusionProvider({
     // The server knows wall time only; its caller's wall limit is what keeps load from changing verdicts.
     const begun = performance.now()
     const request = JSON.stringify({
-      code: program,
+      code: language === 'cpp' ? `#define ONLINE_JUDGE\n#line 1\n${program}` : program,
       language: LANGUAGES[language],
       stdin,
       run_timeout: wallLimitMs(limits) / 1000,

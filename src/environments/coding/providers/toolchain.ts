@@ -4,6 +4,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { explain, RlError } from '../../../errors.ts'
 import type { Language, Limits } from '../executor.ts'
@@ -18,7 +19,7 @@ export type OtherLanguage = Exclude<Language, 'python'>
 
 export type Toolchain = {
   readonly shown: readonly Shown[]
-  readonly execution: Execution
+  readonly execution: (limits: Limits) => Execution
   /** Makes what is executed out of the program's text; it writes it in base64 on standard output. */
   readonly compiler?: {
     readonly shown: readonly Shown[]
@@ -37,6 +38,8 @@ const COMPILER_LIMITS: Limits = {
   processes: 32,
   fileMB: 64,
 }
+/** As judges have them. The compiler would ask how much memory the machine has, and does not hear. */
+const FLAGS = '-O2 -std=gnu++20 -DONLINE_JUDGE --param ggc-min-expand=100 --param ggc-min-heapsize=131072'
 /** Names the libraries that compiled programs need. */
 const PROBE = '#include <cmath>\n#include <iostream>\nint main() { std::cout << std::sqrt(4.0); }\n'
 
@@ -56,13 +59,21 @@ export async function otherVersions(): Promise<readonly string[]> {
 export const openToolchain = (language: OtherLanguage): Promise<Toolchain> =>
   language === 'javascript' ? ownNode() : installedCpp()
 
+const NODE_START = fileURLToPath(new URL('../runner/node_start.cjs', import.meta.url))
+/** As much stack as memory: an endless recursion is told by an exception, as ever. */
+const stackKB = ({ memoryMB }: Limits) => memoryMB * 1024
+
 /** The Node that runs this, wherever it lies: under a path of its own, so that no folder of this machine shows. */
 async function ownNode(): Promise<Toolchain> {
   const path = '/opt/node'
+  const start = '/opt/start.cjs'
   const files = await filesOfBinary(process.execPath)
   return {
-    shown: [[process.execPath, path], ...files.map(same)],
-    execution: { file: '/tmp/main.js', argv: [path, '/tmp/main.js'] },
+    shown: [[process.execPath, path], [NODE_START, start], ...files.map(same)],
+    execution: (limits) => ({
+      file: '/tmp/main.js',
+      argv: [path, `--stack-size=${stackKB(limits)}`, '--require', start, '/tmp/main.js'],
+    }),
   }
 }
 
@@ -75,16 +86,12 @@ async function installedCpp(): Promise<Toolchain> {
     await run(compiler, ['-o', probe, `${probe}.cpp`], { timeout: PROBE_MS })
     return {
       shown: (await filesOfBinary(probe)).map(same),
-      execution: { file: '/tmp/main', argv: ['/tmp/main'], native: true },
+      execution: () => ({ file: '/tmp/main', argv: ['/tmp/main'], native: true }),
       compiler: {
         shown: await filesOfCompiler(compiler),
         execution: {
           file: '/tmp/main.cpp',
-          argv: [
-            '/bin/sh',
-            '-c',
-            `${compiler} -O2 -std=gnu++20 -o /tmp/main /tmp/main.cpp && base64 /tmp/main`,
-          ],
+          argv: ['/bin/sh', '-c', `${compiler} ${FLAGS} -o /tmp/main /tmp/main.cpp && base64 /tmp/main`],
         },
         limits: COMPILER_LIMITS,
       },

@@ -12,6 +12,8 @@ const TICK_MS = 20
 /** After an interrupt a program may tidy up for this long, and then the interpreter is replaced. */
 const GRACE_MS = 300
 const INTERRUPT = 2
+/** Of the engine: recursion through C needs it. */
+const STACK_MB = 256
 /** What may be used beside a program's own memory: its files, its texts, garbage. */
 const SPARE_BYTES = 384 << 20
 
@@ -42,7 +44,7 @@ function startWorker(snapshot) {
     stdin: false,
     stdout: true,
     stderr: true,
-    resourceLimits: { maxOldGenerationSizeMb: 512 },
+    resourceLimits: { maxOldGenerationSizeMb: 512, stackSizeMb: STACK_MB },
   })
   thread.stdout.resume()
   thread.stderr.resume()

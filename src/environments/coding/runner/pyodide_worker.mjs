@@ -46,7 +46,7 @@ WebAssembly.instantiate = async (source, imports) =>
 
 const pyodide = await loadPyodide({
   jsglobals: Object.create(null),
-  env: { HOME: '/tmp', LANG: 'C.UTF-8', PYTHONHASHSEED: '0' },
+  env: { HOME: '/tmp', LANG: 'C.UTF-8', PYTHONHASHSEED: '0', ONLINE_JUDGE: '1' },
   // The state after start-up, taken once by a worker that ends with that: a fifth of the time of a start.
   ...(workerData.snapshot ? { _loadSnapshot: workerData.snapshot } : { _makeSnapshot: true }),
 })
@@ -98,13 +98,76 @@ pyodide.setStderr({
 const PROGRAM = '/tmp/main.py'
 FS.chdir('/tmp')
 pyodide.runPython(`
-import asyncio, builtins, gc, io, os, sys, types
+import asyncio, builtins, gc, io, os, signal, sys, time, types
 import _sitebuiltins
+
+# A loop of its own, without sockets: the one of JavaScript would run when the program has ended.
+class _Loop(asyncio.base_events.BaseEventLoop):
+    def __init__(self):
+        super().__init__()
+        self._selector = self
+    def select(self, timeout):
+        if timeout is None:
+            raise RuntimeError('nothing is left that could end the wait')
+        if timeout > 0:
+            time.sleep(timeout)
+        return ()
+    def _process_events(self, events):
+        pass
+    def _write_to_self(self):
+        pass
+
+_Base = getattr(asyncio.events, '_BaseDefaultEventLoopPolicy', None) or asyncio.events.BaseDefaultEventLoopPolicy
+class _Policy(_Base):
+    _loop_factory = _Loop
+(getattr(asyncio.events, '_set_event_loop_policy', None) or asyncio.set_event_loop_policy)(_Policy())
+asyncio._set_running_loop(None)
+
+def _rl_run_loop(main, *, debug=None, loop_factory=None):
+    with asyncio.Runner(debug=debug, loop_factory=loop_factory) as runner:
+        return runner.run(main)
+
+_rl_run_loop.__name__ = _rl_run_loop.__qualname__ = 'run'
+asyncio.run = asyncio.runners.run = _rl_run_loop
+
+# Limits that nobody sets here, and an alarm that never rings: programs that ask for either run on.
+def _rl_resource():
+    module = types.ModuleType('resource')
+    module.error = OSError
+    module.RLIM_INFINITY = -1
+    limits = {}
+    names = ('CPU', 'FSIZE', 'DATA', 'STACK', 'CORE', 'RSS', 'NPROC', 'NOFILE', 'MEMLOCK', 'AS')
+    for number, name in enumerate(names):
+        setattr(module, 'RLIMIT_' + name, number)
+        limits[number] = (-1, -1)
+    def setrlimit(which, pair):
+        soft, hard = pair
+        if which not in limits:
+            raise ValueError('invalid resource specified')
+        limits[which] = (soft, hard)
+    module.getrlimit = lambda which: limits[which]
+    module.setrlimit = setrlimit
+    module.RUSAGE_SELF, module.RUSAGE_CHILDREN = 0, -1
+    fields = ('utime', 'stime', 'maxrss', 'ixrss', 'idrss', 'isrss', 'minflt', 'majflt', 'nswap', 'inblock', 'oublock',
+              'msgsnd', 'msgrcv', 'nsignals', 'nvcsw', 'nivcsw')
+    def getrusage(who):
+        return types.SimpleNamespace(**{'ru_' + name: 0 for name in fields} | {'ru_utime': time.process_time()})
+    module.getrusage = getrusage
+    module.getpagesize = lambda: 65536
+    return module
+
+sys.modules['resource'] = _rl_resource()
+for _name in ('SIGALRM', 'SIGVTALRM', 'SIGPROF'):
+    if not hasattr(signal, _name):
+        setattr(signal, _name, {'SIGALRM': 14, 'SIGVTALRM': 26, 'SIGPROF': 27}[_name])
+signal.alarm = lambda seconds: 0
+signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF = 0, 1, 2
+signal.setitimer = lambda which, seconds, interval=0.0: (0.0, 0.0)
+signal.getitimer = lambda which: (0.0, 0.0)
 
 def _rl_run(path='${PROGRAM}'):
     with open(path, 'rb') as file:
         source = file.read()
-    os.unlink(path)
     main = types.ModuleType('__main__')
     main.__file__ = path
     main.__builtins__ = builtins
@@ -145,7 +208,6 @@ builtins.exit = _sitebuiltins.Quitter('exit', 'Ctrl-D (i.e. EOF)')
 builtins.quit = _sitebuiltins.Quitter('quit', 'Ctrl-D (i.e. EOF)')
 sys.setrecursionlimit(1002)
 sys.path.insert(0, '/tmp')
-asyncio.set_event_loop(None)
 `)
 for (const name of ['js', 'pyodide_js']) pyodide.unregisterJsModule(name)
 const runProgram = pyodide.globals.get('_rl_run')
@@ -171,6 +233,8 @@ const MOST_FILES = 4096
 const ENOSPC = 51
 let fileBytes = Number.POSITIVE_INFINITY
 let nodes = 0
+/** The node of the test's input. */
+let input = null
 const { MEMFS } = FS.filesystems
 const { createNode, resizeFileStorage } = MEMFS
 const fileOperations = MEMFS.ops_table.file.stream
@@ -207,6 +271,7 @@ function heldBytes(but) {
   collect(FS.lookupPath('/tmp').node)
   for (const stream of FS.streams) if (stream) held.add(stream.node)
   held.delete(but)
+  held.delete(input)
   let bytes = 0
   for (const node of held) bytes += node.contents?.length ?? 0
   return bytes
@@ -226,6 +291,15 @@ const attributes = new Map(
 const devices = new Set(pathsBelow('/dev'))
 const sbrkPointer = wasm._emscripten_get_sbrk_ptr() >>> 2
 const memory = wasm.HEAPU8.slice(0, wasm.HEAPU32[sbrkPointer])
+
+/** Makes the input a file without a name, as programs have it elsewhere: its size can be asked for. */
+function openInput() {
+  FS.writeFile('/dev/input', stdin)
+  FS.streams[0] = null
+  const stream = FS.open('/dev/input', 'r')
+  input = stream.node
+  FS.unlink('/dev/input')
+}
 
 /** Puts memory, descriptors and files back; false where that cannot be done. */
 function restore() {
@@ -299,12 +373,14 @@ parentPort.on('message', (job) => {
   outputBytes = job.outputBytes
   overflow = false
   limitBytes = memory.length + job.memoryMB * 2 ** 20
-  fileBytes = job.fileMB * 2 ** 20
   nodes = 0
   let outcome = 'ended'
   let code = null
   try {
+    openInput()
     FS.writeFile(PROGRAM, job.program)
+    fileBytes = job.fileMB * 2 ** 20
+    nodes = 0
     code = runProgram()
     if (code === -1) outcome = 'uncompiled'
   } catch (error) {

@@ -32,6 +32,17 @@ import sys
 import time
 
 import _sitebuiltins
+import _thread
+
+# The room for a stack is given when a program is executed: as much as there may be, for the tests' own limits (become_program).
+_, most_stack = resource.getrlimit(resource.RLIMIT_STACK)
+if resource.getrlimit(resource.RLIMIT_STACK) != (most_stack, most_stack):
+    resource.setrlimit(resource.RLIMIT_STACK, (most_stack, most_stack))
+    with open('/proc/self/cmdline', 'rb') as file:
+        words = file.read().split(b'\0')[:-1]
+    os.execv(words[0], words)
+# Of threads, as it would have been.
+_thread.stack_size(8 << 20)
 
 # index, how it started, why it was ended, exit code, signal, CPU us, wall us, peak KB, stdout size, stderr size
 RESULT = struct.Struct('>I2c2iQQQII')
@@ -150,6 +161,18 @@ def proportional_kb(pids):
     return total
 
 
+def stacks_kb(pids):
+    """What the stacks of the processes' main threads have grown to."""
+    total = 0
+    for pid in pids:
+        try:
+            lines = read_proc(pid, 'status', 4096).splitlines()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) for line in lines if line.startswith(b'VmStk:'))
+    return total
+
+
 def files_kb():
     """What the files of the test occupy, which no process's resident memory need show."""
     volume = os.statvfs('/box')
@@ -184,8 +207,9 @@ def become_program(program, stdin, stdout, stderr, started, apart):
     for target, fd in enumerate(sources):
         os.dup2(fd, target, inheritable=target < 3)
     os.closerange(5, 1 << 16)
-    if arguments:
-        copy_program(arguments[0])
+    copy_program(arguments[0] if arguments else b'/tmp/main.py')
+    # A group of its own: a signal to the group must not reach the runner or the partner.
+    os.setpgid(0, 0)
     os.setresgid(program_user, program_user, program_user)
     os.setresuid(program_user, program_user, program_user)
     check(libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0), 'clearing ambient capabilities')
@@ -199,16 +223,19 @@ def become_program(program, stdin, stdout, stderr, started, apart):
         resource.setrlimit(name, (limit, limit))
     if address_mb:
         resource.setrlimit(resource.RLIMIT_AS, (address_mb << 20, address_mb << 20))
-        if arguments:
-            # As deep as its memory allows: judges bound the memory of compiled programs, and not their stack.
-            _, hard = resource.getrlimit(resource.RLIMIT_STACK)
-            resource.setrlimit(resource.RLIMIT_STACK, (hard, hard))
+    # As deep as its memory allows: judges bound the memory of programs, and not their stack. What is executed keeps its threads' stacks
+    # small if there is no limit.
+    if not arguments:
+        stack = program.limits[2] << 20
+        if most_stack != resource.RLIM_INFINITY:
+            stack = min(stack, most_stack)
+        resource.setrlimit(resource.RLIMIT_STACK, (stack, most_stack))
     check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 'no new privileges')
     check(libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(filter_program), 0, 0), 'the system call filter')
 
 
 def copy_program(path):
-    """What is executed and not interpreted here stands in a file of the test's own."""
+    """The program stands in a file of the test's own: it is executed there, or a traceback shows its lines."""
     os.lseek(4, 0, os.SEEK_SET)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755)
     while os.sendfile(fd, 4, None, 1 << 24) > 0:
@@ -221,7 +248,7 @@ def start(program, stdin, stdout, place, captured=None, apart=False):
     err_r, err_w = os.pipe()
     started_r, started_w = os.pipe()
     # Its input and its own text are no memory of the program's.
-    given_kb = files_kb() + (program.size // 1024 if program.arguments else 0)
+    given_kb = files_kb() + program.size // 1024
     check(libc.unshare(CLONE_NEWPID), 'a process namespace')
     pid = os.fork()
     if pid == 0:
@@ -268,7 +295,8 @@ def look(party, pids, files, elapsed):
         resident = proportional_kb(pids) or resident
     resident += files
     party.peak_kb = max(party.peak_kb, resident)
-    if resident > memory_mb * 1024:
+    # A stack may be as large as the memory, beside it.
+    if resident > memory_mb * 1024 and resident > memory_mb * 1024 + min(stacks_kb(pids), memory_mb * 1024):
         party.why = b'm'
     elif party.seen_us >= cpu_ms * 1000:
         party.why = b'c'
@@ -298,8 +326,9 @@ def finish(party, begun):
         party.why = b'c'
 
 
-def watch(parties):
-    """Collects what the programs write and ends each at its limits; returns when all are gone."""
+def watch(parties, unread=None):
+    """Collects what the programs write and ends each at its limits; returns when all are gone. `unread`: what is written to
+    the first of them, taken from its partner when it is gone."""
     begun = time.monotonic()
     poll = select.poll()
     owners = {}
@@ -314,7 +343,11 @@ def watch(parties):
         elapsed = time.monotonic() - begun
         for fd, _ in poll.poll(int(max(0, next_tick - elapsed) * 1000) + 1):
             party = owners[fd]
-            if fd == party.pidfd:
+            if party is None:
+                if os.readv(fd, [arena[:CHUNK]]) == 0:
+                    poll.unregister(fd)
+                    del owners[fd]
+            elif fd == party.pidfd:
                 party.ended = True
             elif party.why == b'-' and drain(party, fd) == 0:
                 poll.unregister(fd)
@@ -335,6 +368,9 @@ def watch(parties):
                         poll.unregister(fd)
                         del owners[fd]
                 finish(party, begun)
+                if unread is not None and party is parties[0]:
+                    poll.register(unread, select.POLLIN)
+                    owners[unread] = None
 
 
 def report(index, party):
@@ -430,7 +466,11 @@ def test(program, index, size):
 
 def converse(program, partner, index, size):
     """A run of both, each reading what the other writes; False in a child. Whoever is alone reads the end of its input."""
-    program_in, partner_out = os.pipe()
+    # This one has a name, /dev/stdin. The other has none: it holds what the program must not read.
+    os.mkfifo('/box/stdin', 0o666)
+    program_in, partner_out = os.open('/box/stdin', os.O_RDONLY | os.O_NONBLOCK), os.open('/box/stdin', os.O_WRONLY)
+    os.set_blocking(program_in, True)
+    os.chmod('/box/stdin', 0o444)
     partner_in, program_out = os.pipe()
     # A user whose programs hold many pages in pipes gets small pipes, and no larger ones: most texts fit all the same.
     if size > LEAST_PIPE:
@@ -443,7 +483,7 @@ def converse(program, partner, index, size):
     first = second and start(program, program_in, program_out, 0)
     if first is None:
         return False
-    watch((first, second))
+    watch((first, second), kept)
     os.close(kept)
     report(index, first)
     report(index, second)
@@ -522,7 +562,7 @@ next_child()
 if arguments:
     os.write(3, b'S')
     libc.signal(SIGPIPE, 0)
-    os.execve(arguments[1], arguments[1:], {b'PATH': b'/usr/bin:/bin', b'HOME': b'/tmp', b'LANG': b'C.UTF-8'})
+    os.execve(arguments[1], arguments[1:], {b'PATH': b'/usr/bin:/bin', b'HOME': b'/tmp', b'LANG': b'C.UTF-8', b'ONLINE_JUDGE': b'1'})
 sys.stdin = sys.__stdin__ = open(0, encoding='utf-8', closefd=False)
 sys.stdout = sys.__stdout__ = open(1, 'w', encoding='utf-8', closefd=False)
 sys.stderr = sys.__stderr__ = open(2, 'w', buffering=1, encoding='utf-8', errors='backslashreplace', closefd=False)

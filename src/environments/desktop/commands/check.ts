@@ -5,7 +5,10 @@ import type { Computer } from '../computer.ts'
 import { readFolder } from '../environment.ts'
 import { type DesktopEpisode, startEpisode } from '../episode.ts'
 import { openDesktop } from '../local/desktop.ts'
-import { isOnDesktops, programPath } from '../local/sandbox.ts'
+import { isOnDesktops, missingParts, programPath } from '../local/sandbox.ts'
+import { evaluate, INFEASIBLE } from '../osworld/evaluate.ts'
+import { setUp } from '../osworld/setup.ts'
+import type { TaskFile } from '../osworld/task-file.ts'
 import { createPool, type Pool } from '../pool.ts'
 import { KINDS, ownTask } from '../tasks/index.ts'
 import type { DesktopTask, TaskKind } from '../tasks/task.ts'
@@ -102,13 +105,44 @@ async function play(pool: Pool<Computer>, own: DesktopTask, actions: readonly st
   }
 }
 
-function checkFolder(folder: string): number {
-  const { bySplit, leftOut } = readFolder(folder, isOnDesktops)
-  const supported = new Set(
-    ['train', 'in-domain', 'ood'].flatMap((split) => bySplit(split).map(({ file }) => file.id)),
-  )
+/** Sets each task up, does nothing, and looks whether it counts as done: then nobody could learn from it. */
+async function checkFolder(folder: string): Promise<number> {
+  const { bySplit, leftOut, infeasible } = readFolder(folder, isOnDesktops)
+  const files = ['train', 'in-domain', 'ood'].flatMap((split) => bySplit(split).map(({ file }) => file))
+  const tasks = new Map(files.map((file) => [file.id, file]))
   const names = [...leftOut].sort(([, one], [, other]) => other - one)
-  for (const [name, tasks] of names) process.stdout.write(`not supported: ${name}, of ${tasks} tasks\n`)
-  process.stdout.write(`supported=${supported.size} unsupported_kinds=${names.length}\n`)
-  return 0
+  for (const [name, count] of names) process.stdout.write(`not supported: ${name}, of ${count} tasks\n`)
+  const missing = missingParts()
+  if (missing.length > 0) process.stdout.write(`SKIP set-up of each task: ${missing.join(', ')} missing\n`)
+  const computer = missing.length === 0 && tasks.size > 0 ? await openDesktop() : null
+  let unfit = 0
+  try {
+    for (const file of computer ? tasks.values() : []) {
+      const why = await whyUnfit(computer as Computer, file, folder)
+      if (why === null) continue
+      unfit++
+      process.stdout.write(`not fit: ${file.id}: ${why}\n`)
+    }
+  } finally {
+    await computer?.close()
+  }
+  if (infeasible.tasks > 0)
+    process.stdout.write(
+      `${infeasible.tasks} of ${infeasible.of} tasks are solved by saying that they cannot be done\n`,
+    )
+  process.stdout.write(`supported=${tasks.size - unfit} unfit=${unfit} unsupported_kinds=${names.length}\n`)
+  return unfit > 0 ? 1 : 0
+}
+
+async function whyUnfit(computer: Computer, file: TaskFile, folder: string): Promise<string | null> {
+  const context = { computer, task: file.id, folder, cache: new Map<string, Uint8Array>() }
+  try {
+    await computer.reset()
+    await setUp(context, file.config)
+    if (file.evaluator.func === INFEASIBLE) return null
+    const outcome = await evaluate(context, file, false)
+    return outcome === 0 ? null : `it counts ${outcome} before anything is done`
+  } catch (error) {
+    return explain(error)
+  }
 }

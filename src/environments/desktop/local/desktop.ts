@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RlError } from '../../../errors.ts'
-import type { ScreenAction, ScreenSize } from '../../screen/action.ts'
+import type { ScreenSize } from '../../screen/action.ts'
 import { encodePng } from '../../screen/png.ts'
 import type { Computer, Executed, WindowQuery } from '../computer.ts'
 import { readAccessibility } from './accessibility.ts'
@@ -10,6 +10,7 @@ import { type Dbus, openDbus } from './dbus.ts'
 import { type Display, fits, openDisplay, type Window } from './display.ts'
 import { type Framebuffer, openFramebuffer } from './framebuffer.ts'
 import { faultError, openSandbox, type Sandbox } from './sandbox.ts'
+import { keyDistances, strokes } from './strokes.ts'
 
 export const SCREEN: ScreenSize = { width: 1280, height: 800 }
 
@@ -67,6 +68,7 @@ async function start(size: ScreenSize): Promise<Parts> {
 
 export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDesktop> {
   let parts = await start(size)
+  const distances = keyDistances()
   let frames = [Buffer.alloc(parts.screen.bytes), Buffer.alloc(parts.screen.bytes)]
 
   /** A program that a signal ended has crashed: whatever follows is no doing of the agent's. */
@@ -133,7 +135,9 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
         if (action.type === 'wait') await sleep(action.seconds * 1000)
         else
           for (const part of strokes(action)) {
+            await sleep(distances.waitMs(part))
             await parts.display.input(part)
+            distances.note(part)
             await rest(1, Math.min(MOST_REST_MS, end - Date.now()))
           }
       }
@@ -188,17 +192,6 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
 }
 
 const CRASHES = ['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP']
-
-/** Programs mix up text and other keys that come at once, and may take a letter that comes twice for one: these go one at a time. */
-function strokes(action: ScreenAction): readonly ScreenAction[] {
-  if (action.type === 'press') return action.keys.map((key) => ({ type: 'press', keys: [key] }))
-  if (action.type === 'type')
-    return (action.text.match(/[\n\t]|(?:([^\n\t])(?!\1))*[^\n\t]/gu) ?? []).map((text) => ({
-      type: 'type',
-      text,
-    }))
-  return [action]
-}
 
 const OPENERS: readonly (readonly [pattern: RegExp, words: readonly string[]])[] = [
   [/\.(ods|xlsx?|csv)$/i, ['libreoffice', '--calc']],

@@ -5,6 +5,7 @@ import { type Found, get, isGetter, nameOf } from './getters.ts'
 import { METRICS, unknownOptions } from './metrics/index.ts'
 import { unknownMethods } from './metrics/json.ts'
 import { unknownTableRules } from './metrics/table.ts'
+import { unreadableLines } from './metrics/text.ts'
 import { type Beside, textIn } from './metrics/values.ts'
 import { type SetupContext, setUp } from './setup.ts'
 import { missingProgram, type Supply, unsupportedInStep } from './step-support.ts'
@@ -19,7 +20,7 @@ export const INFEASIBLE = 'infeasible'
  * @param gaveUp whether the last action said that the task cannot be done
  */
 export async function evaluate(context: SetupContext, task: TaskFile, gaveUp: boolean): Promise<number> {
-  await setUp(context, task.evaluator.postconfig)
+  await setUp({ ...context, lenient: true }, task.evaluator.postconfig)
   if (task.evaluator.func === INFEASIBLE) return gaveUp ? 1 : 0
   if (gaveUp) return 0
   const scores: number[] = []
@@ -47,9 +48,13 @@ async function scoreOf(context: SetupContext, { metric, result, expected, option
 export function unsupportedIn(
   task: TaskFile,
   folder: string | null,
-  program: Supply['program'] = () => true,
+  program: Supply['program'] | null = null,
 ): readonly string[] {
-  const supply: Supply = { file: (address) => fileHere(folder, task.id, address) !== null, program }
+  const supply: Supply = {
+    file: (address) => fileHere(folder, task.id, address) !== null,
+    program: program ?? (() => true),
+    services: program === null,
+  }
   const named = [...task.config, ...task.evaluator.postconfig].flatMap((step) =>
     unsupportedInStep(step, supply),
   )
@@ -58,6 +63,7 @@ export function unsupportedIn(
     if (!Object.hasOwn(METRICS, metric)) named.push(`metric ${metric}`)
     else named.push(...unknownOptions(metric, options))
     if (metric === 'compare_table') named.push(...unknownTableRules(options))
+    if (metric === 'check_list') named.push(...unreadableLines(expected?.rules))
     if (metric === 'check_json') named.push(...unknownMethods(expected?.rules))
     for (const source of [result, expected])
       if (source && !isGetter(source.type)) named.push(`getter ${source.type}`)

@@ -6,6 +6,7 @@ import { parseScript } from '../../screen/grammars/pyautogui.ts'
 import type { Command, Computer, Executed, WindowQuery } from '../computer.ts'
 import { readHere } from './files-here.ts'
 import { pyautoguiIn } from './pyautogui-command.ts'
+import { programsIn } from './shell-programs.ts'
 import type { SetupStep } from './task-file.ts'
 
 export type SetupContext = {
@@ -15,7 +16,23 @@ export type SetupContext = {
   readonly folder: string | null
   /** Files that were fetched and what programs said, by the names that the task gives them. */
   readonly cache: Map<string, Uint8Array>
+  /** Whether steps go on behind a program that failed: behind the agent's work that may be the agent's doing. */
+  readonly lenient?: boolean
 }
+
+/** Programs that end with a status above 0 if there was nothing to do. */
+const IDLE_STATUS = new Set([
+  'pkill',
+  'killall',
+  'kill',
+  'pgrep',
+  'grep',
+  'diff',
+  'cmp',
+  'test',
+  'wmctrl',
+  'xdotool',
+])
 
 const LONGEST_SLEEP_S = 60
 const [POLL_MS, LONGEST_POLL_MS] = [300, 60_000]
@@ -67,7 +84,7 @@ export function isSetupStep(type: string): boolean {
   return Object.hasOwn(STEPS, type)
 }
 
-/** Errors: `desktop.task` for a step that cannot be read, and what the desktop says. */
+/** Errors: `desktop.task` for a step that cannot be read or that fails, and what the desktop says. */
 export async function setUp(context: SetupContext, steps: readonly SetupStep[]): Promise<void> {
   for (const { type, parameters } of steps) {
     if (!isSetupStep(type)) throw wrong(`the step '${type}' is not supported`)
@@ -90,7 +107,10 @@ export async function setUp(context: SetupContext, steps: readonly SetupStep[]):
  * Code of pyautogui is read and done, never run. With `until` a program is run again till one of the status, the output and the
  * errors that it names is there; `stdout` and `stderr` name what it said, for the getter `cache_file`.
  */
-async function execute({ computer, cache }: SetupContext, parameters: Parameters): Promise<void> {
+async function execute(
+  { computer, cache, lenient = false }: SetupContext,
+  parameters: Parameters,
+): Promise<void> {
   const { command, shell } = await commandIn(computer, parameters)
   const code = pyautoguiIn(command)
   if (code !== null) {
@@ -103,7 +123,14 @@ async function execute({ computer, cache }: SetupContext, parameters: Parameters
     if (done === null) return
     if (typeof stdout === 'string') cache.set(stdout, Buffer.from(done.output))
     if (typeof stderr === 'string') cache.set(stderr, Buffer.from(done.error))
-    if (typeof until !== 'object' || until === null || fits(done, until as Parameters)) return
+    if (typeof until !== 'object' || until === null) {
+      if (!lenient && done.returncode !== 0 && !mayFail(command))
+        throw new RlError(`status ${done.returncode}: ${done.error.trim().slice(-300)}`, {
+          code: 'desktop.refused',
+        })
+      return
+    }
+    if (fits(done, until as Parameters)) return
     if (Date.now() > end) throw wrong(`what 'until' waits for did not come in ${LONGEST_POLL_MS / 1000} s`)
     await sleep(POLL_MS)
   }
@@ -123,6 +150,13 @@ async function ifThere<Done>(work: () => Promise<Done>): Promise<Done | null> {
       return null
     throw error
   }
+}
+
+function mayFail(command: Command): boolean {
+  const words = typeof command === 'string' ? [command] : command
+  const started =
+    words.length === 1 ? programsIn(words[0]) : [words[0], ...programsIn(words.at(-1) as string)]
+  return started.some((path) => IDLE_STATUS.has(path.slice(path.lastIndexOf('/') + 1)))
 }
 
 function fits({ output, error, returncode }: Executed, until: Parameters): boolean {

@@ -4,6 +4,7 @@ import { parseScript } from '../../screen/grammars/pyautogui.ts'
 import type { Command } from '../computer.ts'
 import { pyautoguiIn } from './pyautogui-command.ts'
 import { filledIn, isSetupStep } from './setup.ts'
+import { programsIn } from './shell-programs.ts'
 import type { SetupStep } from './task-file.ts'
 
 /** What is there for a task. */
@@ -11,6 +12,8 @@ export type Supply = {
   /** Whether the file of a web address, or of a path on another machine, is here. */
   readonly file: (address: string) => boolean
   readonly program: (name: string) => boolean
+  /** Whether there are the services of a whole machine: settings, sound, an init system, a network. */
+  readonly services: boolean
 }
 
 const ANY_SCREEN = { width: 1280, height: 800 }
@@ -38,14 +41,44 @@ export function unsupportedInStep({ type, parameters }: SetupStep, supply: Suppl
   }
 }
 
-/** The program of a command. Of a text for a shell it is not known, and a path may be that of a file that the task brings along. */
+/**
+ * Programs that need what a local desktop does not have: a settings service, sound, an init system, the network, or the rights of
+ * an administrator. Such a program may be there and yet do nothing, or forget what it was told.
+ */
+const NEEDS_A_SERVICE = new Set(
+  [
+    'gsettings dconf dconf-editor gnome-control-center gnome-extensions xfconf-query',
+    'pactl pacmd pamixer amixer alsamixer wpctl pulseaudio pipewire',
+    'systemctl service journalctl loginctl timedatectl hostnamectl localectl busctl machinectl shutdown reboot',
+    'sudo su pkexec doas passwd chpasswd useradd userdel usermod adduser deluser groupadd visudo chroot mount umount modprobe',
+    'apt apt-get aptitude dpkg snap flatpak dnf pip pip3 npm',
+    'curl wget ssh scp sftp rsync ping nmcli nmtui ifconfig iptables ufw bluetoothctl',
+    'crontab at docker podman xrandr brightnessctl upower udisksctl lpadmin lp',
+  ].flatMap((line) => line.split(' ')),
+)
+
+/**
+ * Programs that a command starts and that cannot do their work here, by name. Nothing if all can.
+ * A path may be that of a file that the task brings along.
+ */
 export function missingProgram(
   { command, shell }: Readonly<Record<string, unknown>>,
-  { program }: Supply,
+  { program, services }: Supply,
 ): readonly string[] {
-  if (shell === true || !isCommand(command)) return []
-  const name = typeof command === 'string' ? /^\s*([^\s'"\\]+)(?:\s|$)/.exec(command)?.[1] : command[0]
-  return !name || name.includes('/') || program(name) ? [] : [`program ${name}`]
+  if (!isCommand(command)) return []
+  const words = typeof command === 'string' ? [command] : command
+  const isText = typeof command === 'string' || shell === true
+  const names = isText ? programsIn(words[0]) : [words[0], ...programsIn(quotedWords(words))]
+  return names.flatMap((path) => {
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    if (!services && NEEDS_A_SERVICE.has(name)) return [`service of ${name}`]
+    return path.includes('/') || program(path) ? [] : [`program ${path}`]
+  })
+}
+
+/** A list of words as a text for a shell: `['bash', '-c', 'a | b']` starts `a` and `b`. */
+function quotedWords(words: readonly string[]): string {
+  return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
 }
 
 function isCommand(command: unknown): command is Command {

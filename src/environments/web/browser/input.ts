@@ -1,4 +1,5 @@
 /** Mouse and keyboard by the protocol: events that a page cannot tell from a person's. */
+import { RlError } from '../../../errors.ts'
 import type { Button, Point, ScreenAction } from '../../screen/action.ts'
 import { withShift } from '../../screen/keys.ts'
 import { type PageKey, pageKeyOf } from './keys.ts'
@@ -17,9 +18,12 @@ export type Input = {
 }
 
 const BUTTON_BITS: Readonly<Record<Button, number>> = { left: 1, right: 2, middle: 4 }
+const SHIFT_BIT = 8
 /** What it is while shift is held. */
 const shifted = (key: PageKey, shift: boolean): PageKey =>
-  shift && key.text === key.key ? { ...key, key: withShift(key.key), text: withShift(key.text) } : key
+  shift && key.text === key.key && key.location === 0
+    ? { ...key, key: withShift(key.key), text: withShift(key.text) }
+    : key
 
 const OFF: Point = { x: -1, y: -1 }
 /** Moves of a drag; lists that are sorted by dragging want the middle to be passed. */
@@ -57,27 +61,37 @@ export function createInput(send: Send): Input {
     await mouse('mouseReleased', deadlineMs, { button, clickCount })
   }
 
-  async function key(name: string, down: boolean, deadlineMs: number): Promise<void> {
+  /** Sent at once: the browser does what it is told in order. */
+  function key(name: string, down: boolean, deadlineMs: number): Promise<unknown> {
     const one = pageKeyOf(name)
+    if (!one) throw new RlError(`there is no key '${name}'`, { code: 'screen.action' })
     if (down) held.set(name, one)
     else held.delete(name)
-    const { key, code, keyCode, text } = shifted(one, (modifiers() & 8) !== 0)
+    const { key, code, keyCode, text, location } = shifted(one, (modifiers() & SHIFT_BIT) !== 0)
     // With ctrl, alt or meta a key writes nothing.
-    const writes = down && text !== '' && (modifiers() & ~8) === 0
-    await send(
+    const writes = down && text !== '' && (modifiers() & ~SHIFT_BIT) === 0
+    return send(
       'Input.dispatchKeyEvent',
       {
         type: down ? (writes ? 'keyDown' : 'rawKeyDown') : 'keyUp',
-        ...{ key, code, modifiers: modifiers(), windowsVirtualKeyCode: keyCode },
+        ...{ key, code, location, modifiers: modifiers(), windowsVirtualKeyCode: keyCode },
+        ...(location === 3 ? { isKeypad: true } : {}),
         ...(writes ? { text, unmodifiedText: text } : {}),
       },
       deadlineMs,
     )
   }
 
-  async function stroke(keys: readonly string[], deadlineMs: number): Promise<void> {
-    for (const name of keys) await key(name, true, deadlineMs)
-    for (const name of keys.toReversed()) await key(name, false, deadlineMs)
+  /** Keys that are held down in order and let go in the opposite one; shift where a character wants it. */
+  function stroke(keys: readonly string[], deadlineMs: number): Promise<unknown>[] {
+    const isHeld =
+      (modifiers() & SHIFT_BIT) !== 0 || keys.some((name) => pageKeyOf(name)?.modifier === SHIFT_BIT)
+    const wants = keys.some((name) => pageKeyOf(name)?.shifted)
+    const all = wants && !isHeld ? ['shift', ...keys] : keys
+    return [
+      ...all.map((name) => key(name, true, deadlineMs)),
+      ...all.toReversed().map((name) => key(name, false, deadlineMs)),
+    ]
   }
 
   return {
@@ -115,17 +129,20 @@ export function createInput(send: Send): Input {
           })
           return
         case 'type':
-          for (const letter of action.text) await stroke([letter], deadlineMs)
+          await Promise.all([...action.text].flatMap((letter) => stroke([letter], deadlineMs)))
           return
         case 'press':
-          for (const name of action.keys) await stroke([name], deadlineMs)
+          await Promise.all(action.keys.flatMap((name) => stroke([name], deadlineMs)))
           return
         case 'hotkey':
-          return stroke(action.keys, deadlineMs)
+          await Promise.all(stroke(action.keys, deadlineMs))
+          return
         case 'key-down':
-          return key(action.key, true, deadlineMs)
+          await key(action.key, true, deadlineMs)
+          return
         case 'key-up':
-          return key(action.key, false, deadlineMs)
+          await key(action.key, false, deadlineMs)
+          return
       }
     },
     async rest(deadlineMs) {

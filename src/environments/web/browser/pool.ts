@@ -40,6 +40,8 @@ export type PoolOptions = {
   readonly program: string
   readonly pages: number
   readonly scripts: readonly string[]
+  /** Run in each worker of a page before its own script. */
+  readonly workerScript?: string
   readonly serve: Serve
   /** Pixels of a picture for one of a page. */
   readonly scale: number
@@ -49,7 +51,7 @@ type Place = { slot: Slot | null; jobs: number; busy: boolean }
 
 type Job = { readonly wish: Wish; readonly begin: (place: Place) => Promise<void>; passed: number }
 
-export function createPool({ program, pages, scripts, serve, scale }: PoolOptions): Pool {
+export function createPool({ program, pages, scripts, workerScript, serve, scale }: PoolOptions): Pool {
   const fence: Fence = findFence()
   const places: Place[] = Array.from({ length: pages }, () => ({ slot: null, jobs: 0, busy: false }))
   const queue: Job[] = []
@@ -57,7 +59,8 @@ export function createPool({ program, pages, scripts, serve, scale }: PoolOption
   let closed = false
 
   function onEvent(event: ProtocolEvent): void {
-    const owner = places.find(({ slot }) => slot?.page.sessionId === event.sessionId)
+    const { sessionId } = event
+    const owner = sessionId === null ? null : places.find(({ slot }) => slot?.page.owns(sessionId))
     if (owner) owner.slot?.page.onEvent(event)
     if (event.method === 'Target.targetCreated') closePopup(event)
     const gone = event.method === 'Target.targetDestroyed' || event.method === 'Target.targetCrashed'
@@ -92,7 +95,7 @@ export function createPool({ program, pages, scripts, serve, scale }: PoolOption
       place.slot = null
     }
     if (!place.slot) {
-      const page = await openPage(connection, { scripts, serve, scale })
+      const page = await openPage(connection, { scripts, workerScript, serve, scale })
       if (!isOpen()) throw new RlError('the browser is gone', { code: 'web.gone' })
       place.slot = { page, path: null, holder: null }
       place.jobs = 0

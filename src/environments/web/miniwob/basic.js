@@ -5,12 +5,14 @@
   const $1 = (selector) => document.querySelector(selector)
   const text = (element) => (element?.textContent ?? '').replace(/\s+/g, ' ').trim()
   const shown = (element) => element?.checkVisibility({ visibilityProperty: true })
+  /** Whether a click comes to it as the page stands: what has opened over it is closed first. */
+  const reached = (element) => shown(element) && window.__rl.isReachable(element)
   const quoted = (goal) => [...goal.matchAll(/"([^"]*)"/g)].map((match) => match[1])
   const click = (element) => element && ['click', element]
   const buttonNamed = (name) => $$('#area button').find((button) => text(button) === name && shown(button))
   const submit = () => click($1('#subbtn') ?? $1('#submit') ?? $$('#area button').findLast(shown))
   Object.defineProperty(window.__rl, 'help', {
-    value: { $$, $1, text, shown, quoted, click, buttonNamed, submit },
+    value: { $$, $1, text, shown, reached, quoted, click, buttonNamed, submit },
   })
 
   solve(/^(click-button|unicode-test|click-test.*)$/, ({ goal }) => {

@@ -6,10 +6,15 @@ import { rng, seedOf } from '../../../random.ts'
 import type { Task } from '../../port.ts'
 import type { Site, Variant } from '../site.ts'
 import { AGAIN } from './again.ts'
-import { openFolder } from './folder.ts'
+import { addressOf, openFolder } from './folder.ts'
 
 const recipeSchema = z.strictObject({
-  page: z.string().regex(/^[\w-]{1,60}$/),
+  // A name within its folder: whatever a file may be called.
+  page: z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(/^[^./\\\0][^/\\\0]*$/u),
   seed: z.int().nonnegative(),
   variables: z.record(z.string().regex(/^[A-Z_]{1,40}$/), z.int().min(0).max(1_000)).optional(),
 })
@@ -46,7 +51,7 @@ export function folderSite({ folder, seed, counts, loading = 'table' }: FolderOp
     start(recipe) {
       const { page, ...request } = read(recipe)
       return {
-        path: `/miniwob/${page}.html`,
+        path: addressOf(page),
         fresh: loading === 'fresh' || (loading === 'table' && !AGAIN.has(page)),
         request,
       }
@@ -72,7 +77,7 @@ export function folderSite({ folder, seed, counts, loading = 'table' }: FolderOp
       const sign = direction === 'harder' ? 1 : -1
       const numbers = z
         .array(z.tuple([z.string(), z.int()]))
-        .parse(await asked.call(`/miniwob/${old.page}.html`, 'variables', null))
+        .parse(await asked.call(addressOf(old.page), 'variables', null))
       const moved = numbers.flatMap(([name, value]) => {
         const changed = (old.variables?.[name] ?? value) + sign
         return changed < 1 || changed > 1_000

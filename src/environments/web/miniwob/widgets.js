@@ -1,7 +1,7 @@
 /** Oracles of sliders, dates, lists that are sorted, shapes that are dragged, bookings. */
 ;(() => {
   const { solve, help } = window.__rl
-  const { $$, $1, text, shown, quoted, click, buttonNamed, submit } = help
+  const { $$, $1, text, shown, reached, quoted, click, buttonNamed, submit } = help
 
   /** One key towards a value; null where it stands there. */
   function slide(slider, wanted) {
@@ -77,7 +77,10 @@
     const [start, end = ''] = quoted(goal)
     const field = $1('#tags')
     const item = window.ui_utils.COUNTRIES.find((one) => one.startsWith(start) && one.endsWith(end))
-    return field.value === item ? submit() : ['type', field, item]
+    if (field.value !== item) return ['type', field, item]
+    // The list lies over the button until one of it is chosen.
+    const listed = $$('.ui-menu-item > *').find((one) => text(one) === item && reached(one))
+    return listed ? click(listed) : submit()
   })
 
   solve(/^book-flight.*$/, ({ goal }) => {
@@ -176,7 +179,7 @@
   solve(/^click-pie.*$/, ({ goal }) => {
     const [named] = quoted(goal)
     const title = $$('#divWheel svg text').find((one) => text(one) === named)
-    return click(shown(title) ? title : $$('#divWheel svg text').find((one) => text(one) === '+'))
+    return click(reached(title) ? title : $$('#divWheel svg text').find((one) => text(one) === '+'))
   })
 
   solve(/^order-food$/, ({ goal }) => {

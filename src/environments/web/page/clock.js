@@ -1,103 +1,33 @@
 /**
- * Runs before a page's own scripts: time, timers, frames and random numbers become functions of the seed and of the actions, and
- * what would leave the page (dialogs, windows, downloads) does nothing. The driver advances the clock after each action.
+ * Runs before a page's own scripts, in each of its frames and workers: time, timers, frames and random numbers become functions of the
+ * seed and of the actions. The driver advances the clock after each action.
  */
 ;(() => {
   const START = Date.UTC(2024, 0, 8, 9)
   const FRAME_MS = 16
   /** A page whose timers never come to rest is stopped here; a second of one 1 ms timer fits. */
   const MOST_TIMERS = 4000
-  /** What the browser does by itself has so long, of real time, to come to rest. */
-  const SETTLE_MS = 500
-  /** Messages that lead to further ones come to their end within so many turns of the browser's loop. */
-  const QUIET_TURNS = 4
   const RealDate = Date
   /** Pages give things of their own these names. */
   const [Table, Unique] = [Map, Set]
-  let now = START
+  const { document } = globalThis
+  const realNow = performance.now.bind(performance)
+  const nextFrame = globalThis.requestAnimationFrame?.bind(globalThis)
+  const realTimeout = globalThis.setTimeout.bind(globalThis)
+  const pause = () => new Promise((resolve) => realTimeout(resolve, 1))
   let lastId = 0
   let timers = new Table() // id -> { id, at, every, run }
   let atLoad = null
 
-  const nextFrame = window.requestAnimationFrame.bind(window)
-  const realNow = performance.now.bind(performance)
-  const painted = () => new Promise((resolve) => nextFrame(() => nextFrame(() => resolve(true))))
-
-  const turns = []
-  const { port1, port2 } = new MessageChannel()
-  port1.onmessage = () => turns.shift()()
-  const endTurn = port2.postMessage.bind(port2)
-  /** Resolves when the browser's loop has come to what was asked of it before. */
-  const turn = () =>
-    new Promise((resolve) => {
-      turns.push(resolve)
-      endTurn(null)
-    })
-
-  /** Requests that have no answer yet, and answers that are being read. */
-  let open = 0
-  const counted = (promise) => {
-    open++
-    const less = () => void open--
-    promise.then(less, less)
-    return promise
-  }
-  const { fetch } = window
-  window.fetch = (...args) => counted(fetch(...args))
-  for (const name of ['arrayBuffer', 'blob', 'formData', 'json', 'text']) {
-    const read = Response.prototype[name]
-    Response.prototype[name] = function () {
-      return counted(read.call(this))
+  /** The clock of the page that a frame stands in; null for others' frames, which cannot be read. */
+  function outer() {
+    try {
+      return globalThis.parent === globalThis ? null : (globalThis.parent?.__rl ?? null)
+    } catch {
+      return null
     }
   }
-  const { send } = XMLHttpRequest.prototype
-  XMLHttpRequest.prototype.send = function (...args) {
-    send.apply(this, args)
-    if (this.readyState === XMLHttpRequest.DONE) return
-    counted(new Promise((resolve) => add.call(this, 'loadend', resolve)))
-  }
-  /** A worker runs beside the page: its answer to what it is told comes before the next action. */
-  const { postMessage } = Worker.prototype
-  Worker.prototype.postMessage = function (...args) {
-    postMessage.apply(this, args)
-    counted(
-      new Promise((resolve) => {
-        for (const type of ['message', 'error']) add.call(this, type, resolve, { once: true })
-      }),
-    )
-  }
-  const isLoading = () =>
-    open > 0 || [...document.images].some(({ complete, loading }) => !complete && loading !== 'lazy')
-
-  /** Whether the page is told of what is drawn. */
-  let watches = false
-  for (const name of ['IntersectionObserver', 'ResizeObserver'])
-    window[name] = new Proxy(window[name], {
-      construct(...made) {
-        watches = true
-        return Reflect.construct(...made)
-      },
-    })
-
-  /** Animations and transitions run by the page's time; true: one has ended, which is told when the page is drawn. */
-  const played = new WeakMap()
-  function animate(ms) {
-    let hasEnded = false
-    for (const animation of document.getAnimations()) {
-      if (animation.timeline !== document.timeline) continue
-      if (animation.playState !== 'running' && !played.has(animation)) continue
-      const time = (played.get(animation) ?? 0) + ms
-      played.set(animation, time)
-      if (time < animation.effect.getComputedTiming().endTime) {
-        animation.pause()
-        animation.currentTime = time
-      } else {
-        animation.finish()
-        hasEnded = true
-      }
-    }
-    return hasEnded
-  }
+  let now = outer()?.now() ?? START
 
   const at = (when, run, every = null) => {
     timers.set(++lastId, { id: lastId, at: when, every, run })
@@ -106,27 +36,32 @@
   const callable = (what, args) =>
     typeof what === 'function' ? () => what(...args) : new Function(String(what))
   const delay = (ms) => Math.max(1, Number(ms) || 0)
+  const elapsed = () => now - START
 
-  window.setTimeout = (what, ms, ...args) => at(now + delay(ms), callable(what, args))
-  window.setInterval = (what, ms, ...args) => at(now + delay(ms), callable(what, args), delay(ms))
-  window.requestAnimationFrame = (what) => at(now + FRAME_MS, () => what(now - START))
-  window.requestIdleCallback = (what) =>
-    at(now + FRAME_MS, () => what({ didTimeout: false, timeRemaining: () => 10 }))
+  globalThis.setTimeout = (what, ms, ...args) => at(now + delay(ms), callable(what, args))
+  globalThis.setInterval = (what, ms, ...args) => at(now + delay(ms), callable(what, args), delay(ms))
+  globalThis.requestAnimationFrame = (what) => at(now + FRAME_MS, () => what(elapsed()))
+  if (document)
+    globalThis.requestIdleCallback = (what) =>
+      at(now + FRAME_MS, () => what({ didTimeout: false, timeRemaining: () => 10 }))
   for (const name of ['clearTimeout', 'clearInterval', 'cancelAnimationFrame', 'cancelIdleCallback'])
-    window[name] = (id) => void timers.delete(id)
+    globalThis[name] = (id) => void timers.delete(id)
+  AbortSignal.timeout = (ms) => {
+    const controller = new AbortController()
+    at(now + delay(ms), () => controller.abort(new DOMException('signal timed out', 'TimeoutError')))
+    return controller.signal
+  }
 
-  window.Date = new Proxy(RealDate, {
+  globalThis.Date = new Proxy(RealDate, {
     // A class of the page's own that extends it makes what is of that class.
     construct: (_, args, made) =>
       Reflect.construct(RealDate, args.length === 0 ? [now] : args, made === VirtualDate ? RealDate : made),
     apply: () => new RealDate(now).toString(),
     get: (target, key) => (key === 'now' ? () => now : Reflect.get(target, key)),
   })
-  const VirtualDate = window.Date
+  const VirtualDate = globalThis.Date
   RealDate.prototype.constructor = VirtualDate
-  performance.now = () => now - START
-  Object.defineProperty(performance, 'timeOrigin', { value: START })
-  Object.defineProperty(Event.prototype, 'timeStamp', { get: () => now - START })
+  Object.defineProperty(Event.prototype, 'timeStamp', { get: elapsed })
   const { DateTimeFormat } = Intl
   const { formatToParts } = DateTimeFormat.prototype
   const { get: formatOf } = Object.getOwnPropertyDescriptor(DateTimeFormat.prototype, 'format')
@@ -141,7 +76,7 @@
     },
   })
 
-  if (window.Temporal) {
+  if (globalThis.Temporal) {
     const zoned = (zone = 'UTC') => Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone)
     Object.assign(Temporal.Now, {
       instant: () => zoned().toInstant(),
@@ -151,7 +86,7 @@
       plainTimeISO: (zone) => zoned(zone).toPlainTime(),
     })
   }
-  if (window.scheduler)
+  if (globalThis.scheduler)
     scheduler.postTask = (run, { delay: ms } = {}) =>
       new Promise((resolve) => at(now + delay(ms), resolve)).then(run)
 
@@ -163,114 +98,53 @@
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296
   }
+  let [seeded, branches] = [1, 0]
+  /** Another seed for each frame; the page's own numbers do not depend on how many there are. */
+  const branch = () => Math.imul(seeded ^ Math.imul(++branches, 0x9e3779b1), 0x85ebca6b) | 0
+  const seed = (value) => {
+    state = value | 0
+    seeded = state
+    branches = 0
+  }
+  const given = outer()
+  if (given) seed(given.branch())
   Math.random = uniform
-  crypto.getRandomValues = (array) => {
+  const { Crypto } = globalThis
+  Crypto.prototype.getRandomValues = (array) => {
     const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
     for (let i = 0; i < bytes.length; i++) bytes[i] = uniform() * 256
     return array
   }
-  crypto.randomUUID = () =>
+  Crypto.prototype.randomUUID = () =>
     '########-####-4###-8###-############'.replaceAll('#', () => Math.floor(uniform() * 16).toString(16))
 
-  window.alert = () => {}
-  window.confirm = () => true
-  window.prompt = () => null
-  window.print = () => {}
-  window.open = () => null
-  window.close = () => {}
-  // Pages that were shown here before lie behind the first entry of this one.
-  const { go } = history
-  const { navigation } = window
-  history.go = (by = 0) => {
-    const { currentEntry } = navigation
-    const wanted = navigation.entries()[currentEntry.index + Math.trunc(by)]
-    if (!wanted?.sameDocument || wanted === currentEntry) return
-    counted(new Promise((resolve) => add.call(window, 'popstate', resolve, { once: true })))
-    go.call(history, by)
-  }
-  history.back = () => history.go(-1)
-  history.forward = () => history.go(1)
-
-  /** What a page has stored was for another episode. */
-  if (top === window) {
-    window.name = ''
-    try {
-      localStorage.clear()
-      sessionStorage.clear()
-    } catch {
-      // A page of no origin, as it is before the first is loaded, has no storage.
-    }
-  }
-
-  /** Elements by the events that they listen to: what can be clicked is seen from its listeners. */
-  const listened = new WeakMap()
-  const add = EventTarget.prototype.addEventListener
-  EventTarget.prototype.addEventListener = function (type, ...rest) {
-    const types = listened.get(this) ?? new Unique()
-    listened.set(this, types.add(type))
-    return add.call(this, type, ...rest)
-  }
-
-  /** Trees that a page has closed to scripts, which people look into all the same. */
-  const closed = new WeakMap()
-  const { attachShadow } = Element.prototype
-  Element.prototype.attachShadow = function (...options) {
-    const root = attachShadow.apply(this, options)
-    closed.set(this, root)
-    return root
-  }
-
-  /** Events that the driver sends are of a pointer that the browser does not know: who captures it is kept here. */
-  const SENT_POINTER = 0
-  let captor = null
-  const { setPointerCapture, releasePointerCapture, hasPointerCapture } = Element.prototype
-  Element.prototype.setPointerCapture = function (id) {
-    if (id === SENT_POINTER) captor = this
-    else setPointerCapture.call(this, id)
-  }
-  Element.prototype.releasePointerCapture = function (id) {
-    if (id === SENT_POINTER) captor = null
-    else releasePointerCapture.call(this, id)
-  }
-  Element.prototype.hasPointerCapture = function (id) {
-    return id === SENT_POINTER ? captor === this : hasPointerCapture.call(this, id)
-  }
-
-  // What would lead to another page ends here, behind all that the page itself does with it.
-  add.call(window, 'submit', (event) => event.preventDefault())
-  // By the middle button a link would open a window.
-  for (const type of ['click', 'auxclick'])
-    add.call(window, type, (event) => {
-      const link = event.composedPath()[0]?.closest?.('a[href]')
-      if (link && !/^(#|javascript:)/.test(link.getAttribute('href'))) event.preventDefault()
-    })
-
   const rl = {
-    /** Who gets the events of the pointer that is held down; null: what is below it. */
-    captor: () => captor,
-    releasePointer: () => {
-      captor = null
-    },
-    listensTo: (element, type) => listened.get(element)?.has(type) || element[`on${type}`] != null,
-    shadowOf: (element) => element.shadowRoot ?? closed.get(element) ?? null,
+    START,
+    now: () => now,
+    elapsed,
     uniform,
+    branch,
+    seed,
+    /** As they are before the page's scripts. */
+    Table,
+    Unique,
+    realNow,
+    nextFrame,
+    pause,
+    add: EventTarget.prototype.addEventListener,
+    /** Runs something when the page's time has come so far. */
+    later: (ms, run) => at(now + delay(ms), run),
     /** Time and chance as at the start; timers are those that stood at the first call, others of an episode before are gone. */
-    restart(seed) {
+    restart(value) {
       atLoad ??= [...timers.values()].map((timer) => ({ ...timer, at: timer.at - now + START }))
       now = START
-      state = seed | 0
+      seed(value)
       timers = new Table(atLoad.map((timer) => [timer.id, { ...timer }]))
     },
-    /** Resolves once the browser has drawn: what scrolled by input of a person has told its listeners then. */
-    painted,
-    /** Lets come what no timer of the page's brings: messages, answers, pictures, the ends of animations after so many milliseconds. */
-    async settle(ms) {
-      const until = realNow() + SETTLE_MS
-      if (animate(ms)) await painted()
-      for (let quiet = 0; quiet < QUIET_TURNS && realNow() < until; quiet = isLoading() ? 0 : quiet + 1) {
-        if (watches) await painted()
-        await turn()
-      }
+    /** The clock stands at another time; timers are as far from it as they were. */
+    shift(to) {
+      for (const timer of timers.values()) timer.at += to - now
+      now = to
     },
     /** Runs what falls due within so many milliseconds, in order, with promises settled between. */
     async advance(ms) {
@@ -297,5 +171,5 @@
       now = until
     },
   }
-  Object.defineProperty(window, '__rl', { value: rl })
+  Object.defineProperty(globalThis, '__rl', { value: rl })
 })()

@@ -11,7 +11,7 @@
 
   /** As they are before the page's scripts: pages give their own things such names. */
   const { DataTransfer, DOMMatrix, DOMPoint, DragEvent, Element, Event } = window
-  const { KeyboardEvent, MouseEvent, PointerEvent } = window
+  const { MouseEvent, PointerEvent } = window
   const [Table, WeakTable, Unique] = [Map, WeakMap, Set]
 
   /** Virtual time before the first episode of a page: what libraries put off until it is loaded is done then. */
@@ -26,6 +26,10 @@
   /** Of more elements than fit in these lines so many are the last ones: what ends a task stands there. */
   const LAST_LINES = 50
   const MOST_COMMANDS = 400
+  /** What is loaded may lead to more that is loaded, so many times. */
+  const MOST_ROUNDS = 20
+  /** Fields that people fill in by parts or by a picker. */
+  const NATIVE = /^(date|datetime-local|time|month|week|color|range)$/
   /** Keys that a goal may ask for; names that are words as well (Enter, Delete, Tab) are left out. */
   const NAMED_KEYS =
     /\b(?:(?:ctrl|shift)\+\w+|Arrow(?:Left|Right|Up|Down)|Escape|Page(?:Up|Down)|F\d{1,2})\b/g
@@ -42,7 +46,6 @@
 
   let refs = new WeakTable()
   let elements = new Table()
-  let clipboard = ''
   let current = null
   let full = false
   let texts = []
@@ -63,8 +66,6 @@
     (element.tagName === 'INPUT' &&
       !/^(button|submit|reset|checkbox|radio|image|file|hidden)$/.test(element.type))
 
-  const isEditable = (element) => isField(element) && !element.readOnly && !isOff(element)
-
   /** What the browser keeps people from: disabled, by itself or with its group, inert, or behind a dialog that is modal. */
   const isOff = (element) =>
     element.matches(':disabled') || element.closest('[inert]') !== null || isBehind(element)
@@ -73,27 +74,8 @@
     return modal !== null && element.getRootNode() === modal.ownerDocument && !modal.contains(element)
   }
 
-  /** What lies over the whole task, as the grey around a dialog does; null where nothing does. */
-  function sheetOver() {
-    const task = (document.querySelector('#wrap') ?? document.documentElement).getBoundingClientRect()
-    const [right, bottom] = [Math.min(task.right, innerWidth), Math.min(task.bottom, innerHeight)]
-    const isSheet = (element) => {
-      const one = element.getBoundingClientRect()
-      const covers =
-        one.left <= task.left && one.top <= task.top && one.right >= right && one.bottom >= bottom
-      return covers && /fixed|absolute/.test(getComputedStyle(element).position)
-    }
-    return document.elementsFromPoint((task.left + right) / 2, (task.top + bottom) / 2).find(isSheet) ?? null
-  }
-
-  /** Whether a sheet keeps people from an element. What merely lies under a menu is none: that closes by a click. */
-  function isUnder(sheet, element) {
-    if (sheet === null || element.ownerDocument !== document || sheet.contains(element)) return false
-    const { clientX, clientY } = box(element)
-    const stack = document.elementsFromPoint(clientX, clientY)
-    const above = stack.indexOf(sheet)
-    return above >= 0 && above < stack.findIndex((one) => element.contains(one))
-  }
+  /** Of pages that are not ours what a click reaches; ours have nothing that lies over others. */
+  const isReachable = (element) => !full || rl.isReachable(element)
 
   /** No longer than that, and no half of a character at its end. */
   const cut = (text, most) => text.slice(0, most).toWellFormed()
@@ -114,7 +96,7 @@
   /** Interactive elements and texts that are shown, in the order of the document; refs are given out on the way. */
   function survey() {
     const found = []
-    const sheet = full ? sheetOver() : null
+    rl.lookAgain()
     const heard = full && [document, window].some((node) => listens(node, ['click']))
     const visit = (element, inListener, inHover) => {
       if (element.id && current.hidden?.includes(element.id)) return
@@ -135,7 +117,7 @@
         !isBody &&
         shown &&
         (control || own || marked || (leaf && (inListener || (heard && isMarked(element)))))
-      if (interactive && !isOff(element) && !isUnder(sheet, element)) {
+      if (interactive && !isOff(element) && isReachable(element)) {
         refOf(element)
         found.push({ element, hovers: inHover || listens(element, HOVER) })
       }
@@ -149,7 +131,7 @@
       for (const child of [...(inside?.childNodes ?? []), ...element.childNodes]) {
         if (child.nodeType === 1) visit(child, below, inHover || (hovers && !isBody))
         else if (child.nodeType === 3 && shown && !named && !labels && child.data.trim() !== '')
-          if (!(interactive && nameOf(element) === textIn(element)))
+          if ((!full || rl.isSeen(child)) && !(interactive && nameOf(element) === textIn(element)))
             found.push({ text: squeezed(child.data) })
       }
     }
@@ -400,10 +382,14 @@
         element.scrollHeight > element.clientHeight + 4 &&
         element.clientHeight > 0 &&
         isShown(element) &&
-        /auto|scroll/.test(getComputedStyle(element).overflowY),
+        /auto|scroll/.test(getComputedStyle(element).overflowY) &&
+        isReachable(element),
     )
 
+  /** Where a person's pointer stands on it: the middle, unless something else lies there. */
   const box = (element) => {
+    const place = full ? rl.placeOf(element) : null
+    if (place) return { clientX: place.x, clientY: place.y }
     const { left, top, width, height } = element.getBoundingClientRect()
     return { clientX: left + width / 2, clientY: top + height / 2 }
   }
@@ -422,72 +408,41 @@
     if (type === 'pointerup') rl.releasePointer()
     return goes
   }
-  function key(element, type, name, more = {}) {
-    const keyCode = type === 'keypress' ? name.codePointAt(0) : codeOf(name)
-    return element.dispatchEvent(
-      new KeyboardEvent(type, {
-        key: name,
-        code: CODES[name]?.[0] ?? name,
-        keyCode,
-        which: keyCode,
-        charCode: type === 'keypress' ? keyCode : 0,
-        bubbles: true,
-        cancelable: true,
-        composed: true,
-        ...more,
-      }),
-    )
-  }
-  const CODES = {
-    Enter: ['Enter', 13],
-    Tab: ['Tab', 9],
-    Backspace: ['Backspace', 8],
-    Delete: ['Delete', 46],
-    Escape: ['Escape', 27],
-    ' ': ['Space', 32],
-    PageUp: ['PageUp', 33],
-    PageDown: ['PageDown', 34],
-    ArrowLeft: ['ArrowLeft', 37],
-    ArrowUp: ['ArrowUp', 38],
-    ArrowRight: ['ArrowRight', 39],
-    ArrowDown: ['ArrowDown', 40],
-  }
-  /** Keys of marks on a keyboard of the United States: the number of `(` itself is the code of the arrow down. */
-  const MARKS = Object.entries({
-    ...{ 186: ';:', 187: '=+', 188: ',<', 189: '-_', 190: '.>', 191: '/?', 192: '`~' },
-    ...{ 219: '[{', 220: '\\|', 221: ']}', 222: `'"` },
-  })
-  const OVER_DIGITS = ')!@#$%^&*('
-  function codeOf(name) {
-    if (CODES[name]) return CODES[name][1]
-    if (/^[a-z0-9]$/i.test(name)) return name.toUpperCase().charCodeAt(0)
-    if (name.length === 1 && OVER_DIGITS.includes(name)) return 48 + OVER_DIGITS.indexOf(name)
-    return Number(MARKS.find(([, marks]) => marks.includes(name))?.[0] ?? 0)
-  }
-  function withShift(name) {
-    if (/^[a-z]$/.test(name)) return name.toUpperCase()
-    if (/^[0-9]$/.test(name)) return OVER_DIGITS[name]
-    return MARKS.find(([, marks]) => marks[0] === name)?.[1][1] ?? name
-  }
   /** Of what happens in a shadow tree those outside hear `input`, and no `change`. */
   const tell = (element, type) =>
     element.dispatchEvent(new Event(type, { bubbles: true, composed: type === 'input' }))
 
   let hovered = null
-  function hover(element) {
+  function hover(element, at = box(element)) {
     if (hovered && hovered !== element) {
       mouse(hovered, 'mouseout')
       mouse(hovered, 'mouseleave')
     }
     hovered = element
-    for (const type of ['pointerover', 'mouseover', 'mouseenter', 'mousemove']) mouse(element, type)
+    for (const type of ['pointerover', 'mouseover', 'mouseenter', 'mousemove']) mouse(element, type, at)
   }
 
+  /** The innermost that can have the focus, as when it is clicked; else nothing has it. */
   function focus(element) {
-    const target = element.closest(FOCUSABLE)
-    if (target) target.focus({ preventScroll: true })
-    else document.activeElement?.blur?.()
+    for (let one = element; one; one = one.parentElement ?? one.getRootNode().host ?? null) {
+      if (isFocused(one)) return
+      one.focus?.({ preventScroll: true })
+      if (!isFocused(one)) continue
+      if (isField(one)) caret(one, 'documentboundary')
+      return
+    }
+    document.activeElement?.blur?.()
+    element.ownerDocument.activeElement?.blur?.()
   }
+  const focused = (root) => {
+    const { activeElement } = root
+    const inner = activeElement && rl.shadowOf(activeElement)
+    return inner?.activeElement ? focused(inner) : activeElement
+  }
+  const isFocused = (element) =>
+    element !== element.ownerDocument.body && element.getRootNode().activeElement === element
+  /** One goes on writing behind what is there. */
+  const caret = (element, to) => element.ownerDocument.getSelection()?.modify('move', 'forward', to)
 
   function write(element, text) {
     if (element.isContentEditable) element.textContent = text
@@ -497,44 +452,41 @@
     }
   }
 
-  const written = (element) => (element.isContentEditable ? element.textContent : element.value)
-
-  /** Writes behind what is there, and no more than there is room for; what the page itself has written beyond that stays. */
-  function add(element, text) {
-    const { maxLength = -1 } = element
-    const room = maxLength < 0 ? text.length : Math.max(0, maxLength - written(element).length)
-    if (room === 0) return false
-    write(element, written(element) + text.slice(0, room))
-    return true
-  }
-
   const actions = {
     click(element) {
-      element.scrollIntoView?.({ block: 'nearest' })
-      hover(element)
-      mouse(element, 'pointerdown', { button: 0, buttons: 1 })
-      if (mouse(element, 'mousedown', { button: 0, buttons: 1 })) focus(element)
-      mouse(element, 'pointerup')
-      mouse(element, 'mouseup')
-      mouse(element, 'click')
+      if (!full) element.scrollIntoView?.({ block: 'nearest' })
+      const place = full ? rl.placeOf(element) : null
+      const target = place?.hit ?? element
+      const at = place ? { clientX: place.x, clientY: place.y } : box(element)
+      hover(target, at)
+      mouse(target, 'pointerdown', { ...at, button: 0, buttons: 1 })
+      if (mouse(target, 'mousedown', { ...at, button: 0, buttons: 1 })) focus(target)
+      mouse(target, 'pointerup', at)
+      mouse(target, 'mouseup', at)
+      mouse(target, 'click', at)
     },
     hover,
     focus,
-    type(element, text) {
+    async type(element, text) {
       if (!isField(element)) return `element ${refs.get(element)} takes no text`
       if (element.readOnly) return `element ${refs.get(element)} can only be read`
       actions.click(element)
-      const native = /^(date|time|month|week|color|range|number)$/.test(element.type)
-      write(element, native ? text : '')
-      if (!native)
-        for (const letter of text) {
-          // A page that keeps a key from its field keeps it from people as well.
-          const goes = key(element, 'keydown', letter) && key(element, 'keypress', letter)
-          if (goes && add(element, letter)) tell(element, 'input')
-          key(element, 'keyup', letter)
-        }
-      if (native || text === '') tell(element, 'input')
-      tell(element, 'change')
+      if (NATIVE.test(element.type)) {
+        write(element, text)
+        tell(element, 'input')
+        tell(element, 'change')
+        return
+      }
+      const page = element.ownerDocument
+      // A page may have given the focus to another one, which is written into then.
+      if (isField(focused(page) ?? page.body)) page.execCommand('selectAll')
+      if (text === '') page.execCommand('delete')
+      // A field of one line has no room for others, and the key Tab writes nothing.
+      const kept = element.tagName === 'INPUT' ? text.replace(/[\r\n]/g, '') : text
+      for (const [at, part] of kept.split('\t').entries()) {
+        if (at > 0) page.execCommand('insertText', false, '\t')
+        if (part !== '') await outside({ write: part })
+      }
     },
     select(element, wanted) {
       const options = [...(element.options ?? [])]
@@ -550,23 +502,17 @@
       tell(element, 'input')
       tell(element, 'change')
     },
-    press(element, name) {
+    async press(element, name) {
       focus(element)
-      const { activeElement } = element.getRootNode()
-      const target = activeElement && activeElement !== element.ownerDocument.body ? activeElement : element
-      const [, modifier, unshifted] = /^(?:(ctrl|shift)\+)?(.+)$/.exec(name)
-      const plain = modifier === 'shift' ? withShift(unshifted) : unshifted
-      const more = { ctrlKey: modifier === 'ctrl', shiftKey: modifier === 'shift' }
-      const writes = plain.length === 1 && modifier !== 'ctrl'
-      let goes = key(target, 'keydown', plain, more)
-      if (goes && writes) goes = key(target, 'keypress', plain, more)
-      if (goes) byDefault(target, plain, modifier)
-      key(target, 'keyup', plain, more)
+      const before = rl.offsetsOf(element)
+      await outside({ press: name })
+      moved ||= /tab/i.test(name) || rl.offsetsOf(element) !== before
     },
     scroll(element, way) {
       const step = Math.max(20, Math.floor(element.clientHeight * 0.8))
       element.scrollTop += way === 'down' ? step : -step
-      tell(element, 'scroll')
+      if (full) moved = true
+      else tell(element, 'scroll')
     },
     drag(element, to) {
       const from = box(element)
@@ -629,40 +575,6 @@
     tell(element, 'dragend')
   }
 
-  function byDefault(target, name, modifier) {
-    if (modifier === 'ctrl') {
-      if (name === 'a' && isField(target)) target.select?.()
-      if (name === 'c') clipboard = String(getSelection()) || selectedIn(target)
-      if (name === 'v' && isEditable(target)) {
-        write(target, '')
-        add(target, clipboard)
-        tell(target, 'input')
-        tell(target, 'change')
-      }
-    } else if (name === 'Enter') {
-      if (target.tagName === 'TEXTAREA') {
-        if (isEditable(target) && add(target, '\n')) tell(target, 'input')
-      } else if (target.form && isField(target)) {
-        const button = target.form.querySelector('button:not([type=button]), input[type=submit]')
-        if (button) mouse(button, 'click')
-        else target.form.requestSubmit?.()
-      } else if (/^(BUTTON|A)$/.test(target.tagName)) mouse(target, 'click')
-    } else if (name === 'Backspace' && isEditable(target)) {
-      write(target, written(target).slice(0, -1))
-      tell(target, 'input')
-    } else if (name === 'Tab') {
-      const all = [...document.querySelectorAll('input,select,textarea,button,a[href],[tabindex]')].filter(
-        isShown,
-      )
-      tell(target, 'change')
-      all[(all.indexOf(target) + 1) % all.length]?.focus()
-    } else if (name.length === 1 && isEditable(target)) {
-      if (add(target, name)) tell(target, 'input')
-    }
-  }
-  const selectedIn = (target) =>
-    (target.value ?? '').slice(target.selectionStart ?? 0, target.selectionEnd ?? 0)
-
   const byRef = (ref) => {
     const element = elements.get(ref)
     return element?.isConnected && isShown(element) ? element : null
@@ -670,11 +582,11 @@
 
   /** The second click in a row on an element is a double one. */
   let clicked = null
-  function attempt(verb, element, argument) {
+  async function attempt(verb, element, argument) {
     const again = verb === 'click' && clicked === element
     clicked = verb === 'click' && !again ? element : null
     try {
-      const problem = actions[verb](element, argument)
+      const problem = await actions[verb](element, argument)
       if (again) mouse(element, 'dblclick', { detail: 2 })
       return problem
     } catch {
@@ -682,18 +594,30 @@
     }
   }
 
+  /** Whether an action has scrolled, which is told to the page when it is drawn. */
+  let moved = false
+  /** Scrolls to an element; whether a click hits it there. */
+  function isAtHand(element) {
+    if (!full || element === document.body) return true
+    moved = rl.bringNear(element) || moved
+    return rl.placeOf(element) !== null
+  }
+
   /** Does one action; a string says why it could not be done. */
   async function act([verb, ref, argument]) {
     let problem
+    moved = false
+    rl.lookAgain()
     if (verb === 'wait') clicked = null
     else {
       const element = byRef(ref)
       if (!element) problem = `there is no element ${ref} on the page`
       else if (!actions[verb]) problem = `'${verb}' is no action`
       else if (isOff(element)) problem = `element ${ref} is disabled`
-      else if (full && isUnder(sheetOver(), element)) problem = `element ${ref} is covered`
-      else problem = attempt(verb, element, argument)
+      else if (!isAtHand(element)) problem = `element ${ref} is covered or out of reach`
+      else problem = await attempt(verb, element, argument)
     }
+    if (moved) await rl.painted()
     await pass(ACTION_MS)
     return problem
   }
@@ -701,8 +625,16 @@
   /** Time goes by on the page and in its frames. */
   async function pass(ms) {
     await rl.advance(ms)
-    for (const frame of framesIn(document)) await frame.__rl?.advance(ms)
-    if (full) await rl.settle(ms)
+    for (const { __rl } of framesIn(document)) await __rl?.advance(ms)
+    if (full) await settle(ms)
+  }
+
+  /** What the browser does by itself comes to its end, on the page and in its frames; so do files and frames that are on their way. */
+  async function settle(ms) {
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      for (const { __rl } of [window, ...framesIn(document)]) await __rl?.settle(round === 0 ? ms : 0)
+      if ((await outside({ loads: true })) !== true) return
+    }
   }
 
   /** Windows of all frames, those in frames as well; frames of another origin have a clock that nobody advances. */
@@ -719,7 +651,7 @@
     getSelection()?.removeAllRanges()
     hovered = null
     clicked = null
-    clipboard = ''
+    rl.clip = ''
     refs = new WeakTable()
     elements = new Table()
     const isFirst = current === null
@@ -727,8 +659,11 @@
     full = current.full === true
     if (isFirst) await pass(LOADED_MS)
     rl.restart(seed)
+    for (const { __rl } of framesIn(document)) __rl?.restart(rl.branch())
+    await rl.forget()
+    rl.forgetSinks()
     goal = cut(String(await current.start(seed, request)), MOST_GOAL)
-    if (full) await rl.settle(0)
+    if (full) await settle(0)
     texts = current.full ? rl.textsIn(goal) : []
     keys = current.full ? [...new Unique(goal.match(NAMED_KEYS) ?? [])] : []
     survey()
@@ -736,18 +671,18 @@
   }
 
   /** The goals of some starts. */
-  rl.goals = async (starts) => {
-    const goals = []
-    for (const one of starts) goals.push(await begin(one))
-    return goals
+  async function goals(starts) {
+    const told = []
+    for (const one of starts) told.push(await begin(one))
+    return told
   }
 
   /**
-   * @param request `{ start?, actions, oracle?, finish? }`: begins an episode, acts, and reads the page
-   * @returns what `read` gives, the goal of a start, and why the last action could not be done; with `finish` (most steps) the
-   * oracle's remaining steps instead
+   * @param request `{ start?, actions, oracle?, finish?, sinks? }`: begins an episode, acts, and reads the page
+   * @returns what `read` gives, the goal of a start, why the last action could not be done and, where asked for, what texts have become;
+   * with `finish` (most steps) the oracle's remaining steps instead
    */
-  rl.play = async ({ start, actions: list, oracle, finish: most }) => {
+  async function play({ start, actions: list, oracle, finish: most, sinks }) {
     let problem
     const told = start ? await begin(start) : undefined
     for (const one of list) {
@@ -756,14 +691,45 @@
       survey()
     }
     if (most !== undefined) return { goal: told, left: await finish(most) }
-    return { goal: told, problem, ...read(oracle) }
+    return { goal: told, problem, ...read(oracle), ...(sinks ? { sinks: rl.sinks() } : {}) }
   }
 
+  /** Whoever waits for an answer; while one is made the page may ask for what only the browser can do. */
+  let asking = null
+  let goOn = null
+  const answered = () =>
+    new Promise((resolve, reject) => {
+      asking = { resolve, reject }
+    })
+  function answering(work) {
+    const told = answered()
+    work().then(
+      (answer) => asking.resolve(answer),
+      (error) => asking.reject(error),
+    )
+    return told
+  }
+  /** Asks for keys (`write`, `press`), or that files and frames on their way come (`loads`; true: some came). */
+  function outside(asks) {
+    return new Promise((resolve) => {
+      goOn = resolve
+      asking.resolve({ asks })
+    })
+  }
+  rl.goOn = (answer) => {
+    const resolve = goOn
+    goOn = null
+    const next = answered()
+    resolve(answer)
+    return next
+  }
+
+  rl.goals = (starts) => answering(() => goals(starts))
+  rl.play = (request) => answering(() => play(request))
+  /** Virtual time goes by. */
+  rl.pass = (seconds) => answering(() => pass(seconds * 1000).then(() => true))
   /** Whether the episode has ended. */
   rl.over = () => current.state().done
-
-  /** Virtual time goes by. */
-  rl.pass = (seconds) => pass(seconds * 1000).then(() => true)
 
   /** Steps that the oracle takes from here to success, at most so many; null where it does not succeed. Goes on to the end. */
   async function finish(most) {

@@ -10,11 +10,14 @@ import {
   readdirSync,
   readSync,
   rmSync,
+  statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { findCache } from '../../../package.ts'
 import { systemPlatform } from '../../../platform/platform.ts'
+import { isAbandoned, parseProcess, processText, THIS_PROCESS } from '../../../platform/process-id.ts'
 import type { TensorInfo } from '../../../tensorflow/tensorflow.ts'
 import { type Heap, sizeOf } from '../kernels/heap.ts'
 
@@ -33,8 +36,11 @@ const CHUNK_BYTES = 4 * 1024 * 1024
 const PROT_READ_WRITE = 0x1 | 0x2
 const MAP_PRIVATE_FIXED = 0x2 | 0x10
 
-/** Marks of models that are open, by the ids of their processes. */
-const USER = /^(\d+)-[\w-]+\.user$/
+/** Marks of models that are open, by their processes; those of before do not tell which. */
+const USER = /^(?:([0-9a-f]{16}-\d+-\d*)-)?[\w-]+\.user$/
+/** A process touches its marks so often, for those that cannot look whether it lives. A mark that nobody touched for long is nobody's. */
+const TOUCH_MS = 600_000
+const LEASE_MS = 86_400_000
 
 function weightsFolder(): string | null {
   const cache = findCache()
@@ -53,7 +59,7 @@ export async function openSharedWeights(
   if (process.platform !== 'linux' || folder === null) return undefined
   const memory = await nativeMemory(heap).catch(() => undefined)
   if (!memory) return undefined
-  const mark = join(folder, `${process.pid}-${randomUUID()}.user`)
+  const mark = join(folder, `${processText(THIS_PROCESS)}-${randomUUID()}.user`)
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     removeUnused(folder)
@@ -61,6 +67,7 @@ export async function openSharedWeights(
   } catch {
     return undefined
   }
+  const touching = setInterval(() => touch(mark), TOUCH_MS).unref()
 
   return {
     share(tensor) {
@@ -79,6 +86,7 @@ export async function openSharedWeights(
       }
     },
     close() {
+      clearInterval(touching)
       rmSync(mark, { force: true })
       if (existsSync(folder)) removeUnused(folder)
     },
@@ -89,11 +97,25 @@ export async function openSharedWeights(
 function removeUnused(folder: string): void {
   const names = readdirSync(folder)
   const dead = names.filter((name) => {
-    const [, pid] = USER.exec(name) ?? []
-    return pid !== undefined && !systemPlatform.isAlive(Number(pid))
+    const user = USER.exec(name)
+    return user !== null && isAbandoned(parseProcess(user[1]), untouchedMs(join(folder, name)), LEASE_MS)
   })
   const used = names.some((name) => USER.test(name) && !dead.includes(name))
   for (const name of used ? dead : names) rmSync(join(folder, name), { force: true })
+}
+
+/** 0 if it is gone. */
+function untouchedMs(path: string): number {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found === undefined ? 0 : Date.now() - found.mtimeMs
+}
+
+function touch(path: string): void {
+  try {
+    utimesSync(path, new Date(), new Date())
+  } catch {
+    // The folder went, and its files with it: they stay as long as they are mapped.
+  }
 }
 
 function openFile(path: string): number | undefined {

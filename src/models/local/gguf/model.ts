@@ -1,6 +1,6 @@
 /** A GGUF file as a model: llama.cpp's names and orders put back into those of a Hugging Face folder. */
 import { RlError } from '../../../errors.ts'
-import { type ModelConfig, parseModelConfig } from '../config.ts'
+import { checkIds, type ModelConfig, parseModelConfig } from '../config.ts'
 import type { TensorEntry, TensorSource } from '../safetensors.ts'
 import type { TokenizerFiles } from '../tokenizer.ts'
 import { type GgufFile, openGguf, readGguf } from './reader.ts'
@@ -92,6 +92,7 @@ function configOf({ metadata, tensors }: GgufFile, path: string): ModelConfig {
     else if (own === 'attention.causal') json[key] = value === true ? null : String(value)
     else if (value !== 0 && value !== 'none') json[key] = value
   }
+  if (typeof json.vocab_size === 'number') checkIds(idsOf(metadata), json.vocab_size, path)
   const config = parseModelConfig(json, path)
   if (json.rms_norm_eps === undefined)
     throw new RlError(`${path}: there is no ${architecture}.attention.layer_norm_rms_epsilon`, {
@@ -106,6 +107,19 @@ function configOf({ metadata, tensors }: GgufFile, path: string): ModelConfig {
         hint: 'such a shape is not implemented',
       })
   return { ...config, eosTokens: [...new Set(config.eosTokens)] }
+}
+
+/** Tokens that are something to a text; that of padding is nothing. */
+const NAMED = ['bos', 'eos', 'eot', 'eom', 'unknown']
+
+function idsOf(metadata: GgufFile['metadata']): Record<string, number> {
+  const keys = NAMED.map((name) => `tokenizer.ggml.${name}_token_id`)
+  return Object.fromEntries(
+    keys.flatMap((key) => {
+      const id = metadata.get(key)
+      return typeof id === 'number' ? [[key, id]] : []
+    }),
+  )
 }
 
 const WHOLE: Readonly<Record<string, string>> = {

@@ -38,6 +38,35 @@ export function quantType(type: number): Layout | number {
   return LAYOUTS[type] ?? type
 }
 
+/** All types of ggml by their numbers; those that it gave up have an empty name. */
+const NAMES: readonly string[] = [
+  ...['F32', 'F16', 'Q4_0', 'Q4_1', '', '', 'Q5_0', 'Q5_1', 'Q8_0', 'Q8_1', 'Q2_K', 'Q3_K', 'Q4_K', 'Q5_K'],
+  ...['Q6_K', 'Q8_K', 'IQ2_XXS', 'IQ2_XS', 'IQ3_XXS', 'IQ1_S', 'IQ4_NL', 'IQ3_S', 'IQ2_S', 'IQ4_XS', 'I8'],
+  ...[
+    'I16',
+    'I32',
+    'I64',
+    'F64',
+    'IQ1_M',
+    'BF16',
+    '',
+    '',
+    '',
+    'TQ1_0',
+    'TQ2_0',
+    '',
+    '',
+    '',
+    'MXFP4',
+    'NVFP4',
+  ],
+]
+
+/** As people call a type, for messages. */
+export function typeName(type: number): string {
+  return NAMES[type] || `the unknown type ${type}`
+}
+
 /** One block from `at` on into out[to ..]. `half` reads a half-precision number. */
 type Block = (bytes: Buffer, at: number, out: Float32Array, to: number, half: (at: number) => number) => void
 

@@ -4,8 +4,9 @@
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { RlError } from '../../../errors.ts'
+import { refusePointer } from '../lfs-pointer.ts'
 import type { TensorEntry, TensorSource } from '../safetensors.ts'
-import { dequantize, type Layout, type QuantType, quantType } from './quantized.ts'
+import { dequantize, type Layout, type QuantType, quantType, typeName } from './quantized.ts'
 
 export type GgufValue = string | number | boolean | readonly GgufValue[]
 
@@ -118,8 +119,14 @@ export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf
     return Array.from({ length }, () => value(inner, depth + 1))
   }
 
+  refusePointer(bytes, source, 'model.gguf')
   if (u32() !== MAGIC) throw refuse('it does not begin with GGUF')
   const version = u32()
+  if (version >= 2 ** 24)
+    throw new RlError(`${source}: it is written big-endian, which is not implemented`, {
+      code: 'model.gguf',
+      hint: 'gguf_convert_endian.py of llama.cpp makes a little-endian file of it; most models have one to fetch',
+    })
   if (version !== 2 && version !== 3) throw refuse(`version ${version} of GGUF is not implemented`)
   const tensorCount = u64()
   const valueCount = u64()
@@ -139,10 +146,13 @@ export function parseGguf(bytes: Buffer, fileBytes: number, source = 'model.gguf
     const shape = Array.from({ length: dimensions }, u64).reverse()
     const type = quantType(u32())
     if (typeof type === 'number')
-      throw new RlError(`${source}: tensor ${name} is quantised as type ${type}, which is not implemented`, {
-        code: 'model.gguf',
-        hint: 'use F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K',
-      })
+      throw new RlError(
+        `${source}: tensor ${name} is quantised as ${typeName(type)}, which is not implemented`,
+        {
+          code: 'model.gguf',
+          hint: 'use F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K',
+        },
+      )
     found.push({ name, type, shape, offset: u64() })
   }
   const alignment = metadata.get('general.alignment') ?? 32

@@ -19,7 +19,10 @@ const SPLITS: Readonly<Record<string, { readonly pattern: string | null; readonl
 
 /** Where `tokenizer-class.ts` takes one class whatever a file names: an export is cut so. */
 const CUT_BY_CLASS: Readonly<Record<string, string>> = { qwen2: 'qwen2' }
+/** How a class cuts where a file does not say: converters of before May 2024 wrote none. */
+const CUT_UNTOLD: Readonly<Record<string, string>> = { ...CUT_BY_CLASS, qwen3: 'qwen2' }
 
+const UNTOLD = ''
 const CONTROL = 3
 const USER_DEFINED = 4
 
@@ -34,10 +37,13 @@ export function ggufTokenizer(metadata: ReadonlyMap<string, GgufValue>, path: st
   const model = get('model')
   if (model !== 'gpt2')
     throw refuse(`tokenizer.ggml.model is ${model}: byte-level BPE ('gpt2') is implemented`)
-  const pre = String(get('pre') ?? 'default')
+  const pre = String(get('pre') ?? UNTOLD)
   const architecture = String(metadata.get('general.architecture'))
   const byClass = Object.hasOwn(CUT_BY_CLASS, architecture) ? CUT_BY_CLASS[architecture] : undefined
-  const cut = pre === 'default' ? (byClass ?? pre) : pre
+  const untold = Object.hasOwn(CUT_UNTOLD, architecture) ? CUT_UNTOLD[architecture] : undefined
+  if (pre === UNTOLD && untold === undefined)
+    throw refuse(`there is no tokenizer.ggml.pre: how text of a ${architecture} model is cut is not told`)
+  const cut = pre === UNTOLD || pre === 'default' ? (untold ?? pre) : pre
   const split = Object.hasOwn(SPLITS, cut) ? SPLITS[cut] : undefined
   if (!split) throw refuse(`tokenizer.ggml.pre is ${pre}: how it cuts text is not known`)
   if (byClass !== undefined && split.pattern !== SPLITS[byClass].pattern)

@@ -1,5 +1,6 @@
 /** What clients send: the OpenAI API's fields, and vLLM's names for what it adds. */
 import { z } from 'zod'
+import { byName } from '../../names.ts'
 import { apiError } from './errors.ts'
 
 const tokens = z.array(z.int().nonnegative())
@@ -54,7 +55,7 @@ const tool = z.strictObject({
   function: z.strictObject({
     name: text.regex(/^[\w.-]{1,64}$/),
     description: text.nullish(),
-    parameters: z.record(z.string(), z.unknown()).nullish(),
+    parameters: byName(z.unknown()).nullish(),
     strict: z.boolean().nullish(),
   }),
 })
@@ -67,7 +68,7 @@ const responseFormat = z.discriminatedUnion('type', [
     json_schema: z.strictObject({
       name: text,
       description: text.nullish(),
-      schema: z.record(z.string(), z.unknown()),
+      schema: byName(z.unknown()),
       strict: z.boolean().nullish(),
     }),
   }),
@@ -88,7 +89,7 @@ const common = {
   stop_token_ids: tokens.nullish(),
   seed: z.int().nullish(),
   /** vLLM and SGLang: further variables of the chat template. */
-  chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
+  chat_template_kwargs: byName(z.unknown()).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z
     .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.literal(false).nullish() })
@@ -100,7 +101,7 @@ const common = {
   /** vLLM: the completion is one of these texts. */
   guided_choice: z.array(text.min(1)).min(1).max(4096).nullish(),
   /** vLLM: the completion is JSON of this schema. */
-  guided_json: z.record(z.string(), z.unknown()).nullish(),
+  guided_json: byName(z.unknown()).nullish(),
   /** Ours: the completion is one of these token sequences; log-probs are renormalised over what they allow. */
   choice_token_ids: z.array(tokens.min(1)).min(1).max(4096).nullish(),
   /** Ours: 64 bits of seed as two unsigned words; they stand over `seed`, which is for servers that do not know them. */
@@ -111,7 +112,7 @@ const common = {
 const unsupported = {
   functions: z.array(z.unknown()).max(0).nullish(),
   tool_choice: z.enum(['none', 'auto']).nullish(),
-  logit_bias: z.record(z.string(), z.never()).nullish(),
+  logit_bias: byName(z.never()).nullish(),
   frequency_penalty: z.literal(0).nullish(),
   presence_penalty: z.literal(0).nullish(),
   suffix: z.literal('').nullish(),
@@ -132,7 +133,7 @@ const unsupported = {
 /** Fields that say who asks, not what: nothing is done with them. */
 const notes = {
   user: text.nullish(),
-  metadata: z.record(z.string(), z.unknown()).nullish(),
+  metadata: byName(z.unknown()).nullish(),
   safety_identifier: text.nullish(),
   service_tier: text.nullish(),
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { parseExact } from '../../../exact-json.ts'
 import { cutAtTags } from '../../../tagged.ts'
+import { byName } from '../../names.ts'
 
 export type ToolCall = {
   readonly id: string
@@ -11,7 +12,7 @@ export type ToolCall = {
 }
 
 const called = z
-  .looseObject({ name: z.string().min(1), arguments: z.record(z.string(), z.unknown()).optional() })
+  .looseObject({ name: z.string().min(1), arguments: byName(z.unknown()).optional() })
   // Without arguments it says nothing else: they may stand there by another name.
   .refine((call) => call.arguments !== undefined || Object.keys(call).length === 1)
   .transform(({ name, arguments: values = {} }) => ({ name, arguments: values }))

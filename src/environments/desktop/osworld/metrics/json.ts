@@ -1,6 +1,16 @@
 /** Metrics over JSON: files of settings, and answers that are objects. */
 import type { Found } from '../getters.ts'
-import { equal, fitsRule, isMethod, type Metric, rulesIn, score, textIn, wrongRules } from './values.ts'
+import {
+  equal,
+  fitsRule,
+  isMethod,
+  type Metric,
+  rulesIn,
+  score,
+  textIn,
+  unreadablePatterns,
+  wrongRules,
+} from './values.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -72,9 +82,9 @@ export const checkJson: Metric = (result, expected) => {
 /** Names of methods of a task's rules that are not known here. */
 export function unknownMethods(rules: unknown): readonly string[] {
   if (!isObject(rules)) return []
-  return [rules.expect, rules.unexpect]
-    .flat()
-    .filter(isObject)
-    .filter(({ method }) => !isMethod(method))
-    .map(({ method }) => `check_json.${method}`)
+  const all = [rules.expect, rules.unexpect].flat().filter(isObject)
+  return [
+    ...all.filter(({ method }) => !isMethod(method)).map(({ method }) => `check_json.${method}`),
+    ...unreadablePatterns(all.filter(({ method }) => /^re\b/.test(String(method))).map(({ ref }) => ref)),
+  ]
 }

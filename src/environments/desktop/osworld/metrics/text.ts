@@ -1,5 +1,16 @@
 /** Metrics over texts: answers of programs, plain files, lines. */
-import { equal, type Metric, pattern, rulesIn, score, textIn, textsIn, wrongRules } from './values.ts'
+import { PYTHON_SPACE } from './python-pattern.ts'
+import {
+  equal,
+  type Metric,
+  pattern,
+  rulesIn,
+  score,
+  textIn,
+  textsIn,
+  unreadablePatterns,
+  wrongRules,
+} from './values.ts'
 
 export const exactMatch: Metric = (result, expected) => score(equal(result, rulesIn(expected).expected))
 
@@ -25,6 +36,14 @@ export const checkList: Metric = (result, expected) => {
   return score(wanted.every(someFits) && !unwanted.some(someFits))
 }
 
+/** Patterns of a check_list that cannot be read, by name. */
+export function unreadableLines(rules: unknown): readonly string[] {
+  const { expect, unexpect } = (rules ?? {}) as Readonly<Record<string, unknown>>
+  return unreadablePatterns([expect, unexpect].flat())
+}
+
+const SPACES = new RegExp(`[${PYTHON_SPACE}]+`, 'g')
+
 export const compareTextFile: Metric = (
   result,
   expected,
@@ -32,7 +51,7 @@ export const compareTextFile: Metric = (
 ) => {
   const [given, wanted] = [textIn(result), textIn(expected)].map((text) => {
     if (text === null) return null
-    const plain = blanks === true ? text.replace(/\s+/g, ' ').trim() : text
+    const plain = blanks === true ? text.replace(SPACES, ' ').replace(/^ | $/g, '') : text
     return letters === true ? plain.toLowerCase() : plain
   })
   return score(given !== null && given === wanted)

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { RlError } from '../../../../errors.ts'
 import type { Found } from '../getters.ts'
 import { readOr } from '../read-or.ts'
+import { pythonPattern } from './python-pattern.ts'
 
 export type Options = Readonly<Record<string, unknown>>
 
@@ -88,7 +89,7 @@ export function fitsRule(value: unknown, { method, ref }: Readonly<Record<string
     case 're.I':
     case 're.IGNORECASE':
       if (value === null || value === undefined) return false
-      return pattern(String(ref), method === 're' ? '' : 'i').test(String(value))
+      return pattern(String(ref), method !== 're').test(String(value))
     case 'str_set_eq':
     case 'str_list_eq': {
       if (typeof value !== 'string') return false
@@ -118,12 +119,20 @@ function numberIn(value: unknown): number {
 
 const LONGEST_PATTERN = 1000
 
-/** A task's regular expression; those of published tasks mean the same here as in Python. */
-export function pattern(source: string, flags = ''): RegExp {
+/** A task's regular expression, read as Python reads it. Errors: `desktop.task`. */
+export function pattern(source: string, ignoreCase = false): RegExp {
   if (source.length > LONGEST_PATTERN) throw wrongRules(`a pattern of ${source.length} characters`)
-  try {
-    return new RegExp(source, flags)
-  } catch {
-    throw wrongRules(`'${source}' is no pattern`)
-  }
+  return pythonPattern(source, ignoreCase)
+}
+
+/** Those of a task's patterns that cannot be read, by name. */
+export function unreadablePatterns(sources: readonly unknown[]): readonly string[] {
+  return sources.flatMap((source) => {
+    try {
+      if (typeof source === 'string') pattern(source)
+      return []
+    } catch {
+      return [`pattern ${String(source).slice(0, 60)}`]
+    }
+  })
 }

@@ -1,0 +1,125 @@
+/** Which workers a config asks for. The check of a new run and the roles ask the same, so that nothing is refused after a start. */
+import type { Refuse, Setting } from '../environments/setting.ts'
+import { isPreset } from '../models/local/presets.ts'
+import { MODEL_PROVIDERS } from '../models/registry.ts'
+import type { Config } from './schema.ts'
+
+/** What acts: scripts that write texts or choose, a model of this process, or one that is asked by prompts. */
+export type PolicyWorker = 'scripted-writer' | 'scripted-chooser' | 'local' | 'prompted'
+
+/** What judges: steps or whole groups by tests, and by which kind of model; `off` where nothing does. */
+export type JudgeWorker =
+  | 'off'
+  | 'local'
+  | 'prompted'
+  | 'scripted-test-writer'
+  | 'local-test-writer'
+  | 'prompted-test-writer'
+
+/** Null where no worker can do what the section says. */
+export function policyWorkerOf({ policy, models }: Config, setting: Setting): PolicyWorker | null {
+  const { acting, model } = policy
+  const provider = MODEL_PROVIDERS.find(policy.provider, models.module)
+  const writes = setting.acting?.kind === 'texts'
+  if (provider?.simulated && writes) return 'scripted-writer'
+  if (provider?.simulated && acting === 'choices') return 'scripted-chooser'
+  // A model that is trained from scratch reads no prompts.
+  const readsPrompts = !writes && !isPreset(model)
+  if (provider?.trains && (readsPrompts || acting === (writes ? 'free' : 'choices'))) return 'local'
+  return provider?.open && acting !== 'choices' ? 'prompted' : null
+}
+
+/** Null where no worker can do what the section says. */
+export function judgeWorkerOf({ rewardModel, models }: Config, { judging }: Setting): JudgeWorker | null {
+  if (rewardModel.mode === 'off') return 'off'
+  const provider = MODEL_PROVIDERS.find(rewardModel.provider, models.module)
+  if (judging?.by === 'tests') {
+    if (provider?.simulated) return 'scripted-test-writer'
+    return provider?.open ? 'prompted-test-writer' : 'local-test-writer'
+  }
+  if (provider?.open) return 'prompted'
+  return provider?.trains ? 'local' : null
+}
+
+/** How to act instead, for whoever is refused. */
+export const actingHint = (setting: Setting): string =>
+  setting.acting?.kind === 'texts'
+    ? 'its actions are texts: add --set policy.acting=free'
+    : 'add --set policy.acting=numbered, or free; choices are for provider local or simulated'
+
+/** Refuses what its roles would refuse as soon as they are started. A user's providers must have been loaded. */
+export function checkRoles(config: Config, setting: Setting, refuse: Refuse): void {
+  // Formulas stand in for all roles.
+  if (setting.simulated) return
+  checkPolicy(config, setting, refuse)
+  checkJudge(config, setting, refuse)
+  checkRewriter(config, setting, refuse)
+}
+
+function checkPolicy(config: Config, setting: Setting, refuse: Refuse): void {
+  const { provider, acting: by, model } = config.policy
+  const { name, acting, expert } = setting
+  const worker = policyWorkerOf(config, setting)
+  if (worker === null)
+    refuse(
+      'policy.acting',
+      `'${by}' is not for provider ${provider} and the setting '${name}'`,
+      actingHint(setting),
+    )
+  const lacks = (path: string, part: string, hint: string) =>
+    refuse(path, `the setting '${name}' has no ${part}, which ${provider} ${model} needs`, hint)
+  if (worker === 'local' && !acting)
+    lacks('policy.provider', 'acting', 'agents bring models of their own: use policy.provider openai')
+  if (worker === 'local' && isPreset(model) && acting?.kind === 'texts' && !acting.lessons)
+    lacks('policy.model', 'lessons', 'use a folder as policy.model, or policy.provider openai')
+  if (worker === 'scripted-chooser' && !expert)
+    lacks('policy.provider', 'expert', 'use provider local, or openai')
+  if (worker === 'scripted-writer' && acting?.kind === 'texts' && !acting.scripted)
+    lacks('policy.provider', 'script for its acting', 'use provider local, or openai')
+}
+
+function checkJudge(config: Config, setting: Setting, refuse: Refuse): void {
+  const { provider, mode } = config.rewardModel
+  const { name, judging } = setting
+  const worker = judgeWorkerOf(config, setting)
+  const lacks = (part: string, hint: string) =>
+    refuse(
+      'rewardModel.provider',
+      `the setting '${name}' has no ${part}, which provider ${provider} needs`,
+      hint,
+    )
+  if (worker === null)
+    refuse(
+      'rewardModel.provider',
+      `'${provider}' judges no episodes of the setting '${name}'`,
+      'use provider local, openai or one of yours, or --set rewardModel.mode=off --set learning.reward=outcome',
+    )
+  if (worker !== 'off' && !judging)
+    refuse(
+      'rewardModel.mode',
+      `the setting '${name}' has no judging, which mode ${mode} needs`,
+      'add --set rewardModel.mode=off --set learning.reward=outcome',
+    )
+  if (judging?.by !== 'tests') return
+  if (worker === 'local-test-writer' && !judging.lessons)
+    lacks('lessons for a small writer of tests', 'use rewardModel.provider openai')
+  if (worker === 'scripted-test-writer' && !judging.scripted)
+    lacks('script for its tests', 'use rewardModel.provider local, or openai')
+}
+
+function checkRewriter({ adaptation, models }: Config, { name, rewriting }: Setting, refuse: Refuse): void {
+  const { enabled, rewriter, provider } = adaptation
+  if (!enabled || rewriter !== 'language-model') return
+  if (!rewriting?.language)
+    refuse(
+      'adaptation.rewriter',
+      `the setting '${name}' takes no rewrites of a language model`,
+      'use symbolic, or --set adaptation.enabled=false',
+    )
+  if (!MODEL_PROVIDERS.find(provider, models.module)?.open)
+    refuse(
+      'adaptation.provider',
+      `'${provider}' answers no prompts`,
+      'use provider openai, or one of yours (models.module)',
+    )
+}

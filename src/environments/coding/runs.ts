@@ -1,0 +1,43 @@
+/** One run after another, as graders ask for them: those of one program go to the executor together. */
+import type { Executor, ProgramRun, RunResult } from './executor.ts'
+
+export type Run = Omit<ProgramRun, 'stdins'> & { readonly stdin: string }
+
+/** Runs each, those of one program together; results in the order in which they come. */
+export async function eachResult(
+  executor: Executor,
+  runs: readonly Run[],
+  use: (place: number, result: RunResult) => void,
+  signal?: AbortSignal,
+): Promise<void> {
+  const jobs = new Map<
+    string,
+    { readonly job: ProgramRun & { readonly stdins: string[] }; readonly places: number[] }
+  >()
+  for (const [place, { stdin, ...run }] of runs.entries()) {
+    const key = JSON.stringify([run.program, run.limits, run.language, run.interactor])
+    const known = jobs.get(key) ?? { job: { ...run, stdins: [] }, places: [] }
+    known.job.stdins.push(stdin)
+    known.places.push(place)
+    jobs.set(key, known)
+  }
+  const listed = [...jobs.values()]
+  for await (const { program, test, ...result } of executor.run(
+    listed.map(({ job }) => job),
+    signal,
+  ))
+    use(listed[program].places[test], result)
+}
+
+export async function runEach(
+  executor: Executor,
+  runs: readonly Run[],
+  signal?: AbortSignal,
+): Promise<RunResult[]> {
+  const results: RunResult[] = new Array(runs.length)
+  const keep = (place: number, result: RunResult) => {
+    results[place] = result
+  }
+  await eachResult(executor, runs, keep, signal)
+  return results
+}

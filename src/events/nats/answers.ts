@@ -1,0 +1,89 @@
+/**
+ * What a connection owes: requests that are not answered yet, and answers that the broker does not have yet. Whoever asks and does not
+ * read costs memory here, so each asker may hold a bounded part of it; what is beyond that is told `bus.busy`, and asked again later.
+ */
+import { RlError } from '../../errors.ts'
+import { isUser } from '../users.ts'
+
+export type Answers = {
+  /**
+   * Takes a request whose answer goes to `reply`, or gives null if that asker has too much in hand. What is returned is called once
+   * with the bytes of the answer.
+   */
+  readonly take: (reply: string, bytes: number) => ((bytes: number) => void) | null
+  /** Whether even a short answer is too much: then none is given. */
+  readonly isMute: () => boolean
+}
+
+/** Bytes of requests under way, and of answers on their way to the broker. */
+type Held = { asked: number; unsent: number }
+
+/** For one asker; twice as much for all of them. */
+const ASKED = 32 * 1024 * 1024
+const UNSENT = 4 * 1024 * 1024
+/** Answers after which the broker is asked whether it has them. */
+const FLUSHED = 1024 * 1024
+/** What a message takes beside its bytes. */
+const MESSAGE = 512
+
+/** @param flush resolves when the broker has all that was sent before, or the connection is lost */
+export function openAnswers(flush: () => Promise<void>): Answers {
+  const askers = new Map<string, Held>()
+  const all: Held = { asked: 0, unsent: 0 }
+  let flushing = false
+
+  function heldBy(asker: string): Held {
+    let held = askers.get(asker)
+    if (!held) {
+      held = { asked: 0, unsent: 0 }
+      askers.set(asker, held)
+    }
+    return held
+  }
+
+  async function send(): Promise<void> {
+    if (flushing || all.unsent < FLUSHED) return
+    flushing = true
+    const sent = [all, ...askers.values()].map((held) => ({ held, bytes: held.unsent }))
+    await flush().catch(() => {})
+    for (const { held, bytes } of sent) held.unsent -= bytes
+    flushing = false
+    void send()
+  }
+
+  return {
+    take(reply, body) {
+      const held = heldBy(askerOf(reply))
+      const bytes = body + MESSAGE
+      if (held.unsent >= UNSENT || all.unsent >= 2 * UNSENT) return null
+      if (held.asked + bytes > ASKED || all.asked + bytes > 2 * ASKED) return null
+      for (const one of [held, all]) one.asked += bytes
+      return function answered(answer) {
+        for (const one of [held, all]) {
+          one.asked -= bytes
+          one.unsent += answer + MESSAGE
+        }
+        void send()
+      }
+    },
+    isMute() {
+      all.unsent += MESSAGE
+      void send()
+      return all.unsent >= 4 * UNSENT
+    },
+  }
+}
+
+export function busy(subject: string): RlError {
+  return new RlError(`too many requests wait for an answer: ${subject} takes no more now`, {
+    code: 'bus.busy',
+    hint: 'read the answers, and ask again a little later',
+  })
+}
+
+/** The user whose inbox this is; nobody proves that it is his own, so all of them together have a bound too. */
+function askerOf(reply: string): string {
+  const [first, second] = reply.split('.', 2)
+  const user = first === '_CALL' ? second : first.slice('_INBOX_'.length)
+  return isUser(user) ? user : 'tool'
+}

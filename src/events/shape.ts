@@ -1,0 +1,171 @@
+/**
+ * The first problem of a value that came from outside. zod makes an issue for each wrong element, and for bytes in place of a map
+ * names each index as an unknown key: a short message would become an error of hundreds of megabytes. So containers are walked
+ * here, the schema's own leaves are asked one by one, and the walk ends at the first that does not fit.
+ */
+import { z } from 'zod'
+
+/** Tells what is wrong with a value, or null. */
+type Check = (value: unknown) => Problem | null
+
+/** Where it is, from the inside out, and what is wrong there. */
+type Problem = { readonly path: (string | number)[]; readonly message: string }
+
+const SHOWN = 80
+const checks = new WeakMap<z.core.$ZodType, Check>()
+
+/**
+ * The first part of a value that does not fit the schema, in a line of bounded length; null if each part fits by itself. Conditions
+ * over several parts (`refine` of a map, the length of an array) are left to the schema.
+ */
+export function problemOf(schema: z.core.$ZodType, value: unknown): string | null {
+  const problem = checkOf(schema)(value)
+  if (problem === null) return null
+  const { path, message } = problem
+  const shown = path
+    .reverse()
+    .map((part) => String(part).slice(0, SHOWN))
+    .join('.')
+  return `${shown === '' ? '' : `${shown.slice(0, 200)}: `}${message.slice(0, 200)}`
+}
+
+/** Whether it is a map of msgpack. */
+export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
+  )
+}
+
+function checkOf(schema: z.core.$ZodType): Check {
+  let check = checks.get(schema)
+  if (check === undefined) {
+    check = makeCheck(schema)
+    checks.set(schema, check)
+  }
+  return check
+}
+
+function makeCheck(schema: z.core.$ZodType): Check {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  switch (def.type) {
+    case 'object':
+      return checkObject(def)
+    case 'array':
+      return checkList(() => checkOf(def.element))
+    case 'tuple': {
+      const [items, rest] = [def.items.map(checkOf), def.rest && checkOf(def.rest)]
+      return checkList((index) => items[index] ?? rest)
+    }
+    case 'record':
+      return checkRecord(checkOf(def.keyType), checkOf(def.valueType))
+    case 'union':
+      return checkUnion(def.options.map(checkOf))
+    case 'optional':
+    case 'default':
+    case 'prefault': {
+      const inner = checkOf(def.innerType)
+      return (value) => (value === undefined ? null : inner(value))
+    }
+    case 'nullable': {
+      const inner = checkOf(def.innerType)
+      return (value) => (value === null ? null : inner(value))
+    }
+    case 'readonly':
+    case 'nonoptional':
+    case 'catch':
+      return checkOf(def.innerType)
+    case 'pipe':
+      return checkOf(def.in)
+    case 'lazy':
+      return (value) => checkOf(def.getter())(value)
+    case 'unknown':
+      return () => null
+    default:
+      return isAnyText(def) ? text : checkLeaf(schema)
+  }
+}
+
+/** Texts without a condition are most of what comes. */
+function isAnyText(def: z.core.$ZodTypes['_zod']['def']): boolean {
+  return def.type === 'string' && !('format' in def) && (def.checks ?? []).length === 0
+}
+
+function text(value: unknown): Problem | null {
+  return typeof value === 'string' ? null : expected('a text', value)
+}
+
+/** What holds no other values: at most one issue. */
+function checkLeaf(schema: z.core.$ZodType): Check {
+  return function leaf(value) {
+    const { success, error } = z.core.safeParse(schema, value)
+    return success ? null : { path: [], message: error.issues[0].message }
+  }
+}
+
+function checkObject({ shape, catchall }: z.core.$ZodObjectDef): Check {
+  const fields = new Map(Object.entries(shape).map(([key, field]) => [key, checkOf(field)]))
+  const other = catchall === undefined ? null : checkOf(catchall)
+  return function object(value) {
+    if (!isMap(value)) return expected('a map', value)
+    for (const [key, check] of fields) {
+      const problem = check(Object.hasOwn(value, key) ? value[key] : undefined)
+      if (problem !== null) return inside(key, problem)
+    }
+    if (other === null) return null
+    for (const key of Object.keys(value))
+      if (!fields.has(key) && other(value[key]) !== null)
+        return { path: [], message: `unknown key ${JSON.stringify(key.slice(0, SHOWN))}` }
+    return null
+  }
+}
+
+function checkList(checkAt: (index: number) => Check | null): Check {
+  return function list(value) {
+    if (!Array.isArray(value)) return expected('a list', value)
+    for (let index = 0; index < value.length; index++) {
+      const problem = checkAt(index)?.(value[index]) ?? null
+      if (problem !== null) return inside(index, problem)
+    }
+    return null
+  }
+}
+
+function checkRecord(checkKey: Check, check: Check): Check {
+  return function record(value) {
+    if (!isMap(value)) return expected('a map', value)
+    for (const key of Object.keys(value)) {
+      const problem = checkKey(key) ?? check(value[key])
+      if (problem !== null) return inside(key, problem)
+    }
+    return null
+  }
+}
+
+/** The problem of the option that comes nearest to the value: the one whose problem lies deepest. */
+function checkUnion(options: readonly Check[]): Check {
+  return function union(value) {
+    let nearest: Problem | null = null
+    for (const option of options) {
+      const problem = option(value)
+      if (problem === null) return null
+      if (nearest === null || problem.path.length > nearest.path.length) nearest = problem
+    }
+    return nearest
+  }
+}
+
+function inside(key: string | number, { path, message }: Problem): Problem {
+  path.push(key)
+  return { path, message }
+}
+
+function expected(what: string, value: unknown): Problem {
+  return { path: [], message: `expected ${what}, received ${kindOf(value)}` }
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value)
+  if (value instanceof Uint8Array) return 'bytes'
+  if (Array.isArray(value)) return 'a list'
+  return isMap(value) ? 'a map' : `a ${typeof value}`
+}

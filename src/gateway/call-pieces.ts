@@ -1,0 +1,66 @@
+/** Tool calls that a stream tells in pieces, put together: servers leave out numbers and ids, or give them anew. */
+
+export type CallPiece = {
+  readonly index?: number | null
+  readonly id?: string | null
+  readonly function?: { readonly name?: string | null; readonly arguments?: string | null } | null
+}
+
+type Joined = { index: number; id?: string; name: string; arguments: string }
+
+export type CallPieces = {
+  readonly add: (piece: CallPiece) => void
+  /** In the order of their numbers, and of those with one number as they began. */
+  readonly calls: () => readonly { readonly id?: string; readonly name: string; readonly arguments: string }[]
+}
+
+export function callPieces(): CallPieces {
+  const calls: Joined[] = []
+
+  /** The call that a piece goes on with; undefined if it begins one. */
+  function before({ index, id, function: called }: CallPiece): Joined | undefined {
+    const sameId = id ? calls.findLast((call) => call.id === id) : undefined
+    if (sameId && (index == null || sameId.index === index)) return sameId
+    const open = index == null ? calls.at(-1) : calls.findLast((call) => call.index === index)
+    return open && !isOther(open, { index, id, function: called }) ? open : undefined
+  }
+
+  return {
+    add(piece) {
+      const { index, id, function: called } = piece
+      let call = before(piece)
+      if (!call) {
+        call = { index: index ?? calls.at(-1)?.index ?? 0, name: '', arguments: '' }
+        calls.push(call)
+      }
+      if (id) call.id ??= id
+      const name = called?.name ?? ''
+      // Some servers repeat the whole name with every piece.
+      if (name !== call.name) call.name += name
+      call.arguments += called?.arguments ?? ''
+    },
+    calls: () => [...calls].sort((a, b) => a.index - b.index).map(({ index: _, ...call }) => call),
+  }
+}
+
+/** Whether a piece that fits in place names another call than the open one. */
+function isOther(open: Joined, { index, id, function: called }: CallPiece): boolean {
+  const { name, arguments: text } = called ?? {}
+  const isNumbered = index != null
+  const hasOtherId = Boolean(id && open.id && id !== open.id)
+  // Some servers give each piece an id of its own: one without a name goes on as long as something is missing.
+  if (!name) return hasOtherId && !isNumbered && (!text || isWhole(open.arguments))
+  if (hasOtherId) return true
+  if (open.name === '') return false
+  // A number that stays may mean that the name comes in pieces, or is told again at the end.
+  if (name !== open.name) return !isNumbered || open.arguments !== ''
+  return isWhole(open.arguments) && (!isNumbered || Boolean(text))
+}
+
+function isWhole(text: string): boolean {
+  try {
+    return typeof JSON.parse(text) === 'object'
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,19 @@
+/** Pointers of Git LFS: a clone without `git lfs` has one in the place of each large file. */
+import { RlError } from '../../errors.ts'
+
+const FIRST = 'version https://git-lfs.github.com/spec/'
+
+/** Longest pointer there may be, in bytes: what the specification has. */
+const MOST_BYTES = 1024
+
+/**
+ * @param head the file's first bytes
+ * @throws RlError of that code if a file is such a pointer
+ */
+export function refusePointer(head: Uint8Array, path: string, code: string): void {
+  if (!Buffer.from(head.subarray(0, MOST_BYTES)).toString('latin1').startsWith(FIRST)) return
+  throw new RlError(`${path} is a pointer of Git LFS and not the file itself`, {
+    code,
+    hint: '`git lfs pull` in its folder brings the file; `rl model get OWNER/NAME` fetches a model without git',
+  })
+}

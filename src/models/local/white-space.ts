@@ -1,0 +1,59 @@
+/**
+ * White space as the tokenizers library has it: Rust's `char::is_whitespace`, with U+0085 and without U+FEFF. JavaScript's `\s` and `trim`
+ * differ in both, and the library that runs tokenizers here uses them in places that no tokenizer.json can name.
+ */
+
+export const LEADING = /^\p{White_Space}+/u
+export const TRAILING = /\p{White_Space}+$/u
+
+/** An expression's `\s` as Rust reads it, outside of classes and within them. */
+export function withRustSpace(pattern: string): string {
+  return pattern.replace(/\\([\s\S])/g, (whole, name: string) =>
+    name === 's' ? '\\p{White_Space}' : name === 'S' ? '\\P{White_Space}' : whole,
+  )
+}
+
+type Added = { readonly lstrip?: boolean; readonly rstrip?: boolean }
+type Splitter = { split: (text: string) => string[] }
+type Cutting = {
+  readonly config?: { readonly type?: string }
+  readonly tokenizers?: readonly (Cutting | null)[]
+  pattern?: RegExp
+}
+type Inner = {
+  readonly pre_tokenizer?: Cutting | null
+  readonly added_tokens_map: Map<string, Added>
+  readonly splitter_unnormalized: Splitter
+  readonly splitter_normalized: Splitter
+}
+
+/** Changes a tokenizer of the library in place: how ByteLevel cuts by itself, and what added tokens take away around them. */
+export function useRustSpace(tokenizer: object): void {
+  const inner = tokenizer as Inner
+  cutBySpace(inner.pre_tokenizer)
+  const added = new Map(inner.added_tokens_map)
+  // The library would take away more than this, and less.
+  for (const [text, token] of added)
+    inner.added_tokens_map.set(text, Object.assign(Object.create(token), { lstrip: false, rstrip: false }))
+  for (const splitter of [inner.splitter_unnormalized, inner.splitter_normalized]) {
+    const split = splitter.split.bind(splitter)
+    splitter.split = (text) => stripped(split(text), added)
+  }
+}
+
+function cutBySpace(cutting: Cutting | null | undefined): void {
+  if (!cutting) return
+  for (const inner of cutting.tokenizers ?? []) cutBySpace(inner)
+  if (cutting.config?.type === 'ByteLevel' && cutting.pattern)
+    cutting.pattern = new RegExp(withRustSpace(cutting.pattern.source), cutting.pattern.flags)
+}
+
+/** Pieces of a text without the white space that the added tokens among them take. */
+function stripped(pieces: readonly string[], added: ReadonlyMap<string, Added>): string[] {
+  const isText = (piece: string | undefined) => piece !== undefined && !added.has(piece)
+  return pieces.map((piece, i) => {
+    if (!isText(piece)) return piece
+    const left = added.get(pieces[i - 1])?.rstrip ? piece.replace(LEADING, '') : piece
+    return added.get(pieces[i + 1])?.lstrip ? left.replace(TRAILING, '') : left
+  })
+}

@@ -1,0 +1,76 @@
+/** Bodies of HTTP as their servers meant them: what was compressed for the way is whole again. */
+import type { IncomingMessage } from 'node:http'
+import { pipeline, type Readable, Transform, type TransformCallback } from 'node:stream'
+import * as zlib from 'node:zlib'
+
+/** How a coding is undone. A body that ends in the middle is an error. */
+const DECODERS: Readonly<Record<string, () => Transform>> = {
+  gzip: () => zlib.createGunzip(FLUSH),
+  'x-gzip': () => zlib.createGunzip(FLUSH),
+  deflate: () => new Inflate(),
+  br: () => zlib.createBrotliDecompress(),
+  // Node has it from 22.15 on.
+  ...('createZstdDecompress' in zlib ? { zstd: () => zlib.createZstdDecompress() } : {}),
+}
+/** A stream's events are handed on as they come. */
+const FLUSH = { flush: zlib.constants.Z_SYNC_FLUSH }
+const MOST_CODINGS = 4
+
+/** A body in a coding that is not read here. */
+export class UnknownEncoding extends Error {
+  override readonly name = 'UnknownEncoding'
+}
+
+/**
+ * The body that a message has without its codings; the message itself if it has none.
+ * @throws UnknownEncoding
+ */
+export function decodedBody(message: IncomingMessage): Readable {
+  const codings = (message.headers['content-encoding'] ?? '')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '' && name !== 'identity')
+  const unknown = codings.find((name) => !Object.hasOwn(DECODERS, name))
+  if (unknown === undefined && codings.length <= MOST_CODINGS)
+    return codings
+      .reverse()
+      .reduce<Readable>((body, name) => pipeline(body, DECODERS[name](), () => {}), message)
+  message.destroy()
+  const told = (unknown ?? codings.join(', ')).slice(0, 100)
+  throw new UnknownEncoding(
+    `its content-encoding '${told}' is not read here, only ${Object.keys(DECODERS).join(', ')}`,
+  )
+}
+
+/** Whether a body ended in an error because its bytes are not in the coding that its header names, or end too early. */
+export function isWronglyEncoded(error: unknown): boolean {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+  return typeof code === 'string' && /^(?:Z_|ZSTD_|ERR__ERROR_|ERR_BROTLI_)/.test(code)
+}
+
+/** What HTTP calls deflate: most servers send it with the head that zlib writes, some without. */
+class Inflate extends Transform {
+  #inner: Transform | null = null
+
+  override _transform(part: Buffer, encoding: BufferEncoding, done: TransformCallback): void {
+    this.#inner ??= this.#open((part[0] & 0x0f) === 8)
+    this.#inner.write(part, encoding, done)
+  }
+
+  override _flush(done: TransformCallback): void {
+    if (this.#inner) this.#inner.once('end', () => done()).end()
+    else done()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#inner?.destroy()
+    done(error)
+  }
+
+  #open(hasHead: boolean): Transform {
+    const inner = hasHead ? zlib.createInflate(FLUSH) : zlib.createInflateRaw(FLUSH)
+    inner.on('data', (part: Buffer) => this.push(part))
+    inner.on('error', (error: Error) => this.destroy(error))
+    return inner
+  }
+}

@@ -1,0 +1,258 @@
+/**
+ * Calls into a user's code. What goes wrong in one is told by file and line, by the part that was called, and by what it was asked
+ * about: it threw, it gave no answer in time, or it gave what makes no sense.
+ */
+import { sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { z } from 'zod'
+import { within } from './clock.ts'
+import { RlError } from './errors.ts'
+import { PACKAGE_ROOT, SOURCES } from './package.ts'
+
+export type UserCall = {
+  /** The module, as messages name it. */
+  readonly file: string
+  /** What is called, e.g. `step('left')`. */
+  readonly part: string
+  /** What it is asked about, e.g. `task 'train-3'`, `step 2`. */
+  readonly about?: readonly string[]
+  /** Of its errors, e.g. `setting.broken`; what it throws with a code of its own keeps that. */
+  readonly code: string
+  /** Where it is written what the part gives. */
+  readonly hint: string
+}
+
+/** How long a call may take, and the key of the config that says so. */
+export type CallLimit = { readonly ms: number; readonly key: string }
+
+/** What is wrong with a value, e.g. `.turn.observation: expected string`; null if nothing is. */
+export type Check = (value: unknown) => string | null
+
+/** A fault of a user's code: of one task, one episode, one answer. Who called decides what it costs. */
+export class UserCodeError extends RlError {
+  override readonly name = 'UserCodeError'
+  readonly fault: 'threw' | 'late' | 'nonsense'
+  /** The module that was called. */
+  readonly file: string
+  /** The code of its part's errors, whatever code a thrown error has of its own. */
+  readonly of: string
+
+  constructor(
+    { file, part, about = [], code, hint }: UserCall,
+    fault: UserCodeError['fault'],
+    what: {
+      readonly place?: string
+      readonly message: string
+      readonly hint?: string
+      readonly code?: string
+    },
+    cause?: unknown,
+  ) {
+    const told = about.length === 0 ? '' : ` (${about.join(', ')})`
+    super(`${what.place ?? file}: ${part}${what.message}${told}`, {
+      code: what.code ?? code,
+      hint: what.hint ?? hint,
+      cause,
+    })
+    this.fault = fault
+    this.file = file
+    this.of = code
+  }
+}
+
+/** Whether the environment, or another part of the setting, is at fault, and does not blame the infrastructure. */
+export function isSettingFault(error: unknown): error is UserCodeError {
+  return error instanceof UserCodeError && error.of === 'setting.broken' && error.code !== 'rollout.infra'
+}
+
+let hear: (fault: UserCodeError) => void = () => {}
+
+/** From now on every fault of a user's code in this process is heard once, also where it costs no more than a rollout. */
+export function onUserFault(listener: (fault: UserCodeError) => void): void {
+  hear = listener
+}
+
+let begin: (call: UserCall) => void = () => {}
+
+/** From now on every call of this process is heard before it begins. */
+export function onUserCall(listener: (call: UserCall) => void): void {
+  begin = listener
+}
+
+/** A call whose value is there at once. @throws UserCodeError */
+export function callNow<T>(call: UserCall, work: () => T, check?: Check): T {
+  return settled(call, check, () => {
+    const value = work()
+    if (isPromise(value)) {
+      // Nobody waits for it: what it rejects with must not end the process.
+      value.then(undefined, () => {})
+      throw told(
+        new UserCodeError(call, 'nonsense', { message: ': expected a value at once, and got a promise' }),
+      )
+    }
+    return value
+  })
+}
+
+/** A call that may wait. @throws UserCodeError */
+export async function callWithin<T>(
+  call: UserCall,
+  limit: CallLimit | null,
+  work: () => T | Promise<T>,
+  check?: Check,
+): Promise<T> {
+  const value = await callEither(call, limit, work, check)
+  return value
+}
+
+/** A call whose value is there at once or later, as the user's code likes. @throws UserCodeError */
+export function callEither<T>(
+  call: UserCall,
+  limit: CallLimit | null,
+  work: () => T | Promise<T>,
+  check?: Check,
+): T | Promise<T> {
+  const value = settled<T | Promise<T>>(call, undefined, work)
+  if (!isPromise(value)) return settled(call, check, () => value)
+  return later(call, limit, value, check)
+}
+
+async function later<T>(
+  call: UserCall,
+  limit: CallLimit | null,
+  work: PromiseLike<T>,
+  check: Check | undefined,
+): Promise<T> {
+  let value: T
+  try {
+    const waited = Promise.resolve(work)
+    value = await (limit === null ? waited : within(waited, limit.ms, () => late(call, limit)))
+  } catch (error) {
+    throw named(call, error)
+  }
+  return settled(call, check, () => value)
+}
+
+function settled<T>(call: UserCall, check: Check | undefined, work: () => T): T {
+  begin(call)
+  let wrong: string | null
+  let value: T
+  try {
+    value = work()
+    // A value may be a proxy, or have getters: looking at it is a call as well.
+    wrong = check?.(value) ?? null
+  } catch (error) {
+    throw named(call, error)
+  }
+  if (wrong === null) return value
+  throw told(new UserCodeError(call, 'nonsense', { message: wrong }))
+}
+
+/** A value that makes no sense, found by whoever compares it with others. */
+export function nonsense(call: UserCall, wrong: string): UserCodeError {
+  return told(new UserCodeError(call, 'nonsense', { message: wrong }))
+}
+
+function late(call: UserCall, { ms, key }: CallLimit): UserCodeError {
+  const message = `: no answer within ${ms / 1000} s`
+  return told(new UserCodeError(call, 'late', { message, hint: `${key} says how long it may take` }))
+}
+
+/** What it threw, with its place. A part that calls another of the same module is named by the inner one. */
+function named(call: UserCall, error: unknown): UserCodeError {
+  if (error instanceof UserCodeError && error.file === call.file) return error
+  const own = error instanceof RlError ? { code: error.code, hint: error.hint } : codeOf(error)
+  const what = { ...own, place: placeOf(error, call.file), message: ` failed: ${reasonOf(error)}` }
+  return told(new UserCodeError(call, 'threw', what, error))
+}
+
+function told(fault: UserCodeError): UserCodeError {
+  hear(fault)
+  return fault
+}
+
+/** An environment that uses no class of ours may blame the infrastructure all the same. */
+function codeOf(error: unknown): { readonly code?: string } {
+  const code = (error as { readonly code?: unknown } | null | undefined)?.code
+  return code === 'rollout.infra' ? { code } : {}
+}
+
+const MOST_CHARACTERS = 500
+
+function reasonOf(error: unknown): string {
+  const text =
+    error instanceof Error
+      ? error.name === 'Error' || error instanceof RlError
+        ? error.message
+        : `${error.name}: ${error.message}`
+      : `threw ${inWords(error)}`
+  return brief(text, MOST_CHARACTERS)
+}
+
+function inWords(value: unknown): string {
+  try {
+    return typeof value === 'string' ? `'${value}'` : (JSON.stringify(value) ?? String(value))
+  } catch {
+    return typeof value
+  }
+}
+
+/** A text in one line, cut where it is long. */
+export function brief(text: string, most = 40): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length <= most ? line : `${line.slice(0, most)}...`
+}
+
+/** Whatever may be awaited. */
+export function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
+}
+
+const OURS = `${PACKAGE_ROOT}${SOURCES ? 'src' : 'dist'}${sep}`
+const LIBRARY = `${sep}node_modules${sep}`
+const FRAME = /\(?((?:file:|\/|[A-Za-z]:[\\/]).*):(\d+):(\d+)\)?$/
+
+type Frame = { readonly file: string; readonly place: string }
+
+/** `file:line:column` of the first frame that lies in the user's code; else the module's file alone. */
+export function placeOf(error: unknown, file: string): string {
+  const frames = framesOf(error)
+  const theirs =
+    frames.find((frame) => !frame.file.includes(LIBRARY)) ?? frames.find((frame) => frame.file === file)
+  return theirs?.place ?? file
+}
+
+/** Frames that are neither ours nor Node's, the innermost first. */
+function framesOf(error: unknown): readonly Frame[] {
+  const { stack } = (error ?? {}) as { readonly stack?: unknown }
+  if (typeof stack !== 'string') return []
+  return stack.split('\n').flatMap((line) => {
+    if (!/^\s+at /.test(line)) return []
+    const [, address, row, column] = FRAME.exec(line) ?? []
+    if (address === undefined) return []
+    const file = pathOf(address)
+    return file.startsWith(OURS) ? [] : [{ file, place: `${file}:${row}:${column}` }]
+  })
+}
+
+function pathOf(address: string): string {
+  try {
+    return address.startsWith('file:') ? fileURLToPath(address.replace(/\?.*$/, '')) : address
+  } catch {
+    return address
+  }
+}
+
+/** A check by a schema: the first thing that is wrong, with its field. */
+export function shape(schema: z.ZodType): Check {
+  return (value) => {
+    const { error } = schema.safeParse(value)
+    if (!error) return null
+    const [{ path, message }] = error.issues
+    return `${fieldOf(path)}: ${message}`
+  }
+}
+
+export function fieldOf(path: readonly PropertyKey[]): string {
+  return path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
+}
