@@ -1,4 +1,5 @@
 import { parseCommandLine, wholeNumber } from '../command-line.ts'
+import { awaitHead } from './await-head.ts'
 import type { Command } from './command.ts'
 import { numberFlag, required, tokenFlag } from './model-flags.ts'
 
@@ -25,7 +26,7 @@ which agents bring their tasks; nothing is judged or trained.
   --max-calls N      calls in hand at a time; more are answered 429                 (8192)
   --deadline S, --call-deadline S, --rollout-calls N   of --record                  (600, 60, 100)
 
-A rollout whose outcome is not told in time ends as failed (budget), never as a reward. docs/gateway.md tells more.`,
+A rollout whose outcome is not told in time ends as failed (budget), never as a reward. The first form waits ten minutes for the head of its run. docs/gateway.md tells more.`,
   async run(argv) {
     const { values } = parseCommandLine(
       {
@@ -61,6 +62,11 @@ A rollout whose outcome is not told in time ends as failed (budget), never as a 
       maxCalls: wholeNumber('--max-calls', values['max-calls'], 1),
       say: (line: string) => void process.stderr.write(`${line}\n`),
     }
+    const join = async () => {
+      const nats = values.nats ?? process.env.NATS_URL ?? null
+      await awaitHead({ ...{ run: common.run, nats, user: 'environment-worker' }, say: common.say })
+      return joinRun({ ...common, target, keyEnv: values['key-env'], nats })
+    }
     const gateway = values.record
       ? await recordRun({
           ...common,
@@ -70,12 +76,7 @@ A rollout whose outcome is not told in time ends as failed (budget), never as a 
           callSeconds: numberFlag('--call-deadline', values['call-deadline'], 0.1),
           maxRolloutCalls: wholeNumber('--rollout-calls', values['rollout-calls'], 1),
         })
-      : await joinRun({
-          ...common,
-          target,
-          keyEnv: values['key-env'],
-          nats: values.nats ?? process.env.NATS_URL ?? null,
-        })
+      : await join()
     process.stdout.write(`${gateway.server.url}\n`)
     if (given === undefined) process.stdout.write(`token ${gateway.server.token}\n`)
     try {

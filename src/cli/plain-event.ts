@@ -2,25 +2,11 @@
 import { isoTime } from '../clock.ts'
 import { inLine } from '../command-line.ts'
 import type { LoggedEvent } from '../events/catalogue.ts'
-import { readFloat32, readInt32, readUint8 } from '../events/columns.ts'
+import { plainData } from '../events/plain.ts'
 
 export function toPlain(event: LoggedEvent): Record<string, unknown> {
   const { position, type, ...rest } = event
-  return { position, type, ...(plain(rest, '') as Record<string, unknown>) }
-}
-
-function plain(value: unknown, name: string): unknown {
-  if (value instanceof Uint8Array) return column(value, name)
-  if (Array.isArray(value)) return value.map((inner) => plain(inner, ''))
-  if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner, key)]))
-}
-
-function column(bytes: Uint8Array, name: string): unknown {
-  if (name.endsWith('I32')) return [...readInt32(bytes)]
-  if (name.endsWith('F32')) return [...readFloat32(bytes)]
-  if (name.endsWith('U8')) return [...readUint8(bytes)]
-  return { $base64: Buffer.from(bytes).toString('base64') }
+  return { position, type, ...(plainData(rest) as Record<string, unknown>) }
 }
 
 /** One line for a terminal: position, time, type, who, and the short fields of its data. */

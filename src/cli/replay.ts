@@ -10,6 +10,7 @@ import { RlError } from '../errors.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { connectBus } from '../events/nats/connect.ts'
 import { startsOf } from '../events/starts.ts'
+import { removeAtEnd } from '../platform/processes.ts'
 import { projectionsOf } from '../projections/registry.ts'
 import { expectationOf, readExpectation, surprise, writeExpectation } from '../replay/expectation.ts'
 import { type Digests, keptDigests, openRebuild } from '../replay/projections.ts'
@@ -229,7 +230,9 @@ async function publish(log: LogReader, values: Values): Promise<number> {
   const stop = new AbortController()
   process.once('SIGINT', () => stop.abort())
   process.once('SIGTERM', () => stop.abort())
+  process.once('SIGHUP', () => stop.abort())
   const folder = mkdtempSync(join(tmpdir(), 'rl-publish-'))
+  removeAtEnd(folder)
   const broker = values.nats === undefined ? await startBroker({ folder, run }) : null
   try {
     const address = broker ? broker.addressOf('head') : addressFromEnvironment(values.nats ?? '')

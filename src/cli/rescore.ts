@@ -51,7 +51,7 @@ ${TRUST_HELP}.
 }
 
 function lines(result: Rescore, seconds: number, limit: number): string[] {
-  const { iterations, trajectories, steps, decisions, before, after, changed, flipped } = result
+  const { iterations, trajectories, steps, decisions, moved, before, after, changed, flipped } = result
   const turned = changed.filter((group) => group.turned > 0)
   return [
     `${iterations} iterations, ${trajectories} trajectories, ${steps} steps, ${decisions} decisions in ${seconds.toFixed(2)} s`,
@@ -60,6 +60,7 @@ function lines(result: Rescore, seconds: number, limit: number): string[] {
     `push           ${before.push.toFixed(1)} | ${after.push.toFixed(1)}`,
     `accepted       ${before.accepted} | ${after.accepted}`,
     `${turned.length} groups have steps whose advantage turned its sign, ${changed.length - turned.length} more have steps switched on or off`,
+    `${moved} steps are pushed as before, harder or softer`,
     ...turned
       .slice(0, limit)
       .map(

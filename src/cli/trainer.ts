@@ -4,6 +4,7 @@ import { parseCommandLine } from '../command-line.ts'
 import { RlError } from '../errors.ts'
 import { connectLog } from '../events/log-client.ts'
 import { connectBus } from '../events/nats/connect.ts'
+import { awaitHead } from './await-head.ts'
 import type { Command } from './command.ts'
 import { required } from './model-flags.ts'
 
@@ -15,7 +16,7 @@ export const command: Command = {
 rl trainer --run RUN [--role ROLE] [--nats URL] [--model DIR]
 
 Answers each BatchReady of a run with policy.trainer external: reads the batch, makes one update of the local model, writes the
-checkpoint into the run's folder and appends PolicyUpdated. Ends with the run.
+checkpoint into the run's folder and appends PolicyUpdated. Waits ten minutes for the head, and ends with the run.
 
   --role ROLE   reward-model: that of rewardModel.trainer external, answered with RewardModelUpdated; policy where not given
   --nats URL    of the head, from other hosts (NATS_TOKEN, or NATS_USER and NATS_PASSWORD); the run's folder must be shared
@@ -39,10 +40,10 @@ docs/external-trainers.md shows the same in Python; integrations/torch does it w
       throw new RlError(`--role is '${role}'`, { code: 'cli.usage', hint: 'use policy or reward-model' })
     const run = required('--run', values.run)
     process.umask(0o077)
-    const bus = await connectBus({
-      ...addressOf(run, values.nats ?? null, `${role}-worker`),
-      name: 'trainer',
-    })
+    const nats = values.nats ?? null
+    const user = `${role}-worker` as const
+    await awaitHead({ ...{ run, nats, user }, say: (line) => void process.stderr.write(`${line}\n`) })
+    const bus = await connectBus({ ...addressOf(run, nats, user), name: 'trainer' })
     const log = connectLog({ bus, run, actor: `${role}/trainer` })
     try {
       const { config } = await configsOf(log)

@@ -1,5 +1,6 @@
 /** Processes that end with this one, and how one is asked to end. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import type { Socket } from 'node:net'
 import { type Machine, THIS_MACHINE } from './machine.ts'
 
 /**
@@ -53,6 +54,31 @@ export function spawnGuarded(
     windowsHide: true,
     env: plainEnvironment(env),
   })
+}
+
+/** Waits for the end of standard input, as above; what still writes into the folder ends in the meantime. */
+const SHELL_REMOVER = 'while read -r _; do :; done; rm -rf -- "$1"; sleep 2; rm -rf -- "$1"'
+
+const NODE_REMOVER = `
+const remove = () => require('node:fs').rmSync(process.argv[1], { recursive: true, force: true, maxRetries: 20 })
+process.stdin.on('end', remove).resume()
+`
+
+/** Removes a folder when this process ends, however that ends. */
+export function removeAtEnd(folder: string, { platform }: Machine = THIS_MACHINE): void {
+  const [program, ...words] =
+    platform === 'win32'
+      ? [process.execPath, '-e', NODE_REMOVER, '--', folder]
+      : ['sh', '-c', SHELL_REMOVER, 'sh', folder]
+  const child = spawn(program, words, {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+    windowsHide: true,
+  })
+  // Without a shell the folder goes with an end in good order alone.
+  child.on('error', () => {})
+  child.unref()
+  ;(child.stdin as Socket | null)?.unref()
 }
 
 /**

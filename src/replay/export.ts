@@ -1,42 +1,12 @@
 /** A run for other tools: its trajectories with rewards and advantages, and its figures, as plain rows. */
-import { type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
+import { isMasked, type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
 import { type Config, loggedConfig } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
-import { readFloat32, readInt32 } from '../events/columns.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
+import { type TrajectoryFacts, type TrajectoryRow, trajectoryRow } from './trajectory-row.ts'
 
 type Trajectory = LoggedEvent<'TrajectoryCompleted'>
-
-/** One trajectory. Token columns are of all its segments, one after the other. */
-export type TrajectoryRow = {
-  readonly position: number
-  readonly rollout: string
-  readonly iteration: number
-  readonly purpose: string
-  readonly split: string
-  readonly slot: string
-  readonly task: string
-  readonly index: number
-  readonly policy_version: number
-  /** Null where the environment abstained. */
-  readonly success: boolean | null
-  readonly ended: string
-  readonly steps: number
-  /** [steps + 1] and [steps]. */
-  readonly observations: readonly string[]
-  readonly actions: readonly string[]
-  /** [steps]: what enters the step reward beside the outcome; null where it was not trained on (evaluations, abstentions). */
-  readonly scores: readonly number[] | null
-  /** [steps]: 0 for a step that is not trained. Null as above. */
-  readonly advantages: readonly number[] | null
-  /** [T] */
-  readonly tokens: readonly number[]
-  /** [T]: 1 where the token was sampled. */
-  readonly mask: readonly number[]
-  /** [T] */
-  readonly logprobs: readonly number[]
-}
 
 type Open = {
   readonly plan: EventData<'IterationPlanned'>
@@ -45,8 +15,15 @@ type Open = {
   readonly rejected: Set<string>
 }
 
+type Known = LoggedEvent<'TaskAdded'> | LoggedEvent<'TaskProposed'>
+type Found = 'StepScored' | 'ProgramTested' | 'FramesRecorded'
+
+const UNTRAINED = { scores: null, advantages: null }
+
 const READ = [
   'RunStarted',
+  'TaskAdded',
+  'TaskProposed',
   'IterationPlanned',
   'TrajectoryCompleted',
   'StepScored',
@@ -58,27 +35,33 @@ const READ = [
 export function* trajectoryRows(log: LogReader): Generator<TrajectoryRow> {
   let config = loggedConfig(startsOf(log).first.data.config)
   const open = new Map<number, Open>()
+  const { see, row } = openRows(log)
   for (const event of log.events({ types: READ })) {
     const iteration = 'iteration' in event.data ? open.get(event.data.iteration ?? -1) : undefined
-    if (event.type === 'RunStarted') config = loggedConfig(event.data.config)
+    if (event.type === 'TaskAdded' || event.type === 'TaskProposed') see(event)
+    else if (event.type === 'RunStarted') config = loggedConfig(event.data.config)
     else if (event.type === 'IterationPlanned')
       open.set(event.data.iteration, { plan: event.data, trajectories: [], scored: [], rejected: new Set() })
     else if (event.type === 'TrajectoryCompleted') {
       if (iteration && event.data.purpose !== 'evaluation') iteration.trajectories.push(event)
-      else yield row(event, null, null)
+      else yield row(event, UNTRAINED)
     } else if (event.type === 'StepScored') iteration?.scored.push(event.data)
     else if (event.type === 'TaskRejected') {
       if (event.data.task !== null) iteration?.rejected.add(event.data.slot)
     } else if (event.type === 'IterationCompleted' && iteration) {
       open.delete(event.data.iteration)
-      yield* rowsOf(iteration, config)
+      yield* rowsOf(iteration, config, row)
     }
   }
   for (const { trajectories } of open.values())
-    for (const trajectory of trajectories) yield row(trajectory, null, null)
+    for (const trajectory of trajectories) yield row(trajectory, UNTRAINED)
 }
 
-function* rowsOf({ plan, trajectories, scored, rejected }: Open, config: Config): Generator<TrajectoryRow> {
+function* rowsOf(
+  { plan, trajectories, scored, rejected }: Open,
+  config: Config,
+  row: Elsewhere,
+): Generator<TrajectoryRow> {
   const groups = plan.groups
     .filter(({ slot }) => !rejected.has(slot))
     .map(({ slot, task }) => {
@@ -98,39 +81,37 @@ function* rowsOf({ plan, trajectories, scored, rejected }: Open, config: Config)
   for (const trajectory of trajectories) {
     const { rollout, steps } = trajectory.data
     const own = scores.get(rollout)
-    yield row(
-      trajectory,
-      own ?? null,
-      own ? [...(trained.byRollout.get(rollout) ?? new Float64Array(steps))] : null,
-    )
+    const values = isMasked(trajectory.data, config) ? undefined : trained.byRollout.get(rollout)
+    const advantages = own ? [...(values ?? new Float64Array(steps))] : null
+    yield row(trajectory, { scores: own ?? null, advantages })
   }
 }
 
-function row(
-  { position, data }: Trajectory,
-  scores: readonly number[] | null,
-  advantages: readonly number[] | null,
-): TrajectoryRow {
+/** What the log knows of trajectories beside their own events. */
+type Elsewhere = (
+  trajectory: Trajectory,
+  credit: Pick<TrajectoryFacts, 'scores' | 'advantages'>,
+) => TrajectoryRow
+
+function openRows(log: LogReader): { readonly see: (task: Known) => void; readonly row: Elsewhere } {
+  /** By slot and id: two slots may have come to the same task. */
+  const tasks = new Map<string, Known['data']['task']>()
+  const fact = <T extends Found>(type: T, key: string): EventData<T> | null => {
+    const event = log.byKey(`${type}/${key}`)
+    return event?.type === type ? (event.data as EventData<T>) : null
+  }
   return {
-    position,
-    rollout: data.rollout,
-    iteration: data.iteration,
-    purpose: data.purpose,
-    split: data.split,
-    slot: data.slot,
-    task: data.task,
-    index: data.index,
-    policy_version: data.policyVersion,
-    success: data.outcome.kind === 'scored' ? data.outcome.success : null,
-    ended: data.ended,
-    steps: data.steps,
-    observations: data.observations,
-    actions: data.actions,
-    scores,
-    advantages,
-    tokens: data.segments.flatMap(({ tokensI32 }) => [...readInt32(tokensI32)]),
-    mask: data.segments.flatMap(({ maskU8 }) => [...maskU8]),
-    logprobs: data.segments.flatMap(({ logprobsF32 }) => [...readFloat32(logprobsF32)]),
+    see: ({ data }) => void tasks.set(`${data.slot} ${data.task.id}`, data.task),
+    row(event, credit) {
+      const { rollout, steps, slot, task } = event.data
+      return trajectoryRow({
+        ...{ event, ...credit },
+        task: tasks.get(`${slot} ${task}`) ?? null,
+        judged: Array.from({ length: steps }, (_, step) => fact('StepScored', `${rollout}/${step}`)),
+        tested: fact('ProgramTested', rollout),
+        frames: fact('FramesRecorded', rollout),
+      })
+    },
   }
 }
 
@@ -153,9 +134,12 @@ export function* metricRows(log: LogReader): Generator<MetricRow> {
       const train = { ...share(accuracy), ...metrics }
       yield { step: iteration, time, metrics: named('train', train) }
     } else if (event.type === 'EvaluationCompleted') {
-      const { iteration, split, rollouts, meanSteps } = event.data
-      const figures = { ...share(rollouts), meanSteps }
-      yield { step: iteration, time, metrics: named(`evaluation/${split}`, figures) }
+      const { iteration, split, rollouts, timing, ...figures } = event.data
+      yield {
+        step: iteration,
+        time,
+        metrics: named(`evaluation/${split}`, { ...share(rollouts), ...figures }),
+      }
     } else {
       const role = event.type === 'PolicyUpdated' ? 'policy' : 'reward-model'
       yield { step: event.data.iteration, time, metrics: named(role, event.data.metrics) }

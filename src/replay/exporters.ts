@@ -25,7 +25,8 @@ export type Exporter = {
 export const EXPORTERS: readonly Exporter[] = [
   {
     name: 'jsonl',
-    summary: 'trajectories, one a line: texts, scores, advantages, tokens, masks, log-probs',
+    summary:
+      'trajectories, one a line: tasks, texts, outcomes, votes, critiques, advantages, usage, tokens, masks, log-probs',
     write: async (log, out) => `${await writeLines(out, trajectoryRows(log))} trajectories in ${out}`,
   },
   {

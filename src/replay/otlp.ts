@@ -3,7 +3,7 @@
  * attributes of the GenAI semantic conventions. Ids are those that the events bear, so an export is the same every time.
  */
 import { loggedConfig } from '../config.ts'
-import type { LoggedEvent } from '../events/catalogue.ts'
+import type { EventData, LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'
 import { startsOf } from '../events/starts.ts'
 import { iterationSpan, ownSpan, rolloutSpan, spanContextOf } from '../events/trace.ts'
@@ -68,7 +68,10 @@ export function* spansOf(log: LogReader): IterableIterator<Span> {
         const failed = event.type === 'RolloutFailed'
         yield span(
           { ...shared, parent, name: `rollout ${rollout}` },
-          { 'rl.rollout': rollout, 'rl.task': event.data.task },
+          {
+            ...{ 'rl.rollout': rollout, 'rl.task': event.data.task },
+            ...(event.type === 'TrajectoryCompleted' ? playedAttributes(event.data) : {}),
+          },
           failed ? event.data.error : undefined,
         )
         if (failed) break
@@ -110,6 +113,18 @@ export function* spansOf(log: LogReader): IterableIterator<Span> {
         yield span({ ...shared, parent, name: event.type }, {})
     }
   }
+}
+
+/** How a rollout ended; without an outcome if its environment abstained. */
+function playedAttributes({
+  outcome,
+  ended,
+  steps,
+}: EventData<'TrajectoryCompleted'>): Record<string, Value> {
+  const ending = { 'rl.ended': ended, 'rl.steps': steps }
+  return outcome.kind === 'scored'
+    ? { ...ending, 'rl.outcome': outcome.value, 'rl.success': outcome.success }
+    : { ...ending, 'rl.abstained': outcome.reason }
 }
 
 /** The whole export as JSON: one resource, one scope. In pieces of a span each: a long run has more than a string can hold. */

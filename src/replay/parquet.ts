@@ -1,39 +1,15 @@
 /** Trajectories as a Parquet file: lists are LIST columns, one row group a thousand rows. */
 import { fileWriter, ParquetWriter } from 'hyparquet-writer'
-import type { TrajectoryRow } from './export.ts'
+import { COLUMNS, type Kind, type TrajectoryRow } from './trajectory-row.ts'
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
-type Kind = 'text' | 'int' | 'double' | 'float' | 'flag'
-
-/** Kind of each column, and whether it holds a list. */
-const COLUMNS: { readonly [Name in keyof TrajectoryRow]: readonly [Kind, 'one' | 'list'] } = {
-  position: ['int', 'one'],
-  rollout: ['text', 'one'],
-  iteration: ['int', 'one'],
-  purpose: ['text', 'one'],
-  split: ['text', 'one'],
-  slot: ['text', 'one'],
-  task: ['text', 'one'],
-  index: ['int', 'one'],
-  policy_version: ['int', 'one'],
-  success: ['flag', 'one'],
-  ended: ['text', 'one'],
-  steps: ['int', 'one'],
-  observations: ['text', 'list'],
-  actions: ['text', 'list'],
-  scores: ['double', 'list'],
-  advantages: ['double', 'list'],
-  tokens: ['int', 'list'],
-  mask: ['int', 'list'],
-  logprobs: ['float', 'list'],
-}
-
 const TYPES: Readonly<Record<Kind, Pick<SchemaElement, 'type' | 'converted_type'>>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   int: { type: 'INT32' },
   double: { type: 'DOUBLE' },
   float: { type: 'FLOAT' },
   flag: { type: 'BOOLEAN' },
+  json: { type: 'BYTE_ARRAY', converted_type: 'JSON' },
 }
 
 const ROW_GROUP = 1_000
@@ -59,7 +35,7 @@ export function writeParquet(path: string, rows: Iterable<TrajectoryRow>): numbe
 }
 
 function schema(): SchemaElement[] {
-  const columns = Object.entries(COLUMNS).flatMap(([name, [kind, shape]]): SchemaElement[] =>
+  const columns = Object.entries(COLUMNS).flatMap(([name, { kind, shape }]): SchemaElement[] =>
     shape === 'one'
       ? [{ name, ...TYPES[kind], repetition_type: 'OPTIONAL' }]
       : [

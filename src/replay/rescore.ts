@@ -42,12 +42,17 @@ export type Rescore = {
   readonly trajectories: number
   readonly steps: number
   readonly decisions: number
+  /** Steps that are pushed the same way as before, and harder or softer. */
+  readonly moved: number
   readonly before: Readonly<Totals>
   readonly after: Readonly<Totals>
   /** Groups in which at least one advantage turned its sign or was switched on or off. */
   readonly changed: readonly ChangedGroup[]
   readonly flipped: readonly FlippedTask[]
 }
+
+/** Sums in another order differ in their last digits. */
+const SAME = 1e-9
 
 type Group = {
   readonly slot: string
@@ -88,7 +93,7 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
   const after: Totals = { ...before }
   const changed: ChangedGroup[] = []
   const flipped: FlippedTask[] = []
-  const counts = { iterations: 0, trajectories: 0, steps: 0, decisions: 0 }
+  const counts = { iterations: 0, trajectories: 0, steps: 0, decisions: 0, moved: 0 }
 
   function decide({ data, type }: LoggedEvent<'TaskAccepted'> | LoggedEvent<'TaskRejected'>): void {
     const { task, slot, iteration, accuracy, reason } = data
@@ -133,9 +138,11 @@ export function rescore(log: LogReader, set: readonly string[]): Rescore {
         const other = now.byRollout.get(rollout)
         steps += length
         for (let step = 0; step < length; step++) {
-          const [a, b] = [Math.sign(old?.[step] ?? 0), Math.sign(other?.[step] ?? 0)]
+          const [was, is] = [old?.[step] ?? 0, other?.[step] ?? 0]
+          const [a, b] = [Math.sign(was), Math.sign(is)]
           if (a * b < 0) turned++
           else if (a !== b) switched++
+          else if (Math.abs(was - is) > SAME * Math.abs(was)) counts.moved++
         }
       }
       counts.steps += steps

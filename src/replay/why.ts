@@ -22,9 +22,11 @@ type Decision = LoggedEvent<'TaskAccepted'> | LoggedEvent<'TaskRejected'>
 export function whyTask(log: LogReader, id: string): Node {
   const ofSlot = historyOf(log, id)
   if (ofSlot.length > 0) return slotNode(log, id, ofSlot)
-  const origin = originOf(log, id)
-  if (!origin) throw unknown(`run '${log.run}' has no task and no slot '${id}'`)
-  return taskNode(log, origin, historyOf(log, origin.data.slot))
+  const origins = originsOf(log, id)
+  if (origins.length === 0) throw unknown(`run '${log.run}' has no task and no slot '${id}'`)
+  const nodes = origins.map((origin) => taskNode(log, origin, historyOf(log, origin.data.slot)))
+  // Rewriting may come to the same task more than once, in one slot or in several.
+  return nodes.length === 1 ? nodes[0] : node(`task ${id}`, { times: nodes.length }, nodes)
 }
 
 function slotNode(log: LogReader, slot: string, history: readonly LoggedEvent[]): Node {
@@ -39,10 +41,11 @@ function slotNode(log: LogReader, slot: string, history: readonly LoggedEvent[])
 function taskNode(log: LogReader, origin: Origin, history: readonly LoggedEvent[]): Node {
   const own = ownNode(log, origin, history)
   if (origin.type === 'TaskAdded') return own
-  const parent = history.find(
+  const parent = history.findLast(
     (event): event is Origin =>
       (event.type === 'TaskAdded' || event.type === 'TaskProposed') &&
-      event.data.task.id === origin.data.parent,
+      event.data.task.id === origin.data.parent &&
+      event.position < origin.position,
   )
   return parent ? { ...own, children: [...own.children, taskNode(log, parent, history)] } : own
 }
@@ -50,7 +53,8 @@ function taskNode(log: LogReader, origin: Origin, history: readonly LoggedEvent[
 function ownNode(log: LogReader, origin: Origin, history: readonly LoggedEvent[]): Node {
   const { task, slot } = origin.data
   const decision = history.find(
-    (event): event is Decision => isDecision(event) && event.data.task === task.id,
+    (event): event is Decision =>
+      isDecision(event) && event.data.task === task.id && event.position > origin.position,
   )
   const facts = { goal: task.goal, kind: task.kind, slot }
   if (origin.type === 'TaskAdded')
@@ -217,9 +221,10 @@ function isDecision(event: LoggedEvent): event is Decision {
   return event.type === 'TaskAccepted' || event.type === 'TaskRejected'
 }
 
-/** The event that brought a task: looks for its id in the bytes before it decodes any but those whose data rests in a blob. */
-function originOf(log: LogReader, id: string): Origin | null {
-  for (const type of ['TaskProposed', 'TaskAdded'] as const)
+/** The events that brought a task, in order: looks for its id in the bytes before it decodes any but those whose data rests in a blob. */
+function originsOf(log: LogReader, id: string): Origin[] {
+  const found: Origin[] = []
+  for (const type of ['TaskAdded', 'TaskProposed'] as const)
     for (let next = 1; ; ) {
       const page = log.page({ from: next, types: [type] })
       for (const { position, body } of page.events) {
@@ -227,10 +232,10 @@ function originOf(log: LogReader, id: string): Origin | null {
         if (!bytes.includes(id) && !bytes.includes('$blob')) continue
         const event = decodeLogged(body, position, log.blobs.get) as Origin
         if ((event.data satisfies EventData<'TaskAdded'> | EventData<'TaskProposed'>).task.id === id)
-          return event
+          found.push(event)
       }
       if (page.events.length === 0) break
       next = page.next
     }
-  return null
+  return found.sort((a, b) => a.position - b.position)
 }

@@ -1,6 +1,6 @@
 /** The commands that ask a run, as a user calls them, on the committed run. */
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { test } from 'uvu'
@@ -9,7 +9,7 @@ import { runFolder } from '../../src/broker/connection.ts'
 import type { LoggedEvent } from '../../src/events/catalogue.ts'
 import { copyRun, unpackFixture } from '../replay/fixture.ts'
 import { giveWeights } from '../replay/weights.ts'
-import { temporaryFolder } from '../support/run.ts'
+import { temporaryFolder, until } from '../support/run.ts'
 
 const root = temporaryFolder()
 const folder = unpackFixture(root)
@@ -202,6 +202,20 @@ test('an event whose clock is beyond any calendar stops no command', async () =>
   assert.match((await rl('why', far, 'task', 'train-00004')).out, /at: \+275760-09-13/)
   const { status, err } = await rl('export', far, '--format', 'otlp-json', '-o', join(root, 'far.json'))
   assert.is(status, 0, err)
+})
+
+test('rl replay --publish that is killed leaves no folder', async () => {
+  const place = temporaryFolder()
+  const child = spawn(process.execPath, ['src/rl.ts', 'replay', 'run', '--publish'], {
+    env: { ...process.env, RL_RUNS: root, TMPDIR: place },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let out = ''
+  child.stdout.on('data', (chunk) => (out += chunk))
+  await until('all is sent', () => /events sent|on nats/.test(out))
+  assert.is(readdirSync(place).filter((name) => name.startsWith('rl-publish-')).length, 1)
+  child.kill('SIGKILL')
+  await until('the folder is gone', () => !readdirSync(place).some((name) => name.startsWith('rl-publish-')))
 })
 
 test('rl bisect refuses a run that is not simulated', async () => {

@@ -2,13 +2,17 @@ import { join } from 'node:path'
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { runFolder } from '../../src/broker/connection.ts'
+import type { LoggedEvent } from '../../src/events/catalogue.ts'
 import { openLogReader } from '../../src/events/log-reader.ts'
+import { plainData } from '../../src/events/plain.ts'
 import { metricRows, trajectoryRows } from '../../src/replay/export.ts'
 import { writeParquet } from '../../src/replay/parquet.ts'
 import { crc32c, tensorboardFile } from '../../src/replay/tensorboard.ts'
+import { COLUMNS } from '../../src/replay/trajectory-row.ts'
 import { ofType } from '../../src/replay/why.ts'
 import { temporaryFolder } from '../support/run.ts'
-import { unpackFixture } from './fixture.ts'
+import { copyRun, unpackFixture } from './fixture.ts'
 
 function fixture() {
   return openLogReader(unpackFixture(temporaryFolder()).log)
@@ -29,16 +33,77 @@ test('every trajectory is exported once; those trained on have advantages, and t
   log.close()
 })
 
+test('what trains and judges a step is in its row: task, outcome, votes, critiques, usage and times', () => {
+  const log = fixture()
+  const judged = new Map(ofType(log, 'StepScored').map(({ data }) => [`${data.rollout} ${data.step}`, data]))
+  let votes = 0
+  for (const row of trajectoryRows(log)) {
+    const event = log.byKey(`Rollout/${row.rollout}`) as LoggedEvent<'TrajectoryCompleted'>
+    assert.ok(row.goal && row.kind && row.environment && row.recipe, row.rollout)
+    assert.equal([row.time, row.actor, row.seed], [event.time, event.actor, [...event.data.seed]])
+    assert.equal(row.usage_completion_tokens, event.data.usage.completionTokens)
+    const { outcome } = event.data
+    assert.equal(
+      [row.outcome, row.success],
+      outcome.kind === 'scored' ? [outcome.value, outcome.success] : [null, null],
+    )
+    for (let step = 0; step < row.steps; step++) {
+      const one = judged.get(`${row.rollout} ${step}`)
+      if (!one) continue
+      votes++
+      assert.equal(
+        row.votes?.[step],
+        one.judgements.map(({ score }) => score),
+      )
+      assert.equal(
+        row.critiques?.[step],
+        one.judgements.map(({ critique }) => critique),
+      )
+      assert.is(row.judge_versions?.[step], one.rewardModelVersion)
+      assert.equal(row.judged?.[step], plainData(one))
+    }
+    assert.is(
+      row.segment_tokens.reduce((sum, length) => sum + length, 0),
+      row.tokens.length,
+    )
+    assert.is(row.step_starts.length, row.steps)
+  }
+  assert.is(votes, judged.size)
+  log.close()
+})
+
+test('partial credit, and an abstention come out as they are', () => {
+  const root = temporaryFolder()
+  const source = unpackFixture(root)
+  const changed = copyRun(source, runFolder('changed', root), {
+    change(event) {
+      if (event.type !== 'TrajectoryCompleted') return event
+      const abstains = event.data.index === 1
+      const outcome = abstains
+        ? ({ kind: 'abstained', reason: 'no camera' } as const)
+        : ({ kind: 'scored', value: 0.375, success: false } as const)
+      return { ...event, data: { ...event.data, outcome } }
+    },
+  })
+  const log = openLogReader(changed.log)
+  for (const row of trajectoryRows(log))
+    assert.equal(
+      [row.outcome, row.success, row.abstained],
+      row.index === 1 ? [null, null, 'no camera'] : [0.375, false, null],
+    )
+  log.close()
+})
+
 test('a Parquet reader gives the same rows back', async () => {
   const log = fixture()
   const path = join(temporaryFolder(), 'rows.parquet')
   const rows = [...trajectoryRows(log)]
   assert.is(writeParquet(path, rows), rows.length)
   const read = await parquetReadObjects({ file: await asyncBufferFromFile(path) })
-  assert.equal(
-    read.map((row) => ({ ...row, scores: row.scores ?? null, advantages: row.advantages ?? null })),
-    rows,
-  )
+  const nulls = Object.fromEntries(Object.keys(COLUMNS).map((name) => [name, null]))
+  // What JSON cannot write is null in a column of JSON, here as in a line.
+  const plain = (row: object) => ({ ...nulls, ...(JSON.parse(JSON.stringify(row)) as object) })
+  assert.equal(read.map(plain), rows.map(plain))
   log.close()
 })
 

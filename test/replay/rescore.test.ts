@@ -102,6 +102,18 @@ test('long rollouts are punished, and those that a limit cut off are left out, a
   log.close()
 })
 
+test('another scale turns no sign, and what it moves is told all the same', () => {
+  const log = openLogReader(unpackFixture(temporaryFolder()).log)
+  for (const scale of ['batch', 'none']) {
+    const { changed, moved, before, after } = rescore(log, [`learning.scale=${scale}`])
+    assert.equal(changed, [])
+    assert.ok(moved > 0, scale)
+    assert.is.not(before.push, after.push)
+  }
+  assert.is(rescore(log, ['learning.lambda=1']).moved, 0)
+  log.close()
+})
+
 test('each key of the sections is computed or refused by name, with the reason', () => {
   const log = openLogReader(unpackFixture(temporaryFolder()).log)
   const sections = ['learning', 'adaptation', 'rewardModel']

@@ -56,6 +56,43 @@ test('every task of a run has its whole lineage: proposal, evidence, decision, a
   log.close()
 })
 
+/** All texts that are one id are another. */
+function renamed<T>(value: T, from: string, to: string): T {
+  if (value === from) return to as T
+  if (Array.isArray(value)) return value.map((inner) => renamed(inner, from, to)) as T
+  if (value === null || typeof value !== 'object' || ArrayBuffer.isView(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, renamed(inner, from, to)])) as T
+}
+
+test('a task that two slots came to is told for both, each with its own decision', () => {
+  const config = smallConfig({ run: { iterations: 8, evaluateEvery: 8 } })
+  const plain = recordLoop(temporaryFolder(), 'plain', config)
+  const [rejected] = ofType(plain, 'TaskRejected').filter(({ data }) => data.task !== null)
+  const accepted = ofType(plain, 'TaskAccepted').find(({ data }) => data.slot !== rejected.data.slot)
+  plain.close()
+  assert.ok(accepted)
+  const id = accepted.data.task
+  const log = recordLoop(
+    temporaryFolder(),
+    'twice',
+    config,
+    (event) =>
+      ({
+        ...event,
+        data: renamed(event.data, rejected.data.task ?? '', id),
+      }) as LoggedEvent,
+  )
+  const answer = whyTask(log, id)
+  assert.is(answer.facts.times, 2)
+  assert.equal(answer.children.map(({ title }) => title).sort(), [
+    `task ${id}: accepted`,
+    `task ${id}: rejected`,
+  ])
+  const slots = answer.children.map(({ facts }) => facts.slot).sort()
+  assert.equal(slots, [accepted.data.slot, rejected.data.slot].sort())
+  log.close()
+})
+
 test('a task is found by its id also where its event rests in a blob', () => {
   const root = temporaryFolder()
   const { log: path } = copyRun(unpackFixture(root), runFolder('large', root), {

@@ -208,6 +208,14 @@ function learn(
   { report = () => {} }: WrittenResources,
 ): Promise<number> {
   const fitting = samples.filter(({ tokens }) => tokens.length <= options.contextTokens)
+  const long = samples.length - fitting.length
+  const told = `cold start (${what}): ${long} of ${samples.length} lessons are longer than ${options.contextTokens} tokens`
+  if (fitting.length === 0)
+    throw new RlError(told, {
+      code: 'data.empty',
+      hint: 'raise policy.contextTokens, or write shorter lessons',
+    })
+  if (long > 0) report(`${told} and left out`)
   return supervise(
     model,
     async () => fitting,

@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert'
 import { type LocalModelFace, openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
 import { jsonTexts } from '../../../src/models/local/server/json-texts.ts'
+import { parseChat } from '../../../src/models/local/server/requests.ts'
 import { strictValues } from '../../../src/models/local/server/strict-schema.ts'
 import { readToolCalls } from '../../../src/models/local/server/tools.ts'
 import { type ModelServer, startModelServer } from '../../../src/models/local/server.ts'
@@ -495,6 +496,33 @@ test('best_of gives those whose tokens were likeliest', async () => {
   assert.equal(best, all.slice(0, 2))
   assert.equal((await refusal({ n: 3, best_of: 2 }))[0], 400)
   assert.equal((await refusal({ best_of: 2, stream: true }))[2], 'best_of')
+})
+
+test('what a field takes is told where it has another value', () => {
+  const told = (field: object): string => {
+    try {
+      parseChat({ model: 'tiny', messages: [{ role: 'user', content: 'a' }], ...field })
+    } catch (error) {
+      return (error as Error).message
+    }
+    return 'taken'
+  }
+  const named = { type: 'function', function: { name: 'add' } }
+  for (const [field, said] of [
+    [
+      { tool_choice: 'required' },
+      `'tool_choice' of "required" is not supported: this server takes "none" and "auto"`,
+    ],
+    [{ tool_choice: named }, 'this server takes "none" and "auto"'],
+    [
+      { response_format: { type: 'json_object' } },
+      'of "json_object" is not supported: this server takes {"type":"text"} and {"type":"json_schema"',
+    ],
+    [{ response_format: { type: 'json_schema' } }, "'response_format.json_schema' of missing"],
+    [{ frequency_penalty: 1 }, `'frequency_penalty' of 1 is not supported: this server takes 0`],
+    [{ min_tokens: 3, user: 'me' }, 'this server takes 0'],
+  ] as const)
+    assert.match(told(field), said)
 })
 
 test('what is not done with tools is refused by name', async () => {

@@ -194,15 +194,23 @@ function parse<T>(schema: z.ZodType<T>, json: unknown): T {
   const param = issue.path.join('.')
   const format = issue.path[0] === 'response_format' && issue.path.length <= 2
   const known = format || Object.hasOwn(unsupported, String(issue.path[0]))
-  throw apiError(
-    400,
-    known ? `'${param}' is not supported by this server` : `${param || 'body'}: ${issue.message}`,
-    {
-      param: format ? 'response_format' : param || null,
-      code: known ? 'unsupported_parameter' : 'invalid_value',
-    },
-  )
+  throw apiError(400, known ? notDone(param, json, issue) : `${param || 'body'}: ${issue.message}`, {
+    param: format ? 'response_format' : param || null,
+    code: known ? 'unsupported_parameter' : 'invalid_value',
+  })
 }
+
+/** Which value it is that is not done, and which are: a field that is here with other values is not unknown. */
+function notDone(param: string, json: unknown, issue: z.core.$ZodIssue): string {
+  const value = issue.path.reduce<unknown>((inner, key) => (inner as Fields | undefined)?.[key], json)
+  const shown = JSON.stringify(value)?.slice(0, 100) ?? 'missing'
+  const takes =
+    issue.path[0] === 'response_format' ? FORMATS : issue.code === 'invalid_value' ? issue.values : null
+  const others = takes ? `: this server takes ${takes.map((one) => JSON.stringify(one)).join(' and ')}` : ''
+  return `'${param}' of ${shown} is not supported${others || ' by this server'}`
+}
+
+const FORMATS = [{ type: 'text' }, { type: 'json_schema', json_schema: { name: '...', schema: {} } }]
 
 /** Takes unknown fields that are null out of a body: null asks for nothing, whatever the field means. Says whether there were any. */
 export function dropNulls(json: unknown, issues: readonly z.core.$ZodIssue[]): boolean {

@@ -1,0 +1,57 @@
+/** Processes beside a run may be started before its head: they wait for it. */
+import { configsOf } from '../actors/configs.ts'
+import { addressOf } from '../actors/start.ts'
+import { readConnection, runFolder } from '../broker/connection.ts'
+import { pause } from '../clock.ts'
+import { explain, RlError } from '../errors.ts'
+import { connectLog } from '../events/log-client.ts'
+import { connectBus } from '../events/nats/connect.ts'
+import type { User } from '../events/users.ts'
+
+const AGAIN_MS = 500
+/** A head fetches models and makes its plan before it can be reached. */
+const WAIT_MS = 600_000
+/** Of a head that is not there yet, or that starts. */
+const SOON = new Set([
+  ...['bus.unreachable', 'bus.no-responder', 'bus.timeout', 'bus.disconnected'],
+  ...['run.not-started', 'actor.head-gone', 'run.no-head'],
+])
+
+type Waiting = {
+  readonly run: string
+  readonly nats: string | null
+  readonly user: User
+  /** Is told once that there is somebody to wait for. */
+  readonly say: (line: string) => void
+  readonly waitMs?: number
+}
+
+/** Resolves when the head of the run answers; after ten minutes fails with the reason why it did not. */
+export async function awaitHead(waiting: Waiting): Promise<void> {
+  const { run, say, waitMs = WAIT_MS } = waiting
+  const until = performance.now() + waitMs
+  for (let told = false; ; told = true)
+    try {
+      return await ask(waiting)
+    } catch (error) {
+      if (!(error instanceof RlError) || !SOON.has(error.code) || performance.now() > until) throw error
+      if (!told) say(`waiting for the head of run '${run}': ${explain(error)}`)
+      await pause(AGAIN_MS)
+    }
+}
+
+async function ask({ run, nats, user }: Waiting): Promise<void> {
+  if (nats === null && readConnection(runFolder(run).connection) === null)
+    throw new RlError('it is not on this machine yet', {
+      code: 'run.no-head',
+      hint: `npm start -- --role head --run ${run} starts it; --nats names one elsewhere`,
+    })
+  const bus = await connectBus({ ...addressOf(run, nats, user), name: 'waiting' })
+  const log = connectLog({ bus, run, actor: user })
+  try {
+    await configsOf(log)
+  } finally {
+    log.close()
+    await bus.close()
+  }
+}

@@ -1,0 +1,37 @@
+/** Processes beside a run that were started before its head. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { awaitHead } from '../../src/cli/await-head.ts'
+import { explain } from '../../src/errors.ts'
+import { startTestHead, temporaryFolder, until } from '../support/run.ts'
+import { runStarted } from '../support/toy.ts'
+
+test('they wait for the head and for the first event of its run, and say so once', async () => {
+  const root = temporaryFolder()
+  process.env.RL_RUNS = root
+  const said: string[] = []
+  let there = false
+  const waiting = awaitHead({
+    ...{ run: 'test', nats: null, user: 'environment-worker' as const },
+    say: (line) => void said.push(line),
+  }).then(() => {
+    there = true
+  })
+  await until('it waits', () => said.length > 0)
+  const head = await startTestHead({ root })
+  assert.not(there)
+  head.service.append([runStarted])
+  await waiting
+  assert.is(said.length, 1)
+  assert.match(said[0], /waiting for the head of run 'test'.*npm start -- --role head --run test/)
+  await head.close()
+})
+
+test('a head that does not come is told with its reason', async () => {
+  process.env.RL_RUNS = temporaryFolder()
+  const never = { run: 'never', nats: 'nats://127.0.0.1:9', user: 'policy-worker' as const, say() {} }
+  const said = await awaitHead({ ...never, waitMs: 0 }).then(() => 'there', explain)
+  assert.match(said, /127\.0\.0\.1:9/)
+})
+
+test.run()
