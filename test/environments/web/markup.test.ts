@@ -108,7 +108,7 @@ if (hasBrowser())
           page,
         )
       }
-      const element = await after(environment, 'codes', ['type 1 u3cb idu3dwu3ewin', 'click 2'])
+      const element = await after(environment, 'written', ['type 1 %3Cb id%3Dw%3Ewin', 'click 2'])
       assert.match(element.turn.observation, /^! what was written would become markup/)
       // The task may have it, and sums are no programs.
       const asked = 'Write end(1) and press show.'

@@ -32,7 +32,6 @@ const NOTCH_PIXELS = 100
 
 export function createInput(send: Send): Input {
   let at = OFF
-  let used = false
   const buttons = new Set<Button>()
   const held = new Map<string, PageKey>()
 
@@ -96,7 +95,6 @@ export function createInput(send: Send): Input {
 
   return {
     async perform(action, deadlineMs) {
-      used = true
       switch (action.type) {
         case 'move':
           return move(action.to, deadlineMs)
@@ -146,11 +144,10 @@ export function createInput(send: Send): Input {
       }
     },
     async rest(deadlineMs) {
-      if (!used) return
-      used = false
       for (const name of [...held.keys()]) await key(name, false, deadlineMs)
       for (const button of [...buttons]) await release(button, 1, deadlineMs)
-      await move(OFF, deadlineMs)
+      // Where only keys were used the pointer is off the page, and moving it takes a frame of the screen.
+      if (at !== OFF) await move(OFF, deadlineMs)
     },
   }
 }

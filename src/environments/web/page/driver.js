@@ -485,7 +485,9 @@
       const kept = element.tagName === 'INPUT' ? text.replace(/[\r\n]/g, '') : text
       for (const [at, part] of kept.split('\t').entries()) {
         if (at > 0) page.execCommand('insertText', false, '\t')
-        if (part !== '') await outside({ write: part })
+        // Our own pages listen to no keys; each that is pressed takes the browser a while.
+        if (!full) page.execCommand('insertText', false, part)
+        else if (part !== '') await outside({ write: part })
       }
     },
     select(element, wanted) {

@@ -64,10 +64,12 @@
     })
 
   /** The browser would see by its own clock whether a cookie is over. */
+  let hasCookies = false
   const cookies = Object.getOwnPropertyDescriptor(Document.prototype, 'cookie')
   Object.defineProperty(Document.prototype, 'cookie', {
     ...cookies,
     set(text) {
+      hasCookies = true
       const [pair, ...attributes] = String(text).split(';')
       const ends = attributes.flatMap((one) => {
         const [, name, value] = /^\s*(expires|max-age)\s*=\s*(.*)$/i.exec(one) ?? []
@@ -90,7 +92,7 @@
   }
   function forgetCookies() {
     for (const one of document.cookie.split('; '))
-      if (one !== '') document.cookie = `${one.split('=')[0]}=;max-age=0;path=/`
+      if (one !== '') cookies.set.call(document, `${one.split('=')[0]}=;max-age=0;path=/`)
   }
   if (top === window) {
     window.name = ''
@@ -116,7 +118,8 @@
         one.clear()
         for (const [name, value] of atLoad[at]) one.setItem(name, value)
       }
-      if (document.cookie !== '') forgetCookies()
+      if (hasCookies) forgetCookies()
+      hasCookies = false
       if (!hasBase) return
       hasBase = false
       for (const { name } of await indexedDB.databases()) indexedDB.deleteDatabase(name)
