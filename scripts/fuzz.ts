@@ -115,7 +115,7 @@ function runChild(task: Task): Promise<number | null> {
     child.on('close', (status) => {
       clearTimeout(timer)
       running.delete(child)
-      if (isOver || interrupted) return resolve(null)
+      if ((isOver && status === 0) || interrupted) return resolve(null)
       count.inputs += last - task.from
       const why = isStuck
         ? `no answer within ${STUCK_MS / 1000} s`

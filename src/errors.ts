@@ -6,6 +6,15 @@ export type RlErrorOptions = {
   readonly cause?: unknown
 }
 
+/** A message names the value that is wrong, and a value can be as long as a file. */
+const MOST_CHARACTERS = 4_000
+
+function shortened(message: string): string {
+  if (message.length <= MOST_CHARACTERS) return message
+  const half = MOST_CHARACTERS / 2
+  return `${message.slice(0, half)} [... ${message.length - 2 * half} characters ...] ${message.slice(-half)}`
+}
+
 /** An error that tells what happened, to what, and what to do next. Every error of this project is one of these. */
 export class RlError extends Error {
   override readonly name: string = 'RlError'
@@ -13,7 +22,7 @@ export class RlError extends Error {
   readonly hint: string | undefined
 
   constructor(message: string, { code, hint, cause }: RlErrorOptions) {
-    super(message, { cause })
+    super(shortened(message), { cause })
     this.code = code
     this.hint = hint
   }

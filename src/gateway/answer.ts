@@ -224,8 +224,8 @@ export function answerStream(model?: string): AnswerStream {
       for (const call of tool_calls ?? []) calls.add(call)
       if (choice.finish_reason) finish = choice.finish_reason
       if (choice.stop_reason) stopText = choice.stop_reason
-      tokenIds.push(...(choice.token_ids ?? []))
-      logprobs.push(...(choice.logprobs?.content ?? []))
+      for (const id of choice.token_ids ?? []) tokenIds.push(id)
+      for (const one of choice.logprobs?.content ?? []) logprobs.push(one)
     }
   }
 

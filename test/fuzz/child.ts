@@ -28,7 +28,10 @@ export type Task = {
   readonly to: number
 }
 
-const say = (told: Told) => process.send?.(told)
+const say = (told: Told) =>
+  new Promise<void>((resolve) => {
+    process.send?.(told, undefined, undefined, () => resolve())
+  })
 
 /** Inputs are numbered: the same seed and number make the same input. */
 export function inputOf(
@@ -53,11 +56,11 @@ async function fuzz(task: Task): Promise<void> {
     for (let warm = 0; warm < 20; warm++)
       await judge(open, inputOf(open, { ...task, seed: -1 - task.seed }, warm))
     for (; input <= task.to && Date.now() < task.untilMs; input++) {
-      if (input % TOLD_EVERY === 0 || task.from === task.to) say({ kind: 'began', input })
+      if (input % TOLD_EVERY === 0 || task.from === task.to) void say({ kind: 'began', input })
       const bytes = inputOf(open, task, input)
       const verdict = await judge(open, bytes)
       if (verdict.kind !== 'right' && verdict.kind !== 'refused')
-        say({
+        void say({
           kind: 'found',
           input,
           bytes: Buffer.from(bytes.subarray(0, 65_536)).toString('base64'),
@@ -68,7 +71,7 @@ async function fuzz(task: Task): Promise<void> {
     await open.close?.()
     const left = readdirSync(root).filter((name) => join(root, name) !== folder)
     rmSync(root, { recursive: true, force: true })
-    say({ kind: 'over', inputs: input - task.from, left })
+    await say({ kind: 'over', inputs: input - task.from, left })
   }
 }
 

@@ -4,6 +4,7 @@ import { codingTarget, gameTarget } from './data-sets.ts'
 import { eventTarget, requestTarget } from './events.ts'
 import { ggufTarget, modelFolderTarget, weightsTarget } from './model-files.ts'
 import { logTarget } from './run-folders.ts'
+import { answerTarget, streamTarget } from './streams.ts'
 import type { Target } from './target.ts'
 import { templateTarget } from './templates.ts'
 
@@ -14,6 +15,8 @@ export const TARGETS: readonly Target[] = [
   codingTarget,
   gameTarget,
   templateTarget,
+  answerTarget,
+  streamTarget,
   weightsTarget,
   ggufTarget,
   modelFolderTarget,

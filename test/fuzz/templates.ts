@@ -1,5 +1,6 @@
 /** Chat templates, which come with a model of a stranger. */
-import { chatTemplate } from '../../src/models/local/chat-template.ts'
+import { createTokenizer } from '../../src/models/local/tokenizer.ts'
+import { trainWordTokenizer } from '../../src/models/local/word-tokenizer.ts'
 import { mutateText } from './mutate.ts'
 import type { Target } from './target.ts'
 
@@ -26,11 +27,14 @@ export const templateTarget: Target = {
   name: 'templates',
   what: 'a chat template of a model',
   async open() {
+    const files = trainWordTokenizer({ texts: ['be brief', 'hello'], maxWords: 20 })
     const messages = [
       { role: 'system', content: 'be brief' },
       { role: 'user', content: ' hello \ufeff' },
-    ]
-    const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }]
+    ] as const
+    const variables = {
+      tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }],
+    }
     return {
       make(draw) {
         const text = draw.pick(TEMPLATES)
@@ -39,14 +43,8 @@ export const templateTarget: Target = {
         return Buffer.from(`${text.slice(0, at)}${draw.pick(WORDS)}${text.slice(at)}`)
       },
       take(input) {
-        const { render } = chatTemplate(Buffer.from(input).toString())
-        const prompt = render({
-          messages,
-          tools,
-          add_generation_prompt: true,
-          bos_token: '<s>',
-          eos_token: '</s>',
-        })
+        const { renderChat } = createTokenizer({ ...files, chatTemplate: Buffer.from(input).toString() })
+        const prompt = renderChat(messages, { variables })
         return prompt.length > MOST_CHARACTERS ? `a prompt of ${prompt.length} characters` : null
       },
     }

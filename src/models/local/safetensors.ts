@@ -184,7 +184,9 @@ export async function writeSafetensors(
   tensors: readonly NamedTensor[],
   { dtype = 'F32', metadata = {} }: { dtype?: WeightDtype; metadata?: Readonly<Record<string, string>> } = {},
 ): Promise<{ sha256: string; bytes: number }> {
-  const header: Record<string, unknown> = { __metadata__: { format: 'pt', ...metadata } }
+  // Without a prototype, a tensor of any name is a key.
+  const header: Record<string, unknown> = Object.create(null)
+  header.__metadata__ = { format: 'pt', ...metadata }
   let position = 0
   for (const { name, shape, values } of tensors) {
     const end = position + values.length * BYTES[dtype]
