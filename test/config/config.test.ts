@@ -108,7 +108,10 @@ test('a file in another encoding is refused as that', () => {
   for (const [bytes, told] of [
     [Buffer.from('\ufeffrun:\n  seed: 3\n', 'utf16le'), /wide\.yaml:1: this is UTF-16LE/],
     [Buffer.from('run:\n  seed: 3\n', 'utf16le'), /wide\.yaml:1: this is UTF-16LE/],
-    [Buffer.from('environment:\n  data: caf\xe9\n', 'latin1'), /wide\.yaml:2: byte 12 of the line \(0xE9\) is not UTF-8/],
+    [
+      Buffer.from('environment:\n  data: caf\xe9\n', 'latin1'),
+      /wide\.yaml:2: byte 12 of the line \(0xE9\) is not UTF-8/,
+    ],
   ] as const) {
     writeFileSync(file, bytes)
     assert.match(refusal({ file }).message, told)
