@@ -117,14 +117,15 @@ test('files of a desktop that cannot be decoded equal nothing, not even themselv
 /** Files whose text is this project's own or the system's: what is read there was written by the same code. */
 const OWN = [
   /^ablation\/results/,
-  /^actors\/(executing\/kept|head\/(code-version|fence)|learner\/kept-model)/,
+  /^actors\/(executing\/kept|head\/(code-version|fence|own-runs)|learner\/kept-model)/,
   /^broker\//,
   /^cli\/(init|start)/,
   /^environments\/alfworld\/(download|generator\/tables)/,
   /^environments\/coding\/(executor|packed-json|result-cache)/,
   /^environments\/coding\/providers\/(bwrap|bwrap-sandbox|pyodide)\./,
   /^environments\/web\/(environment|miniwob\/site|own\/site)/,
-  /^models\/hub-folder/,
+  /^events\/log-mark/,
+  /^models\/(hub-folder|local\/file-digests)/,
   /^platform\//,
   /^replay\/expectation/,
 ]

@@ -1,7 +1,8 @@
 /** How another project names the package that runs here, so that npm finds it again: as this one was installed. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, dirname, resolve, sep } from 'node:path'
 import { PACKAGE_ROOT, SOURCES } from '../package.ts'
+import { readTextSync } from '../text-file.ts'
 
 const NAME = 'rlanything'
 const SECTIONS = ['dependencies', 'devDependencies', 'optionalDependencies'] as const
@@ -59,7 +60,7 @@ type Noted = { readonly resolved?: string; readonly version?: string }
 
 function jsonIn(path: string): Readonly<Record<string, unknown>> | null {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    const value: unknown = JSON.parse(readTextSync(path))
     return typeof value === 'object' ? (value as Readonly<Record<string, unknown>> | null) : null
   } catch {
     return null
