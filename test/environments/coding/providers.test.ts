@@ -186,6 +186,13 @@ const CASES: readonly Case[] = [
     stdout: '[2, 1]\n[2, 1]\n',
   },
   {
+    what: 'time zones of the machine',
+    program:
+      "from datetime import datetime\nfrom zoneinfo import ZoneInfo\nfor zone in ('Europe/Berlin', 'Asia/Kolkata'):\n    print(datetime(2024, 7, 1, tzinfo=ZoneInfo(zone)).utcoffset())",
+    verdict: 'ok',
+    stdout: '2:00:00\n5:30:00\n',
+  },
+  {
     what: 'limits that it raises, and an alarm that it does not wait for',
     program:
       'import resource, signal, sys\nresource.setrlimit(resource.RLIMIT_STACK, (1 << 26, resource.RLIM_INFINITY))\nsignal.signal(signal.SIGALRM, print)\nsignal.alarm(30)\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_utime >= 0)',

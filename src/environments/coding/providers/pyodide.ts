@@ -19,7 +19,7 @@ const HOST = fileURLToPath(new URL('../runner/pyodide_host.mjs', import.meta.url
 const PYODIDE = new URL('.', import.meta.resolve('pyodide'))
 const RUNNER_FOLDER = fileURLToPath(new URL('../runner/', import.meta.url))
 const { version } = JSON.parse(readFileSync(new URL('package.json', PYODIDE), 'utf8')) as { version: string }
-const SEMANTICS = `pyodide-3 ${version} Node ${process.version}`
+const SEMANTICS = `pyodide-4 ${version} Node ${process.version}`
 /** WebAssembly is slower than the machine (2.8 times, measured): the CPU limit is stretched, so that verdicts agree with bwrap's. */
 const CPU_STRETCH = 3
 const START_MS = 180_000
@@ -96,7 +96,7 @@ export function createPyodideProvider({
   return {
     name: 'pyodide',
     detail:
-      'CPython in WebAssembly in a child process: no threads, no processes, no network, no time zones, alarms that never ring, no other languages (docs/sandbox.md says what fails here alone)',
+      'CPython in WebAssembly in a child process: no threads, no processes, no network, alarms that never ring, no other languages (docs/sandbox.md says what fails here alone)',
     semantics: SEMANTICS,
     concurrency,
     run,
@@ -126,6 +126,7 @@ function hostFlags(): string[] {
     permission,
     '--allow-worker',
     `--allow-fs-read=${RUNNER_FOLDER}`,
+    '--allow-fs-read=/usr/share/zoneinfo',
     `--allow-fs-read=${fileURLToPath(PYODIDE)}`,
   ]
 }

@@ -15,6 +15,9 @@ import { parentPort, workerData } from 'node:worker_threads'
 const { loadPyodide } = await import(workerData.pyodide)
 
 const PAGE = 65_536
+/** Time zones, in the interpreter as on the machine. */
+const ZONES = '/usr/share/zoneinfo'
+const MOST_ZONE_BYTES = 65_536
 const STDERR_TAIL = 4096
 /** A memory as large as this is not kept for the next test. */
 const MAX_KEPT_BYTES = 256 << 20
@@ -46,7 +49,7 @@ WebAssembly.instantiate = async (source, imports) =>
 
 const pyodide = await loadPyodide({
   jsglobals: Object.create(null),
-  env: { HOME: '/tmp', LANG: 'C.UTF-8', PYTHONHASHSEED: '0', ONLINE_JUDGE: '1' },
+  env: { HOME: '/tmp', LANG: 'C.UTF-8', PYTHONHASHSEED: '0', ONLINE_JUDGE: '1', PYTHONTZPATH: ZONES },
   // The state after start-up, taken once by a worker that ends with that: a fifth of the time of a start.
   ...(workerData.snapshot ? { _loadSnapshot: workerData.snapshot } : { _makeSnapshot: true }),
 })
@@ -292,6 +295,42 @@ const devices = new Set(pathsBelow('/dev'))
 const sbrkPointer = wasm._emscripten_get_sbrk_ptr() >>> 2
 const memory = wasm.HEAPU8.slice(0, wasm.HEAPU32[sbrkPointer])
 
+/** Lays the machine's time zones into the interpreter's files, for a program that asks for them. They stay as they are laid. */
+let hasZones = false
+function layZones() {
+  if (hasZones) return
+  hasZones = true
+  copyZones('')
+  for (const [path, node] of listFiles()) files.set(path, node)
+  for (const path of ['/usr', '/usr/share', ZONES, ...pathsBelow(ZONES)].filter(exists)) {
+    const { node } = FS.lookupPath(path)
+    const { mode, atime, mtime, ctime } = node
+    attributes.set(node, { mode, atime, mtime, ctime })
+  }
+}
+
+function copyZones(folder) {
+  let entries = []
+  try {
+    entries = fs.readdirSync(`${ZONES}${folder}`, { withFileTypes: true })
+  } catch {
+    return
+  }
+  FS.mkdirTree(`${ZONES}${folder}`)
+  for (const entry of entries) {
+    const path = `${folder}/${entry.name}`
+    // These hold all zones once more.
+    if (entry.isDirectory() && !['/posix', '/right'].includes(path)) copyZones(path)
+    if (entry.isDirectory()) continue
+    try {
+      const bytes = fs.readFileSync(`${ZONES}${path}`)
+      if (bytes.length <= MOST_ZONE_BYTES) FS.writeFile(`${ZONES}${path}`, bytes)
+    } catch {
+      // A link that leads out of the folder.
+    }
+  }
+}
+
 /** Makes the input a file without a name, as programs have it elsewhere: its size can be asked for. */
 function openInput() {
   FS.writeFile('/dev/input', stdin)
@@ -377,6 +416,7 @@ parentPort.on('message', (job) => {
   let outcome = 'ended'
   let code = null
   try {
+    if (job.program.includes('zoneinfo')) layZones()
     openInput()
     FS.writeFile(PROGRAM, job.program)
     fileBytes = job.fileMB * 2 ** 20
