@@ -177,9 +177,12 @@ const ENTRIES: Entries = {
     adopt(asked, 'reward-model', version)
     judgeHeld(asked.judgements, version, id)
   },
+  // A batch that the log took asks for its version, whoever handed it out.
   BatchReady({ due }, { role, version }, { id }) {
-    const open = due[role ?? 'policy']
+    const name = role ?? 'policy'
+    const open = due[name]
     if (open?.version === version) open.batch ??= id
+    else due[name] = { version, cause: id, batch: id }
   },
   CallsReserved({ lots, calls: taken }, { role, calls }) {
     lots.set(role, (lots.get(role) ?? 0) + 1)
