@@ -1,10 +1,12 @@
 /** Processes beside a run may be started before its head: they wait for it. */
+import { existsSync } from 'node:fs'
 import { configsOf } from '../actors/configs.ts'
 import { addressOf } from '../actors/start.ts'
 import { readConnection, runFolder } from '../broker/connection.ts'
 import { pause } from '../clock.ts'
 import { explain, RlError } from '../errors.ts'
 import { connectLog } from '../events/log-client.ts'
+import { openLogReader } from '../events/log-reader.ts'
 import { connectBus } from '../events/nats/connect.ts'
 import type { User } from '../events/users.ts'
 
@@ -40,7 +42,24 @@ export async function awaitHead(waiting: Waiting): Promise<void> {
     }
 }
 
+/** Nobody comes for a run that is over. Error: `run.over`. */
+function refuseOver(run: string): void {
+  const { log: path } = runFolder(run)
+  if (!existsSync(path)) return
+  const log = openLogReader(path)
+  try {
+    if (log.positionOf('key', 'RunCompleted') === null) return
+    throw new RlError(`run '${run}' is complete: it has no head any more`, {
+      code: 'run.over',
+      hint: `go on in a fork: npm run -s rl -- fork ${run} --at POSITION --set run.iterations=N`,
+    })
+  } finally {
+    log.close()
+  }
+}
+
 async function ask({ run, nats, user }: Waiting): Promise<void> {
+  if (nats === null) refuseOver(run)
   if (nats === null && readConnection(runFolder(run).connection) === null)
     throw new RlError('it is not on this machine yet', {
       code: 'run.no-head',

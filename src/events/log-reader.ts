@@ -132,8 +132,10 @@ export function openLogReader(path: string): LogReader {
 /** Errors: `log.unreadable` if the system does not say. */
 function isThere(path: string): boolean {
   try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined
+    statSync(path)
+    return true
   } catch (cause) {
+    if (/^(ENOENT|ENOTDIR)$/.test((cause as NodeJS.ErrnoException).code ?? '')) return false
     throw unreadable(path, cause)
   }
 }

@@ -34,4 +34,17 @@ test('a head that does not come is told with its reason', async () => {
   assert.match(said, /127\.0\.0\.1:9/)
 })
 
+test('nobody waits for the head of a run that is over', async () => {
+  const root = temporaryFolder()
+  process.env.RL_RUNS = root
+  const head = await startTestHead({ root })
+  head.service.append([runStarted, { type: 'RunCompleted', data: { iterations: 1, metrics: {} } }])
+  await head.close()
+  const said = await awaitHead({ run: 'test', nats: null, user: 'policy-worker', say() {} }).then(
+    () => 'there',
+    explain,
+  )
+  assert.match(said, /run 'test' is complete.*fork test/)
+})
+
 test.run()
