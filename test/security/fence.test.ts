@@ -243,10 +243,10 @@ test('of two deciders that are sent together one is admitted, and what the older
 
 test('answers and events bear the epoch; what a former head says is dropped, and a forged epoch deafens nobody', async () => {
   const head = await startTestHead()
-  const seen: number[] = []
+  const seen: (readonly [position: number, iteration: number])[] = []
   const subscription = await subscribe(
-    { ...head.addressOf('tool'), run: 'test' },
-    ({ position }) => void seen.push(position),
+    { ...head.addressOf('tool'), run: 'test', types: ['IterationPlanned'] },
+    ({ position, data }) => void seen.push([position, data.iteration]),
   )
   const raw = await openRawNats(head.address)
   raw.subscribe(subjects.evt('*'))
@@ -264,7 +264,10 @@ test('answers and events bear the epoch; what a former head says is dropped, and
   await raw.settle()
   head.service.append([planned(2)])
   await until('the true one', () => seen.length === 2)
-  assert.equal(seen, [1, 2])
+  assert.equal(seen, [
+    [1, 1],
+    [2, 2],
+  ])
   assert.is(subscription.position(), 2)
   await subscription.stop()
   raw.close()

@@ -327,17 +327,6 @@ export const PLANTED: readonly Planted[] = [
     ],
   },
   {
-    name: 'former-head-believed',
-    what: 'a reader takes events of a head that has lost the run',
-    edits: [
-      {
-        file: 'src/events/subscription.ts',
-        from: '    return told === log.epoch()\n',
-        to: '    return true\n',
-      },
-    ],
-  },
-  {
     name: 'role-never-free',
     what: 'a role stays taken by a process that has ended',
     edits: [
