@@ -345,7 +345,13 @@ export function readerOf(path: string, db: Database.Database): LogReader {
   function row(position: number): LogRow | null {
     if (parent && position <= base) return parent.row(position)
     const found = selectRow.get(position) as LogRow | undefined
-    return found ? { ...found, body: bodyOf(position, found.body) } : null
+    if (!found) return null
+    if (!Buffer.isBuffer(found.body) || !Buffer.isBuffer(found.hash))
+      throw new RlError(`${path} is damaged: position ${position} has no body or no hash`, {
+        code: 'log.damaged',
+        hint: 'put a copy of the run folder in its place',
+      })
+    return { ...found, body: bodyOf(position, found.body) }
   }
 
   function hashAt(position: number): string {

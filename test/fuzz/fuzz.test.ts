@@ -9,7 +9,16 @@ import type { OpenTarget } from './target.ts'
 import { TARGETS } from './targets.ts'
 
 test('nothing crashes, hangs or is taken in silence', () => {
-  const words = ['bin/launch.mjs', 'scripts/fuzz.ts', '--minutes', '1', '--keep', temporaryFolder()]
+  const words = [
+    'bin/launch.mjs',
+    'scripts/fuzz.ts',
+    '--minutes',
+    '1',
+    '--seed',
+    '1',
+    '--keep',
+    temporaryFolder(),
+  ]
   const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' })
   assert.match(stdout, /inputs=[1-9]\d* crashes=0 hangs=0 silent=0\n$/, stdout + stderr)
 })
