@@ -1,6 +1,7 @@
 /** A new run that shares another's events up to a position, and goes on from there under a config of its own. */
 import { uuidv7 } from 'uuidv7'
 import { startDecider } from '../actors/decider/decider.ts'
+import { splitsOf } from '../actors/decider/task-counts.ts'
 import { deciderOf } from '../actors/deciders.ts'
 import { codeVersion } from '../actors/head/code-version.ts'
 import { inheritOwn } from '../actors/head/own-runs.ts'
@@ -35,7 +36,10 @@ export function forkRun(
   const config = (() => {
     try {
       checkOpen(log, at)
-      return changeConfig(configAt(log, at), set)
+      const before = configAt(log, at)
+      const after = changeConfig(before, set)
+      checkSplits(log, { at, before, after })
+      return after
     } finally {
       log.close()
     }
@@ -92,6 +96,24 @@ function checkOpen(log: LogReader, at: number): void {
     throw new RlError(`the end of run '${log.run}' is decided at position ${decided}`, {
       code: 'fork.too-late',
       hint: `fork it before: --at ${decided - 1} at most`,
+    })
+}
+
+/** Tasks are loaded once, at the start of a run: a fork that names a split without any would wait for them for ever. */
+function checkSplits(
+  log: LogReader,
+  { at, before, after }: { at: number; before: Config; after: Config },
+): void {
+  const known = new Set(splitsOf(before))
+  const missing = splitsOf(after).filter((split) => !known.has(split))
+  if (missing.length === 0) return
+  for (const added of log.events({ types: ['TaskAdded'], until: at }))
+    if (added.type === 'TaskAdded') known.add(added.data.split)
+  const [split] = missing.filter((one) => !known.has(one))
+  if (split !== undefined)
+    throw new RlError(`evaluation.splits: the run '${log.run}' has loaded no tasks of ${split}`, {
+      code: 'fork.new-split',
+      hint: `name splits that it has (${splitsOf(before).slice(1).join(', ') || 'none'}), or start a new run: rl eval measures a model folder on any`,
     })
 }
 

@@ -12,8 +12,10 @@ import { openLogReader } from '../../src/events/log-reader.ts'
 import { startsOf } from '../../src/events/starts.ts'
 import { verifyLog } from '../../src/events/verify.ts'
 import { forkRun } from '../../src/replay/fork.ts'
+import { smallConfig } from '../actors/loop.ts'
 import { temporaryFolder } from '../support/run.ts'
 import { copyRun, unpackFixture } from './fixture.ts'
+import { recordLoop } from './record.ts'
 
 function codeOf(action: () => unknown): string | null {
   try {
@@ -106,6 +108,18 @@ test('a fork is refused where the end is decided, beyond the log, on a run id in
   assert.is(fork('a', 100, ['run.iteration=3']), 'config.unknown-key')
   assert.is(fork('a', 100), null)
   assert.is(fork('a', 100), 'log.exists')
+})
+
+test('a fork may leave evaluation splits out and take them up again, and is refused one without tasks', () => {
+  const root = temporaryFolder()
+  recordLoop(root, 'narrow', smallConfig({ run: { iterations: 2, evaluateEvery: 2 } })).close()
+  const fork = (parent: string, run: string, at: number, splits: string) =>
+    codeOf(() =>
+      forkRun(runFolder(parent, root), runFolder(run, root), { at, set: [`evaluation.splits=[${splits}]`] }),
+    )
+  assert.is(fork('narrow', 'wider', 50, 'in-domain,ood'), 'fork.new-split')
+  assert.is(fork('narrow', 'without', 50, ''), null)
+  assert.is(fork('without', 'again', 51, 'in-domain'), null)
 })
 
 test('a run whose end has lost its cause is over all the same, where it was decided', () => {

@@ -9,20 +9,21 @@ import { encodeEnvelope } from '../../src/events/codec.ts'
 import { type EventLog, openLog } from '../../src/events/log.ts'
 import { type LogReader, openLogReader } from '../../src/events/log-reader.ts'
 import type { Rng } from '../../src/random.ts'
-import { playLoop } from '../actors/loop.ts'
+import { type LoopOptions, playLoop } from '../actors/loop.ts'
 
-/** Writes the run of a config; `change` may alter or drop an event on its way into the log, `order` draws the order of arrival. */
+/** Writes the run of a config; `change` may alter or drop an event on its way into the log, `order` draws the order of arrival, and `interventions` come from elsewhere. */
 export function recordLoop(
   root: string,
   run: string,
   config: Config,
   change: (event: LoggedEvent) => LoggedEvent | null = (event) => event,
   order?: Rng,
+  interventions?: LoopOptions['interventions'],
 ): LogReader {
   const folder = runFolder(run, root)
   const log = openLog(folder.log, { run, minFreeBytes: 0, synchronous: 'NORMAL' })
   try {
-    writeLoop(log, config, change, order)
+    writeLoop(log, { config, order, interventions }, change)
   } finally {
     log.close()
   }
@@ -31,15 +32,17 @@ export function recordLoop(
 
 function writeLoop(
   log: EventLog,
-  config: Config,
+  options: LoopOptions,
   change: (event: LoggedEvent) => LoggedEvent | null,
-  order?: Rng,
 ): void {
+  const { config } = options
   const deciders = decidersOf(config).map(startDecider)
   const causes = new Map<string, string>()
-  for (const [index, played] of playLoop({ config, order }).log.entries()) {
+  for (const [index, played] of playLoop(options).log.entries()) {
     const event =
-      played.type === 'RunStarted' ? { ...played, data: { ...played.data, config: redact(config) } } : played
+      played.type === 'RunStarted' && played.data.parent === null
+        ? { ...played, data: { ...played.data, config: redact(config) } }
+        : played
     const id = `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`
     const known = { ...event, id } as LoggedEvent
     const written = change(known)

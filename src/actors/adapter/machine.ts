@@ -11,7 +11,7 @@ import {
   bookkeeping,
   bookOf,
   type Group,
-  groupOver,
+  groupKnown,
   type IterationBook,
   inOrder,
   needOf,
@@ -122,8 +122,7 @@ export function adapterDecider(config: Config): Decider {
         (context: Context, about) => {
           const book = bookOf(context.books, about)
           const group = book?.groups.get(about.slot)
-          if (!book || group?.purpose !== 'train' || !groupOver(book, group)) return
-          if (!judging || group.judged === group.scored.length) context.known = { book, group }
+          if (book && group && groupKnown(book, group, judging)) context.known = { book, group }
         },
       ),
       askForHarder: rewrite('harder'),

@@ -136,6 +136,12 @@ export function groupOver(book: IterationBook, group: Group): boolean {
   return group.ended === book.rolloutsPerTask
 }
 
+/** All is known of a group of tasks for training: its rollouts are over and, where there is a judge, judged. */
+export function groupKnown(book: IterationBook, group: Group, judging: boolean): boolean {
+  if (group.purpose !== 'train' || !groupOver(book, group)) return false
+  return !judging || group.judged === group.scored.length
+}
+
 /** All rollouts of the iteration are over. */
 export function rolloutsOver(book: IterationBook): boolean {
   return book.planned && book.ended === book.expected
@@ -177,7 +183,7 @@ export function inOrder(scored: readonly ScoredRollout[]): ScoredRollout[] {
 
 /**
  * What the adapter is to make of a group whose rollouts are over; null for nothing. In the last iteration nothing: no
- * candidate could be measured. The head counts by the same rule what it has to wait for.
+ * candidate could be measured. The head counts by the same rule, and at the same event, what it has to wait for.
  */
 export function needOf(book: IterationBook, group: Group, config: Config): Direction | null {
   const { adaptation, environment, run } = config

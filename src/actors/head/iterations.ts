@@ -2,13 +2,15 @@
 import type { Config } from '../../config.ts'
 import type { EventData } from '../../events/catalogue.ts'
 import type { Books } from '../decider/books.ts'
-import { type IterationBook, needOf, rolloutsOver, tallyOf } from '../decider/books.ts'
+import { bookOf, groupKnown, needOf, rolloutsOver, tallyOf } from '../decider/books.ts'
 import { evaluationDue, type TaskCounts } from '../decider/task-counts.ts'
 
 /** What the books do not hold of an open iteration. */
 export type Extras = {
   /** Milliseconds since 1970 at which it began, and at which the newest event of it came. */
   readonly sinceMs: number
+  /** Answers that the adapter owes: counted as groups become known, for a fork may have another config from some event on. */
+  owed: number
   /** Answers of the adapter: candidates proposed and refused. */
   proposed: number
   refused: number
@@ -16,9 +18,11 @@ export type Extras = {
   failedRollouts: number
   /** Steps of all scored rollouts. */
   steps: number
+  /** Splits by which it is to be measured, and by which it is; null until its policy version is there. */
+  splitsDue: number | null
   evaluatedSplits: number
-  /** Scored evaluation rollouts, and how many of them are judged. */
-  evaluationScored: number
+  /** Evaluation rollouts that are to be judged, and how many of them are. */
+  evaluationToJudge: number
   evaluationJudged: number
   /** The run went on although this iteration had no outcome. */
   excused: boolean
@@ -54,35 +58,50 @@ export function emptyHeadContext(firstIteration: number): HeadContext {
 export function newExtras(sinceMs: number): Extras {
   return {
     sinceMs,
+    owed: 0,
     proposed: 0,
     refused: 0,
     accepted: 0,
     failedRollouts: 0,
     steps: 0,
+    splitsDue: null,
     evaluatedSplits: 0,
-    evaluationScored: 0,
+    evaluationToJudge: 0,
     evaluationJudged: 0,
     excused: false,
   }
 }
 
-/** Tasks of the iteration for which the adapter owes an answer. */
-export function owedAnswers(book: IterationBook, config: Config): number {
-  let owed = 0
-  for (const group of book.groups.values()) if (needOf(book, group, config) !== null) owed++
-  return owed
+/** Counts the answer that the adapter owes as soon as all is known of a group, by its rule and the config of the time. */
+export function countOwed(
+  { books, extras }: HeadContext,
+  about: Pick<EventData<'TrajectoryJudged'>, 'purpose' | 'iteration' | 'slot'>,
+  config: Config,
+): void {
+  const book = bookOf(books, about)
+  const group = book?.groups.get(about.slot)
+  const open = extras.get(about.iteration)
+  if (!book || !group || !open || !groupKnown(book, group, config.rewardModel.mode !== 'off')) return
+  if (needOf(book, group, config) !== null) open.owed++
+}
+
+/** By how many splits an iteration is measured. */
+export function splitsDueOf(iteration: number, config: Config): number {
+  return evaluationDue(iteration, config) ? config.evaluation.splits.length : 0
 }
 
 /** Whether an iteration's evaluation is in the log, judged where that is wanted; also where none is due. */
-export function evaluationOver(iteration: number, extras: Extras, config: Config): boolean {
-  if (!evaluationDue(iteration, config)) return true
-  if (extras.evaluatedSplits < config.evaluation.splits.length) return false
-  const judged = config.evaluation.judge && config.rewardModel.mode !== 'off'
-  return !judged || extras.evaluationJudged === extras.evaluationScored
+export function evaluationOver({
+  splitsDue,
+  evaluatedSplits,
+  evaluationToJudge,
+  evaluationJudged,
+}: Extras): boolean {
+  return splitsDue !== null && evaluatedSplits >= splitsDue && evaluationJudged === evaluationToJudge
 }
 
 /** Whether everything that the oldest open iteration waits for is in the log. */
-export function iterationOver(context: HeadContext, config: Config): boolean {
+export function iterationOver(context: HeadContext): boolean {
   const iteration = context.completed + 1
   const extras = context.extras.get(iteration)
   if (!extras) return false
@@ -90,9 +109,9 @@ export function iterationOver(context: HeadContext, config: Config): boolean {
     if (context.policyVersion < iteration || context.rewardModelVersion < iteration) return false
     const book = context.books.get(iteration)
     if (!book || !rolloutsOver(book) || book.undecided > 0) return false
-    if (extras.proposed + extras.refused < owedAnswers(book, config)) return false
+    if (extras.proposed + extras.refused < extras.owed) return false
   }
-  return evaluationOver(iteration, extras, config)
+  return evaluationOver(extras)
 }
 
 /** Whether all rollouts of the oldest open iteration are over and not one has an outcome: no learning can come of it. */
@@ -102,11 +121,11 @@ export function noOutcomes({ completed, books, extras }: HeadContext): boolean {
 }
 
 /** Whether rollouts are outstanding that belong to an open iteration. */
-export function rolloutsOutstanding(context: HeadContext, config: Config): boolean {
+export function rolloutsOutstanding(context: HeadContext): boolean {
   if (context.newest > context.completed && !context.extras.has(context.newest)) return true
   for (const book of context.books.values()) if (!rolloutsOver(book)) return true
   for (const [iteration, extras] of context.extras)
-    if (context.policyVersion >= iteration && !evaluationOver(iteration, extras, config)) return true
+    if (context.policyVersion >= iteration && !evaluationOver(extras)) return true
   return false
 }
 

@@ -7,6 +7,7 @@ import type { Decider, Output } from '../decider/decider.ts'
 import { decide, emitEvent, fold } from '../decider/fold.ts'
 import { allTasksThere, countTask, evaluationDue } from '../decider/task-counts.ts'
 import {
+  countOwed,
   emptyHeadContext,
   type HeadContext,
   iterationOver,
@@ -15,11 +16,13 @@ import {
   newExtras,
   noOutcomes,
   rolloutsOutstanding,
+  splitsDueOf,
 } from './iterations.ts'
 
 export function headDecider(config: Config): Decider {
   const lastIteration = config.run.iterations
   const firstIteration = evaluationDue(0, config) ? 0 : 1
+  const judgesEvaluations = config.evaluation.judge && config.rewardModel.mode !== 'off'
 
   /** The run stops at the oldest open iteration; a person who resumes it excuses that iteration. */
   function giveUp(reasonOf: (iteration: number, expected: number) => string) {
@@ -42,11 +45,11 @@ export function headDecider(config: Config): Decider {
       noTasks: ({ context }) =>
         noOutcomes(context) && context.books.get(context.completed + 1)?.expected === 0,
       noOutcomes: ({ context }) => noOutcomes(context),
-      iterationOver: ({ context }) => iterationOver(context, config),
+      iterationOver: ({ context }) => iterationOver(context),
       allIterationsOver: ({ context }) => context.completed === lastIteration,
       mayBeginNext: ({ context }) => mayBegin(context, config),
-      rolloutsOutstanding: ({ context }) => rolloutsOutstanding(context, config),
-      rolloutsOver: ({ context }) => !rolloutsOutstanding(context, config),
+      rolloutsOutstanding: ({ context }) => rolloutsOutstanding(context),
+      rolloutsOver: ({ context }) => !rolloutsOutstanding(context),
     },
     actions: {
       ...bookkeeping<HeadContext>(),
@@ -56,19 +59,30 @@ export function headDecider(config: Config): Decider {
       countTask: fold('TaskAdded', ({ taskCounts }: HeadContext, added) => countTask(taskCounts, added)),
       notePolicy: fold('PolicyUpdated', (context: HeadContext, { version }) => {
         context.policyVersion = version
+        const open = version > 0 && context.extras.get(version)
+        if (open) open.splitsDue = splitsDueOf(version, config)
       }),
       noteRewardModel: fold('RewardModelUpdated', (context: HeadContext, { version }) => {
         context.rewardModelVersion = version
       }),
       noteIteration: fold('IterationStarted', ({ extras }: HeadContext, { iteration }, { time }) => {
-        extras.set(iteration, newExtras(time))
+        const open = newExtras(time)
+        if (iteration === 0) open.splitsDue = splitsDueOf(0, config)
+        extras.set(iteration, open)
       }),
       countRollout: fold(['TrajectoryCompleted', 'RolloutFailed'], ({ extras }: HeadContext, rollout) => {
-        const open = rollout.purpose === 'evaluation' ? undefined : extras.get(rollout.iteration)
+        const open = extras.get(rollout.iteration)
         if (!open) return
-        if (!('outcome' in rollout)) open.failedRollouts++
-        else if (rollout.outcome.kind === 'scored') open.steps += rollout.steps
+        const isScored = 'outcome' in rollout && rollout.outcome.kind === 'scored'
+        if (rollout.purpose === 'evaluation') {
+          if (isScored && judgesEvaluations) open.evaluationToJudge++
+        } else if (!('outcome' in rollout)) open.failedRollouts++
+        else if (isScored) open.steps += rollout.steps
       }),
+      countOwed: fold(
+        ['TrajectoryCompleted', 'RolloutFailed', 'TrajectoryJudged'],
+        (context: HeadContext, about) => countOwed(context, about, config),
+      ),
       countProposal: fold('TaskProposed', ({ extras }: HeadContext, { iteration }) => {
         const open = extras.get(iteration)
         if (open) open.proposed++
@@ -81,11 +95,9 @@ export function headDecider(config: Config): Decider {
         const open = extras.get(iteration)
         if (open) open.accepted++
       }),
-      countEvaluation: fold('EvaluationCompleted', ({ extras }: HeadContext, { iteration, rollouts }) => {
+      countEvaluation: fold('EvaluationCompleted', ({ extras }: HeadContext, { iteration }) => {
         const open = extras.get(iteration)
-        if (!open) return
-        open.evaluatedSplits++
-        open.evaluationScored += rollouts.n
+        if (open) open.evaluatedSplits++
       }),
       countJudgedEvaluation: fold('TrajectoryJudged', ({ extras }: HeadContext, { iteration, purpose }) => {
         const open = extras.get(iteration)
@@ -124,9 +136,9 @@ export function headDecider(config: Config): Decider {
           PolicyUpdated: { actions: 'notePolicy' },
           RewardModelUpdated: { actions: 'noteRewardModel' },
           IterationStarted: { actions: ['openBook', 'noteIteration'] },
-          TrajectoryCompleted: { actions: ['enterRollout', 'countRollout'] },
-          RolloutFailed: { actions: ['enterRollout', 'countRollout'] },
-          TrajectoryJudged: { actions: 'countJudgedEvaluation' },
+          TrajectoryCompleted: { actions: ['enterRollout', 'countRollout', 'countOwed'] },
+          RolloutFailed: { actions: ['enterRollout', 'countRollout', 'countOwed'] },
+          TrajectoryJudged: { actions: ['enterJudged', 'countJudgedEvaluation', 'countOwed'] },
           TaskProposed: { actions: 'countProposal' },
           TaskAccepted: { actions: ['enterDecision', 'countAccepted'] },
           TaskRejected: { actions: ['enterDecision', 'countRefusal'] },
@@ -205,7 +217,7 @@ export function headDecider(config: Config): Decider {
         return reason === noTasksIn(iteration) ? 'giveUpWithoutTasks' : 'giveUpWithoutOutcomes'
       },
     },
-    version: 2,
+    version: 3,
     withConfig: headDecider,
   }
 }

@@ -4,7 +4,7 @@ import type { Role } from '../../events/envelope.ts'
 import { rolloutsOver } from '../decider/books.ts'
 import { allTasksThere } from '../decider/task-counts.ts'
 import type { Wait } from '../runtime/waits.ts'
-import { evaluationOver, type HeadContext, owedAnswers } from './iterations.ts'
+import { evaluationOver, type HeadContext } from './iterations.ts'
 
 /** What the head waits for now, each with its deadline. */
 export function awaitedBy(context: HeadContext, config: Config): readonly Wait[] {
@@ -40,7 +40,7 @@ export function awaitedBy(context: HeadContext, config: Config): readonly Wait[]
         extras.sinceMs,
         judging + deadlines.trainingSeconds,
       )
-    const owed = book ? owedAnswers(book, config) - extras.proposed - extras.refused : 0
+    const owed = extras.owed - extras.proposed - extras.refused
     if (owed > 0)
       add(
         `${owed} rewritten tasks of iteration ${iteration}`,
@@ -48,7 +48,7 @@ export function awaitedBy(context: HeadContext, config: Config): readonly Wait[]
         extras.sinceMs,
         judging + deadlines.rewriteSeconds * owed,
       )
-    if (context.policyVersion >= iteration && !evaluationOver(iteration, extras, config))
+    if (context.policyVersion >= iteration && !evaluationOver(extras))
       add(
         `the evaluation of policy version ${iteration}`,
         'environment',

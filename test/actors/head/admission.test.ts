@@ -126,6 +126,66 @@ for (const [index, changes] of RUNS.entries())
     log.close()
   })
 
+/** What a fork changes halfway through an iteration, and with it what that iteration would owe if it began now. */
+const FORKS: readonly (readonly [
+  changes: Record<string, Record<string, unknown>>,
+  forked: Record<string, Record<string, unknown>>,
+])[] = [
+  [{ run: { iterations: 1, evaluateEvery: 3 } }, { run: { iterations: 2, evaluateEvery: 3 } }],
+  [{ run: { iterations: 2, evaluateEvery: 3 } }, { run: { iterations: 2, evaluateEvery: 1 } }],
+  [{ adaptation: { evidence: 'point', low: 0.49, high: 0.51 } }, { adaptation: { enabled: false } }],
+  [{ adaptation: { enabled: false } }, { adaptation: { evidence: 'point', low: 0.49, high: 0.51 } }],
+  [
+    { evaluation: { splits: ['in-domain'], tasks: 2, judge: true, rollouts: 2 } },
+    { evaluation: { splits: ['in-domain'], tasks: 2, judge: false, rollouts: 3 } },
+  ],
+  [
+    { evaluation: { splits: ['in-domain'], tasks: 2 } },
+    { evaluation: { splits: ['in-domain'], tasks: 2, judge: true } },
+  ],
+]
+
+for (const [index, [changes, forked]] of FORKS.entries())
+  test(`wherever a fork leaves its parent, what was decided before is carried out: ${JSON.stringify(forked)}`, () => {
+    const root = temporaryFolder()
+    const [config, other] = [changes, { ...changes, ...forked }].map((sections) =>
+      smallConfig({
+        run: { iterations: 2, evaluateEvery: 2 },
+        environment: {
+          name: 'simulated',
+          tasks: 3,
+          tasksPerIteration: 2,
+          rolloutsPerTask: 2,
+          minGroupSize: 2,
+        },
+        simulation: { steps: 1 },
+        ...sections,
+      }),
+    )
+    const digest = { configDigest: configDigest(other), codeVersion: 'test', seed: other.run.seed }
+    const plain = recordLoop(root, 'plain', config, undefined, shuffled(index))
+    const begun = plain.positionOf('key', 'IterationStarted/1') ?? 0
+    const decided = plain.positionOf('id', plain.byKey('RunCompleted')?.cause ?? '') ?? plain.head().position
+    plain.close()
+    for (let at = begun; at < decided; at += 7) {
+      const parent = { run: 'plain', position: at }
+      const event: NewEvent = { type: 'RunStarted', data: { config: redact(other), ...digest, parent } }
+      const log = recordLoop(root, `fork-${at}`, config, undefined, shuffled(index), [{ at, event }])
+      const asked = nothingAsked()
+      const causes = causesIn(config)
+      const events = [...log.events()]
+      assert.is(events.at(-1)?.type, 'RunCompleted', `a fork at ${at} comes to its end`)
+      for (const one of events) {
+        const situation = { asked, log, user: userOf(one), group: [] }
+        if (userOf(one) !== 'head')
+          assert.is(unasked(one, causes.of(one), situation), null, `${keyOf(one)} of a fork at ${at}`)
+        enter(asked, one.type, one.data, one)
+        causes.see(one)
+      }
+      log.close()
+    }
+  })
+
 test('what is open is the same whether a log is followed or read at a start', () => {
   const root = temporaryFolder()
   const log = recordLoop(root, 'read', smallConfig(RUNS[1]), undefined, shuffled(7))

@@ -11,15 +11,14 @@ import {
   enterJudged,
   enterPlan,
   enterRollout,
-  type Group,
-  groupOver,
+  groupKnown,
   type IterationBook,
   needOf,
   openBook,
   readyToLearn,
   tallyOf,
 } from '../../decider/books.ts'
-import { countTask, type TaskCounts } from '../../decider/task-counts.ts'
+import { countTask, evaluationDue, type TaskCounts } from '../../decider/task-counts.ts'
 import { budgetSection } from '../../learner/call-budget.ts'
 import type { ModelRole } from '../../learner/checkpoints.ts'
 import { VERSION_EVENTS } from '../../learner/version-events.ts'
@@ -61,6 +60,8 @@ export type OpenIteration = {
   readonly book: IterationBook
   /** Id of its IterationStarted. */
   readonly started: string
+  /** Rollouts of each task by which it is measured, by the config of the time that decided it; null where it is not. */
+  measuredBy: number | null
 }
 
 export type Asked = {
@@ -125,7 +126,9 @@ const ENTRIES: Entries = {
   },
   TaskAdded: (asked, added) => countTask(asked.taskCounts, added),
   IterationStarted(asked, started, { id }) {
-    asked.iterations.set(started.iteration, { book: openBook(started), started: id })
+    const { iteration } = started
+    const measuredBy = iteration === 0 ? measuring(asked, 0) : null
+    asked.iterations.set(iteration, { book: openBook(started), started: id, measuredBy })
   },
   IterationPlanned(asked, plan) {
     const open = asked.iterations.get(plan.iteration)
@@ -169,6 +172,8 @@ const ENTRIES: Entries = {
   },
   PolicyUpdated(asked, { version }, { id }) {
     adopt(asked, 'policy', version)
+    const open = asked.iterations.get(version)
+    if (open && version > 0) open.measuredBy = measuring(asked, version)
     // The judge starts from the policy's first version.
     if (asked.versions['reward-model'] < 0)
       asked.due['reward-model'] ??= { version: 0, cause: id, batch: null }
@@ -283,6 +288,11 @@ function enterEnded(
   if (book) askForRewrite(asked, book, slot, id)
 }
 
+/** As the environment's decider: a fork that begins after this may have another config, and what is decided stays so. */
+function measuring({ config }: Asked, iteration: number): number | null {
+  return config && evaluationDue(iteration, config) ? config.evaluation.rollouts : null
+}
+
 function decide(asked: Asked, iteration: number, slot: string, accepted: boolean): void {
   const book = asked.iterations.get(iteration)?.book
   if (book) enterDecision(book, slot, accepted)
@@ -304,7 +314,7 @@ function askForVersion(asked: Asked, role: ModelRole, cause: string): void {
 /** As the adapter's decider: when all is known of a group whose task is too easy or too hard. */
 function askForRewrite({ config, rewrites }: Asked, book: IterationBook, slot: string, cause: string): void {
   const group = book.groups.get(slot)
-  if (!config || !group || !isKnown(book, group, judgingIn(config))) return
+  if (!config || !group || !groupKnown(book, group, judgingIn(config))) return
   const direction = needOf(book, group, config)
   if (direction === null) return
   const { iteration } = book
@@ -312,9 +322,4 @@ function askForRewrite({ config, rewrites }: Asked, book: IterationBook, slot: s
     ...{ iteration, slot, parent: group.task, direction, cause },
     parentAccuracy: tallyOf(group),
   })
-}
-
-function isKnown(book: IterationBook, group: Group, judging: boolean): boolean {
-  if (group.purpose !== 'train' || !groupOver(book, group)) return false
-  return !judging || group.judged === group.scored.length
 }

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util'
 import type { EventData } from '../../../events/catalogue.ts'
 import type { IterationBook } from '../../decider/books.ts'
 import { rolloutName } from '../../decider/names.ts'
-import { evaluationDue } from '../../decider/task-counts.ts'
 import { updatedKey } from './of-versions.ts'
 import { causeWrong, idOf, type Saying, type Situation, type Told } from './situation.ts'
 
@@ -62,9 +61,9 @@ export function requestUnasked(
       return `iteration ${iteration} is played by policy version ${started.book.policyVersion}`
     return causeWrong(cause, started.started, situation)
   }
-  if (policyVersion !== iteration || (asked.config && !evaluationDue(iteration, asked.config)))
-    return `policy version ${policyVersion} is not to be measured in iteration ${iteration}`
   if (asked.versions.policy < iteration) return `there is no policy version ${iteration}`
+  if (policyVersion !== iteration || started.measuredBy === null)
+    return `policy version ${policyVersion} is not to be measured in iteration ${iteration}`
   const asker = iteration === 0 ? started.started : idOf(log, updatedKey('policy', iteration))
   return causeWrong(cause, asker, situation)
 }
@@ -87,7 +86,7 @@ export function measurementUnasked(
 ): string | null {
   const measured = asked.measurements.get(`${data.iteration}/${data.split}`)
   const tasks = asked.taskCounts.get(data.split)?.seen ?? 0
-  const expected = tasks * (asked.config?.evaluation.rollouts ?? 0)
+  const expected = tasks * (asked.iterations.get(data.iteration)?.measuredBy ?? 0)
   if (measured?.ended === expected) return null
   return `${measured?.ended ?? 0} of ${expected} rollouts of ${data.split} in iteration ${data.iteration} are over`
 }
