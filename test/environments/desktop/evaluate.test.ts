@@ -60,7 +60,7 @@ if (canRun('evaluation')) {
     onDesktop(async (computer) => {
       const evaluator = { func: 'infeasible' }
       for (const failing of [
-        execute({ command: 'mkdir /root/a', shell: true }),
+        execute({ command: 'mkdir /proc/a', shell: true }),
         execute({ command: ['cp', '/no/file', '/tmp'] }),
         { type: 'command', parameters: { command: 'cd /no/folder', shell: true } },
       ]) {
