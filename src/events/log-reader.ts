@@ -7,7 +7,7 @@ import { type BlobStore, openBlobStore } from './blobs.ts'
 import { CATALOGUE, type EventType, type LoggedEvent } from './catalogue.ts'
 import { decodeLogged, decodeLoggedAt } from './codec.ts'
 import { type LogFault, quickFault, wholeFault } from './log-faults.ts'
-import { namingDamage, withNamedDamage } from './named-damage.ts'
+import { damagedLog, namingDamage, withNamedDamage } from './named-damage.ts'
 import { openForReading } from './read-database.ts'
 import { openSegments, type SegmentRow, segmentsFolder } from './segments.ts'
 
@@ -245,11 +245,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
 
   function head(): LogHead {
     const last = selectHead.get() as { position: number; hash: Buffer } | undefined
-    if (last && !Buffer.isBuffer(last.hash))
-      throw new RlError(`${path} is damaged: position ${last.position} has no hash`, {
-        code: 'log.damaged',
-        hint: 'put a copy of the run folder in its place',
-      })
+    if (last && !Buffer.isBuffer(last.hash)) throw damagedLog(path, `position ${last.position} has no hash`)
     if (last) return { position: last.position, hash: last.hash.toString('hex') }
     return parentLink ? { position: base, hash: parentLink.hash } : { position: 0, hash: '' }
   }
@@ -347,10 +343,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     const found = selectRow.get(position) as LogRow | undefined
     if (!found) return null
     if (!Buffer.isBuffer(found.body) || !Buffer.isBuffer(found.hash))
-      throw new RlError(`${path} is damaged: position ${position} has no body or no hash`, {
-        code: 'log.damaged',
-        hint: 'put a copy of the run folder in its place',
-      })
+      throw damagedLog(path, `position ${position} has no body or no hash`)
     return { ...found, body: bodyOf(position, found.body) }
   }
 

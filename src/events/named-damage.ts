@@ -43,9 +43,13 @@ function named(path: string, error: unknown): unknown {
   if (!(error instanceof Database.SqliteError || error instanceof SyntaxError)) return error
   // A writer that holds the file for long is no damage.
   if (error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code)) return error
-  return new RlError(`${path} is damaged: ${error.message}`, {
+  return damagedLog(path, error.message, error)
+}
+
+export function damagedLog(path: string, reason: string, cause?: unknown): RlError {
+  return new RlError(`${path} is damaged: ${reason}`, {
     code: 'log.damaged',
     hint: 'put a copy of the run folder in its place, or export what can be read: rl log RUN export --jsonl',
-    cause: error,
+    cause,
   })
 }

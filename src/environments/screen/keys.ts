@@ -78,11 +78,22 @@ const FUNCTION_KEYS: Readonly<Record<string, number>> = Object.fromEntries([
   ...Array.from({ length: 10 }, (_, i) => [`num${i}`, 0xffb0 + i]),
 ])
 
-/** What a key writes while shift is held, on a keyboard of the United States. */
+/** Keys of a keyboard of the United States that are no letters, and what each writes while shift is held. */
+const PLAIN = "`1234567890-=[]\\;',./"
+const SHIFTED = '~!@#$%^&*()_+{}|:"<>?'
+
+/** What a key writes while shift is held. */
 export function withShift(key: string): string {
   if (/^[a-z]$/.test(key)) return key.toUpperCase()
-  const at = key.length === 1 ? "`1234567890-=[]\\;',./".indexOf(key) : -1
-  return at < 0 ? key : '~!@#$%^&*()_+{}|:"<>?'[at]
+  const at = key.length === 1 ? PLAIN.indexOf(key) : -1
+  return at < 0 ? key : SHIFTED[at]
+}
+
+/** What the key of a character writes without shift. */
+export function withoutShift(character: string): string {
+  if (/^[A-Z]$/.test(character)) return character.toLowerCase()
+  const at = character.length === 1 ? SHIFTED.indexOf(character) : -1
+  return at < 0 ? character : PLAIN[at]
 }
 
 /** pyautogui's name of a key, in small letters; a single character as it is. */

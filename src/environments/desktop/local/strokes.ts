@@ -3,32 +3,29 @@
  * second comes while its button still looks pressed. So a portion holds no key twice, and strokes of one key keep a distance.
  */
 import type { ScreenAction } from '../../screen/action.ts'
+import { keyName, keysymOf, withoutShift } from '../../screen/keys.ts'
 
 /** Least time between two strokes of one key. A GTK button that a key has pressed takes no further stroke for about 100 ms. */
 export const KEY_DISTANCE_MS = 150
 
-/** Characters of one key of a keyboard; each pair is typed with and without shift. */
-const SHIFTED = '~`!1@2#3$4%5^6&7*8(9)0_-+={[}]|\\:;"\'<,>.?/'
-const UNSHIFTED = new Map(
-  Array.from({ length: SHIFTED.length / 2 }, (_, pair) => [SHIFTED[2 * pair], SHIFTED[2 * pair + 1]]),
-)
-const NAMED: Readonly<Record<string, string>> = { '\n': 'enter', '\t': 'tab', ' ': 'space', return: 'enter' }
-
-/** The key on which a character stands, or that a name means. */
-function keyOf(name: string): string {
-  return UNSHIFTED.get(name) ?? NAMED[name] ?? name.toLowerCase()
+/** The key on which a character stands, or that a name means: the keysym that it has without shift, else the name. */
+function keyOf(name: string): number | string {
+  const key = withoutShift(keyName(name))
+  return keysymOf(key) ?? key
 }
+
+const [ENTER, TAB] = ['enter', 'tab'].map(keyOf)
 
 /** Portions of an action. Text and other keys do not come in one portion: programs mix them up. */
 export function strokes(action: ScreenAction): readonly ScreenAction[] {
   if (action.type === 'press') return action.keys.map((key) => ({ type: 'press', keys: [key] }))
   if (action.type !== 'type') return [action]
   const portions: string[] = []
-  let used = new Set<string>()
+  let used = new Set<number | string>()
   for (const character of action.text) {
     const key = keyOf(character)
     const isOwn = character === '\n' || character === '\t'
-    if (portions.length === 0 || used.has(key) || isOwn || used.has('enter') || used.has('tab')) {
+    if (portions.length === 0 || used.has(key) || isOwn || used.has(ENTER) || used.has(TAB)) {
       portions.push('')
       used = new Set()
     }
@@ -39,7 +36,7 @@ export function strokes(action: ScreenAction): readonly ScreenAction[] {
 }
 
 /** Keys that a portion strikes. */
-function keysIn(action: ScreenAction): readonly string[] {
+function keysIn(action: ScreenAction): readonly (number | string)[] {
   switch (action.type) {
     case 'type':
       return Array.from(action.text, keyOf)
@@ -55,7 +52,7 @@ function keysIn(action: ScreenAction): readonly string[] {
 
 /** Remembers when each key was struck last, over all actions of a desktop. */
 export function keyDistances(now: () => number = () => performance.now()) {
-  const struckAt = new Map<string, number>()
+  const struckAt = new Map<number | string, number>()
   return {
     /** Milliseconds until the portion may come. */
     waitMs(portion: ScreenAction): number {
