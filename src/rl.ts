@@ -24,7 +24,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   rescore: () => import('./cli/rescore.ts'),
   whatif: () => import('./cli/whatif.ts'),
   'compare-judges': () => import('./cli/compare-judges.ts'),
-  bisect: () => import('./cli/bisect.ts'),
   export: () => import('./cli/export.ts'),
   attest: () => import('./cli/attest.ts'),
   ablate: () => import('./cli/ablate.ts'),

@@ -44,7 +44,7 @@ export type BlobWriter = {
 }
 
 /** Bytes that one step reads and hashes. */
-export const STEP_BYTES = 1024 * 1024
+const STEP_BYTES = 1024 * 1024
 /** Bytes of an upload after which they are brought to the disk: at its end few are left to wait for. */
 const SYNCED_BYTES = 8 * 1024 * 1024
 

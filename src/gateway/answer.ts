@@ -8,7 +8,7 @@ import { callArguments, fromWire, placeOfChoice, wireContent, wireIds } from '..
 import type { Generation } from '../models/port.ts'
 import { callPieces } from './call-pieces.ts'
 
-export type ToolCall = {
+type ToolCall = {
   readonly id?: string
   readonly function: { readonly name: string; readonly arguments: string }
 }

@@ -54,7 +54,7 @@ export type Rollouts = {
   readonly counts: () => Readonly<Record<string, number>>
 }
 
-export type Ended = { readonly rollout: string; readonly ended: string; readonly steps: number }
+type Ended = { readonly rollout: string; readonly ended: string; readonly steps: number }
 
 type Entry = {
   readonly rollout: OpenRollout

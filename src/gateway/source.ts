@@ -10,7 +10,7 @@ import { seedOf } from '../random.ts'
 import { keepImages } from './images.ts'
 import type { Assignment } from './rollouts.ts'
 
-export type Wish = {
+type Wish = {
   /** Id of a task, or a task of the agent's own; any where absent. */
   readonly task?: string | Pick<Task, 'id' | 'goal' | 'kind' | 'recipe'>
   readonly waitMs: number

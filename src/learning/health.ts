@@ -41,7 +41,7 @@ export function judgeHealth(
 }
 
 /** Below this balanced process accuracy a judge was measured to harm the policy. */
-export const HARMFUL_PROCESS_ACCURACY = 0.6
+const HARMFUL_PROCESS_ACCURACY = 0.6
 
 /** The warning to print for a judge of this balanced process accuracy (single verdicts), or null. */
 export function judgeWarning(balanced: number): string | null {

@@ -1,7 +1,7 @@
 /**
  * The rules that decide in the loop, each kind with one signature. Ours and a user's are registered the same way (see
  * `registry.ts`) and named in the config. A rule is pure: given the same arguments it returns the same, whoever asks, so
- * that a replay, `rl rescore` and `rl bisect` can ask again. Everything random in it comes from the seed that it is given.
+ * that a replay and `rl rescore` can ask again. Everything random in it comes from the seed that it is given.
  */
 import type { Seed } from '../random.ts'
 import type {

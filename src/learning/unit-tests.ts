@@ -33,7 +33,7 @@ export function policyRewards(dataset: TestedTask['dataset']): Float64Array {
 }
 
 /** Whether each program passes all dataset tests: the ground-truth ("gt") programs. A task without tests has none. */
-export const groundTruth = (dataset: TestedTask['dataset']): boolean[] =>
+const groundTruth = (dataset: TestedTask['dataset']): boolean[] =>
   dataset.map((passes) => passes.length > 0 && passes.every(Boolean))
 
 /** The share of programs that pass all dataset tests. */
@@ -79,7 +79,7 @@ export function standardise(rewards: Float64Array): Float64Array {
 export type AccuracyRange = { readonly least: number; readonly most: number }
 
 /** Tasks that teach: solved by some programs and not by nearly all (rlanything 5.3). */
-export const TRAINABLE: AccuracyRange = { least: 0.2, most: 0.8 }
+const TRAINABLE: AccuracyRange = { least: 0.2, most: 0.8 }
 
 /** Whether a task's samples are trained on; for the reward model it needs a right program besides. */
 export function isTrainable(

@@ -8,7 +8,7 @@ import type { Projection } from './projection.ts'
 import { defineTable } from './table.ts'
 
 /** For each of the four figures: steps (or judgements) that are good in truth and how many were called so; the same for bad. */
-export const qualityTable = defineTable('reward_quality', ['iteration', 'purpose', 'reward_model_version'], {
+const qualityTable = defineTable('reward_quality', ['iteration', 'purpose', 'reward_model_version'], {
   iteration: 0,
   purpose: '',
   reward_model_version: 0,
@@ -36,7 +36,7 @@ export const qualityTable = defineTable('reward_quality', ['iteration', 'purpose
 })
 
 /** Rollouts of open iterations, for the verdicts to come. */
-export const judgedRolloutTable = defineTable('reward_rollouts', ['iteration', 'rollout'], {
+const judgedRolloutTable = defineTable('reward_rollouts', ['iteration', 'rollout'], {
   iteration: 0,
   rollout: '',
   purpose: '',

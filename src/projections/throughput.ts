@@ -3,7 +3,7 @@ import type { EventData, EventType } from '../events/catalogue.ts'
 import type { Projection } from './projection.ts'
 import { defineTable } from './table.ts'
 
-export const throughputTable = defineTable('throughput', ['iteration'], {
+const throughputTable = defineTable('throughput', ['iteration'], {
   iteration: 0,
   started_ms: 0,
   completed_ms: 0,
@@ -20,7 +20,7 @@ export const throughputTable = defineTable('throughput', ['iteration'], {
 })
 
 /** Every measured figure of the events' `timing`, added up: what it is and its unit are in its name. */
-export const timingTable = defineTable('throughput_timing', ['iteration', 'event', 'figure'], {
+const timingTable = defineTable('throughput_timing', ['iteration', 'event', 'figure'], {
   iteration: 0,
   event: '',
   figure: '',

@@ -9,7 +9,7 @@ import type { Faults } from './faults.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** What a connection hears on: `deliver` crosses its link. */
-export type Listener = {
+type Listener = {
   readonly pattern: string
   /** Of the members of a group one gets a message. */
   readonly group: string | null
@@ -27,7 +27,7 @@ export type Answer =
   | { readonly error: RlError; readonly headers: Headers }
 
 /** A worker's side of a queue. */
-export type Taker = {
+type Taker = {
   readonly queue: string
   readonly connection: object
   /** Deliveries that it takes now. */

@@ -53,7 +53,7 @@ export type ProgramRun = {
 }
 
 /** A result with the places of its program and test in the batch. */
-export type TestResult = RunResult & { readonly program: number; readonly test: number }
+type TestResult = RunResult & { readonly program: number; readonly test: number }
 
 /** One way to run programs. `run` reports each test as it ends; a test that it cannot report is a sandbox error. */
 export interface Provider {

@@ -6,7 +6,7 @@ export type Executed = { readonly output: string; readonly error: string; readon
 
 export type Command = string | readonly string[]
 
-export type CommandOptions = { readonly shell?: boolean; readonly timeoutMs?: number }
+type CommandOptions = { readonly shell?: boolean; readonly timeoutMs?: number }
 
 /** One element of the accessibility tree. */
 export type AccessibleNode = {

@@ -15,7 +15,7 @@ export type AdapterServer = {
   readonly key: string | null
 }
 
-export type NamedWeights = { readonly name: string; readonly path: string }
+type NamedWeights = { readonly name: string; readonly path: string }
 
 export type WeightRoutes = {
   /**

@@ -12,7 +12,7 @@ import { type Framebuffer, openFramebuffer } from './framebuffer.ts'
 import { faultError, openSandbox, type Sandbox } from './sandbox.ts'
 import { keyDistances, strokes } from './strokes.ts'
 
-export const SCREEN: ScreenSize = { width: 1280, height: 800 }
+const SCREEN: ScreenSize = { width: 1280, height: 800 }
 
 /** At rest: so long between two equal frames, and never longer than this in all. */
 const FRAME_MS = 20
