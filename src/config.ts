@@ -130,10 +130,12 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Frozen, with 0 for -0: JSON writes both alike, so a log could not tell them apart. */
 function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) {
-    Object.values(value).forEach(deepFreeze)
-    Object.freeze(value)
-  }
-  return value
+  if (typeof value !== 'object' || value === null) return value
+  const fields = value as Record<string, unknown>
+  for (const [key, field] of Object.entries(fields))
+    if (Object.is(field, -0)) fields[key] = 0
+    else deepFreeze(field)
+  return Object.freeze(value)
 }

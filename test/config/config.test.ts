@@ -264,6 +264,12 @@ test('a config is frozen, all the way down', () => {
   }, TypeError)
 })
 
+test('a zero with a sign is a zero, as its log would hold it', () => {
+  const { run, policy } = loadConfig({ set: ['run.seed=-0', 'policy.temperature=-0'] })
+  assert.ok(Object.is(run.seed, 0))
+  assert.ok(Object.is(policy.temperature, 0))
+})
+
 test('passwords in addresses are redacted', () => {
   const config = loadConfig({ set: [...ENDPOINT, 'policy.baseUrl=https://me:secret@host/v1'] })
   assert.not.match(JSON.stringify(redact(config)), /secret/)
