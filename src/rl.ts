@@ -62,8 +62,8 @@ async function printHelp(): Promise<number> {
   for (const name of names) lines.push(line(name, (await COMMANDS[name]()).command.summary))
   lines.push('', 'Of settings (yours: rl <its name>, where config.yaml names it, or rl ./its-file.ts):')
   const { commandOfSetting } = await import('./cli/setting.ts')
-  const { OUR_SETTINGS } = await import('./environments/settings.ts')
-  for (const { name } of OUR_SETTINGS) {
+  const { loadInstalled } = await import('./environments/settings.ts')
+  for (const { name } of await loadInstalled()) {
     const command = await commandOfSetting(name)
     if (command) lines.push(line(name, command.summary))
   }

@@ -107,7 +107,7 @@ export function codingEnvironment({
     const { kind } = found.call
     if (language !== 'python' && (kind === 'json' || kind === 'function'))
       throw new RlError(
-        `the tests of '${task.id}' call a function in Python, environment.language is ${language}`,
+        `the tests of '${task.id}' call a function in Python, environment.coding.language is ${language}`,
         {
           code: 'coding.language',
           hint: 'take problems with standard input and output, or python',

@@ -53,7 +53,7 @@ export async function createContainerProvider({
   if (!command)
     throw new RlError(`${PROGRAM[engine]} is not installed`, {
       code: 'coding.no-engine',
-      hint: `install ${PROGRAM[engine]}, or use another environment.sandbox.provider`,
+      hint: `install ${PROGRAM[engine]}, or use another environment.coding.sandbox.provider`,
     })
   const interpreter = engine === 'gvisor' ? await findPython() : null
 
