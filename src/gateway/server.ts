@@ -5,13 +5,14 @@ import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
 import type { Target } from '../actors/learner/targets.ts'
 import { RlError } from '../errors.ts'
-import { apiError, toApiError } from '../models/local/server/errors.ts'
+import { parseBody } from '../openai-api/bodies.ts'
+import { apiError, toApiError } from '../openai-api/errors.ts'
 import { bearerOf } from '../secrets.ts'
 import type { Api } from './apis/api.ts'
 import { chatCompletions, completions } from './apis/completions.ts'
 import { messages } from './apis/messages.ts'
 import { responses } from './apis/responses.ts'
-import { type Calls, PassedOn, parseJson } from './calls.ts'
+import { type Calls, PassedOn } from './calls.ts'
 import { readOutcome } from './outcome.ts'
 import type { OpenRollout, Rollouts } from './rollouts.ts'
 import type { RolloutSource } from './source.ts'
@@ -108,7 +109,7 @@ export async function startGatewayServer({
         assertMethod(request, 'POST')
         // The key first: a stranger's body is not even read.
         if (!rollouts.isOver(id, authorization)) rollouts.find(id, authorization)
-        const ending = readOutcome(parseJson(await bodyOf(request)))
+        const ending = readOutcome(parseBody((await bodyOf(request)).toString('utf8')))
         return send(response, 200, await rollouts.end(id, authorization, ending))
       }
       default: {
@@ -157,7 +158,7 @@ export async function startGatewayServer({
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (closing) throw apiError(503, 'the gateway is ending', { code: 'closing' })
     const raw = await bodyOf(request)
-    const parsed = takeSchema.safeParse(raw.byteLength === 0 ? {} : parseJson(raw))
+    const parsed = takeSchema.safeParse(raw.byteLength === 0 ? {} : parseBody(raw.toString('utf8')))
     if (!parsed.success) {
       const [issue] = parsed.error.issues
       throw apiError(400, `${issue.path.join('.') || 'body'}: ${issue.message}`, { code: 'invalid_value' })

@@ -7,7 +7,7 @@
  */
 import { RlError } from '../../errors.ts'
 import { httpFetch } from '../../platform/http.ts'
-import { withoutKey } from './key.ts'
+import { withoutKey } from '../../openai-api/key.ts'
 
 export type AdapterServer = {
   /** Base URL with `/v1`. */
