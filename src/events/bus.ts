@@ -1,4 +1,5 @@
 /** The transport as actors see it: subjects, bytes and deadlines. `nats/` speaks it over NATS; a simulation may in its place. */
+import type { KeyedStore, KeyedStoreOptions } from './keyed-store.ts'
 import type { User } from './users.ts'
 
 export type BusAddress = {
@@ -88,6 +89,8 @@ export type Bus = {
   readonly publishWork: (subject: string, body: Uint8Array, id: string, headers?: Headers) => Promise<number>
   /** The message with this number, or null where the queue no longer has one. */
   readonly queued: (queue: WorkQueue, sequence: number) => Promise<BusMessage | null>
+  /** A keyed store, which `ensure` makes. */
+  readonly store: (options: KeyedStoreOptions) => KeyedStore
   /** Takes work until it is ended; ending waits for what is in hand. */
   readonly work: (
     options: WorkOptions,

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Task } from '../environments/port.ts'
 import type { EventData, NewEvent } from '../events/catalogue.ts'
-import { apiError } from '../models/local/server/errors.ts'
+import { apiError } from '../openai-api/errors.ts'
 import { bearerOf } from '../secrets.ts'
 import { type CallRecorder, callRecorder, type Outcome, type RecordedTraining } from './trajectory.ts'
 

@@ -6,8 +6,8 @@
  *   server has: `POST /update_weights_from_disk` with `model_path`
  */
 import { RlError } from '../../errors.ts'
+import { withoutKey } from '../../openai-api/key.ts'
 import { httpFetch } from '../../platform/http.ts'
-import { withoutKey } from './key.ts'
 
 export type AdapterServer = {
   /** Base URL with `/v1`. */
