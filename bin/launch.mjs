@@ -39,11 +39,19 @@ const NODES = {
 /** For a Node that does not strip types by itself: before 22.18. */
 const STRIP_TYPES = '--experimental-strip-types --disable-warning=ExperimentalWarning'
 
+/** Packages of a checkout are read as sources. The condition must reach every process and thread, so it goes by the environment. */
+const FROM_SOURCES = '--conditions=rlanything-source'
+
 /** Runs `entry`, a script below the project's folder, with the arguments behind it: here, or in another Node where this one is too old. */
 export async function launch(entry, args) {
   const script = resolve(ROOT, entry)
-  const { versions, features, env, execPath } = process
-  if (isRecent(versions.node) && (features.typescript || !script.endsWith('.ts'))) {
+  const { versions, features, env, execArgv, execPath } = process
+  const isSource = script.endsWith('.ts')
+  const before = env.NODE_OPTIONS ?? ''
+  const options = isSource && !before.includes(FROM_SOURCES) ? `${before} ${FROM_SOURCES}`.trim() : before
+  const isReady = !isSource || before === options || execArgv.includes(FROM_SOURCES)
+  if (isRecent(versions.node) && (features.typescript || !isSource) && isReady) {
+    if (isSource) env.NODE_OPTIONS = options
     process.argv.splice(1, process.argv.length, script, ...args)
     // Absent before Node 22.8. A process that is started again has a third less to do.
     module.enableCompileCache?.(join(cacheFolder(), 'compiled'))
@@ -57,7 +65,7 @@ export async function launch(entry, args) {
     env: {
       ...env,
       PATH: `${dirname(node)}${delimiter}${env.PATH ?? ''}`,
-      ...(isOld ? {} : { NODE_OPTIONS: `${env.NODE_OPTIONS ?? ''} ${STRIP_TYPES}` }),
+      NODE_OPTIONS: isOld || features.typescript ? options : `${options} ${STRIP_TYPES}`.trim(),
     },
   })
   // Ctrl-C reaches both of them from a terminal; what is sent to this process alone goes on to the child.

@@ -1,18 +1,34 @@
-/** Compiles src into dist as `npm pack` ships it: JavaScript, declarations, and beside them the data files that modules read. */
+/**
+ * Compiles src into dist as `npm pack` ships it: JavaScript, declarations, and beside them the data files that modules read. Needs the
+ * root's dist for the packages that stand on it: `node bin/launch.mjs scripts/build.ts [packages/NAME...]`, without one all of them.
+ */
 import { execFileSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { explain, RlError } from '../src/errors.ts'
 
 /** Kept as they are: compiled WebAssembly, and what other programs run (Python, Node threads of Pyodide, scripts of pages). */
 const DATA = /\.(wasm|mjs|cjs|py|js)$/
 
-export function build(): void {
+/** In order: each package may stand on those before it. */
+export const BUILT = [
+  '.',
+  ...['environment-desktop', 'environment-web', 'environment-coding', 'environment-tools'].map(
+    (name) => `packages/${name}`,
+  ),
+]
+
+/** @param folder of a package, from the project's root */
+export function build(folder: string): void {
   const compiler = findCompiler()
-  rmSync('dist', { recursive: true, force: true })
-  execFileSync(process.execPath, [compiler, '--project', 'tsconfig.build.json'], { stdio: 'inherit' })
-  cpSync('src', 'dist', {
+  const [src, dist] = [join(folder, 'src'), join(folder, 'dist')]
+  rmSync(dist, { recursive: true, force: true })
+  execFileSync(process.execPath, [compiler, '--project', join(folder, 'tsconfig.build.json')], {
+    stdio: 'inherit',
+  })
+  cpSync(src, dist, {
     recursive: true,
     filter: (path) => !/\.[a-z]+$/.test(path) || DATA.test(path),
   })
@@ -32,7 +48,8 @@ function findCompiler(): string {
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href)
   try {
-    build()
+    const wanted = process.argv.slice(2)
+    for (const folder of wanted.length > 0 ? wanted : BUILT) build(folder)
   } catch (error) {
     // What the compiler found is told already.
     process.stderr.write(`build: ${error instanceof RlError ? explain(error) : 'dist/ could not be made'}\n`)

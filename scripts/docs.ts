@@ -1,12 +1,15 @@
 /** npm run docs: writes every document that follows from the code. Tests hold them current. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import '../src/cli/packages.ts'
+import { loadInstalled } from '../src/environments/settings.ts'
 import { asyncApiDoc } from './docs/asyncapi.ts'
 import { configDoc } from './docs/config.ts'
 import { eventsDoc } from './docs/events.ts'
 import type { GeneratedDoc } from './docs/generated.ts'
 import { machineDocs } from './docs/machines.ts'
 
+await loadInstalled()
 const docs: readonly GeneratedDoc[] = [...machineDocs(), configDoc(), eventsDoc(), asyncApiDoc()]
 
 for (const { path, text } of docs) {

@@ -17,7 +17,7 @@ if (names.length === 0 || unknown.length > 0) {
   process.exit(2)
 }
 
-build()
+build('.')
 const results: ExampleResult[] = []
 for (const name of names) {
   const project = projectWithBuild()

@@ -17,13 +17,15 @@ const READ: Readonly<Record<string, string>> = { 'x11@4.2.2': 'MIT' }
 export type Licensed = { readonly name: string; readonly licence: string; readonly allowed: boolean }
 
 type Lock = {
-  readonly packages: Readonly<Record<string, { readonly version?: string; readonly license?: string }>>
+  readonly packages: Readonly<
+    Record<string, { readonly version?: string; readonly license?: string; readonly link?: boolean }>
+  >
 }
 
 /** Every package of a lockfile, by name and version; a package without a licence has `none`. */
 export function licencesOf({ packages }: Lock): readonly Licensed[] {
   return Object.entries(packages)
-    .filter(([path]) => path !== '')
+    .filter(([path, { link }]) => path !== '' && link !== true)
     .map(([path, { version, license }]) => {
       const name = `${path.split('node_modules/').at(-1)}@${version}`
       const licence = license ?? READ[name] ?? 'none'

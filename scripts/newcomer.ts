@@ -20,7 +20,7 @@ import {
 } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { delimiter, dirname, join, normalize, relative } from 'node:path'
-import { BROWSERS } from '../src/environments/web/browser/find.ts'
+import { BROWSERS } from '../packages/environment-web/src/browser/find.ts'
 import { libraryFolders } from '../src/platform/blas.ts'
 import { isProgram, programFolders } from '../src/platform/programs.ts'
 

@@ -56,7 +56,7 @@ if (flags.help) {
   process.exit(0)
 }
 
-if (!flags.sources) build()
+if (!flags.sources) build('.')
 const MAIN = flags.sources ? 'src/main.ts' : 'dist/main.js'
 
 const STUCK_MS = 60_000

@@ -23,8 +23,8 @@ const SHORT_S = 6
 /** Files of the short run that take longer: a loop from end to end, a page in a browser, a program in a sandbox. */
 const LONGER = [
   'test/loop.test.ts',
-  'test/environments/web/page.test.ts',
-  'test/environments/coding/executor.test.ts',
+  'packages/environment-web/test/screen.test.ts',
+  'packages/environment-coding/test/executor.test.ts',
 ]
 const AGAIN = Number(process.env.RL_TEST_AGAIN ?? 0)
 

@@ -48,4 +48,5 @@ export function rounded(value: unknown): unknown {
 }
 
 /** A value of `parseExact` as text; a number as it was written. */
-export const textOf = (value: unknown): string => (isRawJSON(value) ? value.rawJSON : String(rounded(value)))
+export const exactText = (value: unknown): string =>
+  isRawJSON(value) ? value.rawJSON : String(rounded(value))

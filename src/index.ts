@@ -1,5 +1,7 @@
 /** `import { openLogReader } from 'rlanything'`: runs on this machine, their config, and the error that everything here throws. */
 
+import './cli/packages.ts'
+
 export { type BatchFile, decodeBatch } from './actors/learner/batch-file.ts'
 export {
   type RunFolder,

@@ -1,8 +1,8 @@
 /** This package: where its files are, and how a module of it is started in a process or a thread of its own. */
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { RlError } from './errors.ts'
@@ -77,16 +77,31 @@ export function startThread(source: URL, workerData: unknown): Worker {
 }
 
 let code: string | undefined
+let others: () => readonly string[] = () => []
 
-/** SHA-256 (hex) over all modules of this package and its package.json: equal for the same code, in a checkout with changes too. */
+/** Adds packages to the code that counts, by the addresses of their main modules. */
+export function addCode(mainModules: () => readonly string[]): void {
+  others = mainModules
+  code = undefined
+}
+
+/**
+ * SHA-256 (hex) over all modules of this package and of those that bring settings, and over the package.json of this one. It is equal
+ * for the same code, in a checkout with changes too.
+ */
 export function codeDigest(): string {
   if (code !== undefined) return code
-  const root = join(PACKAGE_ROOT, SOURCES ? 'src' : 'dist')
   const hash = createHash('sha256').update(readFileSync(join(PACKAGE_ROOT, 'package.json')))
-  const modules = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    /\.[jt]s$/.test(file),
-  )
-  for (const file of modules.sort()) hash.update(`\n${file}\n`).update(readFileSync(join(root, file)))
+  const roots = [
+    join(PACKAGE_ROOT, SOURCES ? 'src' : 'dist'),
+    ...others().map((main) => dirname(realpathSync(fileURLToPath(main)))),
+  ]
+  for (const root of roots) {
+    const modules = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      /\.[jt]s$/.test(file),
+    )
+    for (const file of modules.sort()) hash.update(`\n${file}\n`).update(readFileSync(join(root, file)))
+  }
   code = hash.digest('hex')
   return code
 }

@@ -1,3 +1,4 @@
+import './cli/packages.ts'
 import type { Command } from './cli/command.ts'
 import { forTerminal } from './command-line.ts'
 import { explain, RlError } from './errors.ts'

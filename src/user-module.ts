@@ -43,14 +43,11 @@ export function loadUserModule(name: string, key: string, loadMs = LOAD_MS): Pro
   return loading
 }
 
-/** In a checkout no package `rlanything` is installed: its entries are the sources'. Absent before Node 22.15. */
+/** Outside of a checkout a module finds the checkout's packages by their names. Node has no such hooks before 22.15. */
 function nameSources(): void {
   module.registerHooks?.({
-    resolve(name, context, next) {
-      const entry = /^rlanything(\/\w+)?$/.exec(name)
-      const source = entry && new URL(`.${entry[1] ?? ''}/index.ts`, import.meta.url)
-      return next(source ? source.href : name, context)
-    },
+    resolve: (name, context, next) =>
+      next(name, /^@?rlanything(\/|$)/.test(name) ? { ...context, parentURL: import.meta.url } : context),
   })
 }
 

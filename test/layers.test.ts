@@ -112,13 +112,48 @@ test('a role imports no other role', () => {
   assert.equal(wrong, [])
 })
 
+const PACKAGES = readdirSync('packages')
+/** The one file that names packages. */
+const LIST = join('cli', 'packages.ts')
+
 test('outside of environments and config nothing asks what a setting is called', () => {
   const naming = ALL.filter(
     (file) =>
       !['environments', 'config'].includes(layerOf(file)) &&
+      file !== LIST &&
       /environment\.name|'alfworld'|'coding'/.test(readFileSync(join('src', file), 'utf8')),
   )
   assert.equal(naming, [])
+})
+
+test('a package imports public entries alone, of packages that its package.json names', () => {
+  const wrong = PACKAGES.flatMap((name) => {
+    const root = join('packages', name)
+    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, object>
+    const named = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
+    const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+      /\.(ts|mjs|cjs)$/.test(file),
+    )
+    return files.flatMap((file) => {
+      const source = readFileSync(join(root, 'src', file), 'utf8')
+      return [...source.matchAll(/(?:^(?:import|export) .*?|^\} )from '([^'\n]+)'|import\('([^'\n]+)'\)/gm)]
+        .map(([, one, other]) => one ?? other)
+        .filter((path) =>
+          path.startsWith('.')
+            ? relative(join(root, 'src'), join(root, 'src', dirname(file), path)).startsWith('..')
+            : !path.startsWith('node:') && !named.some((one) => path === one || path.startsWith(`${one}/`)),
+        )
+        .map((path) => `${name}/src/${file} imports ${path}`)
+    })
+  })
+  assert.equal(wrong, [])
+})
+
+test('the list in src/cli alone points from the root to packages', () => {
+  const pointing = ALL.filter((file) =>
+    /@rlanything\/|\.\.\/packages\//.test(readFileSync(join('src', file), 'utf8')),
+  )
+  assert.equal(pointing, [LIST])
 })
 
 test('outside of environments nothing imports a file of one setting', () => {

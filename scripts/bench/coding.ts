@@ -4,13 +4,13 @@ import {
   DEFAULT_LIMITS,
   type Provider,
   runAll,
-} from '../../src/environments/coding/executor.ts'
-import { problemOf } from '../../src/environments/coding/family/recipe.ts'
-import { drawRecipes } from '../../src/environments/coding/family/templates.ts'
-import { createBwrapProvider } from '../../src/environments/coding/providers/bwrap.ts'
-import { createProcessProvider } from '../../src/environments/coding/providers/process.ts'
-import { createResultCache } from '../../src/environments/coding/result-cache.ts'
-import { FAULTS, mutate } from '../../src/environments/coding/scripted.ts'
+} from '../../packages/environment-coding/src/executor.ts'
+import { problemOf } from '../../packages/environment-coding/src/family/recipe.ts'
+import { drawRecipes } from '../../packages/environment-coding/src/family/templates.ts'
+import { createBwrapProvider } from '../../packages/environment-coding/src/providers/bwrap.ts'
+import { createProcessProvider } from '../../packages/environment-coding/src/providers/process.ts'
+import { createResultCache } from '../../packages/environment-coding/src/result-cache.ts'
+import { FAULTS, mutate } from '../../packages/environment-coding/src/scripted.ts'
 import { seedOf } from '../../src/random.ts'
 import { median, percentile, report } from './report.ts'
 

@@ -1,6 +1,6 @@
 /** Eight desktops at once, an editor on each: clicks with the screen at rest again and a picture of it, a second. */
-import { openDesktop } from '../../src/environments/desktop/local/desktop.ts'
-import { missingParts, programPath } from '../../src/environments/desktop/local/sandbox.ts'
+import { openDesktop } from '../../packages/environment-desktop/src/local/desktop.ts'
+import { missingParts, programPath } from '../../packages/environment-desktop/src/local/sandbox.ts'
 import { report } from './report.ts'
 
 const DESKTOPS = 8

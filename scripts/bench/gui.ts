@@ -3,10 +3,10 @@
  * same run, where it is there (`npm install --no-save playwright-core`). Then desktops (bench desktop).
  */
 import { existsSync, readFileSync } from 'node:fs'
+import { lookForBrowser } from '../../packages/environment-web/src/browser/find.ts'
+import { type WebEnvironment, webEnvironment } from '../../packages/environment-web/src/environment.ts'
+import { ownSite } from '../../packages/environment-web/src/own/site.ts'
 import type { Task } from '../../src/environments/port.ts'
-import { lookForBrowser } from '../../src/environments/web/browser/find.ts'
-import { type WebEnvironment, webEnvironment } from '../../src/environments/web/environment.ts'
-import { ownSite } from '../../src/environments/web/own/site.ts'
 import { installHint } from '../../src/platform/programs.ts'
 import { median, report } from './report.ts'
 

@@ -17,7 +17,8 @@ export function emptyProject(): Project {
   cpSync('examples', join(folder, 'examples'), { recursive: true })
   const remove = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)
-  const { RL_RUNS, ...env } = process.env
+  // What starts a checkout from its sources is nothing that a stranger has.
+  const { RL_RUNS, NODE_OPTIONS, ...env } = process.env
   return {
     folder,
     env: {

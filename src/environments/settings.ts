@@ -3,17 +3,14 @@
  * names its setting, and a module if `environment.module` names it. All of them have the same rights.
  */
 import { RlError } from '../errors.ts'
+import { addCode } from '../package.ts'
 import { refuseUnread } from '../registry.ts'
 import { loadUserModule } from '../user-module.ts'
 import { setting as agents } from './agents.ts'
 import { setting as alfworld } from './alfworld/setting.ts'
-import { setting as coding } from './coding/setting.ts'
-import { setting as desktop } from './desktop/setting.ts'
 import type { Setting } from './setting.ts'
 import { setting as simulated } from './simulated.ts'
-import { setting as tools } from './tools/setting.ts'
 import { userSetting } from './user-setting.ts'
-import { setting as web } from './web/setting.ts'
 
 /** A setting that a package of its own brings. */
 export type SettingPackage = {
@@ -22,6 +19,8 @@ export type SettingPackage = {
   /** What npm installs. Its main entry exports `setting`. */
   readonly package: string
   readonly load: () => Promise<Readonly<Record<string, unknown>>>
+  /** Address of its main module. Throws if the package is not installed. */
+  readonly place: () => string
 }
 
 const registered = new Map<string, Setting>()
@@ -29,7 +28,7 @@ const packages = new Map<string, SettingPackage>()
 /** Settings of modules that this process has loaded, by what the config calls the module. */
 const loaded = new Map<string, Setting>()
 
-for (const setting of [alfworld, coding, web, desktop, tools, agents, simulated]) registerSetting(setting)
+for (const setting of [alfworld, agents, simulated]) registerSetting(setting)
 
 /** What a config says of its setting. */
 export type SettingName = { readonly name: string; readonly module: string | null }
@@ -54,6 +53,15 @@ export function registerSetting(setting: Setting): void {
 /** Lists packages with settings. None of them is loaded before a config names its setting. */
 export function registerPackages(list: readonly SettingPackage[]): void {
   for (const one of list) packages.set(one.name, one)
+  addCode(() => [...packages.values()].flatMap(placeOf))
+}
+
+function placeOf({ place }: SettingPackage): readonly string[] {
+  try {
+    return [place()]
+  } catch {
+    return [] // It is not installed.
+  }
 }
 
 /** Settings that are known by name and loaded. */

@@ -1,3 +1,4 @@
+import '../support/packages.ts'
 import { readFileSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

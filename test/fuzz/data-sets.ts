@@ -1,10 +1,10 @@
 /** Files of problems and games. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isSkipped, readProblems } from '../../packages/environment-coding/src/dataset.ts'
+import { RECORDS } from '../../packages/environment-coding/test/records.ts'
 import { parseGameFile } from '../../src/environments/alfworld/game-file.ts'
-import { isSkipped, readProblems } from '../../src/environments/coding/dataset.ts'
 import { fixtureTexts } from '../environments/alfworld/games.ts'
-import { RECORDS } from '../environments/coding/records.ts'
 import { mutateText, mutateTree } from './mutate.ts'
 import type { Target } from './target.ts'
 

@@ -1,10 +1,11 @@
-/** The package as others get it: `npm pack`, installed in an empty folder by npm, used by plain node. */
+/** The packages as others get them: `npm pack`, installed in an empty folder by npm, used by plain node. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { BUILT } from '../../scripts/build.ts'
 import { emptyProject } from '../../scripts/example/project.ts'
 import { exampleNames, runExample } from '../../scripts/example/run.ts'
 import { OLD_NODE as OLD } from '../support/old-node.ts'
@@ -20,19 +21,27 @@ const project = emptyProject()
 const { folder, env } = project
 // Thousands of files: at the end of the process there is no time for them.
 test.after(project.remove)
-const entries = Object.keys(JSON.parse(readFileSync('package.json', 'utf8')).exports as object)
-  .filter((entry) => entry !== './package.json')
-  .map((entry) => entry.replace('.', 'rlanything'))
+const entries = entriesOf('.')
+/** Packages with settings, in the order in which they are built. */
+const others = BUILT.filter((path) => path !== '.')
+
+/** What can be imported of a package. */
+function entriesOf(path: string): string[] {
+  const { name, exports } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+  return Object.keys(exports as object)
+    .filter((entry) => entry !== './package.json')
+    .map((entry) => entry.replace('.', name))
+}
 
 /** Packs and installs; why that cannot be done here, or null. */
-function install(): string | null {
-  const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { encoding: 'utf8' })
-  const tarball = join(folder, packed.trim().split('\n').at(-1) ?? '')
-  const installed = spawnSync('npm', ['install', '--omit=dev', '--prefer-offline', '--no-audit', tarball], {
-    cwd: folder,
-    env,
-    encoding: 'utf8',
+function install(paths: readonly string[]): string | null {
+  const tarballs = paths.map((path) => {
+    const words = ['pack', '--silent', '--pack-destination', folder, resolve(path)]
+    const packed = execFileSync('npm', words, { encoding: 'utf8' })
+    return join(folder, packed.trim().split('\n').at(-1) ?? '')
   })
+  const words = ['install', '--omit=dev', '--prefer-offline', '--no-audit', ...tarballs]
+  const installed = spawnSync('npm', words, { cwd: folder, env, encoding: 'utf8' })
   if (installed.status === 0) return null
   if (UNREACHABLE.test(installed.stderr)) return 'no registry answers'
   throw new Error(installed.stderr)
@@ -52,7 +61,7 @@ function megabytes(path: string): number {
   return bytes / 1e6
 }
 
-const lacking = install()
+const lacking = install(['.'])
 if (lacking) console.log(`SKIP the package in an empty folder: ${lacking}`)
 else {
   test(`takes at most ${MOST_MB} MB with what it depends on`, () => {
@@ -72,8 +81,9 @@ else {
     assert.is(loaded, '[]')
   })
 
-  test('the declarations of every entry stand without this repository', () => {
-    const lines = entries.map((entry, i) => `export * as entry${i} from '${entry}'`)
+  /** They stand without this repository. */
+  function checkDeclarations(names: readonly string[]): void {
+    const lines = names.map((entry, i) => `export * as entry${i} from '${entry}'`)
     writeFileSync(join(folder, 'entries.mts'), lines.join('\n'))
     const compiler = createRequire(resolve('package.json')).resolve('typescript/bin/tsc')
     const words = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2023', '--skipLibCheck']
@@ -83,7 +93,9 @@ else {
       encoding: 'utf8',
     })
     assert.is(checked.stdout, '')
-  })
+  }
+
+  test('the declarations of every entry stand without this repository', () => checkDeclarations(entries))
 
   test('rl runs compiled', () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -149,6 +161,26 @@ else {
     )
     assert.ok(documents.length > 20)
     assert.equal(lost, [])
+  })
+
+  test('a config whose setting is in another package names what to install, and then it can be used', () => {
+    const dryRun = (config: string) =>
+      spawnSync('npx', ['rl', 'start', '--role', 'head', '--config', config, '--dry-run'], {
+        cwd: folder,
+        env,
+        encoding: 'utf8',
+      })
+    const before = dryRun('config/tools.yaml')
+    assert.is(before.status, 1)
+    assert.match(before.stderr, /'tools' needs @rlanything\/environment-tools.*npm install/s)
+    assert.is(install(others), null)
+    for (const entry of others.flatMap(entriesOf))
+      assert.not.equal(node(`console.log(Object.keys(await import('${entry}')).length)`), '0', entry)
+    const after = dryRun('config/tools.yaml')
+    assert.is(after.status, 0, after.stderr)
+    const help = execFileSync('npx', ['rl', '--help'], { cwd: folder, env, encoding: 'utf8' })
+    for (const name of ['coding', 'web', 'desktop']) assert.match(help, new RegExp(`^  ${name} `, 'm'))
+    checkDeclarations(others.flatMap(entriesOf))
   })
 
   for (const name of exampleNames().filter((name) => QUICK.includes(name)))

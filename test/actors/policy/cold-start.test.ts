@@ -1,8 +1,11 @@
+import '../../support/packages.ts'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { WebEnvironment } from '../../../packages/environment-web/src/environment.ts'
+import { hasBrowser } from '../../../packages/environment-web/test/browser.ts'
 import { keptModel } from '../../../src/actors/learner/kept-model.ts'
 import { rateAt, shuffledPasses, supervise } from '../../../src/actors/learner/supervise.ts'
 import { choiceActing } from '../../../src/actors/policy/acting.ts'
@@ -18,14 +21,12 @@ import { alfworldEnvironment } from '../../../src/environments/alfworld/environm
 import { setting } from '../../../src/environments/alfworld/setting.ts'
 import { alfworldWords } from '../../../src/environments/alfworld/words.ts'
 import { openSetting } from '../../../src/environments/open.ts'
-import type { WebEnvironment } from '../../../src/environments/web/environment.ts'
 import { readFloat32, readInt32 } from '../../../src/events/columns.ts'
 import { type Compute, openLocalModel } from '../../../src/models/local/model.ts'
 import { presetConfig } from '../../../src/models/local/presets.ts'
 import { createTokenizer } from '../../../src/models/local/tokenizer.ts'
 import { trainWordTokenizer } from '../../../src/models/local/word-tokenizer.ts'
 import { seedOf } from '../../../src/random.ts'
-import { hasBrowser } from '../../environments/web/browser.ts'
 
 const environment = alfworldEnvironment({
   source: { kind: 'generated', seed: 5, counts: { train: 24, 'in-domain': 2, ood: 2 }, size: 'easy' },

@@ -1,0 +1,140 @@
+/** Programs run by the executors of a run: what asks them, and what they do. A piece of work is one program with as many of its tests as one message takes. */
+import type { Config, Elsewhere, Kept, OpenExecuting } from 'rlanything/environments'
+import { RlError } from 'rlanything/kit'
+import { z } from 'zod'
+import { chooseExecutor } from './choose.ts'
+import {
+  createExecutor,
+  type Executor,
+  LANGUAGES,
+  type ProgramRun,
+  type Provider,
+  runAll,
+} from './executor.ts'
+import { MOST_BYTES, packJson, unpackJson } from './packed-json.ts'
+import type { RunResult } from './run-result.ts'
+import { type CodingKeys, chooseOptions } from './sandbox-config.ts'
+
+const count = z.number().positive()
+
+const jobSchema = z.strictObject({
+  program: z.string(),
+  language: z.enum(LANGUAGES).optional(),
+  stdins: z.array(z.string()).max(65_536),
+  limits: z.strictObject({
+    cpuMs: count,
+    wallMs: count.optional(),
+    memoryMB: count,
+    outputBytes: count,
+    processes: count,
+    fileMB: count,
+  }),
+  interactor: z.string().optional(),
+})
+
+/** Most bytes of a piece's JSON, and of what can come back. */
+const PIECE_BYTES = 64 << 20
+/** JSON writes most control characters with six bytes. */
+const ESCAPED_BYTES = 6
+/** Of a result besides its output. */
+const RESULT_BYTES = 32 << 10
+
+/** Programs under way at a time: they wait in the queue, not here. */
+const ASKED_AT_A_TIME = 256
+
+/**
+ * Runs nothing itself. Whose failure a fault is has been found out where the program ran, so what fails here is a fault of the
+ * infrastructure: it is not tried again and no program is blamed for it.
+ */
+export function executorElsewhere({ perform }: Elsewhere): Executor {
+  const provider: Provider = {
+    name: 'executors',
+    detail: 'run by the executors of the run',
+    semantics: 'executors-1',
+    languages: LANGUAGES,
+    interactive: true,
+    concurrency: ASKED_AT_A_TIME,
+    async run(job, report, signal) {
+      const asked = pieces(job).map(async ({ first, stdins }) => {
+        const work: ProgramRun = { ...job, stdins }
+        const results = readResults(await perform(packJson(work), signal), stdins.length)
+        for (const [test, result] of results.entries()) report(first + test, result)
+      })
+      const failed = (await Promise.allSettled(asked)).find(({ status }) => status === 'rejected')
+      if (failed?.status === 'rejected') throw failed.reason
+    },
+    close: async () => {},
+  }
+  return createExecutor({ provider, retries: 0 })
+}
+
+type Piece = { readonly first: number; readonly stdins: readonly string[] }
+
+/** A program that fills its output at each of many tests must not make an answer that nobody can read. */
+export function pieces({ program, stdins, limits }: ProgramRun): Piece[] {
+  const back = ESCAPED_BYTES * limits.outputBytes + RESULT_BYTES
+  const found: { first: number; stdins: string[] }[] = []
+  let room = 0
+  for (const [test, stdin] of stdins.entries()) {
+    const size = Math.max(back, Buffer.byteLength(JSON.stringify(stdin)))
+    if (size > room) {
+      found.push({ first: test, stdins: [] })
+      room = PIECE_BYTES - ESCAPED_BYTES * program.length
+    }
+    found.at(-1)?.stdins.push(stdin)
+    room -= size
+  }
+  return found
+}
+
+function readResults(answer: Uint8Array, tests: number): readonly RunResult[] {
+  let results: unknown = null
+  try {
+    results = unpackJson(answer)
+  } catch {} // told below
+  if (!Array.isArray(results) || results.length !== tests)
+    throw new RlError('an executor answered something else than results', { code: 'coding.sandbox' })
+  return results
+}
+
+/** Characters of the output of a program that failed: enough for people. */
+const SHOWN_CHARACTERS = 4096
+
+/** As it travels. Nobody compares the output of a program that did not end well, and one that cannot travel is too long. */
+function carried(result: RunResult): RunResult {
+  const { verdict, stdout } = result
+  if (verdict !== 'ok') return { ...result, stdout: stdout.slice(0, SHOWN_CHARACTERS) }
+  if (ESCAPED_BYTES * stdout.length <= PIECE_BYTES || jsonBytes(stdout) <= MOST_BYTES - RESULT_BYTES)
+    return result
+  return { ...result, verdict: 'output_limit', stdout: stdout.slice(0, SHOWN_CHARACTERS), truncated: true }
+}
+
+function jsonBytes(text: string): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(text))
+  } catch {
+    return Number.POSITIVE_INFINITY // longer than any string
+  }
+}
+
+/** What an executor does. A fault of its sandbox rejects, so that another host tries. */
+export async function openExecuting(
+  { environment }: Config,
+  section: CodingKeys,
+  kept: Kept,
+): Promise<OpenExecuting> {
+  const options = { ...chooseOptions(section, environment.seed), kept }
+  const { executor, name, reason } = await chooseExecutor(options)
+  return {
+    note: `sandbox ${name}, which ${reason}`,
+    concurrency: executor.provider.concurrency,
+    async perform(work, signal) {
+      const [results] = await runAll(executor, [jobSchema.parse(unpackJson(work))], signal)
+      const failed = results.find(({ verdict }) => verdict === 'sandbox_error')
+      if (failed) throw new RlError(failed.stderrTail, { code: 'coding.sandbox' })
+      return packJson(results.map(carried))
+    },
+    counters: () => ({ ...executor.counts }),
+    close: () => executor.close(),
+  }
+}

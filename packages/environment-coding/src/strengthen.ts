@@ -1,0 +1,138 @@
+/**
+ * More tests for problems whose tests are weak: those that let more than a share of single-fault mutants of the solution through. Inputs are
+ * made from the problem's own, the solutions say what comes out, and of these tests those are kept that a surviving mutant fails.
+ */
+import { rng, type Seed, seedOf } from 'rlanything/environments'
+import { matches, TOKENS } from './compare.ts'
+import { type Executor, runAll } from './executor.ts'
+import { grade, withPrelude } from './grade.ts'
+import type { CodingProblem, TestCase } from './problem.ts'
+import { singleFaultMutants } from './scripted.ts'
+
+/** Inputs that are tried of a problem. */
+const CANDIDATES = 64
+/** Tests that a problem gets at most. */
+const MOST_TESTS = 16
+/** Solutions that must agree on an output. */
+const ORACLES = 3
+const LONGEST = 10_000
+
+export type Strength = {
+  readonly mutants: number
+  /** Mutants that pass all tests: the problem's own, and with the further ones. */
+  readonly survivors: number
+  readonly left: number
+  readonly tests: readonly TestCase[]
+}
+
+/**
+ * @param most share of the mutants that may pass all tests
+ * @param inputs further inputs of the problem's kind; made from its tests where absent
+ */
+export async function furtherTests(
+  executor: Executor,
+  problem: CodingProblem,
+  most: number,
+  seed: number,
+  inputs: readonly string[] = otherInputs(problem, seedOf(seed, 'coding-strengthen', problem.id)),
+): Promise<Strength> {
+  const { tests, solutions, call } = problem
+  const mutants = call.kind === 'stdio' && solutions.length > 0 ? singleFaultMutants(problem) : []
+  const programs = (some: readonly string[], on: readonly TestCase[]) =>
+    grade(
+      executor,
+      some.map((program) => ({ problem, program, tests: on })),
+    )
+  const passing = (await programs(mutants, tests)).map((row) => row.every(({ passed }) => passed === true))
+  let alive = mutants.filter((_, i) => passing[i])
+  const strength = { mutants: mutants.length, survivors: alive.length }
+  const enough = () => alive.length <= most * mutants.length
+  const kept: TestCase[] = []
+  if (enough()) return { ...strength, left: alive.length, tests: kept }
+  const candidates = await answered(executor, problem, inputs)
+  const grades = await programs(alive, candidates)
+  const fails = new Map(alive.map((mutant, i) => [mutant, grades[i].map(({ passed }) => passed === false)]))
+  while (!enough() && kept.length < MOST_TESTS) {
+    const kills = candidates.map((_, test) => alive.filter((mutant) => fails.get(mutant)?.[test]).length)
+    const best = kills.indexOf(Math.max(...kills))
+    if (best < 0 || kills[best] === 0) break
+    kept.push(candidates[best])
+    alive = alive.filter((mutant) => !fails.get(mutant)?.[best])
+  }
+  return { ...strength, left: alive.length, tests: kept }
+}
+
+/** The inputs on which all solutions print the same, as tests. */
+async function answered(
+  executor: Executor,
+  { solutions, limits, tests, call }: CodingProblem,
+  inputs: readonly string[],
+): Promise<TestCase[]> {
+  const known = new Set(tests.map(({ input }) => input))
+  const stdins = [...new Set(inputs)].filter((input) => !known.has(input))
+  const oracles = solutions.slice(0, ORACLES)
+  const runs = await runAll(
+    executor,
+    oracles.map((program) => ({ program: withPrelude(call, program), stdins, limits })),
+  )
+  return stdins.flatMap((input, test) => {
+    const [{ stdout: output }] = runs.map((row) => row[test])
+    const agree = runs.every(({ [test]: run }) => run.verdict === 'ok' && matches(TOKENS, output, run.stdout))
+    return agree && output.length <= LONGEST ? [{ input, output }] : []
+  })
+}
+
+type Place = { readonly line: number; readonly word: number }
+type Words = readonly (readonly string[])[]
+
+const INTEGER = /^-?\d{1,15}$/
+const wordsOf = (input: string): Words => input.split('\n').map((line) => line.split(' '))
+const at = (words: Words, { line, word }: Place): string | undefined => words[line]?.[word]
+
+/**
+ * The problem's inputs with whole numbers changed, one or two at a time, within what stands at the same place of all of its inputs: so they
+ * stay inputs that the problem allows, as far as its own tests show. Numbers that say how many others follow stay as they are.
+ */
+export function otherInputs({ tests, examples }: CodingProblem, seed: Seed): string[] {
+  const random = rng(seed)
+  const bases = [...examples, ...tests].map(({ input }) => input).filter(({ length }) => length <= LONGEST)
+  const all = bases.map(wordsOf)
+  const found = new Set<string>()
+  for (let attempt = 0; attempt < 4 * CANDIDATES && found.size < CANDIDATES && bases.length > 0; attempt++) {
+    const words = random.pick(all).map((line) => [...line])
+    const places = placesOf(words).filter((place) => !isCount(all, place))
+    if (places.length === 0) continue
+    for (const place of random.shuffle(places).slice(0, 1 + random.below(2))) {
+      const seen = all.flatMap((other) => {
+        const word = at(other, place)
+        return word !== undefined && INTEGER.test(word) ? [Number(word)] : []
+      })
+      const [least, most] = [Math.min(...seen), Math.max(...seen)]
+      const now = Number(at(words, place))
+      const options = [...seen, least, most, now - 1, now + 1, least + random.below(most - least + 1)]
+      words[place.line][place.word] = String(
+        random.pick(options.filter((option) => option >= least && option <= most)),
+      )
+    }
+    const input = words.map((line) => line.join(' ')).join('\n')
+    if (!bases.includes(input)) found.add(input)
+  }
+  return [...found]
+}
+
+const placesOf = (words: Words): Place[] =>
+  words.flatMap((line, i) => line.flatMap((word, j) => (INTEGER.test(word) ? [{ line: i, word: j }] : [])))
+
+/** Whether the number there is that of words or of lines that follow, in every input. */
+function isCount(all: readonly Words[], place: Place): boolean {
+  const having = all.filter((words) => INTEGER.test(at(words, place) ?? ''))
+  const following = (words: Words) =>
+    words.slice(place.line + 1).filter((line) => line.some((word) => word !== ''))
+  const says = (count: (words: Words) => number) =>
+    having.every((words) => Number(at(words, place)) === count(words))
+  return (
+    says((words) => following(words).length) ||
+    says((words) => words[place.line + 1]?.filter((word) => word !== '').length ?? -1) ||
+    says((words) => words[place.line].length - 1)
+  )
+}

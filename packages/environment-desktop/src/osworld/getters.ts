@@ -1,0 +1,131 @@
+/** Where values to be judged come from: files and answers of the desktop, files of this machine, and what the task says itself. */
+
+import { basename } from 'node:path'
+import { RlError } from 'rlanything/kit'
+import { toXml } from './accessibility-xml.ts'
+import { readDocument } from './document.ts'
+import { readHere } from './files-here.ts'
+import { readOr } from './read-or.ts'
+import type { SetupContext } from './setup.ts'
+import { readWorkbook } from './spreadsheet.ts'
+import type { Source } from './task-file.ts'
+import { descendants, parseXml } from './xml.ts'
+
+/** A file's bytes, a text, or what the task says; null where there is no such thing. */
+export type Found =
+  | Uint8Array
+  | string
+  | number
+  | boolean
+  | null
+  | readonly unknown[]
+  | { readonly [key: string]: unknown }
+
+type Getter = (context: SetupContext, source: Source) => Promise<Found>
+
+/** By the name that tasks call them. */
+export const GETTERS: Readonly<Record<string, Getter>> = {
+  rule: async (_, { rules }) => (rules ?? null) as Found,
+  vm_file: (context, source) => fetched(context, source, (path) => context.computer.readFile(path)),
+  cloud_file: (context, source) =>
+    fetched(context, source, async (path) => readHere(context.folder, context.task, path)),
+  cache_file: async ({ cache }, { path }) => cache.get(word('path', path)) ?? null,
+  vm_command_line: async (context, source) => (await answer(context, source))?.output ?? null,
+  vm_command_error: async (context, source) => (await answer(context, source))?.error ?? null,
+  list_directory: ({ computer }, { path }) =>
+    orNothing(() => computer.listDirectory(word('path', path)) as Promise<Found>),
+  vm_screen_size: ({ computer }) => computer.size(),
+  accessibility_tree: async ({ computer }) => {
+    const tree = await computer.accessibility()
+    return tree ? toXml(tree) : null
+  },
+  content_from_vm_file: async (context, source) => {
+    const book = readOr(await context.computer.readFile(word('path', source.path)), readWorkbook)
+    if (source.file_type !== 'xlsx' || source.file_content !== 'last_row')
+      throw new RlError(`content_from_vm_file reads no ${source.file_content} of ${source.file_type}`, {
+        code: 'desktop.task',
+      })
+    const sheet = book?.[0]
+    if (!sheet) return null
+    const rows = Math.max(0, ...[...sheet.values.keys()].map((address) => Number(/\d+$/.exec(address)?.[0])))
+    return [...sheet.values]
+      .filter(([address]) => address.endsWith(`${rows}`))
+      .map(([, value]) => String(value))
+  },
+  /** Of ours: the paragraphs of a text document. */
+  document_text: async (context, { path }) => {
+    const document = readOr(await context.computer.readFile(word('path', path)), readDocument)
+    return document?.paragraphs.join('\n') ?? null
+  },
+  /** Of ours: the text of the first element of a role in the accessibility tree. */
+  element_text: async (context, { role }) => {
+    const tree = await context.computer.accessibility()
+    if (!tree) return null
+    for (const { content } of descendants(parseXml(toXml(tree)), word('role', role))) {
+      const text = content.filter((one) => typeof one === 'string').join('')
+      if (text !== '') return text
+    }
+    return null
+  },
+}
+
+export function isGetter(type: string): boolean {
+  return Object.hasOwn(GETTERS, type)
+}
+
+/** Errors: `desktop.task` where the source cannot be read, and what the desktop says. */
+export function get(context: SetupContext, source: Source): Promise<Found> {
+  if (!isGetter(source.type))
+    throw new RlError(`the getter '${source.type}' is not supported`, { code: 'desktop.task' })
+  return GETTERS[source.type](context, source)
+}
+
+/** Keeps all files of a source under their names, and gives one of them. */
+async function fetched(
+  { cache }: SetupContext,
+  source: Source,
+  read: (path: string) => Promise<Uint8Array | null>,
+): Promise<Found> {
+  const files: (Uint8Array | null)[] = []
+  for (const [at, path] of [source.path].flat().entries()) {
+    const bytes = await read(word('path', path))
+    if (bytes !== null) cache.set(nameOf(source, at), bytes)
+    files.push(bytes)
+  }
+  return files[givenBy(source)] ?? null
+}
+
+/** Which of its files a source gives: the first where it does not say. */
+const givenBy = ({ gives }: Source): number => Number([gives ?? 0].flat()[0])
+
+/** The name in the cache of one of a source's files, of that which it gives by default. */
+export function nameOf(source: Source, at = givenBy(source)): string {
+  const [path, dest] = [source.path, source.dest].map((one) => [one].flat()[at])
+  return typeof dest === 'string' ? dest : basename(word('path', path))
+}
+
+function answer({ computer }: SetupContext, { command, shell }: Source) {
+  const words = Array.isArray(command) ? command.map((one) => word('command', one)) : word('command', command)
+  return orNothing(() => computer.execute(words, { shell: shell === true }))
+}
+
+/**
+ * Null where the desktop says no, as OSWorld's getters: a folder that an agent has deleted, or a pipe in a file's place for which a
+ * program waits in vain, is what it has left and no fault.
+ */
+async function orNothing<Answer>(ask: () => Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof RlError && REFUSALS.includes(error.code)) return null
+    throw error
+  }
+}
+
+const REFUSALS = ['desktop.refused', 'desktop.missing-file']
+
+function word(name: string, value: unknown): string {
+  if (typeof value !== 'string' || value === '')
+    throw new RlError(`${name} is no text`, { code: 'desktop.task' })
+  return value
+}

@@ -1,0 +1,14 @@
+/** Documents as agents leave them. */
+import { RlError } from 'rlanything/kit'
+
+/** A document of the agent's; null where there is none that can be read, which is none of its success. */
+export function readOr<Read>(found: unknown, read: (bytes: Uint8Array) => Read): Read | null {
+  if (!(found instanceof Uint8Array)) return null
+  try {
+    return read(found)
+  } catch (error) {
+    if (error instanceof RlError && (error.code === 'desktop.document' || error.code === 'desktop.xml'))
+      return null
+    throw error
+  }
+}

@@ -1,0 +1,67 @@
+/** OSWorld's task files: what is set up, what is asked, and how the end is judged. */
+import { RlError } from 'rlanything/kit'
+import { z } from 'zod'
+
+const step = z.object({ type: z.string().min(1), parameters: z.record(z.string(), z.unknown()).default({}) })
+const source = z.looseObject({ type: z.string().min(1) })
+/** Published files write an empty object as well where there is none. */
+const noSource = z.strictObject({}).transform(() => null)
+const oneOrMore = <Kind extends z.ZodType>(kind: Kind) => z.union([kind, z.array(kind)])
+
+/** Other keys of published files say nothing that is needed here. */
+const taskFileSchema = z.object({
+  id: z.string().min(1).max(256),
+  instruction: z.string().min(1).max(100_000),
+  config: z.array(step).max(100).default([]),
+  related_apps: z.array(z.string()).default([]),
+  evaluator: z.object({
+    postconfig: z.array(step).max(100).default([]),
+    func: oneOrMore(z.string().min(1)),
+    conj: z.enum(['and', 'or']).default('and'),
+    result: oneOrMore(z.union([noSource, source.nullable()])).optional(),
+    expected: oneOrMore(z.union([noSource, source.nullable()])).optional(),
+    options: oneOrMore(z.record(z.string(), z.unknown()).nullable()).optional(),
+  }),
+})
+
+export type TaskFile = z.output<typeof taskFileSchema>
+export type SetupStep = z.output<typeof step>
+/** Where a value to be judged comes from. */
+export type Source = z.output<typeof source>
+
+/** Error: `desktop.task`, with the key that is wrong. */
+export function readTaskFile(value: unknown, name: string): TaskFile {
+  const parsed = taskFileSchema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [{ path, message }] = parsed.error.issues
+  throw new RlError(`${name}: ${path.join('.') || 'task'}: ${message}`, { code: 'desktop.task' })
+}
+
+/** One way to judge: a metric with where its values come from. */
+export type Check = {
+  readonly metric: string
+  readonly result: Source | null
+  readonly expected: Source | null
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+/** The evaluator's checks in order; a list of metrics has lists of sources of the same length. Error: `desktop.task`. */
+export function checksOf({ id, evaluator }: TaskFile): readonly Check[] {
+  const { func, result, expected, options } = evaluator
+  const metrics = Array.isArray(func) ? func : [func]
+  const at = <Kind>(list: Kind | readonly Kind[] | undefined, i: number, name: string): Kind | null => {
+    if (list === undefined) return null
+    if (!Array.isArray(func)) return (Array.isArray(list) ? list[0] : list) as Kind
+    if (!Array.isArray(list) || list.length !== metrics.length)
+      throw new RlError(`task ${id}: evaluator.${name}: expected a list of ${metrics.length}`, {
+        code: 'desktop.task',
+      })
+    return list[i] as Kind
+  }
+  return metrics.map((metric, i) => ({
+    metric,
+    result: at(result, i, 'result'),
+    expected: at(expected, i, 'expected'),
+    options: at<Check['options'] | null>(options, i, 'options') ?? {},
+  }))
+}

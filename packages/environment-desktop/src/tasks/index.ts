@@ -1,0 +1,57 @@
+/** Our own tasks: kinds over seven programs, each with as many tasks as one asks for. */
+import { rng, seedOf } from 'rlanything/environments'
+import { CHROMIUM } from './chromium.ts'
+import { GALCULATOR } from './galculator.ts'
+import { LIBREOFFICE } from './libreoffice.ts'
+import { MOUSEPAD } from './mousepad.ts'
+import { PCMANFM } from './pcmanfm.ts'
+import { type DesktopTask, type TaskKind, taskOf } from './task.ts'
+import { XTERM } from './xterm.ts'
+
+export const KINDS: readonly TaskKind[] = [
+  ...MOUSEPAD,
+  ...GALCULATOR,
+  ...PCMANFM,
+  ...XTERM,
+  ...CHROMIUM,
+  ...LIBREOFFICE,
+]
+
+/** Kinds that are never trained on. */
+const HELD_OUT = [
+  'mousepad-double',
+  'galculator-difference',
+  'pcmanfm-move',
+  'xterm-link',
+  'chromium-boxes',
+  'calc-largest',
+  'writer-prepend',
+]
+
+export type OwnTask = DesktopTask & { readonly kind: string }
+
+/** A task by its kind and number. */
+export function ownTask(kind: TaskKind, seed: number, split: string, number: number): OwnTask {
+  const id = `${kind.kind}-${split}-${number}`
+  return { kind: kind.kind, ...taskOf(kind, id, rng(seedOf(seed, 'desktop', id))) }
+}
+
+/** So many tasks of the kinds that the programs can do, kinds in turn; `ood` has those that no other split has. */
+export function ownTasks(
+  split: string,
+  {
+    seed,
+    count,
+    programs,
+  }: { readonly seed: number; readonly count: number; readonly programs: readonly string[] },
+): readonly OwnTask[] {
+  const kinds = KINDS.filter(
+    (one) =>
+      HELD_OUT.includes(one.kind) === (split === 'ood') &&
+      one.programs.every((name) => programs.includes(name)),
+  )
+  if (kinds.length === 0) return []
+  return Array.from({ length: count }, (_, i) =>
+    ownTask(kinds[i % kinds.length], seed, split, Math.floor(i / kinds.length)),
+  )
+}

@@ -1,0 +1,88 @@
+/** A local text to search in: a page for each of some towns that there are not, with figures that nobody can know by heart. */
+import { type Rng, rng, type Seed, seedOf } from 'rlanything/environments'
+
+type Town = { readonly name: string; readonly figures: Readonly<Record<Figure, number>> }
+
+export const FIGURES = ['inhabitants', 'bridges', 'schools', 'markets', 'lamps', 'mills'] as const
+export type Figure = (typeof FIGURES)[number]
+
+const FIRST = [
+  'Ar',
+  'Bel',
+  'Cor',
+  'Dun',
+  'El',
+  'Fen',
+  'Gal',
+  'Hol',
+  'Is',
+  'Kel',
+  'Lor',
+  'Mar',
+  'Nor',
+  'Os',
+  'Pel',
+]
+const LAST = ['bury', 'dale', 'ford', 'gate', 'ham', 'mere', 'ness', 'stead', 'wick', 'worth']
+const RANGES: Readonly<Record<Figure, readonly [number, number]>> = {
+  ...{ inhabitants: [300, 9_000], bridges: [2, 60], schools: [1, 30] },
+  ...{ markets: [1, 20], lamps: [40, 900], mills: [1, 25] },
+}
+
+export type Almanac = {
+  readonly towns: readonly Town[]
+  /** The best pages for some words, best first; empty where no word is known. */
+  readonly search: (query: string) => readonly string[]
+}
+
+/** Most pages of a search. */
+const PAGES = 2
+
+export function almanac(seed: Seed, count: number): Almanac {
+  const random = rng(seedOf(seed, 'almanac'))
+  const names = random.shuffle(FIRST.flatMap((first) => LAST.map((last) => first + last)))
+  const towns = names.slice(0, count).map((name) => townOf(name, random))
+  const pages = towns.map((town, i) => pageOf(town, towns[(i + 1) % towns.length].name))
+  const words = pages.map((page) => new Set(wordsOf(page)))
+  const rarity = new Map<string, number>()
+  for (const own of words) for (const word of own) rarity.set(word, (rarity.get(word) ?? 0) + 1)
+
+  return {
+    towns,
+    search(query) {
+      const asked = new Set(wordsOf(query.slice(0, 500)))
+      const scores = words.map((own, page) => {
+        // A page is about the town that it begins with, and names another one by the way.
+        let score = asked.has(towns[page].name.toLowerCase()) ? Math.log(1 + count) : 0
+        for (const word of asked) if (own.has(word)) score += Math.log(1 + count / (rarity.get(word) ?? 1))
+        return { page, score }
+      })
+      // A word that stands on every page finds none of them.
+      const least = Math.log(2) * asked.size
+      return scores
+        .filter(({ score }) => score > least)
+        .sort((a, b) => b.score - a.score || a.page - b.page)
+        .slice(0, PAGES)
+        .map(({ page }) => pages[page])
+    },
+  }
+}
+
+function townOf(name: string, random: Rng): Town {
+  const figures = Object.fromEntries(
+    FIGURES.map((figure) => {
+      const [least, most] = RANGES[figure]
+      return [figure, least + random.below(most - least + 1)]
+    }),
+  ) as Record<Figure, number>
+  return { name, figures }
+}
+
+function pageOf({ name, figures }: Town, neighbour: string): string {
+  const told = FIGURES.map((figure) => `${figures[figure]} ${figure}`)
+  return `${name} is a town on the road to ${neighbour}. It has ${told.slice(0, -1).join(', ')} and ${told.at(-1)}.`
+}
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[a-z]+|\d+/g) ?? []
+}

@@ -1,0 +1,39 @@
+/**
+ * Pages in few words, for a small model that reads a whole episode as one packed sequence: first all that is there, then only what an
+ * action has changed. Names tell elements apart at every moment, so refs are left out.
+ */
+import type { CompactView } from 'rlanything/environments'
+
+/** In front of a line that an action has changed. */
+export const CHANGED = '* '
+
+/** In front of what the task speaks of and is still to be done: the last line, nearest to the action. */
+export const NAMED = 'named: '
+
+/** Between lines, and between what is named. */
+export const BETWEEN = ' | '
+
+/** `[5] textbox "name" = anna (focused)` as `name = anna focused`. */
+function words(line: string): string {
+  const [, name, value = '', states = ''] =
+    /^\[\d+\] \S+ "([^"]*)"( = [\s\S]*?)?(?: \(([a-z ]+)\))?$/.exec(line) ?? []
+  return name === undefined ? line : `${name}${value}${states === '' ? '' : ` ${states}`}`
+}
+
+const NAMED_MARK = '# '
+
+/** What is named stands last, the first of it nearest to the action; of the other lines as many as `keep` wants. */
+function told(observation: string, keep: (line: string) => readonly string[]): string {
+  const lines = observation.split('\n')
+  const named = lines.at(-1)?.startsWith(NAMED) ? lines.pop()?.slice(NAMED.length).split(BETWEEN) : undefined
+  const kept = lines.flatMap(keep)
+  const shown = kept.length === 0 ? 'same' : kept.join(BETWEEN)
+  return named === undefined ? shown : `${shown} ${NAMED_MARK}${named.reverse().join(BETWEEN)}`
+}
+
+export const compactView: CompactView = {
+  intro: (goal, observation) => `${goal} : ${told(observation, (line) => [words(line)])}`,
+  observation: (observation) =>
+    told(observation, (line) => (line.startsWith(CHANGED) ? [words(line.slice(CHANGED.length))] : [])),
+  command: (command) => command.replace(/^(\S+) \d+ "([^"]*)"/, '$1 $2'),
+}

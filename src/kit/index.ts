@@ -1,0 +1,16 @@
+/**
+ * `import { RlError } from 'rlanything/kit'`: tools that environments in packages of their own need: errors, bounded reading, programs of this
+ * machine, registries of a user's parts, HTTP.
+ */
+export { inLine, printJson, printLine, wholeNumber } from '../command-line.ts'
+export { explain, RlError, type RlErrorOptions } from '../errors.ts'
+export { exactText, parseExact, reviveJson, rounded } from '../exact-json.ts'
+export { type ControlGroup, createControlGroup, withDescendants } from '../platform/control-group.ts'
+export { httpFetch } from '../platform/http.ts'
+export { type HttpEnv, type Listening, type ListenOptions, listen } from '../platform/listen.ts'
+export { installHint, isProgram, programFile, programFolders } from '../platform/programs.ts'
+export { type Named, openRegistry, type Registry, type RegistryOptions, type UserPart } from '../registry.ts'
+export { cutAtTags } from '../tagged.ts'
+export { readText, readTextSync, textOf } from '../text-file.ts'
+export { type CallLimit, type Check, callWithin, type UserCall } from '../user-code.ts'
+export { flattened } from '../user-module.ts'
