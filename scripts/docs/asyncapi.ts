@@ -47,13 +47,13 @@ type Exchange = {
 const EXCHANGES: Readonly<Record<string, Exchange>> = {
   append: {
     address: 'log.append.{user}',
-    summary: 'Appends groups of encoded events, each group all or nothing; answers when they are durable.',
+    summary: 'Appends groups of encoded events, each group all or nothing. Answers when they are durable.',
     request: toJsonSchema(appendRequest),
     reply: listOf(either(listOf({ type: 'array', prefixItems: [position, { enum: [0, 1] }] }), refusal)),
   },
   read: {
     address: 'log.read',
-    summary: 'Reads encoded events with their positions; go on from `next` until it is above `head`.',
+    summary: 'Reads encoded events with their positions. Go on from `next` until it is above `head`.',
     request: toJsonSchema(readRequest),
     reply: record({
       events: listOf({ type: 'array', prefixItems: [position, binary] }),
@@ -64,13 +64,13 @@ const EXCHANGES: Readonly<Record<string, Exchange>> = {
   },
   has: {
     address: 'log.has',
-    summary: 'Positions of the events with these natural keys, null where there is none.',
+    summary: 'Positions of the events with these natural keys, or null.',
     request: toJsonSchema(hasRequest),
     reply: listOf({ type: ['integer', 'null'] }),
   },
   head: {
     address: 'log.head',
-    summary: 'How far the log is.',
+    summary: 'Position and hash at the end of the log.',
     request: nothing,
     reply: record({
       position: { type: 'integer' },
@@ -81,13 +81,13 @@ const EXCHANGES: Readonly<Record<string, Exchange>> = {
   },
   getBlob: {
     address: 'blob.get',
-    summary: 'Bytes of a blob from an offset on.',
+    summary: 'Reads bytes of a blob from an offset.',
     request: toJsonSchema(blobGetRequest),
     reply: record({ chunk: binary }),
   },
   putBlob: {
     address: 'blob.put.{user}',
-    summary: 'Puts a blob, chunk after chunk; the last one seals it.',
+    summary: 'Puts a blob, chunk after chunk. The last chunk seals it.',
     request: toJsonSchema(blobPutRequest),
     reply: record({ sealed: { type: 'boolean' } }),
   },
@@ -99,14 +99,14 @@ const EXCHANGES: Readonly<Record<string, Exchange>> = {
   },
   status: {
     address: 'call.status.{role}',
-    summary: 'What each process of a role does; all of them answer.',
+    summary: 'What each process of a role does. All of them answer.',
     request: nothing,
     reply: { $ref: '#/components/schemas/Heartbeat' },
   },
   act: {
     address: 'call.policy.act',
     summary:
-      'Actions for a batch of episodes, one answer for each; one of the policy workers answers (queue group `policy.act`).',
+      'Actions for a batch of episodes, one answer for each. One of the policy workers answers (queue group `policy.act`).',
     request: listOf(
       record({
         ...{ rollout: text, task: text, kind: text, goal: text },
@@ -147,7 +147,7 @@ const STREAMS: Readonly<Record<string, Stream>> = {
   },
   tapHead: {
     address: 'tap.head',
-    summary: 'Lossy: how far the log is, twice a second.',
+    summary: 'Lossy: the end of the log, twice a second.',
     payload: toJsonSchema(headSays),
     action: 'send',
   },
@@ -167,7 +167,7 @@ const STREAMS: Readonly<Record<string, Stream>> = {
 
 const PARAMETERS: Readonly<Record<string, JsonSchema>> = {
   run: { description: 'Run id: 1 to 32 small letters, digits and dashes.' },
-  user: { description: 'Of the broker; nobody else may publish there.', enum: [...AUTHORS] },
+  user: { description: 'User of the broker. Nobody else may publish there.', enum: [...AUTHORS] },
   role: { enum: [...ROLES] },
 }
 
@@ -179,7 +179,7 @@ export function asyncApiDoc(): GeneratedDoc {
       title: 'RLAnything events',
       version: '1.0.0',
       description:
-        'Every fact of a run, published by the head after it is durable, and what else goes over its broker. Seen from the head. See docs/events.md.',
+        'Every fact of a run, which the head publishes after it is durable, and the other messages of its broker. Directions are those of the head. See docs/events.md.',
       license: { name: 'Apache-2.0' },
     },
     defaultContentType: 'application/msgpack',
@@ -187,7 +187,7 @@ export function asyncApiDoc(): GeneratedDoc {
       run: {
         host: '127.0.0.1:4222',
         protocol: 'nats',
-        description: 'Address, user and password of a tool stand in runs/<run>/connection.json.',
+        description: 'runs/<run>/connection.json has the address, user and password of a tool.',
       },
     },
     channels: {

@@ -29,7 +29,7 @@ function page({ role, machine, version }: Decider): string {
     '',
     `${root.description} Version ${version} of its rules.`,
     '',
-    'An arrow says: event [condition] / actions. Without an event it is taken as soon as its condition holds; of several',
+    'An arrow says: event [condition] / actions. An arrow without an event is taken as soon as its condition holds. Of several',
     'arrows the first that holds is taken. `any` stands for every state of its box.',
     '',
     '```mermaid',
@@ -44,7 +44,7 @@ function page({ role, machine, version }: Decider): string {
       ? []
       : [
           '',
-          'What it takes note of without leaving its state; of several rows of an event the first whose condition holds:',
+          'What it takes note of without leaving its state. Of several rows of an event, the first whose condition holds counts.',
           '',
           '| in | event | condition | actions |',
           '| --- | --- | --- | --- |',

@@ -11,43 +11,45 @@ const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
 
 const run = section({
   seed: count.default(1).describe('Root of every random draw: equal seeds give equal runs.'),
-  iterations: positive.default(60).describe('RL steps.'),
+  iterations: positive.default(60).describe('Number of iterations: RL steps.'),
   evaluateEvery: positive
     .default(20)
-    .describe('The policy is evaluated at the start, after every so many iterations, and at the end.'),
+    .describe(
+      'Number of iterations between evaluations. The policy is evaluated at the start and the end too.',
+    ),
   maxStaleness: count
     .default(0)
     .describe(
-      'How many policy versions a rollout may be behind. 0 is synchronous; 1 lets an iteration begin while the one before is still trained on.',
+      'Number of policy versions that a rollout may be behind. 0 is synchronous. With 1 an iteration begins while the one before is still trained on.',
     ),
   heartbeatSeconds: seconds
     .default(2)
-    .describe('A worker that says nothing for twice as long counts as stalled.'),
-  attempts: positive.default(3).describe('How often a rollout is tried before it counts as failed.'),
+    .describe('Interval of heartbeats. A worker that is silent for twice as long counts as stalled.'),
+  attempts: positive.default(3).describe('Number of tries before a rollout counts as failed.'),
   workers: section({
     environment: positive.default(1).describe('Processes that play episodes.'),
     'reward-model': positive.default(1).describe('Processes that judge.'),
-  }).describe('How many processes of a role the head starts.'),
+  }).describe('Number of processes of a role that the head starts.'),
   deadlines: section({
     llmCallSeconds: seconds.default(60).describe('One call of a language model.'),
-    stepSeconds: seconds.default(90).describe('One step of an episode; more than a call.'),
-    rolloutSeconds: seconds.default(600).describe('One whole rollout; more than a step.'),
+    stepSeconds: seconds.default(90).describe('One step of an episode. Must be longer than a call.'),
+    rolloutSeconds: seconds.default(600).describe('One whole rollout. Must be longer than a step.'),
     scoringSeconds: seconds
       .default(900)
-      .describe('Judging one trajectory (or one group); more than a rollout.'),
+      .describe('Judging one trajectory, or one group. Must be longer than a rollout.'),
     rewriteSeconds: seconds.default(120).describe('Rewriting one task.'),
     trainingSeconds: seconds.default(1800).describe('One update of a model.'),
     coldStartSeconds: seconds.default(1800).describe('Making the first version of a model.'),
     loadTasksSeconds: seconds
       .default(300)
-      .describe('Loading or generating all tasks; before that, opening a setting of your own.'),
+      .describe('Loading or generating all tasks, and opening a setting of your own.'),
     silenceSeconds: seconds
       .max(600)
       .default(120)
       .describe(
-        'Heartbeats of a process that the head started: after so long without one it is ended, and another started.',
+        'Longest time without a heartbeat of a process that the head started. Then it is ended, and another is started.',
       ),
-  }).describe('When something awaited counts as stalled.'),
+  }).describe('Deadlines: work that is not done by then counts as stalled.'),
 }).describe('The run as a whole.')
 
 /** The name of a rule: one of ours, or of the module that `learning.module` names. */
@@ -68,16 +70,16 @@ export const environmentShape = {
     .nullable()
     .default(null)
     .describe(
-      'A setting that is not ours: a TypeScript or JavaScript file (a path from this file or the working folder) or a package that exports `setting`. Its own keys stand in a section of its name.',
+      'A setting of your own: a package, or a TypeScript or JavaScript file, that exports `setting`. The path is from this file or the working folder. Its own keys stand in a section of its name.',
     ),
   player: z
     .enum(['own', 'gateway'])
     .default('own')
-    .describe('Who plays rollouts: this run itself, or agents outside through `rl gateway`.'),
+    .describe('Who plays rollouts: this run, or agents outside through `rl gateway`.'),
   source: z
     .enum(['generated', 'data'])
     .default('generated')
-    .describe('Tasks made by the generator, or read from `data`.'),
+    .describe('Tasks are made by the generator, or read from `data`.'),
   data: z
     .string()
     .nullable()
@@ -85,9 +87,7 @@ export const environmentShape = {
     .describe('Folder, file or archive with the tasks, for source `data`.'),
   seed: count
     .default(1)
-    .describe(
-      'Root of generated tasks: runs with other seeds of their own still share the tasks of this one.',
-    ),
+    .describe('Root of generated tasks. Runs with other values of `run.seed` still share these tasks.'),
   difficulty: z
     .enum(['easy', 'medium', 'hard'])
     .default('easy')
@@ -95,30 +95,34 @@ export const environmentShape = {
   tasks: positive
     .nullable()
     .default(400)
-    .describe('Training tasks, each in a slot of its own; null takes all that there are.'),
+    .describe('Number of training tasks, each in a slot of its own. Null takes all.'),
   splits: z
     .record(z.string().min(1), z.string().min(1))
     .default({ train: 'train', 'in-domain': 'in-domain', ood: 'ood' })
     .describe("The run's split names and what the environment calls them, e.g. `in-domain: valid_seen`."),
-  maxSteps: positive.default(20).describe('Most steps of a training episode.'),
-  tasksPerIteration: positive.default(16).describe('Training tasks that an iteration plays.'),
-  rolloutsPerTask: z.int().min(2).default(8).describe('Rollouts of each task: the size of a full group.'),
+  maxSteps: positive.default(20).describe('Largest number of steps of a training episode.'),
+  tasksPerIteration: positive.default(16).describe('Number of training tasks that an iteration plays.'),
+  rolloutsPerTask: z
+    .int()
+    .min(2)
+    .default(8)
+    .describe('Number of rollouts of each task: the size of a full group.'),
   minGroupSize: z
     .int()
     .min(2)
     .default(4)
-    .describe('Groups that lost more rollouts to faults than leave so many are not learned from.'),
+    .describe('Smallest group that is learned from. Faults can take rollouts from a group.'),
   quarantineAfter: positive
     .default(2)
-    .describe('A task is set aside after so many of its groups fell below `minGroupSize`.'),
+    .describe('Number of groups below `minGroupSize` after which a task is set aside.'),
   frames: z
     .boolean()
     .default(false)
     .describe(
-      'Screens of every step go into the log (FramesRecorded, PNG by blob), so that an episode can be looked at; they do whenever a model sees them.',
+      'Whether the screens of every step go into the log (FramesRecorded, PNG by blob), to look at episodes. If a model sees screens, they always do.',
     ),
   sampler: rule('uniform').describe(
-    'Which training tasks an iteration plays: drawn alike (`uniform`), or by a rule of yours.',
+    'How the training tasks of an iteration are chosen: drawn with equal chance (`uniform`), or by a rule of yours.',
   ),
 }
 
@@ -129,15 +133,15 @@ export const environmentSection = (own: z.ZodRawShape) =>
   )
 
 const coldStart = {
-  updates: count.default(700).describe('Optimiser steps.'),
+  updates: count.default(700).describe('Number of optimiser steps.'),
   batch: positive
     .default(16)
-    .describe('Samples in one optimiser step: episodes, or steps where a policy acts by prompts.'),
+    .describe('Number of samples in one optimiser step: episodes, or steps if the policy acts by prompts.'),
   learningRate: z
     .number()
     .positive()
     .default(4e-3)
-    .describe('Highest learning rate; it falls linearly to 0.'),
+    .describe('Highest learning rate. It falls linearly to 0.'),
 }
 
 const training = {
@@ -145,22 +149,24 @@ const training = {
     .number()
     .positive()
     .default(6e-4)
-    .describe("AdamW's learning rate, the highest where `schedule` or `warmup` change it."),
+    .describe("AdamW's learning rate. If `schedule` or `warmup` change it, the highest one."),
   schedule: z
     .enum(['constant', 'linear'])
     .default('constant')
     .describe(
-      'The learning rate over the iterations of the run: constant, or falling linearly to 0 behind the last.',
+      'The learning rate over the iterations of the run: constant, or falling linearly to 0 after the last.',
     ),
   warmup: count
     .default(0)
-    .describe('Iterations over which the learning rate rises, before it is at its highest.'),
+    .describe('Number of iterations over which the learning rate rises to its highest.'),
   updates: positive
     .default(4)
-    .describe('Optimiser steps an iteration; each sees its own part of the samples.'),
+    .describe('Number of optimiser steps an iteration. Each sees its own part of the samples.'),
   minSamples: positive
     .default(1)
-    .describe('Least samples of an optimiser step: an iteration with few of them makes fewer steps.'),
+    .describe(
+      'Smallest number of samples of an optimiser step. An iteration with few samples makes fewer steps.',
+    ),
   clipLow: z.number().positive().default(0.2).describe('The ratio is clipped below 1 - this.'),
   clipHigh: z
     .number()
@@ -172,7 +178,7 @@ const training = {
     .min(1)
     .nullable()
     .default(null)
-    .describe('Bound for negative advantages as a multiple of them; null for none (10 in GRPO-TCR).'),
+    .describe('Bound for negative advantages, as a multiple of them (10 in GRPO-TCR). Null for none.'),
   klWeight: z.number().nonnegative().default(0.01).describe('Weight of the k3 KL estimate.'),
   klReference: z
     .enum(['iteration', 'base'])
@@ -184,42 +190,44 @@ const training = {
     .nullable()
     .default(0.1)
     .describe(
-      'KL of the policy that sampled to the present one, over the tokens of the next step, above which the rest of an update is left out; null for none.',
+      'Limit of the KL from the sampling policy to the present one, over the tokens of the next step. Above it, the rest of an update is left out. Null for none.',
     ),
   klHalvings: count
     .default(0)
     .describe(
-      'How often an update may halve a step that went beyond `klLimit`, before the step is taken back; 0: it stays, and only the rest is left out.',
+      'If a step exceeds `klLimit`, it is halved up to this many times. If it is still too long, it is undone. With 0 the step stays, and the rest of the update is left out.',
     ),
   objective: z
     .enum(['clip', 'cispo', 'sapo'])
     .default('clip')
     .describe(
-      "What bounds a step: PPO's clip, clipped importance weights (CISPO), or a soft gate (SAPO, which reads no clips).",
+      "What bounds a step: PPO's clip (`clip`), clipped importance weights (`cispo`), or a soft gate that reads no clips (`sapo`).",
     ),
   ratio: z
     .enum(['token', 'sequence'])
     .default('token')
-    .describe('Of each token, or the geometric mean over a sample (GSPO; its clips are about 3e-4).'),
+    .describe(
+      'Importance ratio of each token, or the geometric mean over a sample (GSPO, with clips of about 3e-4).',
+    ),
   aggregate: z
     .enum(['sample', 'batch', 'constant'])
     .default('batch')
     .describe(
-      'Token mean within each sample, over all tokens of the batch, or the sum over samples times `constantTokens` (Dr. GRPO).',
+      'Loss as the token mean within each `sample`, as the token mean over the `batch`, or as the sum over samples times `constantTokens` (`constant`, Dr. GRPO).',
     ),
-  constantTokens: positive.default(512).describe('Read by `aggregate: constant` alone.'),
+  constantTokens: positive.default(512).describe('Divisor of `aggregate: constant`. Nothing else reads it.'),
   entropyWeight: z
     .number()
     .nonnegative()
     .default(0)
-    .describe('Weight of the entropy bonus: the mean entropy of the trained tokens, which lowers the loss.'),
+    .describe('Weight of the entropy bonus: the mean entropy of the trained tokens lowers the loss.'),
   entropyShare: z
     .number()
     .positive()
     .max(1)
     .default(1)
     .describe(
-      'Share of the tokens, those of the highest entropy, that the objective is about (0.2 in "Beyond the 80/20 Rule"). Below 1 it costs one more forward pass.',
+      'Share of the tokens that are trained: those of highest entropy (0.2 in "Beyond the 80/20 Rule"). Below 1 it costs one more forward pass.',
     ),
   offPolicyLimit: z
     .number()
@@ -227,34 +235,37 @@ const training = {
     .nullable()
     .default(null)
     .describe(
-      'Mean log-ratio of a sample, sampled to trained, above which its negative advantages are left out (DeepSeek-V3.2); null for none.',
+      'Limit of the mean log-ratio of a sample, sampled to trained. Above it, negative advantages are left out (DeepSeek-V3.2). Null for none.',
     ),
   clipNorm: z
     .number()
     .positive()
     .nullable()
     .default(1)
-    .describe('Limit of the gradient norm; null for none.'),
+    .describe('Limit of the gradient norm. Null for none.'),
   weightDecay: z.number().nonnegative().default(0).describe('Decoupled weight decay.'),
-  beta1: share.default(0.9).describe("Adam's first moment."),
-  beta2: share.default(0.99).describe("Adam's second moment."),
-  resetOptimizer: z.boolean().default(false).describe('Forget the moments at the start of each iteration.'),
+  beta1: share.default(0.9).describe("Decay of Adam's first moment."),
+  beta2: share.default(0.99).describe("Decay of Adam's second moment."),
+  resetOptimizer: z
+    .boolean()
+    .default(false)
+    .describe("Whether Adam's moments are forgotten at the start of each iteration."),
   tokenBudget: positive
     .default(4096)
-    .describe('Most tokens in one forward pass: bounds memory. Where there is less room passes are smaller.'),
+    .describe(
+      'Largest number of tokens in one forward pass, to bound memory. If there is less room, passes are smaller.',
+    ),
   layers: positive
     .nullable()
     .default(null)
-    .describe(
-      'So many of the upper layers alone are trained: the backward pass ends below them. Null for all.',
-    ),
+    .describe('Number of upper layers that are trained. The backward pass ends below them. Null for all.'),
 }
 
 const logprobs = z
   .enum(['model', 'sampling'])
   .default('model')
   .describe(
-    'Log-probs are logged and learned from at temperature 1, or at the temperature of sampling (local models): at other temperatures than 1 importance weights are those of what was sampled.',
+    'Temperature of logged and learned log-probs: 1 (`model`), or that of sampling (`sampling`, local models only). With `sampling`, importance weights fit what was sampled at any temperature.',
   )
 
 export const DEFAULT_MODEL = 'nano'
@@ -265,7 +276,7 @@ const endpoint = {
     .min(1)
     .default('local')
     .describe(
-      'In this process (`local`), behind an OpenAI-compatible endpoint (`openai`), `simulated` (no model at all), or one of `models.module`.',
+      'Who runs the model: this process (`local`), an OpenAI-compatible endpoint (`openai`), nobody (`simulated`), or a provider of `models.module`.',
     ),
   model: z
     .string()
@@ -276,18 +287,18 @@ const endpoint = {
     .url()
     .nullable()
     .default(null)
-    .describe('Of the OpenAI-compatible endpoint, e.g. http://localhost:8000/v1.'),
+    .describe('Base URL of the OpenAI-compatible endpoint, e.g. http://localhost:8000/v1.'),
   windowTokens: positive
     .nullable()
     .default(null)
     .describe(
-      'Context of the endpoint in tokens, prompt and answer; null asks it. Prompts that would not fit lose their oldest steps.',
+      'Context of the endpoint in tokens, prompt and answer. Null asks the endpoint. Prompts that would not fit lose their oldest steps.',
     ),
   extraBody: z
     .record(z.string(), z.unknown())
     .default({})
     .describe(
-      'Further fields of every request to the endpoint; they stand over ours, but none over what a key or the call itself sets.',
+      'Further fields of every request to the endpoint. They replace ours, except what a key or the call itself sets.',
     ),
   template: z
     .record(z.string(), z.unknown())
@@ -298,71 +309,77 @@ const endpoint = {
     .min(1)
     .nullable()
     .default(null)
-    .describe('`reasoning_effort` of every request; null sends none.'),
+    .describe('`reasoning_effort` of every request. Null sends none.'),
   sendSeed: z
     .boolean()
     .default(true)
-    .describe('Whether every request has a seed, for servers that slow down with one.'),
+    .describe('Whether every request has a seed. Some servers slow down with one.'),
   apiKeyEnv: z
     .string()
     .min(1)
     .default('OPENAI_API_KEY')
-    .describe('Environment variable that holds the API key; keys never stand in a config.'),
-  concurrency: positive.default(32).describe('Calls of the endpoint at a time; more wait.'),
+    .describe('Environment variable that holds the API key. Keys never stand in a config.'),
+  concurrency: positive
+    .default(32)
+    .describe('Largest number of calls of the endpoint at a time. More calls wait.'),
   maxCalls: positive
     .nullable()
     .default(null)
     .describe(
-      'Calls of the endpoint in the whole run, retries included; when they are spent the run pauses. Null for any number.',
+      'Number of calls of the endpoint in the whole run, retries included. When they are spent, the run pauses. Null for any number.',
     ),
   promptPrice: z
     .number()
     .nonnegative()
     .nullable()
     .default(null)
-    .describe('Of a million prompt tokens of the endpoint, for counting cost; null where unknown.'),
+    .describe('Price of a million prompt tokens, for counting cost. Null if unknown.'),
   completionPrice: z
     .number()
     .nonnegative()
     .nullable()
     .default(null)
-    .describe('Of a million completion tokens.'),
+    .describe('Price of a million completion tokens. Null if unknown.'),
 }
 
 const trainer = z
   .enum(['own', 'external'])
   .default('own')
   .describe(
-    'Who makes new versions: the worker itself, or a trainer outside that answers BatchReady within `run.deadlines.trainingSeconds`.',
+    'Who makes new versions: the worker (`own`), or a trainer outside that answers BatchReady within `run.deadlines.trainingSeconds`.',
   )
 
 const trainReasoning = z
   .boolean()
   .default(false)
-  .describe('Whether reasoning that an endpoint tells apart from its answer is trained as well.')
+  .describe('Whether reasoning that an endpoint tells apart from its answer is trained too.')
 
 const publish = section({
   as: z
     .enum(['none', 'lora', 'model'])
     .default('none')
-    .describe('Whether new versions are loaded into the servers at `baseUrl`, as adapter or whole folder.'),
+    .describe(
+      'How new versions are loaded into the servers: not at all, as an adapter (`lora`), or as a whole folder (`model`).',
+    ),
   routes: z
     .enum(['vllm', 'sglang'])
     .default('vllm')
     .describe(
-      'How the servers are told: as vLLM and `rl serve` have it, or as SGLang, where a whole model replaces the weights that are there.',
+      'Whose routes the servers have: those of vLLM and `rl serve`, or those of SGLang. On SGLang, a whole model replaces the weights.',
     ),
   replicas: z
     .array(z.url())
     .default([])
-    .describe('Base URLs of all servers of the model, as `baseUrl` is written; none is `baseUrl` alone.'),
+    .describe(
+      'Base URLs of all servers of the model, in the form of `baseUrl`. An empty list means `baseUrl` alone.',
+    ),
   ackSeconds: seconds
     .default(120)
-    .describe('A server that has not loaded a version by then is left out of it.'),
+    .describe('Longest time to load a version. A slower server is left out for this version.'),
   drainSeconds: seconds
     .default(120)
-    .describe('How long an old version is kept for calls under way before it is unloaded.'),
-  keep: positive.default(2).describe('Versions that stay loaded, the newest included.'),
+    .describe('Longest time that an old version waits for calls under way before it is unloaded.'),
+  keep: positive.default(2).describe('Number of versions that stay loaded, the newest included.'),
 }).describe('Bringing versions to servers that load weights at run time.')
 
 const policy = section({
@@ -371,74 +388,81 @@ const policy = section({
     .enum(['choices', 'free', 'numbered'])
     .default('choices')
     .describe(
-      'Generates one of the admissible commands under a trie; free text; or picks a numbered option in a box. Where the setting takes texts, free is the default.',
+      'How the model acts: it generates an admissible command under a trie (`choices`), writes text (`free`), or picks a numbered option in a box (`numbered`). If the setting takes texts, `free` is the default.',
     ),
   thinking: z
     .boolean()
     .nullable()
     .default(null)
     .describe(
-      'What the chat template of a local model is told (`enable_thinking`) where it acts by prompts; null for nothing. Choices are made without.',
+      '`enable_thinking` for the chat template of a local model that acts by prompts. Null sets nothing. Choices are made without thinking.',
     ),
   contextTokens: positive
     .default(512)
     .describe(
-      'Longest episode in tokens where commands are chosen; the whole context of a model that is trained from scratch.',
+      'Longest episode in tokens if commands are chosen. It is the whole context of a model that is trained from scratch.',
     ),
   cacheMegabytes: positive
     .default(256)
     .describe(
-      'Of keys and values of a local model, all episodes together; no sequence is longer than what fits.',
+      'Memory for keys and values of a local model, all episodes together. No sequence is longer than what fits.',
     ),
   lora: section({
     rank: positive
       .nullable()
       .default(null)
       .describe(
-        'Of a low-rank adapter that alone is trained, on the folder that `model` names; null trains all weights.',
+        'Rank of a low-rank adapter on the folder that `model` names. Only the adapter is trained. Null trains all weights.',
       ),
     alpha: z
       .number()
       .positive()
       .nullable()
       .default(null)
-      .describe('Its scale times the rank; null is twice the rank.'),
+      .describe('Scale of the adapter times the rank. Null is twice the rank.'),
     targets: z
       .array(z.string().min(1))
       .min(1)
       .default(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
-      .describe('Modules that have one.'),
+      .describe('Modules that have an adapter.'),
   }).describe(
-    'With a rank, version 0 is taught on the demonstrations of `coldStart`, however it acts on commands.',
+    'A low-rank adapter. With a rank, version 0 is taught on the demonstrations of `coldStart`, for each way of acting on commands.',
   ),
-  temperature: z.number().nonnegative().default(1).describe('Of sampling in training rollouts.'),
+  temperature: z.number().nonnegative().default(1).describe('Temperature of sampling in training rollouts.'),
   topP: share.default(1).describe('Nucleus of sampling in training rollouts.'),
   logprobs,
-  maxTokens: positive.default(24).describe('Most tokens of one action, reasoning included.'),
+  maxTokens: positive.default(24).describe('Largest number of tokens of one action, reasoning included.'),
   historySteps: positive
     .nullable()
     .default(null)
-    .describe('Earlier steps that a prompt shows; null shows all.'),
+    .describe('Number of earlier steps that a prompt shows. Null shows all.'),
   frames: count
     .default(0)
     .describe(
-      'Screens that a prompt shows, the newest last, for models that see; the form of their actions is that of the setting (`environment.grammar`). 0 for models that read text.',
+      'Number of screens that a prompt shows, the newest last, for models that see. `environment.grammar` is the form of their actions. 0 for models that read text.',
     ),
   coldStart: section({
-    demonstrations: positive.default(5000).describe('Expert episodes to imitate.'),
+    demonstrations: positive.default(5000).describe('Number of expert episodes to imitate.'),
     difficulty: z
       .enum(['easy', 'medium', 'hard'])
       .nullable()
       .default(null)
-      .describe('Of the generated tasks that are demonstrated; null for that of the environment.'),
-    expertNoise: share.default(0.32).describe('Share of random commands in them; failures are kept.'),
+      .describe(
+        'Difficulty of the generated tasks that are demonstrated. Null takes that of the environment.',
+      ),
+    expertNoise: share
+      .default(0.32)
+      .describe('Share of random commands in the demonstrations. Failures are kept.'),
     ...coldStart,
-  }).describe('Version 0 of a local model, kept in a cache by content.'),
+  }).describe('How version 0 of a local model is made. It is kept in a cache by content.'),
   trainer,
   trainReasoning,
   publish,
   training: section({
-    enabled: z.boolean().default(true).describe('Off: the policy stays at version 0.'),
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe('Whether the policy is trained. If not, it stays at version 0.'),
     ...training,
   }).describe('The update of an iteration.'),
 }).describe('The model that acts.')
@@ -448,60 +472,66 @@ const rewardModel = section({
   mode: z
     .enum(['off', 'fixed', 'co-trained'])
     .default('co-trained')
-    .describe('No judge at all, one that stays as it is, or one that learns.'),
+    .describe('No judge (`off`), a judge that stays as it is (`fixed`), or one that learns (`co-trained`).'),
   judging: z
     .enum(['trajectory', 'group'])
     .default('trajectory')
-    .describe('Judge each trajectory as it comes, or all rollouts of a task together (unit tests).'),
-  samples: positive.default(1).describe('Judgements of each step (m).'),
-  temperature: z.number().nonnegative().default(1).describe('Of judging.'),
+    .describe(
+      'What is judged at a time: each trajectory as it comes, or all rollouts of a task together (`group`, unit tests).',
+    ),
+  samples: positive.default(1).describe('Number of judgements of each step (m).'),
+  temperature: z.number().nonnegative().default(1).describe('Temperature of judging.'),
   logprobs,
   topP: share.default(1).describe('Nucleus of judging.'),
-  maxTokens: positive.default(8).describe('Most tokens of one judgement, critique included.'),
+  maxTokens: positive.default(8).describe('Largest number of tokens of one judgement, critique included.'),
   frames: z
     .boolean()
     .default(false)
-    .describe('A judge that sees is shown the screens before and after each step.'),
+    .describe('Whether a judge that sees gets the screens before and after each step.'),
   expected: z
     .boolean()
     .default(true)
-    .describe('Use p(good) - p(bad) in place of the mean of the samples, where the model tells it.'),
+    .describe('Whether p(good) - p(bad) replaces the mean of the samples, if the model tells it.'),
   normalisation: z
     .enum(['within-task', 'within-step', 'none'])
     .default('within-task')
-    .describe("Over what the reward model's reward is standardised; `within-step` is the published one."),
+    .describe(
+      "Group over which the reward model's reward is standardised. `within-step` is the published one.",
+    ),
   balanceVerdicts: z
     .boolean()
     .default(true)
-    .describe('Pushes towards good and towards bad verdicts weigh the same over the batch.'),
+    .describe('Whether pushes towards good and towards bad verdicts weigh the same over the batch.'),
   measuredRollouts: count
     .nullable()
     .default(2)
     .describe(
-      'Rollouts of a training group whose verdicts are measured against true progress; null for all. Evaluations are measured whole.',
+      'Number of rollouts of a training group whose verdicts are measured against true progress. Null for all. Evaluations are measured whole.',
     ),
   invalidReward: z.number().default(-2).describe('Reward of a judgement that no rule could read.'),
   novelTests: z
     .boolean()
     .default(false)
     .describe(
-      'Only written tests earn whose input is none that the task shows: one that repeats an example earns as one that cannot be read.',
+      'Whether a written test earns only if the task does not show its input. A test that repeats an example then earns as one that cannot be read.',
     ),
   accuracyRange: z
     .tuple([share, share])
     .default([0.2, 0.8])
     .describe('Only tasks whose accuracy lies in this range train the reward model.'),
   coldStart: section({
-    rollouts: positive.default(1000).describe('Rollouts of policy version 0, labelled by true progress.'),
-    flippedLabels: share.default(0.1).describe('Share of labels turned round.'),
+    rollouts: positive
+      .default(1000)
+      .describe('Number of rollouts of policy version 0, labelled by true progress.'),
+    flippedLabels: share.default(0.1).describe('Share of labels that are flipped.'),
     ...coldStart,
-    updates: count.default(200).describe('Optimiser steps.'),
+    updates: count.default(200).describe('Number of optimiser steps.'),
     learningRate: z
       .number()
       .positive()
       .default(5e-3)
-      .describe('Highest learning rate; it falls linearly to 0.'),
-  }).describe("Version 0 of a local model, from the policy's version 0."),
+      .describe('Highest learning rate. It falls linearly to 0.'),
+  }).describe("How version 0 of a local model is made, from the policy's version 0."),
   trainer,
   trainReasoning,
   publish,
@@ -510,7 +540,7 @@ const rewardModel = section({
     learningRate: z.number().positive().default(3e-4).describe('Constant learning rate of AdamW.'),
     updates: positive
       .default(2)
-      .describe('Optimiser steps an iteration; each sees its own part of the samples.'),
+      .describe('Number of optimiser steps an iteration. Each sees its own part of the samples.'),
   }).describe('The update of an iteration.'),
 }).describe('The model that judges steps.')
 
@@ -521,7 +551,7 @@ const models = section({
     .nullable()
     .default(null)
     .describe('Path or package of a module with providers of language models of your own.'),
-}).describe('Where language models come from.')
+}).describe('Providers of language models of your own.')
 
 const learning = section({
   module: z
@@ -533,76 +563,80 @@ const learning = section({
       'Path or package of a module with rules of your own: step rewards, advantages, filters, samplers, acceptance.',
     ),
   reward: rule('integrated').describe(
-    '`outcome` only, `integrated`: outcome + lambda * mean verdict, `progress`: outcome + lambda * true progress, `reward-model`: verdicts alone; or a rule of yours.',
+    'Reward of a step: `outcome` only, `integrated` (outcome + lambda * mean verdict), `progress` (outcome + lambda * true progress), `reward-model` (verdicts alone), or a rule of yours.',
   ),
   lambda: z.number().nonnegative().default(0.3).describe('Weight of the step part.'),
   advantage: rule('task').describe(
-    'Standardised over the rollouts at the same step (`step-index`, as published), over all steps of the `task`, against the other rollouts (`leave-one-out`), or outcome and step parts apart (`separate`); or a rule of yours.',
+    'How rewards become advantages. They are standardised over the rollouts at the same step (`step-index`, as published), over all steps of the `task`, against the other rollouts (`leave-one-out`), with outcome and step parts apart (`separate`), or by a rule of yours.',
   ),
   filter: rule('accuracy').describe(
-    'Which tasks train the policy: by `accuracy`, as the two keys below say, or a rule of yours.',
+    'Which tasks train the policy: by `accuracy` (`policyAccuracyRange` and `mixedOutcomes`), or by a rule of yours.',
   ),
   single: z
     .enum(['zero', 'raw'])
     .default('zero')
-    .describe('Advantage of a step that only one rollout reached: none, or its bare reward.'),
-  stdFloor: z.number().nonnegative().default(0).describe('Least standard deviation of a group.'),
+    .describe('Advantage of a step that only one rollout reached: 0, or its bare reward.'),
+  stdFloor: z.number().nonnegative().default(0).describe('Smallest standard deviation of a group.'),
   overlong: section({
     maxTokens: positive
       .nullable()
       .default(null)
-      .describe('Longest rollout in sampled tokens; null for no penalty.'),
+      .describe('Longest rollout in sampled tokens. Null for no penalty.'),
     bufferTokens: positive
       .default(4096)
-      .describe('Tokens before the limit over which the penalty grows from 0 to `factor`.'),
+      .describe('Number of tokens before the limit over which the penalty grows from 0 to `factor`.'),
     factor: z.number().nonnegative().default(1).describe('Penalty at the limit and beyond.'),
-  }).describe('Soft penalty on long rollouts, taken from what the outcome is worth (GRPO-TCR).'),
+  }).describe('Soft penalty on long rollouts, taken from the reward of the outcome (GRPO-TCR).'),
   scale: z
     .enum(['group', 'batch', 'none'])
     .default('group')
     .describe(
-      'What `step-index` and `task` divide by: the standard deviation of the group, that of all rewards of the batch, or nothing (Dr. GRPO).',
+      'Divisor of `step-index` and `task`: the standard deviation of the group, that of all rewards of the batch, or none (Dr. GRPO).',
     ),
   deviation: z
     .enum(['population', 'sample'])
     .default('population')
-    .describe("Of standard deviations: divided by n, or by n - 1 (Bessel's correction, as TRL has it)."),
+    .describe(
+      "Standard deviations divide by n (`population`), or by n - 1 (`sample`: Bessel's correction, as in TRL).",
+    ),
   policyAccuracyRange: z
     .tuple([share, share])
     .nullable()
     .default(null)
-    .describe('Only tasks whose accuracy lies in this range train the policy; null takes all.'),
+    .describe('Only tasks whose accuracy lies in this range train the policy. Null takes all.'),
   truncated: z
     .enum(['train', 'mask'])
     .default('train')
     .describe(
-      'What becomes of rollouts that the limit of steps or a full context cut off: they are trained as any other, or count in their group alone (DAPO, "overlong filtering").',
+      'Rollouts that the limit of steps or a full context cut off: they train as any other (`train`), or count in their group alone (`mask`, the "overlong filtering" of DAPO).',
     ),
   mixedOutcomes: z
     .union([z.boolean(), z.literal('graded')])
     .default(true)
     .describe(
-      'Only tasks with both successes and failures train the policy; `graded`: those whose outcomes differ, such as a draw and a loss.',
+      'Whether only tasks with successes and failures train the policy. `graded` takes tasks whose outcomes differ, such as a draw and a loss.',
     ),
 }).describe('From outcomes and verdicts to advantages.')
 
 const adaptation = section({
-  enabled: z.boolean().default(true).describe('Off: the tasks stay as they are.'),
-  low: share.default(0.2).describe('A task at or below this accuracy is to become easier.'),
-  high: share.default(0.8).describe('A task at or above this accuracy is to become harder.'),
+  enabled: z.boolean().default(true).describe('Whether tasks are rewritten.'),
+  low: share.default(0.2).describe('A task at or below this accuracy should become easier.'),
+  high: share.default(0.8).describe('A task at or above this accuracy should become harder.'),
   candidates: z
     .enum(['beside', 'within'])
     .default('beside')
     .describe(
-      'Candidates are played beside `tasksPerIteration` training tasks, or within that number: then an iteration plays as many rollouts with adaptation as without.',
+      'Whether candidates are played `beside` the `tasksPerIteration` training tasks, or `within` that number. With `within` an iteration plays as many rollouts with adaptation as without.',
     ),
   rule: rule('strict').describe(
-    'When a candidate is accepted: between the thresholds (`strict`), on them too (`inclusive`), or a rule of yours.',
+    'When a candidate is accepted: between the thresholds (`strict`), also on them (`inclusive`), or by a rule of yours.',
   ),
   evidence: z
     .enum(['point', 'bayes'])
     .default('bayes')
-    .describe('Accept by the measured accuracy, or by the posterior probability that the rule holds.'),
+    .describe(
+      'A candidate is accepted by its measured accuracy (`point`), or by the posterior probability that the rule holds (`bayes`).',
+    ),
   confidence: share.default(0.8).describe('Posterior probability that `bayes` asks for.'),
   prior: z
     .tuple([z.number().positive(), z.number().positive()])
@@ -611,67 +645,73 @@ const adaptation = section({
   rewriter: z
     .enum(['symbolic', 'language-model'])
     .default('symbolic')
-    .describe("The environment's own rules, or a language model."),
+    .describe("Who rewrites: the setting's own rules, or a language model."),
   ...endpoint,
-  provider: z.string().min(1).default('openai').describe('Of the language model that rewrites.'),
+  provider: z.string().min(1).default('openai').describe('Provider of the language model that rewrites.'),
   model: z.string().min(1).default('gpt-4o-mini').describe('The language model that rewrites.'),
   samples: positive
     .default(8)
     .describe(
-      'Answers of the language model for a candidate; the first that the environment takes is proposed.',
+      'Number of answers of the language model for a candidate. The first that the environment takes is proposed.',
     ),
-  temperature: z.number().nonnegative().default(1).describe('Of the language model that rewrites.'),
-  maxTokens: positive.default(2048).describe('Most tokens of one of its answers.'),
-  critiques: positive.default(8).describe('Most distinct critiques that a rewriter is shown.'),
+  temperature: z
+    .number()
+    .nonnegative()
+    .default(1)
+    .describe('Temperature of the language model that rewrites.'),
+  maxTokens: positive.default(2048).describe('Largest number of tokens of one of its answers.'),
+  critiques: positive.default(8).describe('Largest number of distinct critiques that a rewriter sees.'),
 }).describe('Tasks become harder or easier.')
 
 const evaluation = section({
   splits: z
     .array(z.string().min(1))
     .default(['in-domain', 'ood'])
-    .describe('Splits that are evaluated; none turns evaluation off.'),
-  tasks: positive.nullable().default(64).describe('Tasks of each split; null takes all.'),
-  rollouts: positive.default(1).describe('Rollouts of each task.'),
-  maxSteps: positive.nullable().default(null).describe('Most steps; null as in training.'),
+    .describe('Splits that are evaluated. An empty list turns evaluation off.'),
+  tasks: positive.nullable().default(64).describe('Number of tasks of each split. Null takes all.'),
+  rollouts: positive.default(1).describe('Number of rollouts of each task.'),
+  maxSteps: positive.nullable().default(null).describe('Largest number of steps. Null as in training.'),
   temperature: z
     .number()
     .nonnegative()
     .nullable()
     .default(null)
-    .describe('Of sampling; null as in training.'),
-  topP: share.nullable().default(null).describe('Nucleus of sampling; null as in training.'),
+    .describe('Temperature of sampling. Null as in training.'),
+  topP: share.nullable().default(null).describe('Nucleus of sampling. Null as in training.'),
   judge: z
     .boolean()
     .default(false)
     .describe(
-      'Judge these trajectories too: quality of the reward model on tasks that nothing is trained on.',
+      'Whether these trajectories are judged too. This measures the reward model on tasks that nothing is trained on.',
     ),
 }).describe('Measuring the policy on fixed tasks and seeds.')
 
 const log = section({
-  keepFreeMegabytes: count.default(512).describe('The run pauses when less disk space is left.'),
+  keepFreeMegabytes: count.default(512).describe('The run pauses if less disk space is left.'),
 }).describe('The event log.')
 
 const projections = section({
   modules: z
     .array(z.string().min(1))
     .default([])
-    .describe('Paths or packages of modules with projections of your own; shown by `rl projections`.'),
+    .describe('Paths or packages of modules with projections of your own. `rl projections` shows them.'),
 }).describe('Tables that follow from the log.')
 
 const simulation = section({
   policyAccuracy: share
     .default(0.5)
     .describe(
-      'Coding: share of right programs; the others are reference solutions with one fault. Where actions are chosen: share of rollouts that follow the expert.',
+      'For coding, the share of right programs. The others are reference solutions with one fault. If actions are chosen, the share of rollouts that follow the expert.',
     ),
   learningRate: z.number().nonnegative().default(0.03).describe('How fast success grows with training.'),
   judgeAccuracy: share
     .default(0.7)
-    .describe('Process accuracy of the simulated judge at the start; coding: share of right unit tests.'),
-  failureShare: share.default(0).describe('Share of rollouts that fail for no fault of the policy.'),
-  steps: positive.default(8).describe('Mean steps of an episode.'),
-}).describe('Only read where a provider is `simulated`.')
+    .describe(
+      'Process accuracy of the simulated judge at the start. For coding, the share of right unit tests.',
+    ),
+  failureShare: share.default(0).describe('Share of rollouts that fail without a fault of the policy.'),
+  steps: positive.default(8).describe('Mean number of steps of an episode.'),
+}).describe('Only read if a provider is `simulated`.')
 
 export const configSchema = z.strictObject({
   run,
@@ -689,7 +729,7 @@ export const configSchema = z.strictObject({
   threads: positive
     .default(1)
     .describe(
-      'Threads of the native BLAS of each local model. More are worth it from some 100 million parameters on; sums differ in their last digits.',
+      'Number of threads of the native BLAS of each local model. More are worth it from some 100 million parameters. Sums differ in their last digits.',
     ),
   log,
   projections,

@@ -210,7 +210,7 @@ test('what the broker is made to write into the record of the epoch is written o
 
 test('the reader of ten lines lives through what roles have the broker say to it, and reads the facts', async () => {
   const head = await startTestHead()
-  const guide = readFileSync('README.md', 'utf8')
+  const guide = readFileSync('docs/events.md', 'utf8')
   const code = guide.match(/```js\n(import { decode }[\s\S]*?)```/)?.[1] ?? ''
   assert.ok(code.includes('.evt.*'))
   const { url, user, password } = head.addressOf('tool')

@@ -8,7 +8,7 @@ export type EventDefinition<Schema extends z.ZodType = z.ZodType> = {
   readonly v: number
   /** Whose event it is: the head refuses it from other users; a role's process may also what its further workers may. */
   readonly by: readonly Author[]
-  /** One sentence for the docs: the fact that this event states. */
+  /** For the docs, one or two sentences: the fact that this event states. */
   readonly summary: string
   /** Its shape: that of every event of the newest version, whoever wrote it. */
   readonly schema: Schema

@@ -27,7 +27,8 @@ export const experienceEvents = {
     v: 2,
     digestVersion: 1,
     by: ['environment-worker'],
-    summary: 'A rollout was played to its end, with everything that was seen, done and sampled, as columns.',
+    summary:
+      'A rollout was played to its end. The event holds everything that was seen, done and sampled, as columns.',
     schema: z.strictObject({
       rollout: name,
       iteration: count,
@@ -73,7 +74,7 @@ export const experienceEvents = {
     v: 1,
     by: ['environment-worker'],
     summary:
-      "A rollout's program was run on its task's own tests, and how each run ended; the outcome follows from it.",
+      "A rollout's program was run on its task's own tests. The event holds how each run ended, and the outcome follows from it.",
     schema: z.strictObject({
       rollout: name,
       iteration: count,
@@ -94,7 +95,7 @@ export const experienceEvents = {
     v: 1,
     by: ['environment-worker'],
     summary:
-      'What the screen of a rollout showed, before each action and after the last; the actions are in its TrajectoryCompleted.',
+      'The screens of a rollout, before each action and after the last. The actions are in its TrajectoryCompleted.',
     schema: z.strictObject({
       rollout: name,
       iteration: count,
@@ -119,7 +120,7 @@ export const experienceEvents = {
     v: 1,
     by: ['environment-worker'],
     summary:
-      "A rollout's program was run twice on the same tests and ended otherwise at some of them; its outcome is that of the first run.",
+      "A rollout's program was run twice on the same tests, and ended differently at some of them. The first run decides the outcome.",
     schema: z.strictObject({
       rollout: name,
       iteration: count,
@@ -137,7 +138,7 @@ export const experienceEvents = {
   RolloutFailed: define({
     v: 1,
     by: ['environment-worker'],
-    summary: 'A rollout has no outcome, and why; it never becomes a reward.',
+    summary: 'A rollout has no outcome, for the reason given. It never becomes a reward.',
     schema: z.strictObject({
       rollout: name,
       iteration: count,

@@ -21,7 +21,7 @@ export const gatewayEvents = {
     v: 1,
     by: ['environment-worker'],
     summary:
-      "An agent's calls of the model in one rollout, word for word; one call is one step of the trajectory.",
+      "An agent's calls of the model in one rollout, word for word. One call is one step of the trajectory.",
     schema: z.strictObject({
       rollout: name,
       /** In the order of their answers; JSON texts. */

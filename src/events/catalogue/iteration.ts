@@ -17,7 +17,7 @@ export const iterationEvents = {
     v: 1,
     by: ['environment'],
     summary:
-      'The tasks of an RL step were chosen: what every group of it is, before the first rollout is asked for.',
+      'The tasks of an RL step were chosen. The event names every group, before the first rollout is asked for.',
     schema: z.strictObject({
       iteration: count,
       /** One group of rollouts each, in order of their slots. */
@@ -34,7 +34,7 @@ export const iterationEvents = {
   RolloutRequested: define({
     v: 1,
     by: ['environment'],
-    summary: 'One rollout of one task is to be played; a work queue hands it to one environment worker.',
+    summary: 'One rollout of one task should be played. A work queue hands it to one environment worker.',
     schema: z.strictObject({
       /** Unique in the run, e.g. `3/slot-12/5`; the trajectory bears the same id. */
       rollout: name,
@@ -55,7 +55,7 @@ export const iterationEvents = {
   IterationCompleted: define({
     v: 1,
     by: ['head'],
-    summary: 'An RL step ended: everything it was waiting for is in the log.',
+    summary: 'An RL step ended. Everything that it waited for is in the log.',
     schema: z.strictObject({ iteration: count, accuracy: tally, metrics }),
     wrong: ({ accuracy }) => tallyWrong('accuracy', accuracy),
     key: (data) => `IterationCompleted/${data.iteration}`,

@@ -93,7 +93,7 @@ export const modelEvents = {
     digestVersion: 1,
     by: ['policy', 'reward-model'],
     summary:
-      'The batch of an update was made, for a trainer outside; whoever appends PolicyUpdated (or RewardModelUpdated) of this version first has answered.',
+      'The batch of an update was made, for a trainer outside. The first PolicyUpdated (or RewardModelUpdated) of this version is the answer.',
     schema: z.strictObject({
       /** Whose batch it is; absent for the policy. */
       role: z.literal('reward-model').optional(),
@@ -133,7 +133,7 @@ export const modelEvents = {
   PolicyPublished: define({
     v: 1,
     by: ['policy'],
-    summary: 'A policy version was brought to its servers; where none took it the version before goes on.',
+    summary: 'A policy version was brought to its servers. If no server took it, the version before goes on.',
     schema: published,
     wrong: publishedWrong,
     key: (data) => `PolicyPublished/${data.version}`,
@@ -151,7 +151,7 @@ export const modelEvents = {
     v: 1,
     by: ['reward-model'],
     summary:
-      'A reward-model version was brought to its servers; where none took it the version before goes on.',
+      'A reward-model version was brought to its servers. If no server took it, the version before goes on.',
     schema: published,
     wrong: publishedWrong,
     key: (data) => `RewardModelPublished/${data.version}`,

@@ -23,7 +23,7 @@ export const rewardEvents = {
     digestVersion: 1,
     by: ['reward-model-worker'],
     summary:
-      "The reward model wrote a unit test for a task's programs; what they make of it are their verdicts in StepScored.",
+      "The reward model wrote a unit test for a task's programs. Their results on it are their verdicts in StepScored.",
     schema: z.strictObject({
       iteration: count,
       purpose,
@@ -95,7 +95,7 @@ export const rewardEvents = {
   TrajectoryJudged: define({
     v: 1,
     by: ['reward-model'],
-    summary: 'Every step of a trajectory was judged: the last StepScored of it is in the log.',
+    summary: 'Every step of a trajectory was judged. Its last StepScored is in the log.',
     schema: z.strictObject({
       rollout: name,
       iteration: count,

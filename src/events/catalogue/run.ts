@@ -13,7 +13,7 @@ export const runEvents = {
     v: 2,
     by: ['head'],
     summary:
-      'A run began, or a fork left its parent: with this effective config (secrets redacted), code version and seed.',
+      'A run began, or a fork left its parent. The event holds the effective config (secrets redacted), the code version and the seed.',
     schema: z.strictObject({
       config: z.record(z.string(), z.unknown()),
       configDigest: sha256,
@@ -84,8 +84,7 @@ export const runEvents = {
   }),
   WorkFailed: define({
     v: 1,
-    summary:
-      'Work was tried as often as it may be and failed for good; where the run cannot go on without it, it pauses.',
+    summary: 'Work failed for good after its last try. If the run cannot go on without it, the run pauses.',
     schema: z.strictObject({
       role,
       worker: name,
@@ -105,7 +104,8 @@ export const runEvents = {
   }),
   CallsReserved: define({
     v: 1,
-    summary: 'A process took calls of an endpoint from the budget of its role, before it makes them.',
+    summary:
+      'A process took calls of an endpoint from the budget of its role. It makes these calls afterwards.',
     schema: z.strictObject({ role, lot: count, calls: count }),
     wrong: ({ calls }) => (calls > 0 ? null : 'calls: a lot has one at least'),
     key: (data) => `CallsReserved/${data.role}/${data.lot}`,
@@ -134,7 +134,7 @@ export const runEvents = {
   ActorFailed: define({
     v: 1,
     by: AUTHORS,
-    summary: 'A process of a role ended or could not do its work.',
+    summary: 'A process of a role ended, or could not do its work.',
     schema: z.strictObject({
       role,
       worker: name,

@@ -16,7 +16,7 @@ export const taskEvents = {
   TaskProposed: define({
     v: 1,
     by: ['adapter-worker'],
-    summary: 'A rewritten task is a candidate for its slot; the next iteration measures it.',
+    summary: 'A rewritten task is a candidate for its slot. The next iteration measures it.',
     schema: z.strictObject({
       iteration: count,
       slot: name,
@@ -59,7 +59,7 @@ export const taskEvents = {
     v: 1,
     by: ['environment', 'adapter-worker'],
     summary:
-      'A candidate was dropped, or none could be made (then `task` is null and `accuracy` that of nothing).',
+      'A candidate was dropped, or none could be made. If none could be made, `task` is null, and `accuracy` counts no rollouts.',
     schema: z.strictObject({
       iteration: count,
       slot: name,
