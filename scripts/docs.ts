@@ -3,11 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { asyncApiDoc } from './docs/asyncapi.ts'
 import { configDoc } from './docs/config.ts'
+import { errorsDoc } from './docs/errors.ts'
 import { eventsDoc } from './docs/events.ts'
 import type { GeneratedDoc } from './docs/generated.ts'
 import { machineDocs } from './docs/machines.ts'
 
-const docs: readonly GeneratedDoc[] = [...machineDocs(), configDoc(), eventsDoc(), asyncApiDoc()]
+const docs: readonly GeneratedDoc[] = [...machineDocs(), configDoc(), eventsDoc(), asyncApiDoc(), errorsDoc()]
 
 for (const { path, text } of docs) {
   mkdirSync(dirname(path), { recursive: true })
