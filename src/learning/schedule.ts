@@ -1,14 +1,14 @@
 export type Schedule = {
   readonly kind: 'constant' | 'linear' | 'cosine'
-  /** Steps over which the rate rises from 0. */
+  /** Number of steps over which the rate rises from 0. */
   readonly warmup: number
-  /** Steps in all; where `linear` and `cosine` arrive at `floor`. */
+  /** Number of steps in all. At the last one `linear` and `cosine` reach `floor`. */
   readonly total: number
-  /** Least rate as a share of the peak. */
+  /** Smallest rate, as a share of the peak. */
   readonly floor: number
 }
 
-/** The learning rate of step 0, 1, ...: linear warm-up, then constant, linear or half-cosine decay to `floor` of the peak. */
+/** Returns the learning rate of step 0, 1, ...: linear warm-up, then constant, linear or half-cosine decay to `floor` of the peak. */
 export function learningRate(peak: number, { kind, warmup, total, floor }: Schedule, step: number): number {
   if (step < warmup) return (peak * (step + 1)) / warmup
   if (kind === 'constant') return peak
