@@ -103,7 +103,8 @@ const current = isPinned && !process.versions.node.startsWith('24.') ? getNode(N
 await step('licences', current, ['bin/launch.mjs', 'scripts/licences.ts'])
 await step('types', current, ['node_modules/typescript/bin/tsc', '--noEmit'])
 await step('lint', current, ['node_modules/@biomejs/biome/bin/biome', 'check', '.'])
-await step('all tests', current, ['bin/launch.mjs', 'scripts/test.ts'])
+await step('dead code', current, ['node_modules/knip/bin/knip.js'])
+await step('all tests', current, ['bin/launch.mjs', 'scripts/test.ts', '--all'])
 await smoke(current, '24')
 // Examples come one after another, and wait more than they work.
 await Promise.all([

@@ -10,7 +10,7 @@ import { checkRoles } from './config/roles.ts'
 import type { Config } from './config/schema.ts'
 import { type ConfigSources, changeValues, type OriginOf, readSources } from './config/sources.ts'
 import { schemaWith, sectionIn, settingIn } from './config/with-setting.ts'
-import type { Refuse } from './environments/setting.ts'
+import type { Refuse, Setting } from './environments/setting.ts'
 import { loadSetting } from './environments/settings.ts'
 import { isHubName } from './models/hub.ts'
 import { isPreset, PRESET_NAMES } from './models/local/presets.ts'
@@ -20,11 +20,15 @@ import { withoutCredentials } from './secrets.ts'
 export type { Config } from './config/schema.ts'
 export type { ConfigSources } from './config/sources.ts'
 
-/** Reads, merges and checks a configuration. Every error names the source, the key and, where there is one, the nearest right key. */
-export function loadConfig(sources: ConfigSources): Config {
+/**
+ * Reads, merges and checks a configuration. Every error names the source, the key and the nearest right key if there is one.
+ *
+ * @param setting whose keys the config holds; absent: the one that `environment.name` or `environment.module` names
+ */
+export function loadConfig(sources: ConfigSources, setting?: Setting): Config {
   const { values, origin } = readSources(sources)
   placeModule(values, sources.file)
-  const config = parseConfig(values, origin)
+  const config = parseConfig(values, origin, setting)
   checkNew(config, origin)
   return config
 }
@@ -78,9 +82,9 @@ export function changeConfig(config: Config, set: readonly string[]): Config {
 }
 
 /** Checks an object that came from elsewhere, e.g. from the event RunStarted. */
-export function parseConfig(values: unknown, origin: OriginOf = () => 'config'): Config {
+export function parseConfig(values: unknown, origin: OriginOf = () => 'config', known?: Setting): Config {
   const named = withPresentNames(values)
-  const setting = settingIn(named)
+  const setting = known ?? settingIn(named)
   const section = sectionIn(named)
   if (setting && section && typeof section.module === 'string') section.name = setting.name
   const parsed = schemaWith(setting).safeParse(
@@ -130,10 +134,12 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Frozen, with 0 for -0: JSON writes both alike, so a log could not tell them apart. */
 function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) {
-    Object.values(value).forEach(deepFreeze)
-    Object.freeze(value)
-  }
-  return value
+  if (typeof value !== 'object' || value === null) return value
+  const fields = value as Record<string, unknown>
+  for (const [key, field] of Object.entries(fields))
+    if (Object.is(field, -0)) fields[key] = 0
+    else deepFreeze(field)
+  return Object.freeze(value)
 }

@@ -24,7 +24,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   rescore: () => import('./cli/rescore.ts'),
   whatif: () => import('./cli/whatif.ts'),
   'compare-judges': () => import('./cli/compare-judges.ts'),
-  bisect: () => import('./cli/bisect.ts'),
   export: () => import('./cli/export.ts'),
   attest: () => import('./cli/attest.ts'),
   ablate: () => import('./cli/ablate.ts'),
@@ -63,8 +62,8 @@ async function printHelp(): Promise<number> {
   for (const name of names) lines.push(line(name, (await COMMANDS[name]()).command.summary))
   lines.push('', 'Of settings (yours: rl <its name>, where config.yaml names it, or rl ./its-file.ts):')
   const { commandOfSetting } = await import('./cli/setting.ts')
-  const { OUR_SETTINGS } = await import('./environments/settings.ts')
-  for (const { name } of OUR_SETTINGS) {
+  const { loadInstalled } = await import('./environments/settings.ts')
+  for (const { name } of await loadInstalled()) {
     const command = await commandOfSetting(name)
     if (command) lines.push(line(name, command.summary))
   }

@@ -204,7 +204,7 @@ export function brief(text: string, most = 40): string {
 }
 
 /** Whatever may be awaited. */
-export function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
 }
 
@@ -253,6 +253,6 @@ export function shape(schema: z.ZodType): Check {
   }
 }
 
-export function fieldOf(path: readonly PropertyKey[]): string {
+function fieldOf(path: readonly PropertyKey[]): string {
   return path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
 }

@@ -151,8 +151,8 @@ if (hasBrowser())
 if (canRun('desktops for models that see', 'mousepad', 'xterm'))
   test('desktops: an iteration, the screens of two steps, a judge that sees', async () => {
     const questions = await play('desktops', 'config/desktop-openai.yaml', { width: 1280, height: 800 }, [
-      ...['run.iterations=1', 'environment.programs=[mousepad, xterm]', 'environment.tasks=2'],
-      ...['environment.maxSteps=4', 'policy.frames=2', 'environment.desktops=2'],
+      ...['run.iterations=1', 'environment.desktop.programs=[mousepad, xterm]', 'environment.tasks=2'],
+      ...['environment.maxSteps=4', 'policy.frames=2', 'environment.desktop.desktops=2'],
     ])
     check('desktops', questions, 2)
   })

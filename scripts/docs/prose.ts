@@ -28,7 +28,9 @@ export type ProseMeasure = {
 
 /** README.md and all pages of docs/, as paths from the project's root. */
 export function documentedPages(): readonly string[] {
-  const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'))
+  const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.md'),
+  )
   return ['README.md', ...pages.map((file) => join('docs', file)).sort()]
 }
 
@@ -73,7 +75,7 @@ function blank(dropped: string): string {
 /** Text as it is read aloud: code, links and addresses become one word. */
 function plain(text: string): string {
   return text
-    .replace(/(`+)(?:(?!\1)[^])+?\1/g, 'Code')
+    .replace(/(`+)(?:(?!\1)[\s\S])+?\1/g, 'Code')
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/<?https?:\/\/[^\s)>]+>?/g, 'address')
     .replace(/(\*\*|__|[*_])(?=\S)(.+?)\1/g, '$2')

@@ -9,7 +9,7 @@ const CO_TRAINED = ['learning.reward=integrated', 'rewardModel.mode=co-trained',
  * In the order in which parts are added (paper, Table 1), then the two that isolate a signal. True progress is judged by the
  * way, by one sample whose verdict is not used: progress is told with the verdicts.
  */
-export const PARTS = {
+const PARTS = {
   before: {
     short: 'before',
     words: [
@@ -53,7 +53,7 @@ export const PARTS = {
 } as const satisfies Readonly<Record<string, SettingChange>>
 
 /** `policy+reward` with one of the project's choices taken back to the published rule. */
-export const CHOICES = {
+const CHOICES = {
   'within-step': {
     short: 'within-step',
     words: [...CO_TRAINED, 'rewardModel.normalisation=within-step', 'rewardModel.samples=3'],

@@ -31,7 +31,7 @@ export type FirstTurn = {
 }
 
 /** A task that cannot be started. */
-export type NoTurn = { readonly task: Task; readonly fault: RlError }
+type NoTurn = { readonly task: Task; readonly fault: RlError }
 
 export type FirstTurns = {
   /** How the policy is asked, in a line. */

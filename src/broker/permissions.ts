@@ -1,5 +1,6 @@
 /** What each user of a run's broker may publish and hear: see docs/events.md. Only the head publishes facts and answers for the log. */
 import { ROLES, type Role } from '../events/envelope.ts'
+import { ackSubjects, getSubject, nextSubject } from '../events/nats/api.ts'
 import { subjectsOf } from '../events/subjects.ts'
 import { callInboxOf, inboxPrefixOf, roleOf, type User } from '../events/users.ts'
 
@@ -40,7 +41,7 @@ export function permissionsOf(run: string, user: User): Permissions | null {
       '_CALL.>',
       ...(user === role ? [subjects.work(role)] : []),
       ...queuesOf(run, role).flatMap(takingFrom),
-      ...(user === role ? [`$JS.API.STREAM.MSG.GET.rl-${run}-work-${role}`] : []),
+      ...(user === role ? [getSubject(`rl-${run}-work-${role}`)] : []),
       ...executingOf(run, role),
     ],
     subscribe: [...facts, subjects.call(`status.${role}`), subjects.call(`${role}.>`)],
@@ -60,11 +61,11 @@ function queuesOf(run: string, role: Role): readonly string[] {
 function executingOf(run: string, role: Role): readonly string[] {
   if (role !== 'environment' && role !== 'reward-model') return []
   const subjects = subjectsOf(run)
-  const asking = [subjects.work('executors'), `$JS.API.STREAM.MSG.GET.rl-${run}-work-executors`]
+  const asking = [subjects.work('executors'), getSubject(`rl-${run}-work-executors`)]
   if (role !== 'environment') return asking
-  return [...asking, subjects.kept('*'), `$JS.API.STREAM.MSG.GET.rl-${run}-kept`]
+  return [...asking, subjects.kept('*'), getSubject(`rl-${run}-kept`)]
 }
 
 function takingFrom(stream: string): readonly string[] {
-  return [`$JS.API.CONSUMER.MSG.NEXT.${stream}.>`, `$JS.ACK.${stream}.>`]
+  return [nextSubject(stream, '>'), ackSubjects(stream)]
 }

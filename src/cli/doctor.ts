@@ -5,7 +5,7 @@ import { runsFolder } from '../broker/connection.ts'
 import { lookForNatsServer } from '../broker/find.ts'
 import { parseCommandLine, printJson } from '../command-line.ts'
 import type { Finding } from '../environments/setting.ts'
-import { OUR_SETTINGS } from '../environments/settings.ts'
+import { loadInstalled } from '../environments/settings.ts'
 import { explain } from '../errors.ts'
 import { freeBytesOf, MIN_FREE_BYTES } from '../events/log.ts'
 import { findGpu, gpuAdvice } from '../platform/gpu.ts'
@@ -38,7 +38,7 @@ async function* findings(): AsyncGenerator<Finding> {
   yield natsServer()
   yield await sqlite()
   yield await tensors()
-  for (const { doctor } of OUR_SETTINGS) if (doctor) yield await doctor()
+  for (const { doctor } of await loadInstalled()) if (doctor) yield await doctor()
   yield* await ownSetting()
   yield disk()
 }

@@ -1,11 +1,11 @@
-/** Commands that settings bring along: `rl <setting> <command>`, ours and a user's alike. */
+/** Commands that settings bring along: `rl <setting> <command>`. */
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { parseCommandLine } from '../command-line.ts'
 import { loadConfig } from '../config.ts'
 import type { SettingCommand } from '../environments/command.ts'
 import type { Setting } from '../environments/setting.ts'
-import { loadSetting, OUR_SETTINGS } from '../environments/settings.ts'
+import { loadSetting, registeredSettings, settingNames } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
 import type { Command } from './command.ts'
 import { curves } from './curves.ts'
@@ -13,14 +13,14 @@ import { curves } from './curves.ts'
 /** The config that a project of one's own has (`rl init` writes it). */
 const CONFIG = 'config.yaml'
 
-/** The command `called`: a setting of ours by name, that of this folder's config by name, or any by the path of its module. */
+/** The command `called`: a known setting by name, that of this folder's config by name, or any by the path of its module. */
 export async function commandOfSetting(called: string): Promise<Command | undefined> {
   const setting = await settingCalled(called)
   if (!setting) return undefined
   const { name, summary } = setting
   const commands = commandsOf(setting)
   const names = Object.keys(commands)
-  if (names.length === 0 && OUR_SETTINGS.includes(setting)) return undefined
+  if (names.length === 0 && registeredSettings().includes(setting)) return undefined
   const calls = Object.values(commands).map(({ help }) => help.trim().split('\n')[0])
   return {
     summary: `${summary}: ${names.join(', ')}`,
@@ -51,8 +51,7 @@ export async function settingHere(): Promise<Setting | undefined> {
 }
 
 async function settingCalled(name: string): Promise<Setting | undefined> {
-  const ours = OUR_SETTINGS.find((setting) => setting.name === name)
-  if (ours) return ours
+  if (settingNames().includes(name)) return loadSetting({ name, module: null })
   if (name.startsWith('.') || isAbsolute(name)) return loadSetting({ name, module: name })
   const here = await settingHere()
   return here?.name === name ? here : undefined

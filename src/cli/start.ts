@@ -14,7 +14,7 @@ npm start -- --role head [options]      runs the closed loop: policy, reward mod
 npm start -- --role ROLE --run ID [--nats URL]   takes up one role of a run; --nats from any other host
 
   --role ROLE       head | policy | reward-model | environment | adapter;
-                    executor: runs programs for the others, taken from a queue (environment.sandbox.executors)
+                    executor: runs programs for the others, taken from a queue (environment.coding.sandbox.executors)
   --config FILE     the run's configuration                            (config/default.yaml)
   --set KEY=VALUE   changes one key of it, e.g. --set run.iterations=40; may be repeated
   --run ID          the run's name; where it exists already it goes on where its log ends

@@ -1,7 +1,7 @@
 /** What a config must make sense of beyond the types of its keys. */
 import { sectionOf } from '../environments/sections.ts'
 import type { Refuse, Setting } from '../environments/setting.ts'
-import { isOurs, OUR_SETTINGS } from '../environments/settings.ts'
+import { settingNames, unknownSetting } from '../environments/settings.ts'
 import { RlError } from '../errors.ts'
 import { wrongRule } from '../learning/registry.ts'
 import { LORA_TARGETS } from '../models/local/lora-targets.ts'
@@ -21,15 +21,14 @@ export const refusing =
 export function checkConfig(config: Config, setting: Setting | undefined, origin: OriginOf): void {
   const refuse = refusing(origin)
   checkDeadlines(config, refuse)
-  if (!setting && config.environment.module === null)
-    refuse(
-      'environment.name',
-      `there is no setting '${config.environment.name}'`,
-      `ours are ${OUR_SETTINGS.map(({ name }) => name).join(', ')}; environment.module names another's`,
-    )
+  const { name, module } = config.environment
+  if (!setting && module === null && !settingNames().includes(name)) {
+    const { message, hint } = unknownSetting(name)
+    refuse('environment.name', message, hint ?? '')
+  }
   checkSense(config, refuse)
   if (setting) checkSeeing(setting, config, refuse)
-  if (setting && !isOurs(setting)) checkParts(setting, config, refuse)
+  if (setting && !setting.simulated) checkParts(setting, config, refuse)
   if (setting?.judging?.by === 'tests' && config.rewardModel.mode !== 'off')
     if (config.rewardModel.judging !== 'group')
       refuse(
@@ -37,7 +36,7 @@ export function checkConfig(config: Config, setting: Setting | undefined, origin
         `'${config.rewardModel.judging}' is not for a setting that is judged by tests`,
         'use group: a test is run on all rollouts of a task',
       )
-  setting?.check?.(config, refuse)
+  setting?.check?.(config, refuse, sectionOf(setting, config))
 }
 
 /** Not asked of configs in logs: those are replayed, nothing waits and nothing is learned. */
@@ -225,13 +224,13 @@ function checkSeeing(setting: Setting, config: Config, refuse: Refuse): void {
     refuse(
       'policy.frames',
       'the setting takes actions in words',
-      'add --set environment.grammar=computer_use',
+      `add --set environment.${setting.name}.grammar=computer_use`,
     )
   if (policy.frames === 0 && seeing !== null && environment.player === 'own')
     refuse(
       'policy.frames',
       'actions are places on a screen, and the policy sees none',
-      'add --set policy.frames=3 with a model that sees, or environment.grammar=commands',
+      `add --set policy.frames=3 with a model that sees, or environment.${setting.name}.grammar=commands`,
     )
 }
 
@@ -330,7 +329,7 @@ function checkPublishing(config: Config, name: 'policy' | 'rewardModel', refuse:
     refuse(`${name}.publish.replicas`, 'there is no server to publish to', `name them, or ${name}.baseUrl`)
 }
 
-/** A part that the setting lacks is told before anything starts. Ours check themselves what they lack. */
+/** A part that the setting lacks is told before anything starts. */
 function checkParts(setting: Setting, { environment, rewardModel, learning }: Config, refuse: Refuse): void {
   const lacks = (part: string) => `the setting '${setting.name}' has no ${part}`
   if (!setting.acting && environment.player === 'own')

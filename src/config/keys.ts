@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { sectionShape } from '../environments/sections.ts'
 import type { Setting } from '../environments/setting.ts'
-import { OUR_SETTINGS } from '../environments/settings.ts'
+import { registeredSettings } from '../environments/settings.ts'
 import { configSchema } from './schema.ts'
 
 /** One key of the configuration as docs and error messages name it. */
@@ -29,22 +29,24 @@ type JsonSchema = {
 
 /**
  * Every section and key in the order of the schema; after those of the section `environment` those that settings have of their own.
- * @param setting whose own keys are meant; absent: those of all of ours
+ * @param setting whose own keys are meant; absent: those of all that are loaded
  */
 export function configKeys(setting?: Setting): readonly ConfigKey[] {
-  const keys = known.get(setting) ?? keysOf(setting ? [setting] : OUR_SETTINGS)
-  known.set(setting, keys)
+  if (setting) return keysOf([setting])
+  const settings = registeredSettings()
+  const names = settings.map(({ name }) => name).join()
+  const keys = known.get(names) ?? keysOf(settings)
+  known.set(names, keys)
   return keys
 }
 
-const known = new Map<Setting | undefined, readonly ConfigKey[]>()
+/** Keys of all settings that were loaded, by the names of these. */
+const known = new Map<string, readonly ConfigKey[]>()
 
 function keysOf(settings: readonly Setting[]): readonly ConfigKey[] {
   const keys: ConfigKey[] = []
   const visit = (schema: JsonSchema, path: readonly string[], setting: string | null) => {
     for (const [name, inner] of Object.entries(schema.properties ?? {})) {
-      // Settings may share a key.
-      if (keys.some((other) => other.path.join() === [...path, name].join())) continue
       const key = { path: [...path, name], description: inner.description ?? '', fallback: inner.default }
       keys.push({ ...key, values: inner.properties ? null : valuesOf(inner), setting })
       visit(inner, key.path, setting)

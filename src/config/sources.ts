@@ -1,11 +1,12 @@
 /** Where the values of a config come from, and what an error about one of them names: a line of a file, a variable, a word of `--set`. */
 import { type Document, isMap, LineCounter, parse, parseDocument } from 'yaml'
+import { settingNames, settingOf } from '../environments/settings.ts'
 import { explain, RlError } from '../errors.ts'
 import { nearest } from '../nearest.ts'
 import { findFile } from '../package.ts'
 import { readTextSync } from '../text-file.ts'
 import { configKeys, variableOf } from './keys.ts'
-import { formerPaths, presentPath } from './renamed.ts'
+import { dependsOnSetting, formerPaths, presentPath, withPresentNames } from './renamed.ts'
 import { configSchema } from './schema.ts'
 
 export type ConfigSources = {
@@ -31,25 +32,34 @@ export function readSources({ file, set = [], env = {} }: ConfigSources): {
 } {
   const origins: Origins = new Map()
   const values = file === undefined ? {} : readYaml(file, origins)
-  for (const [path, text, origin] of variables(env)) assign(values, path, text, origin, origins)
-  assignWords(values, set, origins)
+  assignAll(values, [...variables(env), ...wordsOf(set)], origins)
   return { values, origin: (path) => originOf(path, origins) ?? file ?? 'config' }
 }
 
 /** Values with some changed, in place, by `a.b=value` words as of `--set`. */
 export function changeValues(values: Values, set: readonly string[]): OriginOf {
   const origins: Origins = new Map()
-  assignWords(values, set, origins)
+  assignAll(values, wordsOf(set), origins)
   return (path) => originOf(path, origins) ?? 'config'
 }
 
-function assignWords(values: Record<string, unknown>, set: readonly string[], origins: Origins): void {
-  for (const word of set) {
+/** A path, the text of its value, and where they come from. */
+type Assignment = readonly [path: readonly string[], text: string, origin: string]
+
+function wordsOf(set: readonly string[]): readonly Assignment[] {
+  return set.map((word) => {
     const [, path, text] = /^([^=]+)=(.*)$/s.exec(word) ?? []
     if (path === undefined)
       throw new RlError(`--set ${word} has no '='`, { code: 'config.usage', hint: 'write --set run.seed=3' })
-    assign(values, path.split('.'), text, `--set ${path}`, origins)
-  }
+    return [path.split('.'), text, `--set ${path}`]
+  })
+}
+
+/** Keys whose place depends on the setting come last, when its name is known. */
+function assignAll(values: Values, all: readonly Assignment[], origins: Origins): void {
+  for (const isLast of [false, true])
+    for (const [path, text, origin] of all)
+      if (dependsOnSetting(path) === isLast) assign(values, path, text, origin, origins)
 }
 
 function readYaml(file: string, origins: Origins): Values {
@@ -72,22 +82,22 @@ function readYaml(file: string, origins: Origins): Values {
       code: 'config.yaml',
     })
   if (document.contents === null) return {}
+  const values = withPresentNames(plain(document, file)) as Values
   const note = (node: unknown, path: readonly string[]) => {
     if (!isMap(node)) return
     for (const { key, value } of node.items) {
       const name = String(key)
       const offset = (key as { range?: readonly number[] }).range?.[0] ?? 0
-      origins.set([...path, name].join('.'), `${file}:${lines.linePos(offset).line}`)
+      origins.set(presentPath([...path, name], values).join('.'), `${file}:${lines.linePos(offset).line}`)
       note(value, [...path, name])
     }
   }
-  note(document.contents, [])
-  const values = plain(document, file)
   if (!isRecord(values))
     throw new RlError(`${file} does not hold a map of sections`, {
       code: 'config.yaml',
       hint: 'see config/default.yaml',
     })
+  note(document.contents, [])
   return values
 }
 
@@ -108,16 +118,19 @@ function plain(document: Document, file: string): unknown {
 }
 
 /** The `RL_<SECTION>_<KEY>` variables; others that begin with RL_ belong to someone else. */
-function* variables(
-  env: NonNullable<ConfigSources['env']>,
-): Generator<readonly [readonly string[], string, string]> {
+function* variables(env: NonNullable<ConfigSources['env']>): Generator<Assignment> {
   const paths = [...configKeys().map(({ path }) => path), ...formerPaths()]
   const known = new Map(paths.map((path) => [variableOf(path), path]))
   const sections = Object.keys(configSchema.shape).map((name) => `${variableOf([name])}_`)
+  const unloaded = settingNames()
+    .filter((name) => settingOf({ name, module: null }) === undefined)
+    .map((name) => `${variableOf(['environment', name])}_`)
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || !name.startsWith('RL_')) continue
     const path = known.get(name)
     if (path) yield [path, value, `environment variable ${name}`]
+    // Keys of a package that is not loaded yet are read when it is.
+    else if (unloaded.some((prefix) => name.startsWith(prefix))) continue
     else if (sections.some((prefix) => name.startsWith(prefix)))
       throw new RlError(`environment variable ${name}: unknown key '${name}'`, {
         code: 'config.unknown-key',
@@ -133,7 +146,7 @@ function assign(
   origin: string,
   origins: Origins,
 ): void {
-  const path = presentPath(named)
+  const path = presentPath(named, values)
   let target = values
   for (const name of path.slice(0, -1)) {
     if (!isRecord(target[name])) target[name] = {}

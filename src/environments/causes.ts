@@ -5,7 +5,7 @@
 
 export type Label = -1 | 1
 
-export type LabelledStep = {
+type LabelledStep = {
   readonly action: string
   /** Actions before this one. */
   readonly earlier: readonly string[]

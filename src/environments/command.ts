@@ -3,7 +3,7 @@ import type { ParseArgsConfig, parseArgs } from 'node:util'
 type Options = NonNullable<ParseArgsConfig['options']>
 
 /** What a command is called with: the values of its options and the words beside them. */
-export type Words<O extends Options = Options> = {
+type Words<O extends Options = Options> = {
   readonly values: ReturnType<typeof parseArgs<{ options: O; strict: true }>>['values']
   readonly positionals: readonly string[]
 }

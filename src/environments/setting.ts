@@ -25,8 +25,12 @@ export interface Setting<E extends Environment = Environment, Section = unknown>
   readonly summary: string
   /** Its own keys, each with a default and a description; absent where those of every setting do. `z` is zod. */
   config?(zod: typeof z): z.ZodRawShape
-  /** What no key's schema alone can say. */
-  check?(config: Config, refuse: Refuse): void
+  /**
+   * What no key's schema alone can say.
+   *
+   * @param section its own keys, with defaults
+   */
+  check?(config: Config, refuse: Refuse, section: Section): void
   /**
    * @param section its own keys, with defaults
    * @param elsewhere the run's executors, where the section asks for some (`executing`)

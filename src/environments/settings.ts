@@ -1,4 +1,7 @@
-/** The settings that there are: ours by name, and those of modules that the config names. */
+/**
+ * The settings that a process knows by name. Those of this package are known at once. A package that is listed is loaded if a config
+ * names its setting, and a module if `environment.module` names it. All of them have the same rights.
+ */
 import { RlError } from '../errors.ts'
 import { refuseUnread } from '../registry.ts'
 import { loadUserModule } from '../user-module.ts'
@@ -12,44 +15,123 @@ import { setting as tools } from './tools/setting.ts'
 import { userSetting } from './user-setting.ts'
 import { setting as web } from './web/setting.ts'
 
-export const OUR_SETTINGS: readonly Setting[] = [alfworld, coding, web, desktop, tools, agents, simulated]
+/** A setting that a package of its own brings. */
+export type SettingPackage = {
+  /** Name of the setting. */
+  readonly name: string
+  /** What npm installs. Its main entry exports `setting`. */
+  readonly package: string
+  readonly load: () => Promise<Readonly<Record<string, unknown>>>
+}
 
-/** Modules whose setting this process has loaded, by what the config calls them. */
+const registered = new Map<string, Setting>()
+const packages = new Map<string, SettingPackage>()
+/** Settings of modules that this process has loaded, by what the config calls the module. */
 const loaded = new Map<string, Setting>()
+
+for (const setting of [alfworld, coding, web, desktop, tools, agents, simulated]) registerSetting(setting)
 
 /** What a config says of its setting. */
 export type SettingName = { readonly name: string; readonly module: string | null }
 
-/** The setting, as far as this process has it: a module's must have been loaded before. */
+/**
+ * Makes a setting known by its name, for this process.
+ *
+ * @throws RlError `setting.broken` if another setting has the name
+ * @example registerSetting(setting); const config = loadConfig({ set: ['environment.name=tic-tac-toe'] })
+ */
+export function registerSetting(setting: Setting): void {
+  const { name } = setting
+  if (registered.get(name) === setting) return
+  if (registered.has(name))
+    throw new RlError(`there are two settings '${name}'`, {
+      code: 'setting.broken',
+      hint: 'rename one of them',
+    })
+  registered.set(name, setting)
+}
+
+/** Lists packages with settings. None of them is loaded before a config names its setting. */
+export function registerPackages(list: readonly SettingPackage[]): void {
+  for (const one of list) packages.set(one.name, one)
+}
+
+/** Settings that are known by name and loaded. */
+export function registeredSettings(): readonly Setting[] {
+  return [...registered.values()]
+}
+
+/** Names of all settings that need no module: those that are loaded, and those of packages. */
+export function settingNames(): readonly string[] {
+  return [...new Set([...registered.keys(), ...packages.keys()])]
+}
+
+/** Loads the settings of all packages that are installed, and returns all that are known by name then. */
+export async function loadInstalled(): Promise<readonly Setting[]> {
+  for (const { name } of packages.values())
+    await loadSetting({ name, module: null }).catch((error: unknown) => {
+      if (!(error instanceof RlError && error.code === 'setting.missing')) throw error
+    })
+  return registeredSettings()
+}
+
+/** Returns the setting if this process has loaded it. */
 export function settingOf({ name, module }: SettingName): Setting | undefined {
-  return module === null ? OUR_SETTINGS.find((one) => one.name === name) : loaded.get(module)
+  return module === null ? registered.get(name) : loaded.get(module)
 }
 
-/** Whether the setting is one of ours: its keys then stand in the section `environment` itself. */
-export function isOurs(setting: Setting): boolean {
-  return OUR_SETTINGS.includes(setting)
-}
-
-/** The setting, its module loaded where it is one. Errors: `setting.unknown`, `setting.broken` (with file and field), those of `loadUserModule`. */
+/**
+ * Returns the setting, and loads its package or module if needed.
+ *
+ * @throws RlError `setting.unknown`; `setting.missing` if its package is not installed; `setting.broken` with file and field; those
+ *   of `loadUserModule`
+ */
 export async function loadSetting(named: SettingName): Promise<Setting> {
   const known = settingOf(named)
   if (known) return known
   const { name, module } = named
-  if (module === null)
-    throw new RlError(`there is no setting '${name}'`, {
-      code: 'setting.unknown',
-      hint: `ours are ${OUR_SETTINGS.map((one) => one.name).join(', ')}; environment.module names another's`,
-    })
+  if (module === null) return fromPackage(name)
   const { file, digest, exports } = await loadUserModule(module, 'environment.module')
   if (exports.setting === undefined) throw noSetting(file, Object.keys(exports))
   refuseUnread(file, exports)
   const setting = userSetting(exports.setting, file, digest)
-  if (OUR_SETTINGS.some((one) => one.name === setting.name))
-    throw new RlError(`${file}: setting.name: '${setting.name}' is that of a setting of ours`, {
+  if (settingNames().includes(setting.name))
+    throw new RlError(`${file}: setting.name: there is a setting '${setting.name}' already`, {
       code: 'setting.broken',
+      hint: 'give it another name',
     })
   loaded.set(module, setting)
   return setting
+}
+
+async function fromPackage(name: string): Promise<Setting> {
+  const found = packages.get(name)
+  if (!found) throw unknownSetting(name)
+  try {
+    registerSetting((await found.load()).setting as Setting)
+  } catch (cause) {
+    if (!isMissing(cause, found.package)) throw cause
+    throw new RlError(`the setting '${name}' needs ${found.package}, which is not installed`, {
+      code: 'setting.missing',
+      hint: `npm install ${found.package}`,
+      cause,
+    })
+  }
+  return registered.get(name)!
+}
+
+/** Whether the package itself is not there. If the package lacks a part of its own, that is another error. */
+function isMissing(error: unknown, name: string): boolean {
+  const { code, message } = error as NodeJS.ErrnoException
+  return code === 'ERR_MODULE_NOT_FOUND' && message.includes(`'${name}'`)
+}
+
+/** The error for a name that neither a setting nor a package has. */
+export function unknownSetting(name: string): RlError {
+  return new RlError(`there is no setting '${name}'`, {
+    code: 'setting.unknown',
+    hint: `there are ${settingNames().join(', ')}; environment.module names another one`,
+  })
 }
 
 function noSetting(file: string, names: readonly string[]): RlError {

@@ -1,4 +1,4 @@
-/** A setting without episodes: formulas stand in for environment and models, to test the loop, to size a run and to bisect. */
+/** A setting without episodes: formulas stand in for environment and models, to test the loop and to size a run. */
 import { RlError } from '../errors.ts'
 import { defineSetting } from './setting.ts'
 

@@ -26,12 +26,12 @@ export function callOf({ file }: Theirs, part: string, about: readonly string[] 
 }
 
 /** How long a step, and any other question about an episode or a task, may take. */
-export function stepLimit({ run }: Config): CallLimit {
+function stepLimit({ run }: Config): CallLimit {
   return { ms: run.deadlines.stepSeconds * 1000, key: 'run.deadlines.stepSeconds' }
 }
 
 /** How long a question may take that is about all rollouts of a task. */
-export function rolloutLimit({ run }: Config): CallLimit {
+function rolloutLimit({ run }: Config): CallLimit {
   return { ms: run.deadlines.rolloutSeconds * 1000, key: 'run.deadlines.rolloutSeconds' }
 }
 

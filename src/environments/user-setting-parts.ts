@@ -56,6 +56,9 @@ const finding = z.looseObject({
   detail: z.string(),
   advice: z.string().nullable(),
 })
+const userParts = z.array(
+  z.looseObject({ kind: z.string(), name: z.string(), version: z.int(), digest: z.string() }),
+)
 const keys: Check = (value) => {
   if (typeof value !== 'object' || value === null)
     return `: expected an object of keys, and got ${kindOf(value)}`
@@ -135,6 +138,10 @@ export function guardedParts(setting: Setting, theirs: Theirs): Partial<Setting>
       )) ?? null
   }
   if (setting.runtime) parts.runtime = ask(setting.runtime.bind(setting), 'runtime', { check: string })
+  if (setting.userParts) {
+    const check = shape(userParts)
+    parts.userParts = ask(setting.userParts.bind(setting), 'userParts', { check, isLong: true })
+  }
   if (setting.doctor) parts.doctor = ask(setting.doctor.bind(setting), 'doctor', { check: shape(finding) })
   if (commands)
     parts.commands = Object.fromEntries(
@@ -319,7 +326,7 @@ function runsCheck(actions: number, tests: number): Check {
 
 /** What it refuses is its answer; whatever else it throws is a fault. */
 function guardedCheck(setting: Setting, theirs: Theirs): NonNullable<Setting['check']> {
-  return (config, refuse) => {
+  return (config, refuse, section) => {
     let refused: unknown
     const noting: Refuse = (path, message, hint) => {
       try {
@@ -331,7 +338,7 @@ function guardedCheck(setting: Setting, theirs: Theirs): NonNullable<Setting['ch
     }
     callNow(callOf(theirs, 'check()'), () => {
       try {
-        return setting.check?.(config, noting)
+        return setting.check?.(config, noting, section)
       } catch (error) {
         if (error !== refused) throw error
       }

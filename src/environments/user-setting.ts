@@ -90,6 +90,8 @@ const settingSchema = z.strictObject({
   expert: fn.optional(),
   progress: fn.optional(),
   runtime: fn.optional(),
+  userParts: fn.optional(),
+  simulated: z.literal(true).optional(),
   doctor: fn.optional(),
   commands: z
     .record(

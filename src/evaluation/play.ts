@@ -8,7 +8,7 @@ import type { Environment, Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'
 
-export type Request = EventData<'RolloutRequested'>
+type Request = EventData<'RolloutRequested'>
 export type Trajectory = EventData<'TrajectoryCompleted'>
 export type Wanted = { readonly request: Request; readonly task: Task }
 

@@ -5,7 +5,7 @@ import type { CheckedEvent } from './codec.ts'
 import { type Author, roleOf, type User } from './users.ts'
 
 /** Returns whether a user may append events of this type. The process of a role may append everything that its further workers may. */
-export function mayAppend(user: User, type: EventType): boolean {
+function mayAppend(user: User, type: EventType): boolean {
   if (user === 'head') return true
   const by: readonly Author[] = CATALOGUE[type].by
   return by.some((author) => author === user || author === `${user}-worker`)

@@ -44,7 +44,7 @@ export type BlobWriter = {
 }
 
 /** Number of bytes that one step reads and hashes. */
-export const STEP_BYTES = 1024 * 1024
+const STEP_BYTES = 1024 * 1024
 /** An upload is synced to the disk after this many bytes. So its end has few bytes to wait for. */
 const SYNCED_BYTES = 8 * 1024 * 1024
 

@@ -1,4 +1,5 @@
 /** The transport as actors see it: subjects, bytes and deadlines. `nats/` implements it over NATS; a simulation may replace it. */
+import type { KeyedStore, KeyedStoreOptions } from './keyed-store.ts'
 import type { User } from './users.ts'
 
 export type BusAddress = {
@@ -88,6 +89,8 @@ export type Bus = {
   readonly publishWork: (subject: string, body: Uint8Array, id: string, headers?: Headers) => Promise<number>
   /** Returns the message with this number, or null if the queue no longer has it. */
   readonly queued: (queue: WorkQueue, sequence: number) => Promise<BusMessage | null>
+  /** A keyed store, which `ensure` makes. */
+  readonly store: (options: KeyedStoreOptions) => KeyedStore
   /** Takes work until it is ended. The end waits for work in hand. */
   readonly work: (
     options: WorkOptions,

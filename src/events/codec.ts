@@ -169,7 +169,7 @@ function issues(error: z.ZodError): string {
 }
 
 /** Returns the blob that holds the data, or null if the data is inline. */
-export function blobOf(data: unknown): BlobRef | null {
+function blobOf(data: unknown): BlobRef | null {
   if (!isMap(data) || !Object.hasOwn(data, '$blob')) return null
   if (problemOf(blobDataSchema, data) !== null)
     throw new RlError('not a reference to a blob: expected {$blob: {sha256, bytes}}', {
@@ -237,7 +237,7 @@ function toLogged(envelope: Envelope, data: unknown, position: number): LoggedEv
 }
 
 /** Returns the subject of an event: the most particular thing that it names. */
-export function streamOf(data: object): string {
+function streamOf(data: object): string {
   if ('rollout' in data) return `rollout/${data.rollout}`
   if ('slot' in data) return `slot/${data.slot}`
   if ('iteration' in data) return `iteration/${data.iteration}`

@@ -31,7 +31,7 @@ import { EPOCH_HEADER, subjectsOf } from './subjects.ts'
 import { traceparentOf } from './trace.ts'
 import { authorOf } from './users.ts'
 
-export type AppendContext = {
+type AppendContext = {
   /** Id of the event that led to these. */
   readonly cause?: string | null
   /** Ids of the events. Default: new ids. */

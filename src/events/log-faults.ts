@@ -14,7 +14,7 @@ const INDEXES = {
 } as const
 
 /** Finds each event by each index. Returns the first that is not found, or null. */
-export function indexFault(db: Database.Database): LogFault | null {
+function indexFault(db: Database.Database): LogFault | null {
   let first: { position: number; reason: string } | null = null
   for (const [column, index] of Object.entries(INDEXES))
     try {
@@ -34,7 +34,7 @@ export function indexFault(db: Database.Database): LogFault | null {
 }
 
 /** Returns the fault that SQLite finds in the file, or null. `quick` does not compare indexes with rows: `indexFault` is faster. */
-export function pageFault(db: Database.Database, how: 'quick' | 'whole'): LogFault | null {
+function pageFault(db: Database.Database, how: 'quick' | 'whole'): LogFault | null {
   try {
     const said = db.pragma(how === 'quick' ? 'quick_check(1)' : 'integrity_check(1)', { simple: true })
     return said === 'ok' ? null : { position: null, reason: `the database file is damaged: ${String(said)}` }

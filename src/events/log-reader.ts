@@ -34,7 +34,7 @@ export type LogRow = {
 }
 
 /** The last position (0 if the log is empty) and the chain hash there (hex). */
-export type LogHead = { readonly position: number; readonly hash: string }
+type LogHead = { readonly position: number; readonly hash: string }
 
 export type ReadOptions<T extends EventType = EventType> = {
   /** First position to read. 1 is the beginning. */
@@ -49,9 +49,9 @@ export type ReadOptions<T extends EventType = EventType> = {
 export type RawEvent = { readonly position: number; readonly body: Uint8Array }
 
 /** Some events in order, and the position to read on from. */
-export type RawPage = { readonly events: readonly RawEvent[]; readonly next: number }
+type RawPage = { readonly events: readonly RawEvent[]; readonly next: number }
 
-export type DeadLetter = {
+type DeadLetter = {
   readonly id: number
   readonly time: number
   readonly subject: string

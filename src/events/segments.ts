@@ -43,7 +43,7 @@ export function segmentsFolder(log: string): string {
   return join(dirname(log), 'segments')
 }
 
-export function segmentPath(folder: string, sha256: string): string {
+function segmentPath(folder: string, sha256: string): string {
   return join(folder, `${sha256}.segment`)
 }
 

@@ -7,7 +7,7 @@ import { RlError } from '../errors.ts'
 import { CATALOGUE, type EventType } from './catalogue.ts'
 
 /** Turns data of one version into data of the next. Pure. */
-export type Upcaster = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>
+type Upcaster = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>
 
 /** By type, then by the old version. */
 export type Upcasters = { readonly [T in EventType]?: Readonly<Record<number, Upcaster>> }

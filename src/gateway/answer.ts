@@ -1,14 +1,14 @@
 /** An answer of the model, whole or put together from the pieces of a stream, and what of it a trajectory keeps. */
 import { z } from 'zod'
-import { isDeep } from '../models/local/server/requests.ts'
 import { eventReader, type ServerEvent } from '../models/openai/events.ts'
 import { BadAnswer, refusalInEvent, withoutInfinities } from '../models/openai/faults.ts'
 import { isSameModel } from '../models/openai/model-name.ts'
 import { callArguments, fromWire, placeOfChoice, wireContent, wireIds } from '../models/openai/wire.ts'
 import type { Generation } from '../models/port.ts'
+import { isDeep } from '../openai-api/bodies.ts'
 import { callPieces } from './call-pieces.ts'
 
-export type ToolCall = {
+type ToolCall = {
   readonly id?: string
   readonly function: { readonly name: string; readonly arguments: string }
 }

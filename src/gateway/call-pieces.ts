@@ -1,6 +1,6 @@
 /** Tool calls that a stream tells in pieces, put together: servers leave out numbers and ids, or give them anew. */
 
-export type CallPiece = {
+type CallPiece = {
   readonly index?: number | null
   readonly id?: string | null
   readonly function?: { readonly name?: string | null; readonly arguments?: string | null } | null

@@ -5,11 +5,11 @@ import OpenAI from 'openai'
 import type { Target } from '../actors/learner/targets.ts'
 import { RlError } from '../errors.ts'
 import { isRounded, parseExact } from '../exact-json.ts'
-import { type ApiError, apiError, toApiError } from '../models/local/server/errors.ts'
-import { isDeep } from '../models/local/server/requests.ts'
 import { BadAnswer, kindOfRefusal, type RefusalWithin, utf8Of, wordsIn } from '../models/openai/faults.ts'
 import { isWorded } from '../models/openai/refusals.ts'
 import { whyUntrainable } from '../models/trained-answer.ts'
+import { parseBody } from '../openai-api/bodies.ts'
+import { type ApiError, apiError, toApiError } from '../openai-api/errors.ts'
 import { type Answer, answerStream, readBody } from './answer.ts'
 import type { Api, Asked, Wording } from './apis/api.ts'
 import type { OpenRollout } from './rollouts.ts'
@@ -204,8 +204,8 @@ function refuse(error: unknown): never {
 
 /** What an agent asks; integers that a number does not hold are sent on with every digit. Errors: ApiError 400. */
 function askedIn(raw: Buffer, api: Api): Asked {
-  const asked = api.read(parseJson(raw))
   const text = raw.toString('utf8')
+  const asked = api.read(parseBody(text))
   if (!LONG_NUMBER.test(text)) return asked
   const exact = api.read(parseExact(text, isRounded))
   const plain = (value: unknown) => (value === undefined ? value : JSON.parse(JSON.stringify(value)))
@@ -214,18 +214,6 @@ function askedIn(raw: Buffer, api: Api): Asked {
 
 /** Shorter ones are held by a number. */
 const LONG_NUMBER = /\d{16}/
-
-/** @throws ApiError 400 */
-export function parseJson(raw: Buffer): unknown {
-  let body: unknown
-  try {
-    body = JSON.parse(raw.toString('utf8'))
-  } catch {
-    throw apiError(400, 'the body is not JSON', { code: 'invalid_json' })
-  }
-  if (isDeep(body)) throw apiError(400, 'the body is nested too deeply', { code: 'invalid_json' })
-  return body
-}
 
 /** An answer on its way to the agent. */
 type Passing = {

@@ -1,6 +1,6 @@
 /** What an agent may say at the end of a rollout. */
 import { z } from 'zod'
-import { apiError } from '../models/local/server/errors.ts'
+import { apiError } from '../openai-api/errors.ts'
 import type { Ending } from './rollouts.ts'
 
 const observation = z.string().max(100_000).optional()

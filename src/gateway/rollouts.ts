@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Task } from '../environments/port.ts'
 import type { EventData, NewEvent } from '../events/catalogue.ts'
-import { apiError } from '../models/local/server/errors.ts'
+import { apiError } from '../openai-api/errors.ts'
 import { bearerOf } from '../secrets.ts'
 import { type CallRecorder, callRecorder, type Outcome, type RecordedTraining } from './trajectory.ts'
 
@@ -54,7 +54,7 @@ export type Rollouts = {
   readonly counts: () => Readonly<Record<string, number>>
 }
 
-export type Ended = { readonly rollout: string; readonly ended: string; readonly steps: number }
+type Ended = { readonly rollout: string; readonly ended: string; readonly steps: number }
 
 type Entry = {
   readonly rollout: OpenRollout

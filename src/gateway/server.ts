@@ -1,17 +1,19 @@
 /** The gateway's HTTP side: rollouts are taken up, called in and ended. Loopback and a token unless told otherwise. */
 import { randomBytes } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage } from 'node:http'
+import type { HttpBindings } from '@hono/node-server'
+import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import type { Target } from '../actors/learner/targets.ts'
-import { RlError } from '../errors.ts'
-import { apiError, toApiError } from '../models/local/server/errors.ts'
+import { parseBody } from '../openai-api/bodies.ts'
+import { type ApiError, apiError, toApiError } from '../openai-api/errors.ts'
+import { type HttpEnv, listen, WRITTEN } from '../platform/listen.ts'
 import { bearerOf } from '../secrets.ts'
 import type { Api } from './apis/api.ts'
 import { chatCompletions, completions } from './apis/completions.ts'
 import { messages } from './apis/messages.ts'
 import { responses } from './apis/responses.ts'
-import { type Calls, PassedOn, parseJson } from './calls.ts'
+import { type Calls, PassedOn } from './calls.ts'
 import { readOutcome } from './outcome.ts'
 import type { OpenRollout, Rollouts } from './rollouts.ts'
 import type { RolloutSource } from './source.ts'
@@ -77,108 +79,105 @@ export async function startGatewayServer({
   let closing = false
   let idle: () => void = () => {}
   const closed = new AbortController()
+  const app = new Hono<HttpEnv>({
+    getPath: (request, options) => (options?.env?.incoming.url ?? request.url).split('?')[0],
+  })
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = (request.url ?? '').split('?')[0]
-    const authorization = authorizationOf(request)
-    if (path === '/health') return send(response, 200, { status: 'ok', open: rollouts.size() })
-    if (path === '/rollouts') {
-      assertMethod(request, 'POST')
-      if (!isAllowed(authorization))
-        throw apiError(401, 'the bearer token is missing or wrong', { code: 'invalid_api_key' })
-      return take(request, response)
-    }
-    const [, id, rest] = /^\/rollouts\/([\w-]{1,64})(\/.*)?$/.exec(path) ?? []
-    if (id === undefined) throw apiError(404, `there is no ${path.slice(0, 200)}`, { code: 'not_found' })
-    switch (rest) {
-      case '/v1/chat/completions':
-      case '/v1/completions':
-      case '/v1/responses':
-      case '/v1/messages': {
-        try {
-          assertMethod(request, 'POST')
-          return await callOf(rollouts.find(id, authorization), APIS[rest], request, response)
-        } catch (error) {
-          throw worded(error, APIS[rest])
-        }
+  app.onError((error, { env: { outgoing } }) => {
+    if (!outgoing.headersSent && !outgoing.destroyed) return refused(error)
+    outgoing.destroy()
+    return WRITTEN
+  })
+  app.notFound((c) => {
+    throw noRoute(c)
+  })
+  app.all('/health', () => answer(200, { status: 'ok', open: rollouts.size() }))
+  app.all('/rollouts', (c) => {
+    assertPost(c)
+    if (!isAllowed(authorizationOf(c)))
+      throw apiError(401, 'the bearer token is missing or wrong', { code: 'invalid_api_key' })
+    return take(c)
+  })
+  app.use('/rollouts/*', (c, next) => {
+    if (!/^\/rollouts\/[\w-]{1,64}(\/|$)/.test(c.req.path)) throw noRoute(c)
+    return next()
+  })
+  for (const [path, api] of Object.entries(APIS))
+    app.all(`/rollouts/:id${path}`, async (c) => {
+      try {
+        assertPost(c)
+        await callOf(rollouts.find(c.req.param('id'), authorizationOf(c)), api, c.env)
+        return WRITTEN
+      } catch (error) {
+        throw worded(error, api)
       }
-      case '/v1/models':
-        return send(response, 200, { object: 'list', data: [cardOf(id, authorization)] })
-      case '/outcome': {
-        assertMethod(request, 'POST')
-        // The key first: a stranger's body is not even read.
-        if (!rollouts.isOver(id, authorization)) rollouts.find(id, authorization)
-        const ending = readOutcome(parseJson(await bodyOf(request)))
-        return send(response, 200, await rollouts.end(id, authorization, ending))
-      }
-      default: {
-        if (!rest?.startsWith('/v1/models/'))
-          throw apiError(
-            404,
-            `there is no ${path.slice(0, 200)}: agents call ${Object.keys(APIS).join(', ')}`,
-            {
-              code: 'not_found',
-            },
-          )
-        const card = cardOf(id, authorization)
-        const asked = decoded(rest.slice('/v1/models/'.length))
-        if (asked !== card.id)
-          throw apiError(
-            404,
-            `the model '${asked.slice(0, 200)}' does not exist; this rollout is played by '${card.id}'`,
-            {
-              param: 'model',
-              code: 'model_not_found',
-            },
-          )
-        return send(response, 200, card)
-      }
-    }
-  }
+    })
+  app.all('/rollouts/:id/v1/models', (c) => answer(200, { object: 'list', data: [cardOf(c)] }))
+  app.all('/rollouts/:id/v1/models/*', (c) => {
+    const card = cardOf(c)
+    const asked = decoded(c.req.path.slice(`/rollouts/${c.req.param('id')}/v1/models/`.length))
+    if (asked === card.id) return answer(200, card)
+    throw apiError(
+      404,
+      `the model '${asked.slice(0, 200)}' does not exist; this rollout is played by '${card.id}'`,
+      { param: 'model', code: 'model_not_found' },
+    )
+  })
+  app.all('/rollouts/:id/outcome', async (c) => {
+    assertPost(c)
+    const [id, authorization] = [c.req.param('id'), authorizationOf(c)]
+    // The key first: a stranger's body is not even read.
+    if (!rollouts.isOver(id, authorization)) rollouts.find(id, authorization)
+    const ending = readOutcome(parseBody((await bodyOf(c.env.incoming)).toString('utf8')))
+    return answer(200, await rollouts.end(id, authorization, ending))
+  })
+  app.all('/rollouts/*', (c) => {
+    throw noRoute(c, `: agents call ${Object.keys(APIS).join(', ')}`)
+  })
 
-  async function callOf(rollout: OpenRollout, api: Api, request: IncomingMessage, response: ServerResponse) {
+  async function callOf(rollout: OpenRollout, api: Api, { incoming, outgoing }: HttpBindings) {
     if (closing) throw apiError(503, 'the gateway is ending', { code: 'closing' })
     if (inHand >= maxCalls)
       throw apiError(429, `${maxCalls} calls are in hand already`, { code: 'too_many_requests' })
     inHand++
     try {
-      await calls(rollout, api, await bodyOf(request), response)
+      await calls(rollout, api, await bodyOf(incoming), outgoing)
     } finally {
       if (--inHand === 0) idle()
     }
   }
 
   /** The model that plays a rollout, as the API lists it. */
-  function cardOf(id: string, authorization: string | undefined) {
-    const { request } = rollouts.find(id, authorization).assignment
+  function cardOf(c: Context<HttpEnv, '/rollouts/:id/*'>) {
+    const { request } = rollouts.find(c.req.param('id'), authorizationOf(c)).assignment
     return { id: targetOf(request.policyVersion).model, object: 'model', created: 0, owned_by: 'rl' }
   }
 
-  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function take({ env: { incoming, outgoing } }: Context<HttpEnv>): Promise<Response> {
     if (closing) throw apiError(503, 'the gateway is ending', { code: 'closing' })
-    const raw = await bodyOf(request)
-    const parsed = takeSchema.safeParse(raw.byteLength === 0 ? {} : parseJson(raw))
+    const raw = await bodyOf(incoming)
+    const parsed = takeSchema.safeParse(raw.byteLength === 0 ? {} : parseBody(raw.toString('utf8')))
     if (!parsed.success) {
       const [issue] = parsed.error.issues
       throw apiError(400, `${issue.path.join('.') || 'body'}: ${issue.message}`, { code: 'invalid_value' })
     }
     const { agent, wait, task } = parsed.data
     const gone = new AbortController()
-    response.once('close', () => gone.abort())
+    outgoing.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, closed.signal])
     const assignment = await source.take({ task, waitMs: wait * 1000, signal })
-    if (assignment === null) {
-      response.writeHead(204).end()
-      return
+    if (assignment === null) return new Response(null, { status: 204 })
+    if (gone.signal.aborted) {
+      source.giveBack(assignment)
+      return WRITTEN
     }
-    if (gone.signal.aborted) return source.giveBack(assignment)
     const { rollout, key } = rollouts.open(assignment, agent)
     const { request: asked, task: found, deadlineMs } = assignment
-    send(response, 201, {
+    return answer(201, {
       id: rollout.id,
       rollout: asked.rollout,
-      url: `${base()}/rollouts/${rollout.id}/v1`,
-      outcome_url: `${base()}/rollouts/${rollout.id}/outcome`,
+      url: `${url}/rollouts/${rollout.id}/v1`,
+      outcome_url: `${url}/rollouts/${rollout.id}/outcome`,
       key,
       model: targetOf(asked.policyVersion).model,
       task: found,
@@ -195,27 +194,10 @@ export async function startGatewayServer({
     return readAll(request, maxBodyBytes, tooLong)
   }
 
-  const server = createServer({ keepAliveTimeout: 65_000, noDelay: true }, (request, response) => {
-    answer(request, response).catch((error: unknown) => refuse(response, error))
+  const { url, close } = await listen(app, {
+    ...{ host, port, backlog: 4096, maxHeaders: 100, unread: 'read' },
+    server: { keepAliveTimeout: 65_000, noDelay: true },
   })
-  server.maxHeadersCount = 100
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(
-        new RlError(`cannot listen on ${host}:${port}: ${cause.message}`, {
-          code: 'server.listen',
-          hint: 'choose another port',
-          cause,
-        }),
-      ),
-    )
-    server.listen({ port, host, backlog: 4096 }, resolve)
-  })
-  const base = () => {
-    const shown = host.includes(':') ? `[${host}]` : host
-    return `http://${shown}:${(server.address() as AddressInfo).port}`
-  }
-  const url = base()
 
   return {
     url,
@@ -231,10 +213,7 @@ export async function startGatewayServer({
             resolve()
           }
         })
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      })
+      await close()
     },
   }
 }
@@ -258,9 +237,9 @@ function worded(error: unknown, { refusal }: Api): unknown {
 }
 
 /** Anthropic's clients send the key in a header of its own. */
-function authorizationOf({ headers }: IncomingMessage): string | undefined {
-  const key = headers['x-api-key']
-  return headers.authorization ?? (typeof key === 'string' ? `Bearer ${key}` : undefined)
+function authorizationOf({ env }: Context<HttpEnv>): string | undefined {
+  const { 'x-api-key': key, authorization } = env.incoming.headers
+  return authorization ?? (typeof key === 'string' ? `Bearer ${key}` : undefined)
 }
 
 /** A part of a path; as it stands where it is not encoded rightly. */
@@ -272,31 +251,36 @@ function decoded(part: string): string {
   }
 }
 
-function assertMethod({ method, url }: IncomingMessage, expected: string): void {
-  if (method !== expected)
-    throw apiError(404, `there is no ${method} ${(url ?? '').slice(0, 200)}`, { code: 'not_found' })
+function noRoute(c: Context, hint = ''): ApiError {
+  return apiError(404, `there is no ${c.req.path.slice(0, 200)}${hint}`, { code: 'not_found' })
 }
 
-function send(response: ServerResponse, status: number, value: unknown): void {
-  const body = Buffer.from(JSON.stringify(value))
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.byteLength })
-  response.end(body)
+function assertPost({ env }: Context<HttpEnv>): void {
+  const { method, url = '' } = env.incoming
+  if (method !== 'POST')
+    throw apiError(404, `there is no ${method} ${url.slice(0, 200)}`, { code: 'not_found' })
 }
 
-function refuse(response: ServerResponse, error: unknown): void {
-  if (response.headersSent || response.destroyed) {
-    response.destroy()
-    return
-  }
+function answer(status: number, value: unknown, further: Readonly<Record<string, string>> = {}): Response {
+  const body = JSON.stringify(value)
+  const length = String(Buffer.byteLength(body))
+  const headers = { 'content-type': 'application/json', 'content-length': length, ...further }
+  return new Response(body, { status, headers })
+}
+
+function refused(error: unknown): Response {
   const refusal = error instanceof PassedOn ? error : toApiError(error)
   const { status } = refusal
   // What is left of a body that nobody reads would stand before the next request.
-  if (status === 413 || status === 401) response.setHeader('connection', 'close')
-  if (refusal instanceof PassedOn) {
-    const retry = refusal.retryAfter === undefined ? {} : { 'retry-after': refusal.retryAfter }
-    response.writeHead(status, { 'content-type': 'application/json', ...retry }).end(refusal.body)
-    return
-  }
-  if (status === 429 || status === 503) response.setHeader('retry-after', '1')
-  send(response, status, refusal.body)
+  const ending: Record<string, string> = status === 413 || status === 401 ? { connection: 'close' } : {}
+  if (!(refusal instanceof PassedOn))
+    return answer(
+      status,
+      refusal.body,
+      status === 429 || status === 503 ? { ...ending, 'retry-after': '1' } : ending,
+    )
+  const { body, retryAfter } = refusal
+  const retry: Record<string, string> = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
+  const headers = { 'content-type': 'application/json', ...ending, ...retry }
+  return new Response(body as Uint8Array<ArrayBuffer>, { status, headers })
 }

@@ -5,12 +5,12 @@ import type { Task } from '../environments/port.ts'
 import { RlError } from '../errors.ts'
 import type { EventData } from '../events/catalogue.ts'
 import type { LogClient } from '../events/log-client.ts'
-import { apiError } from '../models/local/server/errors.ts'
+import { apiError } from '../openai-api/errors.ts'
 import { seedOf } from '../random.ts'
 import { keepImages } from './images.ts'
 import type { Assignment } from './rollouts.ts'
 
-export type Wish = {
+type Wish = {
   /** Id of a task, or a task of the agent's own; any where absent. */
   readonly task?: string | Pick<Task, 'id' | 'goal' | 'kind' | 'recipe'>
   readonly waitMs: number

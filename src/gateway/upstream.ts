@@ -1,9 +1,8 @@
 /** One call of the model behind the gateway, over connections that are kept. */
-import { type IncomingMessage, validateHeaderValue } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Target } from '../actors/learner/targets.ts'
-import { RlError } from '../errors.ts'
-import { ApiError, apiError } from '../models/local/server/errors.ts'
+import { ApiError, apiError } from '../openai-api/errors.ts'
 import { decodedBody, isWronglyEncoded, UnknownEncoding } from '../platform/content-encoding.ts'
 import { openHttp, ProxyFailed, RefusedRedirect, redirectOf, refuseRedirect } from '../platform/http.ts'
 
@@ -21,23 +20,6 @@ export type UpstreamOptions = {
   readonly key: string | null
   /** Limit of one call, to its last byte. */
   readonly callMs: number
-}
-
-/**
- * The key that an environment variable holds, without white space around it; null for none.
- * @throws RlError `config.invalid` where no header can hold it
- */
-export function keyIn(variable: string | undefined): string | null {
-  const key = (variable === undefined ? undefined : process.env[variable])?.trim() || null
-  try {
-    if (key !== null) validateHeaderValue('authorization', key)
-  } catch {
-    throw new RlError(`the key in ${variable} has characters that no header can hold`, {
-      code: 'config.invalid',
-      hint: 'set it again: a line break or curly quotes may have come with it',
-    })
-  }
-  return key
 }
 
 export function openUpstream({ key, callMs }: UpstreamOptions): Upstream {

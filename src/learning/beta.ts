@@ -6,7 +6,7 @@ const LANCZOS = [
 ]
 
 /** Returns the logarithm of the gamma function for x > 0 (Lanczos, g = 7, relative error about 1e-15). */
-export function logGamma(x: number): number {
+function logGamma(x: number): number {
   if (x < 0.5) return Math.log(Math.PI / Math.sin(Math.PI * x)) - logGamma(1 - x)
   let sum = 0.99999999999980993
   for (let i = 0; i < LANCZOS.length; i++) sum += LANCZOS[i] / (x + i)

@@ -41,7 +41,7 @@ export function judgeHealth(
 }
 
 /** A judge below this balanced process accuracy was measured to harm the policy. */
-export const HARMFUL_PROCESS_ACCURACY = 0.6
+const HARMFUL_PROCESS_ACCURACY = 0.6
 
 /** Returns the warning for a judge of this balanced process accuracy (single verdicts). Returns null if there is none. */
 export function judgeWarning(balanced: number): string | null {

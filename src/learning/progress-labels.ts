@@ -3,7 +3,7 @@ import { rng, type Seed, seedOf } from '../random.ts'
 import type { Label } from './judge-quality.ts'
 
 /** A step is good if it is worth more than half of the best possible step, whose progress is 1. */
-export const GOOD_PROGRESS = 0.5
+const GOOD_PROGRESS = 0.5
 
 export function progressLabel(progress: number, threshold = GOOD_PROGRESS): Label {
   return progress > threshold ? 1 : -1

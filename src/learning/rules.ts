@@ -1,7 +1,7 @@
 /**
  * The rules that decide in the loop. Each kind has one signature. Our rules and a user's are registered the same way (see
- * `registry.ts`) and named in the config. A rule is pure: equal arguments give equal results. So a replay, `rl rescore` and
- * `rl bisect` can ask again. All chance in a rule comes from the seed that it is given.
+ * `registry.ts`) and named in the config. A rule is pure: equal arguments give equal results. So a replay and `rl rescore` can ask
+ * again. All chance in a rule comes from the seed that it is given.
  */
 import type { Seed } from '../random.ts'
 import type {

@@ -33,7 +33,7 @@ export function policyRewards(dataset: TestedTask['dataset']): Float64Array {
 }
 
 /** Returns for each program whether it passes all dataset tests: the ground-truth ("gt") programs. A task without tests has none. */
-export const groundTruth = (dataset: TestedTask['dataset']): boolean[] =>
+const groundTruth = (dataset: TestedTask['dataset']): boolean[] =>
   dataset.map((passes) => passes.length > 0 && passes.every(Boolean))
 
 /** Returns the share of programs that pass all dataset tests. */
@@ -79,7 +79,7 @@ export function standardise(rewards: Float64Array): Float64Array {
 export type AccuracyRange = { readonly least: number; readonly most: number }
 
 /** Range of tasks that teach: some programs solve them, but not nearly all. */
-export const TRAINABLE: AccuracyRange = { least: 0.2, most: 0.8 }
+const TRAINABLE: AccuracyRange = { least: 0.2, most: 0.8 }
 
 /** Returns whether a task's samples are trained on. For the reward model it also needs a right program. */
 export function isTrainable(

@@ -26,7 +26,7 @@ export type HubOptions = {
   readonly signal?: AbortSignal
 }
 
-export type HubFile = {
+type HubFile = {
   readonly path: string
   readonly bytes: number
   /** SHA-256 of large files; git's blob id (SHA-1) of the others. */

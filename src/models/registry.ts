@@ -31,7 +31,7 @@ export const MODEL_PROVIDERS = openRegistry<ModelProvider>({
 })
 
 /** Sections of a config that name a provider. */
-export const MODEL_SECTIONS = ['policy', 'rewardModel', 'adaptation'] as const
+const MODEL_SECTIONS = ['policy', 'rewardModel', 'adaptation'] as const
 
 export type ProviderNames = {
   readonly models: { readonly module: string | null }

@@ -12,7 +12,7 @@ import { type ConnectionOptions, connect as tlsConnect } from 'node:tls'
 import { decodedBody } from './content-encoding.ts'
 import { type HttpProxy, proxyFor } from './proxy.ts'
 
-export type HttpCall = {
+type HttpCall = {
   readonly method: string
   readonly headers: Readonly<Record<string, string | number>>
   readonly body?: Uint8Array

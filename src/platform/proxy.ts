@@ -32,7 +32,7 @@ export function proxyFor(
 }
 
 /** Whether a host is this machine: what is asked of it goes by no proxy. */
-export function isLoopback(hostname: string): boolean {
+function isLoopback(hostname: string): boolean {
   const host = hostOf(hostname)
   if (isIP(host) === 0) return host === 'localhost' || host.endsWith('.localhost')
   return LOOPBACK.check(host, familyOf(host))

@@ -2,7 +2,7 @@
 import type { Projection } from './projection.ts'
 import { defineTable } from './table.ts'
 
-export const accuracyTable = defineTable('accuracy', ['iteration', 'purpose', 'split', 'task'], {
+const accuracyTable = defineTable('accuracy', ['iteration', 'purpose', 'split', 'task'], {
   iteration: 0,
   purpose: '',
   split: '',
@@ -19,7 +19,7 @@ export const accuracyTable = defineTable('accuracy', ['iteration', 'purpose', 's
   steps: 0,
 })
 
-export const requestedTable = defineTable('accuracy_requested', ['rollout'], {
+const requestedTable = defineTable('accuracy_requested', ['rollout'], {
   rollout: '',
   split: '',
   policy_version: 0,

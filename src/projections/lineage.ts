@@ -4,7 +4,7 @@ import type { Projection } from './projection.ts'
 import { defineTable, type SqlValue } from './table.ts'
 
 /** Keyed by the position of the event that brought the task. So refused rewrites, which have no task, have a row too. */
-export const lineageTable = defineTable('lineage', ['slot', 'iteration'], {
+const lineageTable = defineTable('lineage', ['slot', 'iteration'], {
   slot: '',
   /** Iteration that proposed the task. 0 for the first task of a slot. */
   iteration: 0,
@@ -31,7 +31,7 @@ export const lineageTable = defineTable('lineage', ['slot', 'iteration'], {
 })
 
 /** By slot: iteration of the proposal that waits for a decision. */
-export const candidateTable = defineTable('lineage_candidates', ['slot'], { slot: '', iteration: 0 })
+const candidateTable = defineTable('lineage_candidates', ['slot'], { slot: '', iteration: 0 })
 
 type Decision = EventData<'TaskAccepted'> | EventData<'TaskRejected'>
 

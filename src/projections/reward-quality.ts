@@ -8,7 +8,7 @@ import type { Projection } from './projection.ts'
 import { defineTable } from './table.ts'
 
 /** For each of the four figures: number of truly good steps (or judgements), and how many were called good. The same for bad ones. */
-export const qualityTable = defineTable('reward_quality', ['iteration', 'purpose', 'reward_model_version'], {
+const qualityTable = defineTable('reward_quality', ['iteration', 'purpose', 'reward_model_version'], {
   iteration: 0,
   purpose: '',
   reward_model_version: 0,
@@ -36,7 +36,7 @@ export const qualityTable = defineTable('reward_quality', ['iteration', 'purpose
 })
 
 /** Rollouts of open iterations, for later verdicts. */
-export const judgedRolloutTable = defineTable('reward_rollouts', ['iteration', 'rollout'], {
+const judgedRolloutTable = defineTable('reward_rollouts', ['iteration', 'rollout'], {
   iteration: 0,
   rollout: '',
   purpose: '',

@@ -2,7 +2,7 @@
 import type { Projection } from './projection.ts'
 import { defineTable } from './table.ts'
 
-export const growthTable = defineTable('task_growth', ['iteration'], {
+const growthTable = defineTable('task_growth', ['iteration'], {
   iteration: 0,
   proposed: 0,
   /** Number of tasks for which no candidate could be made. */

@@ -3,7 +3,7 @@ import type { EventData, EventType } from '../events/catalogue.ts'
 import type { Projection } from './projection.ts'
 import { defineTable } from './table.ts'
 
-export const throughputTable = defineTable('throughput', ['iteration'], {
+const throughputTable = defineTable('throughput', ['iteration'], {
   iteration: 0,
   started_ms: 0,
   completed_ms: 0,
@@ -20,7 +20,7 @@ export const throughputTable = defineTable('throughput', ['iteration'], {
 })
 
 /** Sums of all figures of the events' `timing`. A figure's name holds its meaning and unit. */
-export const timingTable = defineTable('throughput_timing', ['iteration', 'event', 'figure'], {
+const timingTable = defineTable('throughput_timing', ['iteration', 'event', 'figure'], {
   iteration: 0,
   event: '',
   figure: '',

@@ -3,7 +3,7 @@ import type { EventData } from '../events/catalogue.ts'
 import type { Projection } from './projection.ts'
 import { defineTable, type SqlValue } from './table.ts'
 
-export const updateTable = defineTable('model_updates', ['role', 'version'], {
+const updateTable = defineTable('model_updates', ['role', 'version'], {
   role: '',
   version: 0,
   parent_version: null as SqlValue,
@@ -14,7 +14,7 @@ export const updateTable = defineTable('model_updates', ['role', 'version'], {
   position: 0,
 })
 
-export const healthTable = defineTable('training_health', ['role', 'version', 'metric'], {
+const healthTable = defineTable('training_health', ['role', 'version', 'metric'], {
   role: '',
   version: 0,
   metric: '',

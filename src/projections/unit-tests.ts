@@ -6,7 +6,7 @@ import type { EventData } from '../events/catalogue.ts'
 import type { Projection } from './projection.ts'
 import { defineTable } from './table.ts'
 
-export const testedTaskTable = defineTable('tested_tasks', ['iteration', 'slot'], {
+const testedTaskTable = defineTable('tested_tasks', ['iteration', 'slot'], {
   iteration: 0,
   slot: '',
   purpose: '',
@@ -37,7 +37,7 @@ export const testedTaskTable = defineTable('tested_tasks', ['iteration', 'slot']
 })
 
 /** Programs of open iterations, for later votes. */
-export const programTable = defineTable('tested_programs', ['iteration', 'rollout'], {
+const programTable = defineTable('tested_programs', ['iteration', 'rollout'], {
   iteration: 0,
   rollout: '',
   slot: '',

@@ -54,7 +54,7 @@ export function kindRows(db: Database): KindRow[] {
     .all() as KindRow[]
 }
 
-export type Hits = { readonly right: number; readonly n: number }
+type Hits = { readonly right: number; readonly n: number }
 
 /** Accuracy of verdicts against a label: over all, and balanced (the mean of the shares among good and among bad labels). */
 export type Agreement = Hits & { readonly balanced: number | null }
@@ -99,7 +99,7 @@ export function qualityRows(db: Database): QualityRow[] {
   })
 }
 
-export type GrowthRow = {
+type GrowthRow = {
   readonly iteration: number
   readonly proposed: number
   readonly refused: number

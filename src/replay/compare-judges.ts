@@ -20,9 +20,9 @@ type Scored = EventData<'StepScored'>
 
 /** What the m verdicts on a step come to: their majority; `undecided` where good and bad are as many. */
 export const VERDICTS = ['bad', 'undecided', 'good'] as const
-export type Vote = (typeof VERDICTS)[number]
+type Vote = (typeof VERDICTS)[number]
 
-export type FlippedStep = {
+type FlippedStep = {
   readonly rollout: string
   readonly step: number
   readonly action: string

@@ -6,7 +6,7 @@ import { startsOf } from '../events/starts.ts'
 import { type Estimate, meanT, pairedDifference } from '../learning/interval.ts'
 import { differenceOf } from './facts.ts'
 
-export type Divergence = {
+type Divergence = {
   readonly key: string
   /** Positions; null where a run does not have the event. */
   readonly a: number | null
@@ -14,7 +14,7 @@ export type Divergence = {
   readonly what: string
 }
 
-export type PairedFigure = {
+type PairedFigure = {
   /** `evaluation in-domain 5`, `train 3`: purpose, split of an evaluation, iteration. */
   readonly group: string
   readonly metric: 'success' | 'steps'

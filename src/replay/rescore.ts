@@ -8,7 +8,7 @@ import { startsOf } from '../events/starts.ts'
 import { checkRescored } from './rescored-keys.ts'
 
 /** A task's rollouts of an iteration with steps whose advantage has another sign. */
-export type ChangedGroup = {
+type ChangedGroup = {
   readonly iteration: number
   readonly slot: string
   readonly task: string
@@ -19,7 +19,7 @@ export type ChangedGroup = {
   readonly switched: number
 }
 
-export type FlippedTask = {
+type FlippedTask = {
   readonly iteration: number
   readonly slot: string
   readonly task: string
@@ -28,7 +28,7 @@ export type FlippedTask = {
 }
 
 /** Sums over the run, under one set of rules. */
-export type Totals = {
+type Totals = {
   tasksTrained: number
   trainedSteps: number
   /** Sum over the trained steps of how far each is pushed, up or down. */

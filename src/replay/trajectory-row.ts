@@ -26,7 +26,7 @@ export type TrajectoryFacts = {
 
 /** `json`: any value, in a Parquet file as JSON. */
 export type Kind = 'text' | 'int' | 'double' | 'float' | 'flag' | 'json'
-export type Shape = 'one' | 'list'
+type Shape = 'one' | 'list'
 
 /** A fact of a trajectory that some column must carry. */
 type Fact =

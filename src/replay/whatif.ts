@@ -26,8 +26,8 @@ type Trajectory = EventData<'TrajectoryCompleted'>
 export type StepName = { readonly rollout: string; readonly step: number }
 
 /** `kept`: the recorded action is done at the step. `open`: the policy chooses there. */
-export const ARMS = ['kept', 'open'] as const
-export type ArmName = (typeof ARMS)[number]
+const ARMS = ['kept', 'open'] as const
+type ArmName = (typeof ARMS)[number]
 
 export type StepCredit = StepName & {
   readonly action: string

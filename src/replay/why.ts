@@ -204,7 +204,7 @@ export function placed(event: LoggedEvent, log?: LogReader): Node['facts'] {
   }
 }
 
-export function share(tally: Tally): string {
+function share(tally: Tally): string {
   const { low, high, n } = wilson(tally.successes, tally.n)
   return `${accuracyOf(tally).toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}] n ${n}`
 }

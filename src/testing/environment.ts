@@ -4,19 +4,17 @@
  * has the limit that it has in a run (`run.deadlines`).
  */
 import assert from 'node:assert/strict'
-import { z } from 'zod'
 import { type Config, loadConfig } from '../config.ts'
 import type { Episode, Task, Turn } from '../environments/port.ts'
 import { sectionOf } from '../environments/sections.ts'
 import type { OpenSetting, Setting } from '../environments/setting.ts'
-import { isOurs } from '../environments/settings.ts'
 import { checkTask, userSetting } from '../environments/user-setting.ts'
 import { type Rng, rng, type Seed, seedOf } from '../random.ts'
 
 export type EnvironmentTest = {
   /** Keys of the config, as of `--set`. */
   readonly set?: readonly string[]
-  /** Values of the setting's own keys, where it is not one of ours. */
+  /** Values of the setting's own keys. */
   readonly section?: Readonly<Record<string, unknown>>
   /** Splits that must have tasks. Default: train. */
   readonly splits?: readonly string[]
@@ -42,7 +40,7 @@ export async function testEnvironment(
   tested: Setting,
   { set = [], section = {}, splits = ['train'], tasks = 3, maxSteps = 12, answer }: EnvironmentTest = {},
 ): Promise<EnvironmentTested> {
-  const setting = isOurs(tested) ? tested : userSetting(tested, `the setting '${tested.name}'`)
+  const setting = userSetting(tested, `the setting '${tested.name}'`)
   const config = configFor(setting, set, section)
   const [first, second] = [await open(setting, config), await open(setting, config)]
   const count = { episodes: 0, steps: 0, rewrites: { proposed: 0, refused: 0 } }
@@ -80,11 +78,11 @@ function configFor(
   set: readonly string[],
   section: Readonly<Record<string, unknown>>,
 ): Config {
-  if (isOurs(setting)) return loadConfig({ set: [`environment={name: ${setting.name}}`, ...set] })
-  const config = loadConfig({ set })
-  const own = setting.config ? z.strictObject(setting.config(z)).parse(section) : section
-  const environment = { ...config.environment, name: setting.name, [setting.name]: own }
-  return { ...config, environment }
+  const { name } = setting
+  const own = setting.config ? [`environment.${name}=${JSON.stringify(section)}`] : []
+  const alone = ['rewardModel.mode=off', 'learning.reward=outcome']
+  if (!setting.acting) alone.push('environment.player=gateway')
+  return loadConfig({ set: [`environment={name: ${name}}`, ...alone, ...own, ...set] }, setting)
 }
 
 async function open(setting: Setting, config: Config): Promise<OpenSetting> {

@@ -166,7 +166,7 @@ test('a run whose executors are killed and joined ends with the events of one wi
   const alone = startHead(root, 'alone', SETTINGS)
   assert.is(await alone.status, 0, alone.output())
 
-  const head = startHead(root, 'shared', [...SETTINGS, 'environment.sandbox.executors=1'])
+  const head = startHead(root, 'shared', [...SETTINGS, 'environment.coding.sandbox.executors=1'])
   const executors = () =>
     events('shared', ['ActorStarted']).filter(({ data }) => data.note.startsWith('executor: '))
   await until('an executor', () => executors().length > 0, 240_000)

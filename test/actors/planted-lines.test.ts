@@ -101,9 +101,15 @@ test('a lease lasts from the question on, and not from its late answer', async (
   const held: (() => void)[] = []
   const bus: Bus = {
     ...head.bus,
-    async publishWork(...args) {
-      if (isHeld) await new Promise<void>((resolve) => held.push(resolve))
-      return head.bus.publishWork(...args)
+    store(options) {
+      const store = head.bus.store(options)
+      return {
+        ...store,
+        async update(...args) {
+          if (isHeld) await new Promise<void>((resolve) => held.push(resolve))
+          return store.update(...args)
+        },
+      }
     },
   }
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + ahead }

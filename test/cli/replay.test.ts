@@ -218,10 +218,4 @@ test('rl replay --publish that is killed leaves no folder', async () => {
   await until('the folder is gone', () => !readdirSync(place).some((name) => name.startsWith('rl-publish-')))
 })
 
-test('rl bisect refuses a run that is not simulated', async () => {
-  const { status, err } = await rl('bisect', 'run', '--metric', 'accuracy', '--good', '1', '--bad', '2')
-  assert.is(status, 1)
-  assert.match(err, /only a simulated run/)
-})
-
 test.run()

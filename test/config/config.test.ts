@@ -143,6 +143,38 @@ test('a key is read under the name that it had before', () => {
   )
 })
 
+test('keys of a setting that stood in the section itself are read, whatever gives them', () => {
+  const webOf = (sources: ConfigSources) =>
+    (loadConfig(sources).environment as unknown as { web: { scale: number; pages: number } }).web
+  const old = fileWith('environment:\n  name: web\n  scale: 3\n  pages: 5\n')
+  assert.is(webOf({ file: old }).scale, 3)
+  const { scale, pages } = webOf({ file: old, set: ['environment.web.scale=4'] })
+  assert.equal([scale, pages], [4, 5])
+  assert.is(webOf({ file: old, set: ['environment.scale=2'] }).scale, 2)
+  const present = fileWith('environment:\n  web: { scale: 3 }\n')
+  assert.is(webOf({ file: present, set: ['environment.scale=2', 'environment.name=web'] }).scale, 2)
+  assert.is(webOf({ env: { RL_ENVIRONMENT_SCALE: '2' }, set: ['environment.name=web'] }).scale, 2)
+  assert.is(webOf({ env: { RL_ENVIRONMENT_WEB_SCALE: '2' }, set: ['environment.name=web'] }).scale, 2)
+  const logged = loggedConfig({
+    rewardModel: { mode: 'off' },
+    learning: { reward: 'outcome' },
+    environment: { name: 'coding', tests: 4, sandbox: { provider: 'bwrap' } },
+  })
+  const { coding } = logged.environment as unknown as { coding: { tests: number; sandbox: object } }
+  assert.is(coding.tests, 4)
+  assert.equal(
+    { ...coding.sandbox, provider: 'auto' },
+    (
+      loadConfig({ set: ['environment.name=coding', 'rewardModel.mode=off', 'learning.reward=outcome'] })
+        .environment as unknown as {
+        coding: { sandbox: object }
+      }
+    ).coding.sandbox,
+  )
+  const wrong = refusal({ file: fileWith('environment:\n  name: web\n  scale: 99\n') })
+  assert.match(wrong.message, /run\.yaml:3: environment\.web\.scale/)
+})
+
 test('deadlines must grow from a call to scoring', () => {
   const error = refusal({ set: ['run.deadlines.stepSeconds=30'] })
   assert.match(error.message, /run\.deadlines\.stepSeconds: 30 is not more than llmCallSeconds \(60\)/)
@@ -262,6 +294,12 @@ test('a config is frozen, all the way down', () => {
   assert.throws(() => {
     config.run.deadlines.stepSeconds = 1
   }, TypeError)
+})
+
+test('a zero with a sign is a zero, as its log would hold it', () => {
+  const { run, policy } = loadConfig({ set: ['run.seed=-0', 'policy.temperature=-0'] })
+  assert.ok(Object.is(run.seed, 0))
+  assert.ok(Object.is(policy.temperature, 0))
 })
 
 test('passwords in addresses are redacted', () => {

@@ -282,7 +282,7 @@ test('every part that throws is named with file, line and task; one that hangs w
       'acting\\.view\\(\\)': () => acting.view?.(environment),
       'judging\\.causes\\.wordFor\\(\\)': () => judging.causes.wordFor({} as never),
       'expert\\(\\)': () => setting.expert?.(environment, over),
-      'check\\(\\)': () => setting.check?.(limited, boom),
+      'check\\(\\)': () => setting.check?.(limited, boom, {}),
     }
     return { told, atOnce, other: { "tasks\\('train'\\)": () => environment.tasks('train') } }
   }
@@ -313,7 +313,7 @@ test('what check refuses stays what it refuses', () => {
     throw new RlError('is odd', { code: 'config.invalid' })
   }
   try {
-    setting.check?.(config, refuse)
+    setting.check?.(config, refuse, {})
     assert.unreachable()
   } catch (error) {
     assert.is((error as RlError).code, 'config.invalid')

@@ -8,7 +8,7 @@ export type Verdict =
   | { readonly kind: 'crash' | 'hang' | 'silent'; readonly why: string }
 
 /** A turn of the event loop may hold it for so long (processor time in ms). */
-export const HOLD_MS = 50
+const HOLD_MS = 50
 /** An input that seems to hold the loop is tried again: a collection of garbage or a compilation strikes once. */
 const TRIES = 4
 /** An error that names more than this is no message any more. */

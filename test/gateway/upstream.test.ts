@@ -1,8 +1,9 @@
 /** The gateway's side of the model's endpoint. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { keyIn, openUpstream, readAll } from '../../src/gateway/upstream.ts'
-import { ApiError } from '../../src/models/local/server/errors.ts'
+import { openUpstream, readAll } from '../../src/gateway/upstream.ts'
+import { ApiError } from '../../src/openai-api/errors.ts'
+import { keyIn } from '../../src/openai-api/key.ts'
 import { startRawEndpoint } from '../support/scripted-endpoint.ts'
 
 test('a key has no white space around it, and one that no header can hold is refused by its variable', () => {

@@ -183,10 +183,16 @@ test('a broker that stays silent is told of with each third renewal, so that one
   let isAway = false
   const bus: Bus = {
     ...host.bus,
-    request(...args) {
-      if (!isAway) return host.bus.request(...args)
-      lost++
-      return Promise.reject(new RlError('away', { code: 'bus.fault' }))
+    store(options) {
+      const store = host.bus.store(options)
+      return {
+        ...store,
+        get(key) {
+          if (!isAway) return store.get(key)
+          lost++
+          return Promise.reject(new RlError('away', { code: 'bus.fault' }))
+        },
+      }
     },
   }
   const told: number[] = []

@@ -1,15 +1,16 @@
 /**
  * A broker in memory, with what a run needs of NATS and JetStream: subjects, requests, work queues that hand out until they are
- * told that it is done, and one key that is written by compare and set. Its store outlives it, as a file store does.
+ * told that it is done, and stores whose keys are written by compare and set. Its store outlives it, as a file store does.
  */
 
 import { RlError } from '../../src/errors.ts'
 import type { BusMessage, Headers, WorkQueue } from '../../src/events/bus.ts'
+import type { StoredValue } from '../../src/events/keyed-store.ts'
 import type { Faults } from './faults.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** What a connection hears on: `deliver` crosses its link. */
-export type Listener = {
+type Listener = {
   readonly pattern: string
   /** Of the members of a group one gets a message. */
   readonly group: string | null
@@ -27,7 +28,7 @@ export type Answer =
   | { readonly error: RlError; readonly headers: Headers }
 
 /** A worker's side of a queue. */
-export type Taker = {
+type Taker = {
   readonly queue: string
   readonly connection: object
   /** Deliveries that it takes now. */
@@ -67,10 +68,12 @@ export type Broker = {
   /** Gives a message to who listens, and to the queue of its subject. Returns the number of the listeners. */
   readonly send: (message: Sent) => number
   readonly ensureQueue: (queue: WorkQueue & { ackWaitMs: number }) => void
-  readonly enqueue: (message: BusMessage, id: string | null, expected: string | undefined) => number
+  readonly enqueue: (message: BusMessage, id: string | null) => number
   readonly look: (queue: WorkQueue, sequence: number) => BusMessage | null
-  /** Answers a request of JetStream's own, about the one key; null where the subject is none of them. */
-  readonly api: (subject: string, body: Uint8Array) => Uint8Array | null
+  readonly ensureStore: (name: string) => void
+  readonly valueOf: (store: string, key: string) => StoredValue | null
+  /** Writes if the key still has this revision. */
+  readonly update: (store: string, key: string, value: Uint8Array, revision: number) => void
   /** Messages that wait or are in hand, by queue. */
   readonly queued: () => ReadonlyMap<string, number>
   readonly queueNames: () => readonly string[]
@@ -87,16 +90,13 @@ export type BrokerOptions = {
   readonly onDone: (queue: string, message: BusMessage) => void
 }
 
-type Cell = { readonly body: Uint8Array; readonly sequence: number }
-
 export function openBroker({ scheduler, faults, onDone }: BrokerOptions): Broker {
   const listeners = new Set<Listener>()
   /** By subject, until who listens changes. */
   let found = new Map<string, readonly Listener[]>()
   const takers = new Set<Taker>()
   const queues = new Map<string, Queue>()
-  /** Streams of one key each: the last value of it, by subject. */
-  const cells = new Map<string, Cell | null>()
+  const stores = new Map<string, Map<string, StoredValue>>()
 
   function listenersOf(subject: string): readonly Listener[] {
     let those = found.get(subject)
@@ -180,15 +180,6 @@ export function openBroker({ scheduler, faults, onDone }: BrokerOptions): Broker
     return undefined
   }
 
-  function writeCell(subject: string, body: Uint8Array, expected: string | undefined): number {
-    const before = cells.get(subject) ?? null
-    if (expected !== undefined && Number(expected) !== (before?.sequence ?? 0))
-      throw new RlError('wrong last sequence', { code: 'bus.failed' })
-    const sequence = (before?.sequence ?? 0) + 1
-    cells.set(subject, { body, sequence })
-    return sequence
-  }
-
   function dropQueue(name: string): void {
     for (const held of queues.get(name)?.held.values() ?? []) held.endWait?.()
     queues.delete(name)
@@ -227,12 +218,7 @@ export function openBroker({ scheduler, faults, onDone }: BrokerOptions): Broker
       if (queues.has(name)) return
       queues.set(name, { name, subject, ackWaitMs, next: 1, held: new Map(), ids: new Map() })
     },
-    enqueue(message, id, expected) {
-      if (message.subject.startsWith('$KV.')) {
-        if (!cells.has(message.subject))
-          throw new RlError('no stream has this subject', { code: 'bus.no-responder' })
-        return writeCell(message.subject, message.body, expected)
-      }
+    enqueue(message, id) {
       const queue = queueOf(message.subject)
       if (!queue) throw new RlError('no stream has this subject', { code: 'bus.no-responder' })
       if (id !== null && faults.strike('refuse', queue.name) !== null)
@@ -240,19 +226,16 @@ export function openBroker({ scheduler, faults, onDone }: BrokerOptions): Broker
       return add(queue, message, id)
     },
     look: ({ name }, sequence) => queues.get(name)?.held.get(sequence)?.message ?? null,
-    api(subject, body) {
-      const verb = /^\$JS\.API\.STREAM\.(CREATE|MSG\.GET)\.KV_/.exec(subject)?.[1]
-      if (verb === undefined) return null
-      const asked = JSON.parse(Buffer.from(body).toString()) as { subjects?: string[]; last_by_subj?: string }
-      const answer = (value: object) => Buffer.from(JSON.stringify(value))
-      const key = asked.last_by_subj ?? asked.subjects?.[0].replace('>', 'head') ?? ''
-      if (verb === 'CREATE') {
-        if (!cells.has(key)) cells.set(key, null)
-        return answer({})
-      }
-      const cell = cells.get(key)
-      if (!cell) return answer({ error: { code: 404, description: 'no message found' } })
-      return answer({ message: { seq: cell.sequence, data: Buffer.from(cell.body).toString('base64') } })
+    ensureStore(name) {
+      if (!stores.has(name)) stores.set(name, new Map())
+    },
+    valueOf: (name, key) => stores.get(name)?.get(key) ?? null,
+    update(name, key, value, expected) {
+      const values = stores.get(name)
+      if (!values) throw new RlError('no stream has this subject', { code: 'bus.no-responder' })
+      const revision = values.get(key)?.revision ?? 0
+      if (expected !== revision) throw new RlError('wrong last sequence', { code: 'bus.failed' })
+      values.set(key, { value, revision: revision + 1 })
     },
     queued: () => new Map([...queues].map(([name, { held }]) => [name, held.size])),
     queueNames: () => [...queues.keys()],
@@ -260,7 +243,7 @@ export function openBroker({ scheduler, faults, onDone }: BrokerOptions): Broker
     forget: dropQueue,
     wipe() {
       for (const name of [...queues.keys()]) dropQueue(name)
-      cells.clear()
+      stores.clear()
     },
   }
 }

@@ -33,6 +33,7 @@ export type BusOptions = {
 const URL = 'simulated'
 const MAX_PAYLOAD = 1_048_576
 const REFUSED_MS = 5_000
+const STORE_MS = 2_000
 
 export function connectSimulated(options: BusOptions): SimulatedBus {
   const { process, user, link, broker, scheduler, faults, isUp, onAnswer } = options
@@ -112,8 +113,8 @@ export function connectSimulated(options: BusOptions): SimulatedBus {
   }
 
   /** A call of the broker itself. */
-  function call<T>(what: string, answer: () => T): Promise<T> {
-    return ask<T>(REFUSED_MS, what, (settle) => {
+  function call<T>(what: string, answer: () => T, timeoutMs = REFUSED_MS): Promise<T> {
+    return ask<T>(timeoutMs, what, (settle) => {
       const answered = arriving(settle)
       cross('up', () => {
         try {
@@ -191,7 +192,7 @@ export function connectSimulated(options: BusOptions): SimulatedBus {
       cross('up', () => {
         broker.send({ ...message, reply: null })
         try {
-          broker.enqueue(message, null, undefined)
+          broker.enqueue(message, null)
         } catch {
           // No queue has this subject.
         }
@@ -210,8 +211,6 @@ export function connectSimulated(options: BusOptions): SimulatedBus {
           settle('error' in answer ? answer.error : answer.body)
         })
         cross('up', () => {
-          const own = broker.api(subject, body)
-          if (own !== null) return void answered({ body: own, headers: {} })
           const heard = broker.send({ ...messageOf(subject, body), reply: answered })
           if (heard === 0)
             answered({
@@ -247,9 +246,21 @@ export function connectSimulated(options: BusOptions): SimulatedBus {
       call(subject, () => {
         const message = messageOf(subject, body, headers)
         broker.send({ ...message, reply: null })
-        return broker.enqueue(message, id, headers?.['Nats-Expected-Last-Subject-Sequence'])
+        return broker.enqueue(message, id)
       }),
     queued: (queue, sequence) => call(queue.name, () => broker.look(queue, sequence)),
+    store: ({ name }) => ({
+      ensure: () => call(`store ${name}`, () => broker.ensureStore(name), STORE_MS),
+      get: (key) => call(`${name} ${key}`, () => broker.valueOf(name, key), STORE_MS),
+      update(key, value, revision) {
+        // As with NATS, each write has an id.
+        process.platform.newId()
+        return call(`${name} ${key}`, () => broker.update(name, key, value, revision))
+      },
+      put() {
+        throw new Error('no simulated process puts values')
+      },
+    }),
     work({ name, concurrency, ackWaitMs }, handler) {
       const inHand = new Set<Promise<void>>()
       /** What was sent and has not arrived. */

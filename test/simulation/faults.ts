@@ -20,7 +20,7 @@ export const FAULT_KINDS = {
   slow: 'a worker takes up to 10 s for a job',
   torn: 'the disk of the head fails inside a transaction',
 } as const
-export type FaultKind = keyof typeof FAULT_KINDS
+type FaultKind = keyof typeof FAULT_KINDS
 
 /** Strike at a time, most of them for a while. */
 export const TIMED_KINDS = {

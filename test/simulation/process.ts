@@ -50,7 +50,7 @@ export type ProcessOptions = {
 }
 
 /** Real time at which the world begins (ms since 1970): what a clock of it tells. */
-export const BEGINNING = Date.UTC(2026, 0, 1)
+const BEGINNING = Date.UTC(2026, 0, 1)
 
 export function openProcess(options: ProcessOptions): Process {
   const { name, pid, machine, scheduler, faults, lives, onCrash, onThrow } = options

@@ -564,7 +564,7 @@ export async function runWorld({
     if (served) say(`garbage on ${subject}`)
     broker.send({ ...message, reply: null })
     try {
-      broker.enqueue(message, null, undefined)
+      broker.enqueue(message, null)
     } catch {
       // No queue has this subject.
     }

@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import type { BusAddress } from '../../src/events/bus.ts'
 
-export type RawMessage = {
+type RawMessage = {
   readonly subject: string
   readonly reply: string | null
   readonly headers: string

@@ -157,7 +157,10 @@ test('a module whose setting is none is refused with its file and field', async 
       'export const seting = {}',
       /b\.ts: setting: there is no export of this name; the module exports seting/,
     ],
-    ['export const setting = { name: "coding", summary: "", open() {} }', /c\.ts: setting\.name: 'coding'/],
+    [
+      'export const setting = { name: "coding", summary: "", open() {} }',
+      /c\.ts: setting\.name: there is a setting 'coding'/,
+    ],
     [
       'export const setting = { name: "mine", summary: "", open() {}, reward: 1 }',
       /d\.ts: setting.*"reward"/,

@@ -22,7 +22,7 @@ import { askFor, decide, doneBy, fold } from '../decider/fold.ts'
 import type { RewriteTask } from '../decider/jobs.ts'
 import { byText } from '../decider/names.ts'
 
-export type AdapterContext = {
+type AdapterContext = {
   readonly books: Books
   /** Complaints about a trajectory, by rollout, until its iteration is completed. */
   readonly complaints: Map<number, Map<string, readonly string[]>>

@@ -173,7 +173,7 @@ export function learnableGroups(book: IterationBook, minGroupSize: number): Lear
     }))
 }
 
-export function rolloutsOf({ scored }: Group): string[] {
+function rolloutsOf({ scored }: Group): string[] {
   return inOrder(scored).map(({ id }) => id)
 }
 

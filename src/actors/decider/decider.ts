@@ -48,7 +48,7 @@ export type Decider = {
 }
 
 /** Null where an event of the type was no decision, e.g. a RunFailed that a person sent. */
-export type Decides = { readonly [T in EventType]?: (data: EventData<T>) => string | null }
+type Decides = { readonly [T in EventType]?: (data: EventData<T>) => string | null }
 
 /** The action of a decider that led to an event; null where it had no say. */
 export function decidingAction<T extends EventType>({ decides }: Decider, event: NewEvent<T>): string | null {

@@ -28,7 +28,7 @@ import {
   type Slots,
 } from './slots.ts'
 
-export type EnvironmentContext = {
+type EnvironmentContext = {
   readonly taskCounts: TaskCounts
   readonly slots: Slots
   readonly evaluationTasks: EvaluationTasks

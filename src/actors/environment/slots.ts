@@ -15,7 +15,7 @@ export type Candidate = Pick<EventData<'TaskProposed'>, 'parent' | 'direction' |
   readonly task: string
 }
 
-export type Slot = {
+type Slot = {
   /** Id of the task that is played. */
   active: string
   candidate: Candidate | null

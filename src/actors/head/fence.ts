@@ -7,7 +7,6 @@ import { z } from 'zod'
 import { pause } from '../../clock.ts'
 import { RlError } from '../../errors.ts'
 import type { Bus } from '../../events/bus.ts'
-import { JETSTREAM_HINT } from '../../events/jetstream.ts'
 import { patiently } from '../../events/patience.ts'
 import { type Platform, systemPlatform } from '../../platform/platform.ts'
 import { parseProcess, processText } from '../../platform/process-id.ts'
@@ -58,6 +57,7 @@ type Taken = {
   readonly heldFrom: number
 }
 
+const KEY = 'head'
 const LEASE_MS = 4_000
 const RENEW_MS = 1_000
 const TRIES = 5
@@ -77,7 +77,7 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
     platform = systemPlatform,
   } = options
   const { clock } = platform
-  const cell = openCell(bus, run, platform)
+  const cell = openCell(bus, run)
   await patiently(cell.make, clock)
   const holder = platform.newId()
   const own = (epoch: number, released = false): FenceRecord => ({
@@ -210,9 +210,9 @@ export async function takeFence(options: FenceOptions): Promise<Fence> {
   }
 }
 
-function recordOf(base64: string): FenceRecord | null {
+function recordOf(value: Uint8Array): FenceRecord | null {
   try {
-    return recordSchema.parse(JSON.parse(Buffer.from(base64, 'base64').toString()))
+    return recordSchema.parse(JSON.parse(Buffer.from(value).toString()))
   } catch {
     return null
   }
@@ -224,66 +224,22 @@ function isOver({ released, process }: FenceRecord, { lifeOf }: Platform): boole
   return released || (holder !== null && lifeOf(holder) === 'ended')
 }
 
-/** One key of a bucket as JetStream's key-value stores are laid out, so that `nats kv get rl-<run> head` shows it. */
-function openCell(bus: Bus, run: string, { newId }: Platform) {
-  const bucket = `rl-${run}-fence`
-  const stream = `KV_${bucket}`
-  const subject = `$KV.${bucket}.head`
-
-  async function ask(verb: string, request: object): Promise<Record<string, unknown>> {
-    const body = Buffer.from(JSON.stringify(request))
-    const answer = await bus.request(`$JS.API.STREAM.${verb}.${stream}`, body, { timeoutMs: 2_000 })
-    return JSON.parse(Buffer.from(answer).toString()) as Record<string, unknown>
-  }
+/** One key of a bucket: `nats kv get rl-<run>-fence head` shows it. */
+function openCell(bus: Bus, run: string) {
+  const store = bus.store({ name: `rl-${run}-fence` })
 
   async function read(): Promise<Entry | null> {
-    const { message, error } = (await ask('MSG.GET', { last_by_subj: subject })) as {
-      message?: { seq: number; data: string }
-      error?: { code: number; description: string }
-    }
-    if (message) return { record: recordOf(message.data), sequence: message.seq }
-    if (error?.code === 404) return null
-    throw new RlError(`${stream} cannot be read: ${error?.description}`, {
-      code: 'bus.no-jetstream',
-      hint: JETSTREAM_HINT,
-    })
+    const found = await store.get(KEY)
+    return found && { record: recordOf(found.value), sequence: found.revision }
   }
 
   return {
     read,
-    async make(): Promise<void> {
-      const { error } = (await ask('CREATE', {
-        name: stream,
-        subjects: [`$KV.${bucket}.>`],
-        storage: 'file',
-        retention: 'limits',
-        discard: 'new',
-        max_msgs_per_subject: 1,
-        max_msgs: -1,
-        max_bytes: -1,
-        max_age: 0,
-        num_replicas: 1,
-        allow_rollup_hdrs: true,
-        deny_delete: true,
-        allow_direct: true,
-      })) as { error?: { err_code: number; description: string } }
-      if (error && error.err_code !== NAME_IN_USE)
-        throw new RlError(`${stream} cannot be made: ${error.description}`, {
-          code: 'bus.no-jetstream',
-          hint: JETSTREAM_HINT,
-        })
-    },
+    make: store.ensure,
     /** Writes where the last sequence is still that one, and tells what stands there then: an answer that was lost is no matter. */
     async write(record: FenceRecord, after: number): Promise<Entry | null> {
-      await bus
-        .publishWork(subject, Buffer.from(JSON.stringify(record)), newId(), {
-          'Nats-Expected-Last-Subject-Sequence': String(after),
-        })
-        .catch(() => {})
+      await store.update(KEY, Buffer.from(JSON.stringify(record)), after).catch(() => {})
       return read()
     },
   }
 }
-
-/** The stream is there with other settings, e.g. more replicas: it does. */
-const NAME_IN_USE = 10058

@@ -15,7 +15,7 @@ import type { Decider, Output } from '../decider/decider.ts'
 import { askFor, decide, doneBy, emitEvent, fold, unchangedVersion } from '../decider/fold.ts'
 import type { ColdStart, LearnableGroup, Train } from '../decider/jobs.ts'
 
-export type PolicyContext = {
+type PolicyContext = {
   /** Newest version; -1 before the cold start. */
   version: number
   /** Iterations that are not trained on yet. */

@@ -8,7 +8,7 @@ import { reasoningText } from '../learner/reasoning.ts'
 import type { ActReply, ActRequest, PackedTokens } from '../rollout/act.ts'
 import type { Acting, Prompting } from './acting.ts'
 
-export type Answered = {
+type Answered = {
   readonly action: string
   /** The kind of what is wrong with the answer, so that fallbacks can be counted; null where nothing is. */
   readonly invalid: string | null
@@ -116,7 +116,7 @@ export function packAnswer(
 }
 
 /** As events have it. */
-export function packedColumns({ promptLength, tokens, mask, logprobs }: TrainedAnswer): PackedTokens {
+function packedColumns({ promptLength, tokens, mask, logprobs }: TrainedAnswer): PackedTokens {
   return {
     promptLength,
     tokensI32: int32Column(tokens),

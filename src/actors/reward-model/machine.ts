@@ -32,7 +32,7 @@ import {
 } from './batches.ts'
 import { summary } from './verdicts.ts'
 
-export type RewardModelContext = {
+type RewardModelContext = {
   /** Newest version; -1 before the cold start. */
   version: number
   /** Iterations that are not trained on yet. */

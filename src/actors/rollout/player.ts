@@ -16,7 +16,7 @@ import { type SegmentBuilder, segmentBuilder } from './segments.ts'
 type Request = EventData<'RolloutRequested'>
 type Trajectory = EventData<'TrajectoryCompleted'>
 
-export type Played = {
+type Played = {
   readonly trajectory: Trajectory
   /** As it ended, with its outcome. */
   readonly episode: Episode

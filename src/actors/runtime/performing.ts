@@ -31,7 +31,7 @@ function isUnasked(error: unknown): boolean {
   return error instanceof RlError && error.code === 'log.not-open'
 }
 
-export type Try = {
+type Try = {
   readonly job: Job
   /** The event that asked for it, where this process knows it, and its id. */
   readonly event: LoggedEvent | null

@@ -7,7 +7,7 @@ import { explain } from '../../errors.ts'
 import type { Bus, Headers, WorkQueue } from '../../events/bus.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
 
-export type WorkMessage = {
+type WorkMessage = {
   readonly subject: string
   readonly body: Uint8Array
   /** Under which the queue counts it once. */

@@ -1,5 +1,5 @@
 /**
- * A learner made of formulas: stands in for models and environments in tests, for sizing a run and for bisecting. Success of
+ * A learner made of formulas: stands in for models and environments in tests and for sizing a run. Success of
  * a rollout has probability sigmoid(skill - difficulty), where the policy's skill travels in the metrics of PolicyUpdated
  * and the difficulty in the task's recipe. All draws come from the seeds in events and jobs. Every text that it writes
  * begins with `simulated`.
@@ -41,7 +41,7 @@ function simulatedTask(id: string, difficulty: number): Task {
 }
 
 /** Probability that a rollout of the task succeeds. */
-export function simulatedSuccess(task: Task, skill: number): number {
+function simulatedSuccess(task: Task, skill: number): number {
   return 1 / (1 + Math.exp(Number(task.recipe.difficulty) - skill))
 }
 

@@ -58,7 +58,7 @@ export function testAdvantages(
 }
 
 /** Code, UT, Detect and best of N, and the last three over novel tests alone, with the counts that they are over; a figure over nothing is absent. */
-export function testFigures(tasks: readonly TestedTask[]): Record<string, number> {
+function testFigures(tasks: readonly TestedTask[]): Record<string, number> {
   const { code, unitTest, detect, counts } = codingMetrics(tasks)
   const novel = tasks.map(novelTests)
   const { unitTest: novelUnitTest, detect: novelDetect } = codingMetrics(novel)

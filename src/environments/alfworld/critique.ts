@@ -1,6 +1,6 @@
 /** What a critique says went wrong, found by its words. */
 
-export const CAUSES = ['wrong-object', 'wrong-receptacle', 'search', 'open', 'treat', 'wander'] as const
+const CAUSES = ['wrong-object', 'wrong-receptacle', 'search', 'open', 'treat', 'wander'] as const
 
 /**
  * - wrong-object: it took or handled another object than the goal's

@@ -15,10 +15,10 @@ export const TASK_KINDS = [
   'pick_cool_then_place_in_recep',
   'pick_two_obj_and_place',
 ] as const
-export type TaskKind = (typeof TASK_KINDS)[number]
+type TaskKind = (typeof TASK_KINDS)[number]
 
 /** ALFWorld's folders of games: for training, rooms seen in training, and new rooms. */
-export const SPLITS: readonly string[] = ['train', 'valid_seen', 'valid_unseen']
+const SPLITS: readonly string[] = ['train', 'valid_seen', 'valid_unseen']
 
 /** A game file in a data set, not read yet. */
 export type GameEntry = {

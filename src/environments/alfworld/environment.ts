@@ -38,7 +38,7 @@ import { type Goal, goalOfProblem, sentenceOf } from './tasks.ts'
 import { alfworldWords } from './words.ts'
 
 /** New rooms and goals. In-domain tests use the training's pairs, sizes and shares; ood the unseen fifth of pairs in larger rooms. */
-export type GeneratedSource = {
+type GeneratedSource = {
   readonly kind: 'generated'
   readonly seed: number
   /** Tasks a split. */
@@ -54,7 +54,7 @@ export type GeneratedSource = {
  * Real games: a split is asked for by the name of its folder, or as `in-domain` (valid_seen) and `ood` (valid_unseen). Other
  * folders serve as train and in-domain alike.
  */
-export type FolderSource = {
+type FolderSource = {
   readonly kind: 'folder'
   readonly path: string
   /** Most tasks a split, taken evenly over its games. Default: all. */
@@ -69,8 +69,8 @@ export type AlfworldOptions = {
   readonly rewrite?: { readonly anyType?: boolean }
 }
 
-export const SPLITS = ['train', 'in-domain', 'ood'] as const
-export type Split = (typeof SPLITS)[number]
+const SPLITS = ['train', 'in-domain', 'ood'] as const
+type Split = (typeof SPLITS)[number]
 
 export interface AlfworldEnvironment extends Environment {
   reset(task: Task, options: { readonly seed: Seed; readonly maxSteps: number }): Promise<ImmediateEpisode>

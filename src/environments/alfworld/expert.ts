@@ -4,7 +4,7 @@ import { type Knowledge, parseCommand } from './knowledge.ts'
 import { expectedAfter, outlook } from './outlook.ts'
 
 /** A command counts as sensible when it is expected to save more than this many commands of the way to the goal. */
-export const SENSIBLE = 0.5
+const SENSIBLE = 0.5
 
 export type Advice = {
   /** All sensible commands, in the order of the admissible ones; never empty where anything is admissible. */

@@ -21,8 +21,6 @@ export function packingFor(entities: number): Packing {
   return { bits, mask: 2 ** bits - 1 }
 }
 
-export const EMPTY: Relation = []
-
 /** The position of the first key that is not below `key`. */
 export function lowerBound(relation: Relation, key: number): number {
   let low = 0

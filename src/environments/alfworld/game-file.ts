@@ -88,7 +88,7 @@ export function withTask(
 }
 
 /** A condition as PDDL text. */
-export function formatFormula(formula: Formula): string {
+function formatFormula(formula: Formula): string {
   switch (formula.op) {
     case 'atom':
       return `(${[formula.predicate, ...formula.args].join(' ')})`

@@ -16,7 +16,7 @@ export type KnownReceptacle = {
   readonly seen: boolean
 }
 
-export type KnownItem = {
+type KnownItem = {
   readonly name: string
   readonly type: string
   readonly in: readonly number[]
@@ -168,18 +168,18 @@ function changeItem(knowledge: Knowledge, index: number, change: Partial<KnownIt
   return { ...knowledge, items }
 }
 
-export function typeOf(name: string): string {
+function typeOf(name: string): string {
   return name.replace(/ \d+$/, '')
 }
 
 /** `a apple 1, a mug 2, and a cup 1` as names; `nothing` is none. */
-export function namesIn(list: string): string[] {
+function namesIn(list: string): string[] {
   if (list === 'nothing') return []
   return list.split(/, (?:and )?/).flatMap((part) => /^an? (.+ \d+)$/.exec(part)?.[1] ?? [])
 }
 
 /** What a description of a receptacle says, wherever it stands in an observation. */
-export function describedIn(
+function describedIn(
   observation: string,
 ): { readonly name: string; readonly closed: boolean; readonly contents: readonly string[] } | null {
   const closed = /The (\S+ \d+) is closed\./.exec(observation)

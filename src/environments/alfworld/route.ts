@@ -3,7 +3,7 @@ import type { Item, Situation } from './situation.ts'
 import { APPLIANCES, propertyOf } from './tasks.ts'
 
 /** Something done at a receptacle. `be` only needs the agent to stand there. */
-export type Stop = {
+type Stop = {
   readonly act: 'drop' | 'take' | 'treat' | 'put' | 'use' | 'be'
   readonly receptacle: number
   /** Index of the item it is done with. */
@@ -12,7 +12,7 @@ export type Stop = {
 
 export type Route = { readonly stops: readonly Stop[]; readonly cost: number }
 
-export const DONE: Route = { stops: [], cost: 0 }
+const DONE: Route = { stops: [], cost: 0 }
 
 /** Whether the goal holds. */
 export function isReached({ goal, receptacles, items, held, here }: Situation): boolean {

@@ -4,7 +4,7 @@ import type { Game } from './game.ts'
 import { type Goal, goalOfProblem, type Property, propertyOf } from './tasks.ts'
 import type { World } from './world.ts'
 
-export type Receptacle = {
+type Receptacle = {
   readonly name: string
   /** Lower-cased, e.g. `sinkbasin`. */
   readonly type: string

@@ -46,13 +46,13 @@ export function remainingCommands(world: World): number | null {
 }
 
 /** The command as this game's release words it: up to 2.1.1 `put X in/on Y` for `move X to Y`. */
-export function worded(game: Game, command: string): string {
+function worded(game: Game, command: string): string {
   if (!usesPut(game)) return command
   return command.replace(/^move (.+) to (.+)$/, 'put $1 in/on $2')
 }
 
 /** Whether the game's release says `put X in/on Y`. */
-export function usesPut({ file }: Game): boolean {
+function usesPut({ file }: Game): boolean {
   return file.grammar.includes('put {o} in/on {r}')
 }
 

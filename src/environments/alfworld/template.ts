@@ -13,7 +13,7 @@ export type Expression =
   /** `a + b` joins, `a or b` takes the first that is not empty. */
   | { readonly kind: 'join' | 'or'; readonly parts: readonly Expression[] }
 const PROPERTIES = ['name', 'id', 'indefinite', 'definite'] as const
-export type Property = (typeof PROPERTIES)[number]
+type Property = (typeof PROPERTIES)[number]
 
 export type TextSymbol =
   | { readonly kind: 'text'; readonly text: string }

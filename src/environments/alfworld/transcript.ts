@@ -9,7 +9,7 @@ export type Transcript = {
   readonly kind: string
   readonly steps: readonly TranscriptStep[]
 }
-export type TranscriptStep = {
+type TranscriptStep = {
   readonly cmd: string | null
   readonly obs: string
   readonly admissible: readonly string[]

@@ -2,9 +2,9 @@ import { RlError } from '../../errors.ts'
 import { jsonErrorOffset } from './json-error.ts'
 
 /** One production of a rule: it applies where its condition is empty or has a solution. */
-export type Production = { readonly rhs: string; readonly condition: string; readonly line: number }
+type Production = { readonly rhs: string; readonly condition: string; readonly line: number }
 /** How a PDDL action reads: the command that names it, and the text that answers it. */
-export type ActionText = { readonly template: string; readonly feedback: string; readonly line: number }
+type ActionText = { readonly template: string; readonly feedback: string; readonly line: number }
 
 /** A twl2 text taken apart; names of actions are lower-cased, names of rules are not. */
 export type Twl2 = {

@@ -4,7 +4,7 @@ import { TOKENS } from './compare.ts'
 import { type CodingProblem, limitsOf, STDIO } from './problem.ts'
 
 /** The reference's rule for candidates. */
-export const LEAST_TESTS = 4
+const LEAST_TESTS = 4
 const DEFAULT_SECONDS = 4
 const MAX_SECONDS = 20
 const MAX_TESTS = 32

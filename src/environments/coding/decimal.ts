@@ -7,7 +7,7 @@ const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,20}))?$/i
 const WHOLE = /^[+-]?\d+$/
 
 /** Whether a number is written without a point and without an exponent. */
-export const isWhole = (text: string) => WHOLE.test(text)
+const isWhole = (text: string) => WHOLE.test(text)
 
 /** Returns null if the text is no number. */
 export function decimalOf(text: string): Decimal | null {

@@ -107,7 +107,7 @@ export function codingEnvironment({
     const { kind } = found.call
     if (language !== 'python' && (kind === 'json' || kind === 'function'))
       throw new RlError(
-        `the tests of '${task.id}' call a function in Python, environment.language is ${language}`,
+        `the tests of '${task.id}' call a function in Python, environment.coding.language is ${language}`,
         {
           code: 'coding.language',
           hint: 'take problems with standard input and output, or python',
@@ -203,7 +203,7 @@ const INTERACTIVE_NOTE =
   'The problem is interactive: what you print is read by another program, whose answers you read. Flush your output after each line.'
 
 /** The problem as the policy reads it: the question and its examples. */
-export function observationOf({ question, examples, call }: CodingProblem): string {
+function observationOf({ question, examples, call }: CodingProblem): string {
   const shown = examples.map(
     ({ input, output }) => `example input:\n${input.trimEnd()}\nexample output:\n${output.trimEnd()}`,
   )
@@ -211,7 +211,7 @@ export function observationOf({ question, examples, call }: CodingProblem): stri
 }
 
 /** The program of an action: its last fenced block of the language; for small models, which write no fences, the text itself. */
-export function programOf(action: string, style: 'fenced' | 'plain', language: Language): string {
+function programOf(action: string, style: 'fenced' | 'plain', language: Language): string {
   const parsed = parseProgram(action, language)
   if ('program' in parsed) return parsed.program
   return style === 'plain' && !action.includes('```') ? action : ''

@@ -53,7 +53,7 @@ export type ProgramRun = {
 }
 
 /** A result with the places of its program and test in the batch. */
-export type TestResult = RunResult & { readonly program: number; readonly test: number }
+type TestResult = RunResult & { readonly program: number; readonly test: number }
 
 /** One way to run programs. `run` reports each test as it ends; a test that it cannot report is a sandbox error. */
 export interface Provider {
@@ -366,13 +366,13 @@ function checkAbility(
   if (interactor !== undefined && !interactive)
     throw new RlError(`the sandbox ${name} runs no interactive problems`, {
       code: 'coding.interactive',
-      hint: 'use --provider bwrap (environment.sandbox.provider), or leave these problems out',
+      hint: 'use --provider bwrap (environment.coding.sandbox.provider), or leave these problems out',
     })
   if (languages.includes(language)) return
   const needs = language === 'cpp' ? ' and g++ is on the PATH' : ''
   throw new RlError(`the sandbox ${name} runs no ${language}, only ${languages.join(', ')}`, {
     code: 'coding.language',
-    hint: `use --provider bwrap (environment.sandbox.provider) where it works${needs}, or sandbox-fusion`,
+    hint: `use --provider bwrap (environment.coding.sandbox.provider) where it works${needs}, or sandbox-fusion`,
   })
 }
 

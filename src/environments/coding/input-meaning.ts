@@ -21,7 +21,7 @@ function plainDigit(digit: string): string {
 const normalized = (text: string) => text.normalize('NFKC').replace(UNSEEN, '').replace(DIGIT, plainDigit)
 
 /** The parts of an input by their meaning: numbers by value, texts by their characters, all else as it is. */
-export const partsOf = (input: string): string[] => (normalized(input).match(PART) ?? []).map(meaning)
+const partsOf = (input: string): string[] => (normalized(input).match(PART) ?? []).map(meaning)
 
 function meaning(part: string): string {
   const number = NUMBER.test(part) ? decimalOf(part.replaceAll('_', '')) : null

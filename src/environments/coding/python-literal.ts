@@ -1,4 +1,5 @@
 /** Python literals, and calls with literal arguments, read without Python. */
+import { namesCalled } from './python-names.ts'
 import { type PythonValue, wholeValue } from './python-value.ts'
 
 /** The value of a literal (numbers, strings, bytes, None, True, False, and displays of them), or undefined for anything else. */
@@ -19,9 +20,10 @@ export function readCall(source: string): LiteralCall | undefined {
 
 /** The calls of a function with nothing but literals for arguments that stand anywhere in a text. */
 export function findCalls(text: string, name: string): LiteralCall[] {
-  return [...text.matchAll(new RegExp(`\\b${name}\\s*\\(`, 'g'))].flatMap(({ index }) => {
+  return namesCalled(text).flatMap((called) => {
+    if (called.name !== name) return []
     try {
-      return [createReader(text, index).call()]
+      return [createReader(text, called.index).call()]
     } catch {
       return []
     }

@@ -5,7 +5,7 @@ import { generatedCounts } from '../source.ts'
 import { commands } from './commands.ts'
 import type { CodingEnvironment } from './environment.ts'
 import { SANDBOXES, wrongSandbox } from './providers/registry.ts'
-import { type CodingKeys, chooseOptions, codingKeys, limitsIn } from './sandbox-config.ts'
+import { chooseOptions, codingKeys, limitsIn } from './sandbox-config.ts'
 import { acting, judging } from './writing.ts'
 
 /** Highest level of generated problems. */
@@ -15,17 +15,16 @@ export const setting = defineSetting<CodingEnvironment, ReturnType<typeof coding
   name: 'coding',
   summary: 'programs (Python, JavaScript, C++) and unit tests, run against one another in a sandbox',
   config: codingKeys,
-  check({ environment, learning }, refuse) {
+  check({ environment, learning }, refuse, { sandbox, language }) {
     // The providers of a user's module are checked when it is loaded.
-    const { sandbox, language } = environment as unknown as CodingKeys
     if (language !== 'python' && environment.source !== 'data')
       refuse(
-        'environment.language',
+        'environment.coding.language',
         `generated problems are for Python, not ${language}`,
         'use environment.source: data, or python',
       )
     const wrong = sandbox.module === null ? wrongSandbox(sandbox) : null
-    if (wrong) refuse('environment.sandbox.provider', wrong.message, wrong.hint)
+    if (wrong) refuse('environment.coding.sandbox.provider', wrong.message, wrong.hint)
     if (learning.reward === 'progress')
       refuse('learning.reward', "'progress' is not known of programs", 'use outcome or integrated')
   },
@@ -51,7 +50,7 @@ export const setting = defineSetting<CodingEnvironment, ReturnType<typeof coding
     await SANDBOXES.load(module)
     const wrong = wrongSandbox(sandbox)
     if (wrong)
-      throw new RlError(`environment.sandbox.provider: ${wrong.message}`, {
+      throw new RlError(`environment.coding.sandbox.provider: ${wrong.message}`, {
         code: 'provider.unknown',
         hint: wrong.hint,
       })

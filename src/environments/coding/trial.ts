@@ -24,7 +24,7 @@ export type Trial = {
   readonly leftBehind: LeftBehind
 }
 
-export const TRIAL_LIMITS: Limits = { ...DEFAULT_LIMITS, cpuMs: 500, wallMs: 2000, memoryMB: 128 }
+const TRIAL_LIMITS: Limits = { ...DEFAULT_LIMITS, cpuMs: 500, wallMs: 2000, memoryMB: 128 }
 
 /** Printed by a program of attacks.ts where it gets through. */
 export const ESCAPED = 'ESCAPED'

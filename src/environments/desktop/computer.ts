@@ -6,7 +6,7 @@ export type Executed = { readonly output: string; readonly error: string; readon
 
 export type Command = string | readonly string[]
 
-export type CommandOptions = { readonly shell?: boolean; readonly timeoutMs?: number }
+type CommandOptions = { readonly shell?: boolean; readonly timeoutMs?: number }
 
 /** One element of the accessibility tree. */
 export type AccessibleNode = {
@@ -34,7 +34,10 @@ export type WindowQuery = { readonly name: string; readonly strict: boolean; rea
 /** Methods reject with `desktop.died` where the desktop is no more, and with `desktop.refused` where it says no. */
 export interface Computer {
   size(): Promise<ScreenSize>
-  /** Does one after the other, each once the screen has come to rest. */
+  /**
+   * Does one after the other, each once the screen has come to rest. At `end` it waits longer: a program that saves a file may
+   * stand still before it is done.
+   */
   act(actions: readonly ScreenAction[]): Promise<void>
   /** A PNG. */
   screenshot(): Promise<Uint8Array>

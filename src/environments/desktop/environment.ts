@@ -23,7 +23,7 @@ export type DesktopEnvironment = Environment & {
   readonly infeasible: { readonly tasks: number; readonly of: number }
 }
 
-export type DesktopSource =
+type DesktopSource =
   | {
       readonly kind: 'own'
       readonly seed: number

@@ -146,9 +146,11 @@ export async function startEpisode(
         const here = await stageOf(stage, token, actions)
         const { lease, cache } = here
         try {
-          const found = await on(lease, (computer) =>
-            evaluate({ computer, task: file.id, folder, cache }, file, gaveUp),
-          )
+          const found = await on(lease, async (computer) => {
+            // An agent that ends by itself has waited for this; one at its limit of steps has not.
+            if (ended === 'step-limit') await computer.act([{ type: 'end', status: 'done' }])
+            return evaluate({ computer, task: file.id, folder, cache }, file, gaveUp)
+          })
           return episode(here, { actions, ended: found >= 1 ? 'goal' : ended, gaveUp }, observation, found)
         } finally {
           await lease.release()

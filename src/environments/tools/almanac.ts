@@ -1,7 +1,7 @@
 /** A local text to search in: a page for each of some towns that there are not, with figures that nobody can know by heart. */
 import { type Rng, rng, type Seed, seedOf } from '../../random.ts'
 
-export type Town = { readonly name: string; readonly figures: Readonly<Record<Figure, number>> }
+type Town = { readonly name: string; readonly figures: Readonly<Record<Figure, number>> }
 
 export const FIGURES = ['inhabitants', 'bridges', 'schools', 'markets', 'lamps', 'mills'] as const
 export type Figure = (typeof FIGURES)[number]

@@ -16,14 +16,14 @@ const keys = (zod: typeof z) => ({
     .nullable()
     .default(null)
     .describe(
-      'Of web: the browser, a path or a name on the PATH; null takes the first of Chromium’s make that is there.',
+      'The browser, a path or a name on the PATH; null takes the first of Chromium’s make that is there.',
     ),
   pages: zod
     .int()
     .min(1)
     .max(32)
     .default(2)
-    .describe('Of web: pages that are open at once; as many as cores are enough.'),
+    .describe('Pages that are open at once; as many as cores are enough.'),
   grammar: grammarKey(zod),
   scale: zod
     .int()
@@ -31,7 +31,7 @@ const keys = (zod: typeof z) => ({
     .max(8)
     .default(1)
     .describe(
-      'Of web: pixels of a picture for one of the page, which has 500 x 500; MiniWoB++ pages, 160 x 210, want 6.',
+      'Pixels of a picture for one of the page, which has 500 x 500; MiniWoB++ pages, 160 x 210, want 6.',
     ),
 })
 

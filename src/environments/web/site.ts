@@ -6,7 +6,7 @@ import type { Json } from './browser/cdp.ts'
 import type { Serve } from './browser/page.ts'
 
 /** How an episode of a task begins. */
-export type Start = {
+type Start = {
   /** Address of the page. */
   readonly path: string
   /** Whether the page is loaded anew for it: what some pages leave behind cannot be cleared otherwise. */
@@ -26,7 +26,7 @@ export type Asked = {
 /** A task that may become one, and in what it differs. */
 export type Variant = Pick<Task, 'id' | 'kind' | 'recipe'>
 
-export type Sample = { readonly name: string; readonly variants: readonly Variant[] }
+type Sample = { readonly name: string; readonly variants: readonly Variant[] }
 
 export type Site = {
   /** The part of a page that shows a task, from its upper left corner, in pixels. */

@@ -29,7 +29,7 @@ function columnWrong(name: string, column: Uint8Array): string | null {
 }
 
 /** Whole elements of a column of 4 bytes each. */
-export function elements(column: Uint8Array): number {
+function elements(column: Uint8Array): number {
   return column.byteLength / 4
 }
 
@@ -51,7 +51,7 @@ export function lengthWrong(name: string, length: number, expected: number): str
 }
 
 /** Never falls, and lies between two numbers, these included. */
-export function orderWrong(
+function orderWrong(
   name: string,
   values: Int32Array,
   { from, until }: { readonly from: number; readonly until: number },

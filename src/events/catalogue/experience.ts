@@ -4,10 +4,10 @@ import { column, count, define, name, reasoning, seed, sha256, share, timing } f
 import { purpose } from './iteration.ts'
 
 /** Who is to blame for a rollout without an outcome; only an agent's own failure may earn a reward. */
-export const failureCause = z.enum(['infra', 'env', 'agent', 'budget'])
+const failureCause = z.enum(['infra', 'env', 'agent', 'budget'])
 
 /** One packed token sequence with the steps `firstStep .. firstStep + stepStartI32.length`; T tokens. */
-export const segment = z.strictObject({
+const segment = z.strictObject({
   firstStep: count,
   /** Int32 [T]. */
   tokensI32: column,

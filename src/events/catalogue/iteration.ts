@@ -3,7 +3,6 @@ import { count, define, metrics, name, seed, tally, tallyWrong, timing } from '.
 
 /** `train`: an active task of the iteration; `candidate`: a proposed task that rides along; `evaluation`: a fixed test task. */
 export const purpose = z.enum(['train', 'candidate', 'evaluation'])
-export type Purpose = z.infer<typeof purpose>
 
 export const iterationEvents = {
   IterationStarted: define({

@@ -3,7 +3,7 @@ import { idsWrong, sampledWrong } from './columns.ts'
 import { column, count, define, name, reasoning, sha256, share, timing } from './definition.ts'
 import { purpose } from './iteration.ts'
 
-export const judgement = z.strictObject({
+const judgement = z.strictObject({
   /** What the reward model wrote before its verdict. */
   critique: z.string(),
   /** +1 good, -1 bad, 0 unreadable. */

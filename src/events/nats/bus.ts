@@ -8,6 +8,7 @@ import { callInboxOf, inboxPrefixOf, isInbox, type User } from '../users.ts'
 import { answerer, ERROR_HEADER, withHeaders } from './answerer.ts'
 import { openAnswers } from './answers.ts'
 import { disconnected, errorOfBody, toRlError } from './errors.ts'
+import { natsStore } from './keyed-store.ts'
 import { toMessage } from './message.ts'
 import { natsQueues } from './queues.ts'
 import { takeWork } from './take-work.ts'
@@ -79,7 +80,7 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
 
   const queues = natsQueues(connection, url)
 
-  return {
+  const bus: Bus = {
     url,
     user,
     maxPayload,
@@ -156,6 +157,7 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
         throw toRlError(error, name, url)
       }
     },
+    store: (options) => natsStore(bus, options),
     work: (options, handler) =>
       takeWork(connection, { ...options, inboxPrefix: inboxPrefixOf(user) }, handler, reconnected),
     onReconnect(callback) {
@@ -169,6 +171,7 @@ export function busOver(connection: NatsConnection, url: string, user: User | nu
       await connection.close()
     },
   }
+  return bus
 }
 
 function readReply(message: Msg): Uint8Array {

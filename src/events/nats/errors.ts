@@ -3,6 +3,7 @@ import { errors } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
 import { JETSTREAM_HINT } from '../jetstream.ts'
 import { type Bounds, pack, unpackMap } from '../msgpack.ts'
+import { isJetStream } from './api.ts'
 
 const WHO_LIVES = 'rl status <run> shows which actors live'
 
@@ -30,7 +31,7 @@ export function toRlError(error: unknown, subject: string, url: string, timeoutM
       code: 'bus.timeout',
       hint: WHO_LIVES,
     })
-  if (cause instanceof errors.NoRespondersError && subject.startsWith('$JS.')) return noJetStream(url, cause)
+  if (cause instanceof errors.NoRespondersError && isJetStream(subject)) return noJetStream(url, cause)
   if (cause instanceof errors.NoRespondersError)
     return new RlError(`nobody answers on ${subject}`, { code: 'bus.no-responder', hint: WHO_LIVES })
   if (

@@ -4,6 +4,7 @@
  */
 import { createInbox, type Msg, type NatsConnection, nanos } from '@nats-io/transport-node'
 import type { Delivery, WorkOptions, WorkResult } from '../bus.ts'
+import { nextSubject } from './api.ts'
 import { toMessage } from './message.ts'
 import { CONSUMER } from './queues.ts'
 
@@ -24,7 +25,7 @@ export function takeWork(
   const inbox = createInbox(inboxPrefix)
   // A process that hangs is given work as long as its pulls stand, and each time counts as a try.
   const pullMs = Math.min(MOST_PULL_MS, ackWaitMs)
-  const next = `$JS.API.CONSUMER.MSG.NEXT.${name}.${CONSUMER}`
+  const next = nextSubject(name, CONSUMER)
   const pulls = new Map<string, Pull>()
   const inHand = new Set<Promise<void>>()
   let pullNumber = 0

@@ -1,7 +1,7 @@
 /** What an agent speaks: each API is read into one call of the model, and its answer is worded as that API has it. */
 import { z } from 'zod'
-import { apiError } from '../../models/local/server/errors.ts'
-import { dropNulls } from '../../models/local/server/requests.ts'
+import { dropNulls } from '../../openai-api/bodies.ts'
+import { apiError } from '../../openai-api/errors.ts'
 import type { Answer } from '../answer.ts'
 
 export type Asked = {

@@ -1,6 +1,6 @@
 /** OpenAI's chat completions and completions: bodies and answers pass as they are. */
 import { z } from 'zod'
-import { apiError } from '../../models/local/server/errors.ts'
+import { apiError } from '../../openai-api/errors.ts'
 import { type Api, checked, one } from './api.ts'
 
 const chatSchema = z.looseObject({

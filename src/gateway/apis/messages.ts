@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { parseExact } from '../../exact-json.ts'
-import { apiError } from '../../models/local/server/errors.ts'
 import { byName } from '../../models/names.ts'
+import { apiError } from '../../openai-api/errors.ts'
 import type { Answer } from '../answer.ts'
 import { type Api, checked, given, type Wording } from './api.ts'
 

@@ -4,7 +4,7 @@ import { activeHeap } from './backend/wasm.ts'
 import { sizeOf } from './kernels/heap.ts'
 import { type Params, variable, weight } from './params.ts'
 
-export type AdamOptions = {
+type AdamOptions = {
   readonly learningRate: number
   readonly beta1: number
   readonly beta2: number

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createAdaptorServer } from '@hono/node-server'
-import { RlError } from '../../errors.ts'
+import { listen } from '../../platform/listen.ts'
 import type { LocalModelFace } from './model.ts'
 import { createApp } from './server/app.ts'
 import { type LoadingOptions, servedModels } from './server/served.ts'
@@ -49,30 +48,12 @@ export async function startModelServer(
 ): Promise<ModelServer> {
   const served = servedModels(name, model, loading ?? null)
   const app = createApp(served, { token, maxBodyBytes, maxRequests })
-  const server = createAdaptorServer({ fetch: app.fetch })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(
-        new RlError(`cannot listen on ${host}:${port}: ${cause.message}`, {
-          code: 'server.listen',
-          hint: 'choose another port',
-          cause,
-        }),
-      ),
-    )
-    server.listen(port, host, resolve)
-  })
-  const address = server.address()
-  const boundPort = typeof address === 'object' && address ? address.port : port
-  const shown = host.includes(':') ? `[${host}]` : host
+  const { url, close } = await listen(app, { host, port, unread: 'end' })
   return {
-    url: `http://${shown}:${boundPort}/v1`,
+    url: `${url}/v1`,
     token,
     async close() {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        if ('closeAllConnections' in server) server.closeAllConnections()
-      })
+      await close()
       await served.close()
     },
   }

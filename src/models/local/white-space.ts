@@ -3,8 +3,8 @@
  * differ in both, and the library that runs tokenizers here uses them in places that no tokenizer.json can name.
  */
 
-export const LEADING = /^\p{White_Space}+/u
-export const TRAILING = /\p{White_Space}+$/u
+const LEADING = /^\p{White_Space}+/u
+const TRAILING = /\p{White_Space}+$/u
 
 /** An expression's `\s` as Rust reads it, outside of classes and within them. */
 export function withRustSpace(pattern: string): string {

@@ -7,8 +7,8 @@
 import type { TokenizerFiles } from './tokenizer.ts'
 import { withRustSpace } from './white-space.ts'
 
-export const PAD = '<|endoftext|>'
-export const CHAT_START = '<|im_start|>'
+const PAD = '<|endoftext|>'
+const CHAT_START = '<|im_start|>'
 export const CHAT_END = '<|im_end|>'
 const UNKNOWN = '[UNK]'
 const CONTINUED = '##'

@@ -6,8 +6,8 @@
  *   server has: `POST /update_weights_from_disk` with `model_path`
  */
 import { RlError } from '../../errors.ts'
+import { withoutKey } from '../../openai-api/key.ts'
 import { httpFetch } from '../../platform/http.ts'
-import { withoutKey } from './key.ts'
 
 export type AdapterServer = {
   /** Base URL with `/v1`. */
@@ -15,7 +15,7 @@ export type AdapterServer = {
   readonly key: string | null
 }
 
-export type NamedWeights = { readonly name: string; readonly path: string }
+type NamedWeights = { readonly name: string; readonly path: string }
 
 export type WeightRoutes = {
   /**

@@ -9,7 +9,6 @@ import {
 } from '../../../src/environments/alfworld/generator/generate.ts'
 import { type Difficulty, type RoomSize, SIZES } from '../../../src/environments/alfworld/generator/size.ts'
 import { beginKnowledge, observe } from '../../../src/environments/alfworld/knowledge.ts'
-import type { History } from '../../../src/environments/alfworld/views/history.ts'
 import { rng, seedOf } from '../../../src/random.ts'
 import { fixtureTexts } from './games.ts'
 
@@ -37,10 +36,7 @@ export function fixtureGames(): Game[] {
 }
 
 /** Plays the expert from the start; the commands and all states. */
-export function playExpert(
-  game: Game,
-  maxSteps = 50,
-): { commands: string[]; states: State[]; history: History } {
+export function playExpert(game: Game, maxSteps = 50): { commands: string[]; states: State[] } {
   let state = initialState(game, { maxSteps })
   let knowledge = beginKnowledge(state)
   const states = [state]
@@ -52,15 +48,11 @@ export function playExpert(
     commands.push(command)
     states.push(state)
   }
-  return { commands, states, history: historyOf(states, commands) }
+  return { commands, states }
 }
 
 /** Plays random admissible commands. */
-export function wander(
-  game: Game,
-  seed: number,
-  steps: number,
-): { commands: string[]; states: State[]; history: History } {
+export function wander(game: Game, seed: number, steps: number): { commands: string[]; states: State[] } {
   const random = rng(seedOf(seed, 'wander'))
   const states = [initialState(game)]
   const commands: string[] = []
@@ -71,9 +63,5 @@ export function wander(
     commands.push(command)
     states.push(advance(state, command))
   }
-  return { commands, states, history: historyOf(states, commands) }
-}
-
-function historyOf(states: readonly State[], commands: readonly string[]): History {
-  return { first: states[0], steps: commands.map((command, i) => ({ command, after: states[i + 1] })) }
+  return { commands, states }
 }

@@ -20,7 +20,7 @@ import { grade } from '../../../src/environments/coding/grade.ts'
 import { parseProgram, parseUnitTest } from '../../../src/environments/coding/parse.ts'
 import type { CodingProblem } from '../../../src/environments/coding/problem.ts'
 import { splitAssertions } from '../../../src/environments/coding/python-assertions.ts'
-import { readLiteral } from '../../../src/environments/coding/python-literal.ts'
+import { findCalls, readLiteral } from '../../../src/environments/coding/python-literal.ts'
 import { RlError } from '../../../src/errors.ts'
 import { RECORDS, tests } from './records.ts'
 import { openProvider } from './sandboxes.ts'
@@ -298,6 +298,17 @@ test('damaged records are refused with file, line and key', () => {
       (error: Error) => error instanceof RlError && message.test(error.message),
       JSON.stringify(record),
     )
+})
+
+test('a name of any length is compared, and no pattern is made of it', () => {
+  const name = 'f'.repeat(200_000)
+  const code = `def ${name}(a):\n    return a`
+  const { call } = read({ task_id: 1, text: 'Echo.', code, test_list: [`assert ${name}(1) == 1`] })
+  assert.is(call.kind === 'function' && call.name, name)
+  assert.equal(
+    findCalls(`${name}(1)`, name).map(({ args }) => args),
+    [[1]],
+  )
 })
 
 test('1,000 hostile records give problems or clear errors', () => {

@@ -204,34 +204,38 @@ test('a sandbox that has Python alone refuses other languages by name', async ()
   }
 })
 
-inLanguage('environment.language: programs are asked for, read and graded in it', 'cpp', async (on) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rl-languages-'))
-  const file = join(folder, 'problems.jsonl')
-  const record = {
-    id: 'set/1',
-    question: 'Add the two numbers.',
-    test_input: ['1 2\n', '19 23\n'],
-    test_output: ['3', '42'],
-    reference_solution: 'print(sum(map(int, input().split())))',
-  }
-  writeFileSync(file, `${JSON.stringify(record)}\n`)
-  const source = { kind: 'files', paths: [file] } as const
-  const environment = codingEnvironment({ source, executor: on, language: 'cpp' })
-  const [task] = await environment.tasks('train')
-  assert.equal(await environment.validate(task), { ok: true })
-  const episode = await environment.reset(task, { seed: seedOf(1), maxSteps: 1 })
-  assert.match(episode.turn.observation, 'Write the program in C++')
-  const outcomeOf = async (answer: string) => (await environment.settle(episode.step(answer))).outcome()
-  assert.is(await outcomeOf(`So:\n\`\`\`cpp\n${CPP_SUM}\`\`\``), 1)
-  assert.is(await outcomeOf(`\`\`\`python\n${record.reference_solution}\n\`\`\``), 0)
-  const [grades] = await environment.runTests(
-    task,
-    [`\`\`\`cpp\n${CPP_SUM}\`\`\``],
-    [{ input: '5 6', output: '11' }],
-  )
-  assert.is(grades[0].passed, true)
-  rmSync(folder, { recursive: true })
-})
+inLanguage(
+  'environment.coding.language: programs are asked for, read and graded in it',
+  'cpp',
+  async (on) => {
+    const folder = mkdtempSync(join(tmpdir(), 'rl-languages-'))
+    const file = join(folder, 'problems.jsonl')
+    const record = {
+      id: 'set/1',
+      question: 'Add the two numbers.',
+      test_input: ['1 2\n', '19 23\n'],
+      test_output: ['3', '42'],
+      reference_solution: 'print(sum(map(int, input().split())))',
+    }
+    writeFileSync(file, `${JSON.stringify(record)}\n`)
+    const source = { kind: 'files', paths: [file] } as const
+    const environment = codingEnvironment({ source, executor: on, language: 'cpp' })
+    const [task] = await environment.tasks('train')
+    assert.equal(await environment.validate(task), { ok: true })
+    const episode = await environment.reset(task, { seed: seedOf(1), maxSteps: 1 })
+    assert.match(episode.turn.observation, 'Write the program in C++')
+    const outcomeOf = async (answer: string) => (await environment.settle(episode.step(answer))).outcome()
+    assert.is(await outcomeOf(`So:\n\`\`\`cpp\n${CPP_SUM}\`\`\``), 1)
+    assert.is(await outcomeOf(`\`\`\`python\n${record.reference_solution}\n\`\`\``), 0)
+    const [grades] = await environment.runTests(
+      task,
+      [`\`\`\`cpp\n${CPP_SUM}\`\`\``],
+      [{ input: '5 6', output: '11' }],
+    )
+    assert.is(grades[0].passed, true)
+    rmSync(folder, { recursive: true })
+  },
+)
 
 test('the ending of a file tells the language', () => {
   const languages = ['a.py', 'a', 'a.js', 'b.mjs', 'c.cpp', 'd.cc'].map(languageOf)

@@ -7,7 +7,7 @@ export const tests = (count: number) => ({
 })
 
 /** As pickle.dumps(text) of protocol 4 writes it. */
-export function pickled(text: string): Buffer {
+function pickled(text: string): Buffer {
   const bytes = Buffer.from(text)
   const head = Buffer.from([0x80, 4, 0x95, 0, 0, 0, 0, 0, 0, 0, 0, 0x58, 0, 0, 0, 0])
   head.writeBigUInt64LE(BigInt(bytes.length + 7), 3)

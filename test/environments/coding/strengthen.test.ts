@@ -83,7 +83,7 @@ test('inputs keep their form: lines, words and counts stay, numbers stay within 
   )
 })
 
-test('environment.strengthen stores the tests with the task, whose problem then has them', async () => {
+test('environment.coding.strengthen stores the tests with the task, whose problem then has them', async () => {
   if (!executor) return
   const folder = mkdtempSync(join(tmpdir(), 'rl-strengthen-'))
   const file = join(folder, 'problems.jsonl')

@@ -11,7 +11,11 @@ if (canRun('the contract of desktops', 'mousepad', 'xterm'))
   test('the contract of an environment', async () => {
     const tested = await testEnvironment(setting, {
       // Each step is tried three times, on a desktop each.
-      set: ['environment.programs=[mousepad, xterm]', 'environment.desktops=8', 'environment.tasks=8'],
+      set: [
+        'environment.desktop.programs=[mousepad, xterm]',
+        'environment.desktop.desktops=8',
+        'environment.tasks=8',
+      ],
       splits: ['train', 'ood'],
       tasks: 1,
       maxSteps: 2,

@@ -54,6 +54,21 @@ if (canRun('local desktops', 'mousepad', 'xterm')) {
     }
   })
 
+  test('an episode ends when a program that stands still for a moment has saved its file', async () => {
+    const desktop = await openDesktop()
+    try {
+      await desktop.launch(['xterm', '-e', 'sh', '-c', `read answer; sleep 0.15; echo "$answer" >${NOTE}`])
+      await desktop.waitForWindow({ name: 'xterm', strict: false, byClass: true })
+      await desktop.act([
+        { type: 'type', text: 'yes\n' },
+        { type: 'end', status: 'done' },
+      ])
+      assert.is(String(await desktop.readFile(NOTE)), 'yes\n')
+    } finally {
+      await desktop.close()
+    }
+  })
+
   test('a long text in many letters without a key arrives as it was typed', async () => {
     const desktop = await openDesktop()
     try {

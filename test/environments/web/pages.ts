@@ -42,7 +42,7 @@ export function openPages(
   return webEnvironment({ site, browser: null, pages: 1, grammar: options.grammar })
 }
 
-export const taskOf = (page: string, goal = ''): Task => ({
+const taskOf = (page: string, goal = ''): Task => ({
   ...{ id: page, environment: 'web', kind: page, goal },
   recipe: { page },
 })

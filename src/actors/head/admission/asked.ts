@@ -40,7 +40,7 @@ export type DueVersion = {
   batch: string | null
 }
 
-export type OpenRollout = {
+type OpenRollout = {
   /** Id of its RolloutRequested. */
   readonly id: string
   readonly request: EventData<'RolloutRequested'>
@@ -48,15 +48,15 @@ export type OpenRollout = {
   frames: number | null
 }
 
-export type DueRewrite = Pick<
+type DueRewrite = Pick<
   EventData<'TaskProposed'>,
   'iteration' | 'slot' | 'parent' | 'direction' | 'parentAccuracy'
 > & { readonly cause: string }
 
 /** A split under measurement in an iteration. */
-export type OpenMeasurement = { requested: number; ended: number }
+type OpenMeasurement = { requested: number; ended: number }
 
-export type OpenIteration = {
+type OpenIteration = {
   readonly book: IterationBook
   /** Id of its IterationStarted. */
   readonly started: string
@@ -255,12 +255,12 @@ function configOf(values: Record<string, unknown>): Config | null {
   }
 }
 
-export function judgingIn({ rewardModel }: Config): boolean {
+function judgingIn({ rewardModel }: Config): boolean {
   return rewardModel.mode !== 'off'
 }
 
 /** The open book of what is no evaluation. */
-export function bookOf(
+function bookOf(
   { iterations }: Asked,
   { purpose, iteration }: { readonly purpose: string; readonly iteration: number },
 ): IterationBook | undefined {

@@ -15,7 +15,7 @@ export type OpenBatch = {
   readonly members: Map<string, OpenMember>
 }
 
-export type OpenMember = Pick<
+type OpenMember = Pick<
   EventData<'TrajectoryCompleted'>,
   'rollout' | 'iteration' | 'purpose' | 'slot' | 'task' | 'steps'
 > & {

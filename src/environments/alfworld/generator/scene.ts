@@ -13,14 +13,14 @@ import {
   tables,
 } from './tables.ts'
 
-export type SceneReceptacle = {
+type SceneReceptacle = {
   readonly type: string
   readonly openable: boolean
   /** Index of its place; several receptacles may share one. */
   readonly place: number
 }
 
-export type SceneObject = {
+type SceneObject = {
   readonly type: string
   /** Index of the receptacle it starts in. */
   readonly receptacle: number

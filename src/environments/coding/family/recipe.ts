@@ -33,8 +33,8 @@ const RECIPE = z.strictObject({
     .max(12),
 })
 
-export const TEST_COUNT = 8
-export const EXAMPLE_COUNT = 2
+const TEST_COUNT = 8
+const EXAMPLE_COUNT = 2
 const SECONDS = 2
 
 /** A recipe as it came out of an event; throws where it is none or its operations do not fit together. */
@@ -103,13 +103,13 @@ export const levelOf = ({ steps }: FamilyRecipe) =>
 
 const shapeOf = (kind: Shape['kind']) => SHAPES.find((shape) => shape.kind === kind) as Shape
 
-export function questionOf({ shape, steps }: FamilyRecipe): string {
+function questionOf({ shape, steps }: FamilyRecipe): string {
   const phrases = steps.map((step) => fill(operationOf(step).phrase, step[1]))
   return `${[shapeOf(shape).phrase, ...phrases, 'print the result'].join('. ')}.`
 }
 
 /** A right program: one assignment a line. */
-export function solutionOf(recipe: FamilyRecipe): string {
+function solutionOf(recipe: FamilyRecipe): string {
   const lines = recipe.steps.map((step) => `r = ${fill(operationOf(step).code, step[1])}`)
   return `${[shapeOf(recipe.shape).code, ...lines, printCode(kindAfter(recipe))].join('\n')}\n`
 }

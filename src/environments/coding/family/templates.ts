@@ -62,7 +62,7 @@ export function drawConstant({ range }: Operation, random: Rng): number {
 /** `train` and `in-domain` share templates and no problem; the templates of `ood` are in neither. */
 export type FamilySplit = 'train' | 'in-domain' | 'ood'
 
-export const splitOf = (recipe: FamilyRecipe): FamilySplit => {
+const splitOf = (recipe: FamilyRecipe): FamilySplit => {
   const [ofTemplate] = seedOf(CATALOGUE_SEED, 'template', templateOf(recipe))
   if (ofTemplate % OOD_ONE_IN === 0) return 'ood'
   const [ofProblem] = seedOf(CATALOGUE_SEED, 'problem', idOf(recipe))

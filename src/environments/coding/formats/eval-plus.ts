@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import type { CodingProblem, TestCase } from '../problem.ts'
+import { defines } from '../python-names.ts'
 import { DEFAULT_SECONDS, id, identifier, problem, read, refusal, runnablePrompt, text } from './record.ts'
 
 /** EvalPlus's files (HumanEval+, MBPP+): arguments to be tried, and a solution that says what is right. */
@@ -20,7 +21,7 @@ const EVAL_PLUS = z.looseObject({
 export function parseEvalPlus(record: unknown, place: string): CodingProblem {
   const data = read(EVAL_PLUS, record, place)
   const inputs = [...data.base_input, ...(Array.isArray(data.plus_input) ? data.plus_input : [])]
-  const isComplete = new RegExp(`^def\\s+${data.entry_point}\\b`, 'm').test(data.canonical_solution)
+  const isComplete = defines(data.canonical_solution, data.entry_point)
   const solution = isComplete ? data.canonical_solution : data.prompt + data.canonical_solution
   const prompt = isComplete ? '' : runnablePrompt(data.prompt)
   if (!isGraded(data.task_id, data.entry_point))

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { CodingProblem } from '../problem.ts'
+import { namesCalled } from '../python-names.ts'
 import { assertedTests, DEFAULT_SECONDS, id, problem, read, refusal, text, texts } from './record.ts'
 
 const MBPP = z.looseObject({
@@ -20,9 +21,8 @@ export function parseMbpp(record: unknown, place: string): CodingProblem {
   const name = calledName(data.code, data.test_list[0])
   if (name === null) throw refusal(place, 'test_list', 'the tests call nothing that the code defines')
   const classes = [...data.code.matchAll(/^class\s+(\w+)/gm)].map(([, defined]) => defined)
-  const made = classes.find((one) =>
-    [setup, ...data.test_list].some((source) => new RegExp(`\\b${one}\\s*\\(`).test(source)),
-  )
+  const called = new Set([setup, ...data.test_list].flatMap(namesCalled).map(({ name }) => name))
+  const made = classes.find((one) => called.has(one))
   if (made)
     throw refusal(place, 'test_list', `the tests make objects of the class ${made}, which the code defines`)
   return problem({
@@ -38,5 +38,6 @@ export function parseMbpp(record: unknown, place: string): CodingProblem {
 /** The name that the code defines and the test calls; of several the last, which is built on the others. */
 function calledName(code: string, test: string): string | null {
   const defined = [...code.matchAll(/^(?:def\s+(\w+)|(\w+)\s*=)/gm)].map(([, a, b]) => a ?? b)
-  return defined.findLast((name) => new RegExp(`\\b${name}\\s*\\(`).test(test)) ?? null
+  const called = new Set(namesCalled(test).map(({ name }) => name))
+  return defined.findLast((name) => called.has(name)) ?? null
 }

@@ -39,7 +39,7 @@ export type SandboxOptions = {
 }
 
 /** What a sandbox is given: a text or bytes, and how they are executed where they are no Python. */
-export type Work = Pick<ProgramRun, 'stdins' | 'limits' | 'interactor'> & {
+type Work = Pick<ProgramRun, 'stdins' | 'limits' | 'interactor'> & {
   readonly program: string | Uint8Array
   readonly execution?: Execution
 }

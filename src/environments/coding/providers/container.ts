@@ -13,7 +13,7 @@ import { findProgram } from './find-program.ts'
 import { findPython, type Interpreter } from './interpreter.ts'
 import { isMemoryError } from './runner-protocol.ts'
 
-export type Engine = 'podman' | 'docker' | 'gvisor'
+type Engine = 'podman' | 'docker' | 'gvisor'
 
 export type ContainerOptions = {
   readonly engine: Engine
@@ -53,7 +53,7 @@ export async function createContainerProvider({
   if (!command)
     throw new RlError(`${PROGRAM[engine]} is not installed`, {
       code: 'coding.no-engine',
-      hint: `install ${PROGRAM[engine]}, or use another environment.sandbox.provider`,
+      hint: `install ${PROGRAM[engine]}, or use another environment.coding.sandbox.provider`,
     })
   const interpreter = engine === 'gvisor' ? await findPython() : null
 
@@ -115,7 +115,7 @@ export async function createContainerProvider({
 }
 
 /** The same words for podman and docker: no network, nothing to write but a small /tmp, no right, no root. */
-export function containerArguments(image: string, name: string, limits: Limits): string[] {
+function containerArguments(image: string, name: string, limits: Limits): string[] {
   return [
     ...['run', '--rm', '--interactive', '--name', name, '--pull', 'never', '--network', 'none'],
     ...['--read-only', '--tmpfs', `/tmp:rw,nosuid,nodev,size=${limits.fileMB}m,mode=1777`],

@@ -1,4 +1,4 @@
-/** Ours and a user's ways to run programs, by name. A user's come from the module that `environment.sandbox.module` names. */
+/** Ours and a user's ways to run programs, by name. A user's come from the module that `environment.coding.sandbox.module` names. */
 import { RlError } from '../../../errors.ts'
 import { openRegistry } from '../../../registry.ts'
 import { type Check, callWithin, type UserCall } from '../../../user-code.ts'
@@ -47,7 +47,7 @@ const container = (engine: 'gvisor' | 'podman' | 'docker'): SandboxProvider => (
 export const SANDBOXES = openRegistry<SandboxProvider>({
   kind: 'sandboxProvider',
   noun: 'provider',
-  key: 'environment.sandbox.module',
+  key: 'environment.coding.sandbox.module',
   list: 'sandboxProviders',
   does: 'open',
   types: 'rlanything/environments',
@@ -113,7 +113,7 @@ export function wrongSandbox(sandbox: {
   if (provider === 'auto' || safe.some(({ name }) => name === provider)) return null
   return {
     message: `there is no sandbox provider '${provider}' for a config`,
-    hint: `there are auto, ${safe.map(({ name }) => name).join(', ')}; environment.sandbox.module can name a module with your own`,
+    hint: `there are auto, ${safe.map(({ name }) => name).join(', ')}; environment.coding.sandbox.module can name a module with your own`,
   }
 }
 
@@ -123,7 +123,7 @@ function keyOf(variable: string | undefined): string | undefined {
   if (key === undefined)
     throw new RlError(`the environment variable ${variable} is not set`, {
       code: 'coding.no-key',
-      hint: 'environment.sandbox.apiKeyEnv names the variable that holds the key of the sandbox server',
+      hint: 'environment.coding.sandbox.apiKeyEnv names the variable that holds the key of the sandbox server',
     })
   return key
 }

@@ -138,7 +138,7 @@ const SIGKILL = 9
 const SIGXCPU = 24
 
 /** The verdict on a report; `oomKilled` says that the kernel ended a process of this test for its memory. */
-export function verdictOf(report: RunnerReport, limits: Limits, oomKilled: boolean): Verdict {
+function verdictOf(report: RunnerReport, limits: Limits, oomKilled: boolean): Verdict {
   const { started, ended, exitCode, signal } = report
   if (ended === 'o') return 'output_limit'
   if (ended === 'm' || oomKilled) return 'memory'

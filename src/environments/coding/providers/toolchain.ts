@@ -99,7 +99,7 @@ async function installedCpp(): Promise<Toolchain> {
   } catch (cause) {
     throw new RlError(`g++ does not work: ${explain(cause)}`, {
       code: 'coding.language',
-      hint: 'install g++ with its library, or choose another environment.language',
+      hint: 'install g++ with its library, or choose another environment.coding.language',
       cause,
     })
   } finally {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 
 /** Where this process is root, sandboxes belong to these otherwise unused users. */
-export const FIRST_UID = 61_000
+const FIRST_UID = 61_000
 
 export type UserNamespace = {
   /** To be given to bwrap as a descriptor. */

@@ -14,7 +14,7 @@ const FIELD = { path: 1, interface: 2, member: 3, replySerial: 5, destination: 6
 /** Numbers, texts, booleans; arrays and structs as arrays, dictionaries as maps, variants as what is in them. */
 export type DbusValue = number | string | boolean | readonly DbusValue[] | ReadonlyMap<DbusValue, DbusValue>
 
-export type DbusCall = {
+type DbusCall = {
   readonly destination: string
   readonly path: string
   readonly interface: string

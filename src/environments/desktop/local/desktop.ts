@@ -12,16 +12,16 @@ import { type Framebuffer, openFramebuffer } from './framebuffer.ts'
 import { faultError, openSandbox, type Sandbox } from './sandbox.ts'
 import { keyDistances, strokes } from './strokes.ts'
 
-export const SCREEN: ScreenSize = { width: 1280, height: 800 }
+const SCREEN: ScreenSize = { width: 1280, height: 800 }
 
 /** At rest: so long between two equal frames, and never longer than this in all. */
 const FRAME_MS = 20
 const MOST_REST_MS = 2000
 /** So long one answer's actions wait for rest in all: a program that never rests must not keep a desktop for hours. */
 const MOST_RESTS_MS = 60_000
-/** A program that starts stands still for a moment now and then. */
-const FRAMES_OF_A_START = 15
-const MOST_START_MS = 20_000
+/** A program that starts, or that saves a file, stands still for a moment now and then. */
+const FRAMES_OF_WORK = 15
+const MOST_WORK_MS = 20_000
 const WINDOW_MS = 60_000
 const LOOK_MS = 20
 const EXECUTE_MS = 120_000
@@ -105,7 +105,7 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
         })
       await sleep(LOOK_MS)
     }
-    await rest(FRAMES_OF_A_START, MOST_START_MS)
+    await rest(FRAMES_OF_WORK, MOST_WORK_MS)
   }
 
   async function close(): Promise<void> {
@@ -133,6 +133,7 @@ export async function openDesktop(size: ScreenSize = SCREEN): Promise<LocalDeskt
       for (const action of actions) {
         sound()
         if (action.type === 'wait') await sleep(action.seconds * 1000)
+        else if (action.type === 'end') await rest(FRAMES_OF_WORK, MOST_WORK_MS)
         else
           for (const part of strokes(action)) {
             await sleep(distances.waitMs(part))

@@ -4,7 +4,7 @@ import type { ScreenSize } from '../../screen/action.ts'
 import { faultError } from './sandbox.ts'
 
 /** Pixels of four bytes: blue, green, red, nothing; rows from the top. */
-export type Frame = ScreenSize & { readonly pixels: Buffer }
+type Frame = ScreenSize & { readonly pixels: Buffer }
 
 export type Framebuffer = {
   /** Into a buffer of its own, or the given one. */

@@ -1,8 +1,9 @@
 /** Answers OSWorld's endpoints for one desktop, on loopback: OSWorld's own client can attach, and any other that speaks them. */
 import { createHash } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Context, Hono } from 'hono'
 import { explain, RlError } from '../../../errors.ts'
+import { type HttpEnv, type Listening, listen } from '../../../platform/listen.ts'
 import type { LocalDesktop } from '../local/desktop.ts'
 import { type Answer, ROUTES } from './routes.ts'
 
@@ -12,12 +13,7 @@ const REPEATED_WITHIN_MS = 30_000
 /** A call that changes something waits for the ones before it. */
 const CHANGES = /^\/(execute|setup\/|run_|rl\/)/
 
-export type DesktopServer = {
-  /** e.g. `http://127.0.0.1:5000` */
-  readonly url: string
-  readonly port: number
-  readonly close: () => Promise<void>
-}
+export type DesktopServer = Listening
 
 export type DesktopServerOptions = {
   readonly desktop: LocalDesktop
@@ -36,55 +32,45 @@ export async function startDesktopServer({
   const answerOnce = onceForLostCalls()
   let last: Promise<unknown> = Promise.resolve()
 
-  async function answer(method: string, path: string, type: string, body: Buffer): Promise<Answer> {
-    const route = Object.hasOwn(ROUTES, `${method} ${path}`) ? ROUTES[`${method} ${path}`] : undefined
-    if (!route) return { status: 404, json: { error: `there is no ${method} ${path}` } }
-    const call = () => route({ desktop, type, body, state })
-    if (!CHANGES.test(path)) return call()
-    const turn = last.then(call)
-    last = turn.catch(() => {})
-    return turn
-  }
-
-  const server = createServer((request, response) => {
-    void handle(request, response)
-  })
-
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = 'GET', headers } = request
-    try {
-      const path = pathOf(request.url ?? '/')
-      // Pages in a browser of this machine must not drive desktops.
-      if (headers.origin !== undefined || !isOurHost(headers.host, host))
-        return send(response, { status: 403, json: { error: 'not for web pages' } })
-      const body = await bodyOf(request)
-      const type = headers['content-type'] ?? ''
-      const key = CHANGES.test(path)
-        ? createHash('sha256').update(`${method} ${path}\n${type}\n`).update(body).digest('hex')
-        : null
-      send(response, await answerOnce(key, response, () => answer(method, path, type, body)))
-    } catch (error) {
-      send(response, failure(error))
+  async function answer(c: Context<HttpEnv>, route: (typeof ROUTES)[string] | null): Promise<Response> {
+    const { incoming, outgoing } = c.env
+    const { method, path } = c.req
+    const body = await bodyOf(incoming)
+    const type = incoming.headers['content-type'] ?? ''
+    const isChange = CHANGES.test(path)
+    const key = isChange
+      ? createHash('sha256').update(`${method} ${path}\n${type}\n`).update(body).digest('hex')
+      : null
+    const call = async (): Promise<Answer> => {
+      if (!route) return { status: 404, json: { error: `there is no ${method} ${path}` } }
+      const answered = () => route({ desktop, type, body, state })
+      if (!isChange) return answered()
+      const turn = last.then(answered)
+      last = turn.catch(() => {})
+      return turn
     }
+    return respond(await answerOnce(key, outgoing, call))
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(
-        new RlError(`cannot listen on ${host}:${port}: ${cause.message}`, { code: 'server.listen', cause }),
-      ),
-    )
-    server.listen(port, host, resolve)
+  const app = new Hono<HttpEnv>({
+    getPath: (request, options) => pathOf(options?.env?.incoming.url ?? request.url),
   })
-  const { port: taken } = server.address() as AddressInfo
-  return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
-    port: taken,
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+  app.onError((error) => respond(failure(error)))
+  app.notFound((c) => answer(c, null))
+  app.use(async (c, next) => {
+    // Pages in a browser of this machine must not drive desktops.
+    const { origin, host: asked } = c.env.incoming.headers
+    if (origin !== undefined || !isOurHost(asked, host))
+      return respond({ status: 403, json: { error: 'not for web pages' } })
+    // Hono would answer it as GET; it is no route here.
+    if (c.req.method === 'HEAD') return answer(c, null)
+    return next()
+  })
+  for (const [name, route] of Object.entries(ROUTES)) {
+    const [method, path] = name.split(' ')
+    app.on(method, path, (c) => answer(c, route))
   }
+  return listen(app, { host, port, unread: 'read' })
 }
 
 /**
@@ -142,11 +128,11 @@ function failure(error: unknown): Answer {
   }
 }
 
-function send(response: ServerResponse, { status = 200, json, text, bytes, type }: Answer): void {
+function respond({ status = 200, json, text, bytes, type }: Answer): Response {
   const content = bytes ?? Buffer.from(text ?? JSON.stringify(json))
-  response.writeHead(status, {
+  const headers = {
     'content-type': type ?? (text === undefined ? 'application/json' : 'text/html; charset=utf-8'),
-    'content-length': content.length,
-  })
-  response.end(content)
+    'content-length': String(content.length),
+  }
+  return new Response(content as Uint8Array<ArrayBuffer>, { status, headers })
 }

@@ -3,7 +3,7 @@ import { RlError } from '../../../errors.ts'
 import { descendants, elementsOf, escapeXml, parseXml, textIn, type XmlElement } from './xml.ts'
 import { memberText, readZip, writeZip } from './zip.ts'
 
-export type CellValue = string | number | boolean
+type CellValue = string | number | boolean
 
 export type Sheet = {
   readonly name: string
@@ -84,7 +84,7 @@ export function placeOf(address: string): { readonly column: number; readonly ro
   return { column, row: Number(found[2]) - 1 }
 }
 
-export function addressOf(column: number, row: number): string {
+function addressOf(column: number, row: number): string {
   const letters = column < 26 ? '' : String.fromCharCode(64 + Math.floor(column / 26))
   return `${letters}${String.fromCharCode(65 + (column % 26))}${row + 1}`
 }

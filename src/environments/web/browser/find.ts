@@ -35,6 +35,6 @@ export function findBrowser(named: string | null): string {
   if (found !== null) return found
   throw new RlError(named === null ? 'there is no Chromium' : `there is no browser '${named}'`, {
     code: 'web.no-browser',
-    hint: `${installHint('chromium')}; environment.browser names one elsewhere`,
+    hint: `${installHint('chromium')}; environment.web.browser names one elsewhere`,
   })
 }

@@ -14,7 +14,7 @@ export type Served = { readonly body: Buffer | string; readonly mediaType: strin
 export type Serve = (path: string) => Promise<Served | null>
 
 /** All pages are of this origin; nothing answers there but `Serve`. */
-export const ORIGIN = 'http://page.test'
+const ORIGIN = 'http://page.test'
 
 const OPEN_MS = 20_000
 /** Bytes of files that a page gets from one load to the next: of a flood of requests each answer would wait here. */

@@ -99,7 +99,7 @@ function read(recipe: Task['recipe']): Recipe {
   })
 }
 
-export function variantOf({ page, seed, variables }: Recipe): Variant {
+function variantOf({ page, seed, variables }: Recipe): Variant {
   const told = Object.entries(variables ?? {}).map(([name, value]) => `-${name}=${value}`)
   return {
     id: `${page}-${seed}${told.join('')}`,

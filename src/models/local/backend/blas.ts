@@ -84,7 +84,7 @@ function runtimesBeside(path: string): string[] {
 }
 
 /** libopenblas*.so* in the cache folder or one level below. */
-export function cachedLibraries(cache: string | null): string[] {
+function cachedLibraries(cache: string | null): string[] {
   if (cache === null) return []
   const folders = entriesOf(cache)
     .filter((entry) => entry.isDirectory())

@@ -10,7 +10,7 @@ export const PAGE_TOKENS = 32
 export type CachedSequence = { length: number; open: boolean; readonly id: number }
 
 /** New tokens of a sequence, and how the next one is to be drawn. */
-export type DrawnEntry = {
+type DrawnEntry = {
   readonly sequence: CachedSequence
   readonly tokens: ArrayLike<number>
   /** Undefined: the logits are wanted themselves. */

@@ -36,7 +36,7 @@ export type Sequence = {
 
 export type StepEntry = { readonly sequence: Sequence; readonly tokens: ArrayLike<number> }
 /** Without a drawing the logits are read back. */
-export type DrawEntry = StepEntry & { readonly drawing: Drawing | undefined }
+type DrawEntry = StepEntry & { readonly drawing: Drawing | undefined }
 
 export type Decoder = {
   /** Tokens that the cache holds at most, in whole pages. */

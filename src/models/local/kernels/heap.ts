@@ -24,7 +24,7 @@ export type Gemm = (
 
 /** Exports of kernels.wasm; what each computes stands in kernels.as. Arguments are byte offsets into the heap, counts and scalars. */
 type Kernel<Names extends string> = { readonly [name in Names]: (...args: number[]) => void }
-export type Kernels = Kernel<
+type Kernels = Kernel<
   | 'setConstants'
   | 'gemm'
   | 'packMatrix'

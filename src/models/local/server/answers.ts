@@ -12,7 +12,7 @@ import { readToolCalls, type ToolCall } from './tools.ts'
 export type Told = { readonly draw: Draw; readonly top: readonly Draw[]; readonly offset: number }
 
 /** A part of a choice, or the whole. */
-export type Piece = {
+type Piece = {
   readonly index: number
   readonly text: string
   readonly told: readonly Told[]

@@ -1,11 +1,12 @@
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { parseBody } from '../../../openai-api/bodies.ts'
+import { apiError, toApiError } from '../../../openai-api/errors.ts'
 import { bearerOf } from '../../../secrets.ts'
 import type { LocalGeneration, LocalModelFace, TokenEvent } from '../model.ts'
 import { type Answers, createAnswers, type Told } from './answers.ts'
-import { apiError, toApiError } from './errors.ts'
 import { bestOf, type Plan, planChat, planCompletion } from './plan.ts'
-import { isDeep, parseChat, parseCompletion, parseLoad, parseUnload } from './requests.ts'
+import { parseChat, parseCompletion, parseLoad, parseUnload } from './requests.ts'
 import type { ServedModel, ServedModels } from './served.ts'
 import { createTextStream } from './text-stream.ts'
 
@@ -58,22 +59,22 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
   app.get('/v1/models', (c) => c.json({ object: 'list', data: served.list().map(card) }))
   app.get('/v1/models/:id{.+}', (c) => c.json(card(served.find(c.req.param('id')))))
   app.post('/v1/chat/completions', async (c) => {
-    const body = parseChat(await json(c))
+    const body = parseChat(parseBody(await c.req.text()))
     const one = served.find(body.model)
     return answer(c, 'chat', one, planChat(body, one.model))
   })
   app.post('/v1/completions', async (c) => {
-    const body = parseCompletion(await json(c))
+    const body = parseCompletion(parseBody(await c.req.text()))
     const one = served.find(body.model)
     return answer(c, 'completion', one, planCompletion(body, one.model))
   })
   app.post('/v1/load_lora_adapter', async (c) => {
-    const { lora_name, lora_path } = parseLoad(await json(c))
+    const { lora_name, lora_path } = parseLoad(parseBody(await c.req.text()))
     await served.load(lora_name, lora_path)
     return c.text(`Success: LoRA adapter '${lora_name}' added successfully.`)
   })
   app.post('/v1/unload_lora_adapter', async (c) => {
-    const { lora_name } = parseUnload(await json(c))
+    const { lora_name } = parseUnload(parseBody(await c.req.text()))
     served.unload(lora_name)
     return c.text(`Success: LoRA adapter '${lora_name}' removed successfully.`)
   })
@@ -219,15 +220,4 @@ function callingStream(
       for (const chunk of answers.chunks(piece)) tell(chunk)
     },
   }
-}
-
-async function json(c: Context): Promise<unknown> {
-  try {
-    const body: unknown = await c.req.json()
-    if (!isDeep(body)) return body
-  } catch (error) {
-    if (error instanceof SyntaxError) throw apiError(400, 'the body is not JSON', { code: 'invalid_json' })
-    throw error
-  }
-  throw apiError(400, 'the body is nested too deeply', { code: 'invalid_json' })
 }

@@ -1,6 +1,6 @@
 /** All JSON texts that a schema allows, where they are few: a model then writes one of them under a trie. */
 import { isRounded } from '../../../exact-json.ts'
-import { apiError } from './errors.ts'
+import { apiError } from '../../../openai-api/errors.ts'
 import { definition, isObject, isOf, type Schema, schemaValues } from './schema-values.ts'
 
 /** Most texts of a schema. */

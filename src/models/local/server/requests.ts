@@ -1,7 +1,8 @@
 /** What clients send: the OpenAI API's fields, and vLLM's names for what it adds. */
 import { z } from 'zod'
+import { dropNulls } from '../../../openai-api/bodies.ts'
+import { apiError } from '../../../openai-api/errors.ts'
 import { byName } from '../../names.ts'
-import { apiError } from './errors.ts'
 
 const tokens = z.array(z.int().nonnegative())
 const text = z.string()
@@ -212,33 +213,4 @@ function notDone(param: string, json: unknown, issue: z.core.$ZodIssue): string 
 
 const FORMATS = [{ type: 'text' }, { type: 'json_schema', json_schema: { name: '...', schema: {} } }]
 
-/** Takes unknown fields that are null out of a body: null asks for nothing, whatever the field means. Says whether there were any. */
-export function dropNulls(json: unknown, issues: readonly z.core.$ZodIssue[]): boolean {
-  let dropped = false
-  for (const issue of issues) {
-    if (issue.code !== 'unrecognized_keys') continue
-    const holder = issue.path.reduce((value, key) => (value as Fields)[key], json) as Fields
-    for (const key of issue.keys)
-      if (holder[key] === null) {
-        delete holder[key]
-        dropped = true
-      }
-  }
-  return dropped
-}
-
 type Fields = Record<PropertyKey, unknown>
-
-const MOST_DEPTH = 200
-
-/** Whether a value is nested so deeply that what walks through it could run out of stack. */
-export function isDeep(json: unknown): boolean {
-  let level = [json]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MOST_DEPTH) return true
-    level = level.flatMap((value) =>
-      typeof value === 'object' && value !== null ? Object.values(value) : [],
-    )
-  }
-  return false
-}

@@ -1,8 +1,8 @@
 /** The models that a server has, by name: its own, and those that clients had it load. */
 import { existsSync } from 'node:fs'
 import { explain } from '../../../errors.ts'
+import { apiError } from '../../../openai-api/errors.ts'
 import type { LocalModelFace } from '../model.ts'
-import { apiError } from './errors.ts'
 
 export type LoadingOptions = {
   /** Opens a model folder, or one with an adapter. */

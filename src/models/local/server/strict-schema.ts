@@ -1,5 +1,5 @@
 /** Schemas with `strict: true`: what OpenAI's API asks of them, and whether a value keeps to one. */
-import { apiError } from './errors.ts'
+import { apiError } from '../../../openai-api/errors.ts'
 import { isOtherRoot, NOTES } from './json-texts.ts'
 import { definition, isObject, type Schema, schemaValues } from './schema-values.ts'
 

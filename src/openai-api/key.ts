@@ -1,14 +1,14 @@
 /** The key of an endpoint: read from its environment variable, and shown nowhere. */
 import { validateHeaderValue } from 'node:http'
-import { RlError } from '../../errors.ts'
-import { withoutSecrets } from '../../secrets.ts'
+import { RlError } from '../errors.ts'
+import { withoutSecrets } from '../secrets.ts'
 
 /**
- * Without white space around it; null where none is set.
+ * Without white space around it; null where no variable is named, or none is set.
  * @throws RlError `config.key` where it holds what no header can: the client would call that a lost connection
  */
-export function keyIn(variable: string, env: NodeJS.ProcessEnv = process.env): string | null {
-  const key = env[variable]?.trim() || null
+export function keyIn(variable: string | undefined, env: NodeJS.ProcessEnv = process.env): string | null {
+  const key = (variable === undefined ? undefined : env[variable])?.trim() || null
   if (key === null) return null
   try {
     validateHeaderValue('authorization', key)

@@ -1,4 +1,4 @@
-import { RlError } from '../../../errors.ts'
+import { RlError } from '../errors.ts'
 
 /** The body of every error answer, as OpenAI's clients read it. */
 export type ErrorBody = {

@@ -1,0 +1,20 @@
+/**
+ * Names in Python sources. A name from a record is compared, never built into a pattern: a pattern of a long name is an error of
+ * the engine, and one of special characters would mean something else.
+ */
+
+export type Named = {
+  readonly name: string
+  /** Where the name begins. */
+  readonly index: number
+}
+
+/** Names with an opening bracket behind them: what the text calls. Example: `f(g (1))` calls f and g. */
+export function namesCalled(text: string): readonly Named[] {
+  return [...text.matchAll(/\b(\w+)\s*\(/g)].map(({ 1: name, index }) => ({ name, index }))
+}
+
+/** Whether a function of this name is defined at the top level of the source. */
+export function defines(source: string, name: string): boolean {
+  return [...source.matchAll(/^def\s+(\w+)/gm)].some(([, defined]) => defined === name)
+}

@@ -1,0 +1,22 @@
+/** Subjects and headers of JetStream's wire protocol. */
+
+/** Where a stream is made. */
+export const createSubject = (stream: string) => `$JS.API.STREAM.CREATE.${stream}`
+
+/** Where a message of a stream is asked for by its number or its subject. The answer is JSON. */
+export const getSubject = (stream: string) => `$JS.API.STREAM.MSG.GET.${stream}`
+
+/** Where work is asked for; `>` stands for every consumer. */
+export const nextSubject = (stream: string, consumer: string) =>
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
+
+/** Where it is said what became of a stream's deliveries. */
+export const ackSubjects = (stream: string) => `$JS.ACK.${stream}.>`
+
+/** Whether a subject belongs to JetStream: nobody answers there if a server runs without it. */
+export function isJetStream(subject: string): boolean {
+  return subject.startsWith('$JS.')
+}
+
+/** The write counts only if this is the number of the last message with the same subject; 0 if there is none. */
+export const EXPECTED_LAST_HEADER = 'Nats-Expected-Last-Subject-Sequence'

@@ -1,0 +1,46 @@
+/** Bodies of requests, before a schema reads them. */
+import type { z } from 'zod'
+import { apiError } from './errors.ts'
+
+/** @throws ApiError 400 if the body is no JSON, or nested too deeply */
+export function parseBody(text: string): unknown {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    throw apiError(400, 'the body is not JSON', { code: 'invalid_json' })
+  }
+  if (isDeep(body)) throw apiError(400, 'the body is nested too deeply', { code: 'invalid_json' })
+  return body
+}
+
+/** Takes unknown fields that are null out of a body: null asks for nothing, whatever the field means. Says whether there were any. */
+export function dropNulls(json: unknown, issues: readonly z.core.$ZodIssue[]): boolean {
+  let dropped = false
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') continue
+    const holder = issue.path.reduce((value, key) => (value as Fields)[key], json) as Fields
+    for (const key of issue.keys)
+      if (holder[key] === null) {
+        delete holder[key]
+        dropped = true
+      }
+  }
+  return dropped
+}
+
+type Fields = Record<PropertyKey, unknown>
+
+const MOST_DEPTH = 200
+
+/** Whether a value is nested so deeply that what walks through it could run out of stack. */
+export function isDeep(json: unknown): boolean {
+  let level = [json]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MOST_DEPTH) return true
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    )
+  }
+  return false
+}

@@ -1,0 +1,84 @@
+/** HTTP servers of this project: a Hono app behind a port. */
+import type { Server, ServerOptions } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { RlError } from '../errors.ts'
+
+/**
+ * What a handler returns after it wrote to `c.env.outgoing` itself. It stands here because it has to be made before the first server
+ * is: the adapter then replaces the global `Response`, and does not know its own mark in the new one.
+ */
+export const WRITTEN: Response = RESPONSE_ALREADY_SENT
+
+export type HttpEnv = { readonly Bindings: HttpBindings }
+
+export type HttpApp = {
+  readonly fetch: (request: Request, env: HttpBindings) => Response | Promise<Response>
+}
+
+export type ListenOptions = {
+  readonly host: string
+  /** 0 takes a free port. */
+  readonly port: number
+  /** Connections that may wait to be accepted. */
+  readonly backlog?: number
+  /** Header lines that are read of a request. */
+  readonly maxHeaders?: number
+  readonly server?: ServerOptions
+  /**
+   * What becomes of a body that no handler read: `end` ends its connection after 500 ms, `read` reads the body to its end, as
+   * servers of Node do.
+   */
+  readonly unread: 'end' | 'read'
+}
+
+export type Listening = {
+  /** e.g. `http://127.0.0.1:8100` */
+  readonly url: string
+  readonly port: number
+  /** Takes no more, and ends the connections. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Serves an app.
+ * @throws RlError `server.listen` if the address cannot be had
+ * @example
+ * const app = new Hono<HttpEnv>().get('/health', (c) => c.json({ status: 'ok' }))
+ * const { url, close } = await listen(app, { host: '127.0.0.1', port: 0, unread: 'read' })
+ */
+export async function listen(
+  { fetch }: HttpApp,
+  { host, port, backlog, maxHeaders, server: serverOptions, unread }: ListenOptions,
+): Promise<Listening> {
+  const server = createAdaptorServer({
+    fetch: (request, env) => fetch(request, env as HttpBindings),
+    hostname: host,
+    serverOptions,
+    autoCleanupIncoming: unread === 'end',
+  }) as Server
+  if (maxHeaders !== undefined) server.maxHeadersCount = maxHeaders
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new RlError(`cannot listen on ${host}:${port}: ${cause.message}`, {
+          code: 'server.listen',
+          hint: 'choose another port',
+          cause,
+        }),
+      ),
+    )
+    server.listen({ port, host, backlog }, resolve)
+  })
+  const bound = (server.address() as AddressInfo).port
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    port: bound,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
