@@ -5,12 +5,13 @@ import '../src/cli/packages.ts'
 import { loadInstalled } from '../src/environments/settings.ts'
 import { asyncApiDoc } from './docs/asyncapi.ts'
 import { configDoc } from './docs/config.ts'
+import { errorsDoc } from './docs/errors.ts'
 import { eventsDoc } from './docs/events.ts'
 import type { GeneratedDoc } from './docs/generated.ts'
 import { machineDocs } from './docs/machines.ts'
 
 await loadInstalled()
-const docs: readonly GeneratedDoc[] = [...machineDocs(), configDoc(), eventsDoc(), asyncApiDoc()]
+const docs: readonly GeneratedDoc[] = [...machineDocs(), configDoc(), eventsDoc(), asyncApiDoc(), errorsDoc()]
 
 for (const { path, text } of docs) {
   mkdirSync(dirname(path), { recursive: true })

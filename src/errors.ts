@@ -6,7 +6,7 @@ export type RlErrorOptions = {
   readonly cause?: unknown
 }
 
-/** A message names the value that is wrong, and a value can be as long as a file. */
+/** Most characters of a message. It names the wrong value, and a value can be as long as a file. */
 const MOST_CHARACTERS = 4_000
 
 function shortened(message: string): string {
@@ -15,7 +15,12 @@ function shortened(message: string): string {
   return `${message.slice(0, half)} [... ${message.length - 2 * half} characters ...] ${message.slice(-half)}`
 }
 
-/** An error that tells what happened, to what, and what to do next. Every error of this project is one of these. */
+/**
+ * An error that says what happened, to what, and what to do next. Every error of this project is an RlError.
+ *
+ * @example
+ *     throw new RlError(`there is no event log at ${path}`, { code: 'log.missing', hint: 'rl runs lists runs' })
+ */
 export class RlError extends Error {
   override readonly name: string = 'RlError'
   readonly code: string
@@ -28,7 +33,7 @@ export class RlError extends Error {
   }
 }
 
-/** One line for a terminal or a log: the message, and after a dash the hint where there is one. */
+/** Returns one line for a terminal or a log: the message, and the hint after a dash if there is one. */
 export function explain(error: unknown): string {
   if (error instanceof RlError) return error.hint ? `${error.message} - ${error.hint}` : error.message
   return error instanceof Error ? error.message : String(error)

@@ -1,6 +1,6 @@
 /**
  * Counter-based random numbers: Threefry-2x32 with 20 rounds (Salmon et al., SC'11, "Parallel random numbers: as easy
- * as 1, 2, 3"). A draw is a pure function of a seed and a counter, so results depend on no order of workers or batches.
+ * as 1, 2, 3"). A draw is a pure function of a seed and a counter. So results do not depend on the order of workers or batches.
  */
 
 /** Two unsigned 32-bit words. Plain data: seeds travel in events. */
@@ -8,7 +8,7 @@ export type Seed = readonly [number, number]
 
 const ROTATIONS = [13, 15, 26, 6, 17, 29, 16, 24]
 
-/** One Threefry-2x32-20 block: 64 random bits for (key, counter), both as two unsigned 32-bit words. */
+/** Computes one Threefry-2x32-20 block: 64 random bits for (key, counter). Each is two unsigned 32-bit words. */
 export function threefry(key: Seed, counter: Seed): Seed {
   const [k0, k1] = key
   const schedule = [k0, k1, (0x1bd11bda ^ k0 ^ k1) >>> 0]
@@ -27,7 +27,7 @@ export function threefry(key: Seed, counter: Seed): Seed {
   return [x0 >>> 0, x1 >>> 0]
 }
 
-/** The seed for a purpose: folds the parts of a path, e.g. `seedOf(run, 'rollout', iteration, slot, index)`, one by one. */
+/** Returns the seed for a purpose. It folds the parts of a path one by one, e.g. `seedOf(run, 'rollout', iteration, slot, index)`. */
 export function seedOf(root: number | Seed, ...path: readonly (string | number)[]): Seed {
   let seed: Seed = typeof root === 'number' ? [root >>> 0, Math.floor(root / 2 ** 32) >>> 0] : root
   for (const part of path) seed = threefry(seed, typeof part === 'number' ? words(part) : hash(part))
@@ -36,15 +36,15 @@ export function seedOf(root: number | Seed, ...path: readonly (string | number)[
 
 /** A stream of draws from a seed. */
 export type Rng = {
-  /** Unsigned 32 random bits. */
+  /** Returns 32 random bits, unsigned. */
   readonly bits: () => number
-  /** Uniform in [0, 1) with 53 bits. */
+  /** Returns a uniform number in [0, 1) with 53 bits. */
   readonly uniform: () => number
-  /** Uniform integer in [0, n). */
+  /** Returns a uniform integer in [0, n). */
   readonly below: (n: number) => number
-  /** A uniformly chosen element. The list must not be empty. */
+  /** Returns a uniformly chosen element. The list must not be empty. */
   readonly pick: <T>(items: readonly T[]) => T
-  /** A shuffled copy (Fisher-Yates). */
+  /** Returns a shuffled copy (Fisher-Yates). */
   readonly shuffle: <T>(items: readonly T[]) => T[]
 }
 
@@ -79,7 +79,7 @@ function words(value: number): Seed {
   return [value >>> 0, Math.floor(value / 2 ** 32) >>> 0]
 }
 
-/** 64 bits of a string: two FNV-1a passes with different offsets over its UTF-16 code units. */
+/** Returns 64 bits of a string: two FNV-1a passes with different offsets over its UTF-16 code units. */
 function hash(text: string): Seed {
   let a = 0x811c9dc5
   let b = 0x01000193

@@ -57,11 +57,11 @@ function page(results: Results, curves: readonly string[]): string {
   return `${[
     '# Ablation: what each part of the loop is worth',
     '<!-- Written by rl ablate from ablation.json. -->',
-    introduction(rows),
+    introduction(results),
     '## Held-out success',
     successTable(rows),
     '## Paired differences',
-    'Success at the end, second setting minus first, over the seeds that both have. "Holds": the whole interval lies above 0.',
+    'Success at the end: second setting minus first, over the seeds that both have. A claim holds if its whole interval lies above 0.',
     differenceTable(rows),
     ...curves,
     ...judgeSection(rows),
@@ -72,12 +72,14 @@ function page(results: Results, curves: readonly string[]): string {
   ].join('\n\n')}\n`
 }
 
-function introduction(rows: readonly Row[]): string {
+function introduction({ rows, command }: Results): string {
   const seeds = new Set(rows.map(({ seed }) => seed))
   return [
-    `${rows.length} runs, seeds ${[...seeds].sort((a, b) => a - b).join(', ') || 'none'}. Of a seed all settings share training and test tasks, cold starts and random draws,`,
-    'and every iteration plays the same number of rollouts (candidates take the place of training tasks). The last evaluation counts, not the',
-    'best. Every interval is the 95 % one of Student over seeds; n counts seeds. With one seed there is no interval.',
+    `\`${command}\` made these ${rows.length} runs, with seeds ${[...seeds].sort((a, b) => a - b).join(', ') || 'none'}. "How it was made" gives config, code and machine.`,
+    '',
+    'All settings of a seed share training tasks, test tasks, cold starts and random draws. Every iteration plays the same number of',
+    'rollouts: candidates take the place of training tasks. The last evaluation counts, not the best. Brackets hold 95 % intervals',
+    '(Student over seeds), and n counts seeds. With one seed there is no interval.',
   ].join('\n')
 }
 
@@ -136,7 +138,12 @@ function judgeSection(rows: readonly Row[]): readonly string[] {
   ]
   return [
     '## Reward model',
-    'Balanced accuracy of single verdicts on held-out rollouts: "process" against true progress of the step, "outcome" against the result\nof its rollout. The rollouts are those of the policy of the time, so the fixed judge of `policy` shows what a change of rollouts alone does.\n"On the same": the first and the last judge of a run, asked again about the same evaluation rollouts of its start and its end.',
+    [
+      'Figures are the balanced accuracy of single verdicts on held-out rollouts. "Process" compares them with true progress of the step,',
+      '"outcome" with the result of its rollout. The rollouts are those of the policy at that time. So the fixed judge of `policy` shows',
+      'what a change of rollouts alone does. "On the same" asks the first and the last judge of a run about the same evaluation rollouts,',
+      'of its start and its end.',
+    ].join('\n'),
     table(
       ['setting', 'n', ...figures.map(([name]) => name)],
       judging.map((setting) => {
@@ -168,11 +175,11 @@ function growthSection(rows: readonly Row[]): readonly string[] {
     measured.length === 0
       ? 'Acceptances were not measured again; `rl eval --accepted RUN` does it.'
       : [
-          `Measured again with ${measured[0].rollouts} rollouts of parent and candidate, each by the policy that measured it first, ${sum(({ confirmed }) => confirmed)} of`,
-          `${sum(({ accepted }) => accepted)} acceptances hold (${percent(
+          `Parent and candidate were measured again with ${measured[0].rollouts} rollouts each. The policy that measured them first played.`,
+          `Of all acceptances, ${sum(({ confirmed }) => confirmed)} of ${sum(({ accepted }) => accepted)} hold (${percent(
             sum(({ confirmed }) => confirmed),
             sum(({ accepted }) => accepted),
-          )}). Of those that evidence-based acceptance (\`adaptation.evidence: bayes\`) would have made too,`,
+          )}). Of those that \`adaptation.evidence: bayes\` would have made too,`,
           `${sum(({ evidentConfirmed }) => evidentConfirmed)} of ${sum(({ evident }) => evident)} hold (${percent(
             sum(({ evidentConfirmed }) => evidentConfirmed),
             sum(({ evident }) => evident),
@@ -197,7 +204,7 @@ function choicesSection(rows: readonly Row[]): readonly string[] {
   if (lines.length === 0) return []
   return [
     '## Choices against the published rules',
-    `\`${chosen}\` with one choice taken back to the published rule, minus \`${chosen}\` as it is, over the seeds that both have.`,
+    `One choice of \`${chosen}\` is taken back to the published rule. Differences are to \`${chosen}\` as it is, over the seeds that both have.`,
     table(['setting', 'changed', 'figure', 'difference', 'n'], lines),
   ]
 }
@@ -214,14 +221,19 @@ function provenance(results: Results): string {
   const seconds = rows.reduce((sum, row) => sum + row.seconds, 0)
   return [
     `- command: \`${command}\``,
-    `- config before a setting's changes: ablation ${ablationKey(results)}, in ablation.json; ${config.run.iterations} iterations of ${config.environment.tasksPerIteration} tasks x ${config.environment.rolloutsPerTask} rollouts, ${config.evaluation.tasks ?? 'all'} test tasks a split`,
+    `- config before a setting's changes: ablation ${ablationKey(results)}, in ablation.json`,
+    `- size: ${config.run.iterations} iterations of ${config.environment.tasksPerIteration} tasks x ${config.environment.rolloutsPerTask} rollouts, ${config.evaluation.tasks ?? 'all'} test tasks a split`,
     `- code: ${versions.join('; ') || '-'}`,
     `- time: ${(seconds / 60).toFixed(0)} minutes of runs, several at a time, on ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'})`,
-    `- digests of the runs' configs: ${SETTING_NAMES.flatMap((setting) =>
-      ofSetting(rows, setting)
-        .slice(0, 1)
-        .map(({ seed, configDigest }) => `${setting} (seed ${seed}) ${configDigest.slice(0, 12)}`),
-    ).join(', ')}`,
+    '',
+    table(
+      ['setting', 'seed', "digest of the run's config"],
+      SETTING_NAMES.flatMap((setting) =>
+        ofSetting(rows, setting)
+          .slice(0, 1)
+          .map(({ seed, configDigest }) => [setting, seed, configDigest.slice(0, 12)]),
+      ),
+    ),
   ].join('\n')
 }
 

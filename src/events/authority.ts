@@ -1,22 +1,22 @@
-/** What a user may append: the types that the catalogue grants it, in its own role's name. */
+/** A user may append the types that the catalogue grants it, in the name of its own role. */
 import { RlError } from '../errors.ts'
 import { CATALOGUE, type EventType } from './catalogue.ts'
 import type { CheckedEvent } from './codec.ts'
 import { type Author, roleOf, type User } from './users.ts'
 
-/** Whether events of this type are a user's to append. The process of a role may all that its further workers may. */
+/** Returns whether a user may append events of this type. The process of a role may append everything that its further workers may. */
 function mayAppend(user: User, type: EventType): boolean {
   if (user === 'head') return true
   const by: readonly Author[] = CATALOGUE[type].by
   return by.some((author) => author === user || author === `${user}-worker`)
 }
 
-/** Whether it follows from what led to the event: anybody can work it out beforehand. */
+/** Returns whether an id follows from the cause of its event. Anybody can compute such an id beforehand. */
 export function isDerived(id: string): boolean {
   return id[14] === '8'
 }
 
-/** Why a user may not append an event, or null. The head owns the log and may append all. */
+/** Returns why a user may not append an event, or null if it may. The head owns the log and may append everything. */
 export function refusalOf(user: User, { envelope }: CheckedEvent): RlError | null {
   if (user === 'head') return null
   const { type, actor, data, id } = envelope

@@ -1,4 +1,4 @@
-/** Content-addressed files: `<folder>/<first two digits>/<sha256>`. Written once, never changed. */
+/** Content-addressed files: `<folder>/<first two digits>/<sha256>`. A file is written once and never changed. */
 import { createHash, randomUUID } from 'node:crypto'
 import {
   closeSync,
@@ -19,15 +19,15 @@ import { makePrivateFolder, syncNames } from '../platform/files.ts'
 import type { BlobRef } from './codec.ts'
 
 export type BlobStore = {
-  /** Its own folder, then those of the runs that it was forked from. */
+  /** The run's own blob folder, then those of its parents. */
   readonly folders: readonly string[]
-  /** Keeps the bytes and tells where; what is already there is not written again. Durable when it returns. */
+  /** Stores the bytes and returns their reference. Known bytes are not written again. Durable when it returns. */
   readonly put: (bytes: Uint8Array) => BlobRef
-  /** The bytes, or an error where the blob is missing or not what its name says. */
+  /** Returns the bytes. Throws if the blob is missing, or if its content does not have its name. */
   readonly get: (ref: BlobRef) => Uint8Array
-  /** As `get`, in steps that tell the bytes they took, at most `STEP_BYTES`: others have their turn between them. */
+  /** As `get`, in steps of at most `STEP_BYTES`, so that other work gets a turn. Each step yields its number of bytes. */
   readonly inSteps: (ref: BlobRef) => Generator<number, Uint8Array>
-  /** At most `length` bytes from `offset` on, not compared with the name. */
+  /** Returns at most `length` bytes from `offset` on. They are not compared with the name. */
   readonly chunk: (ref: BlobRef, offset: number, length: number) => Uint8Array
   readonly has: (sha256: string) => boolean
   /** Takes a blob piece by piece. */
@@ -35,24 +35,24 @@ export type BlobStore = {
 }
 
 export type BlobWriter = {
-  /** Bytes taken so far. */
+  /** Number of bytes taken so far. */
   readonly written: () => number
   readonly write: (chunk: Uint8Array) => void
-  /** Compares with the name and keeps the blob, or throws it away with an error. */
+  /** Compares the content with the name and keeps the blob. Otherwise deletes it and throws. */
   readonly seal: () => void
   readonly discard: () => void
 }
 
-/** Bytes that one step reads and hashes. */
+/** Number of bytes that one step reads and hashes. */
 const STEP_BYTES = 1024 * 1024
-/** Bytes of an upload after which they are brought to the disk: at its end few are left to wait for. */
+/** An upload is synced to the disk after this many bytes. So its end has few bytes to wait for. */
 const SYNCED_BYTES = 8 * 1024 * 1024
 
 export function sha256Of(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** `parents`: the blob folders of the runs that this one was forked from, which are only read. */
+/** @param parents blob folders of the runs that this one was forked from; they are only read */
 export function openBlobStore(folder: string, parents: readonly string[] = []): BlobStore {
   const pathIn = (root: string, sha256: string) => join(root, sha256.slice(0, 2), checkDigest(sha256))
   const find = (sha256: string) =>
@@ -160,7 +160,7 @@ export function openBlobStore(folder: string, parents: readonly string[] = []): 
   }
 }
 
-/** The digest itself, or an error: it becomes a path. */
+/** Returns the digest itself, or throws if it is none. The digest becomes a path. */
 function checkDigest(sha256: string): string {
   if (/^[0-9a-f]{64}$/.test(sha256)) return sha256
   throw new RlError(`${JSON.stringify(sha256).slice(0, 80)} is no SHA-256`, { code: 'blob.bad-digest' })

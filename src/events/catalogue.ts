@@ -1,4 +1,4 @@
-/** Every type of event, by name. The one place from which schemas, types, docs and asyncapi.yaml come. */
+/** Every type of event, by name. Schemas, types, docs and asyncapi.yaml all come from here. */
 import type { z } from 'zod'
 import { experienceEvents } from './catalogue/experience.ts'
 import { gatewayEvents } from './catalogue/gateway.ts'
@@ -47,7 +47,7 @@ export type LoggedEvent<T extends EventType = EventType> = {
   }
 }[T]
 
-/** The natural name of an event's fact within its run, or null. */
+/** Returns the natural key of an event within its run, or null if it has none. */
 export function keyOf<T extends EventType>(event: NewEvent<T>): string | null {
   return (CATALOGUE[event.type].key as (data: EventData<T>) => string | null)(event.data)
 }

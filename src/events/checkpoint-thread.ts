@@ -1,4 +1,4 @@
-/** Brings what was committed from a log's write-ahead file into its database file, beside the writer, which never waits for it. */
+/** Copies committed pages from a log's write-ahead file into its database file. It runs beside the writer, which never waits for it. */
 import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 

@@ -1,4 +1,4 @@
-/** Events to bytes and back. What enters the log is checked here once; what the log gives back is trusted. */
+/** Encodes events to bytes and back. Events that enter the log are checked here once. Events from the log are trusted. */
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { columnsWrong } from './catalogue/columns.ts'
@@ -17,35 +17,35 @@ import { type Bounds, pack, unpackMap, unpackUntrusted } from './msgpack.ts'
 import { isMap, problemOf } from './shape.ts'
 import { upcast } from './upcasters.ts'
 
-/** Data above this many encoded bytes rests in a blob; the event carries `{$blob: {sha256, bytes}}` in its place. */
+/** Data above this many encoded bytes goes into a blob. The event then holds `{$blob: {sha256, bytes}}`. */
 export const INLINE_DATA_LIMIT = 256 * 1024
-/** Most bytes of one event as it travels: the inline limit and room for the envelope. */
+/** Most bytes of one encoded event: the inline limit and room for the envelope. */
 export const EVENT_LIMIT = INLINE_DATA_LIMIT + 4096
-/** Most bytes of one blob: frames, programs and what executors answer. */
+/** Most bytes of one blob: frames, programs and answers of executors. */
 export const BLOB_LIMIT = 256 * 1024 * 1024
-/** Most bytes of the data of one event that rests in a blob: the head decodes and checks all of it. */
+/** Most bytes of an event's data in a blob: the head decodes and checks all of it. */
 export const DATA_LIMIT = 32 * 1024 * 1024
-/** Of an event as it travels, and of data in a blob. Each value takes a check: these take the head some 10 ms. */
+/** Bounds of an encoded event, and of data in a blob. Each value takes a check: this many take the head some 10 ms. */
 const EVENT_BOUNDS: Bounds = { bytes: EVENT_LIMIT, values: 65_536 }
 const DATA_BOUNDS: Bounds = { bytes: DATA_LIMIT, values: 131_072 }
-/** Of data in a blob that a log holds: earlier versions took more. */
+/** Bounds of data in a blob that a log holds already: earlier versions accepted more. */
 const LOGGED_BOUNDS: Bounds = { bytes: BLOB_LIMIT, values: 1_000_000 }
 
 export type BlobRef = z.infer<typeof blob>
 
 const blobDataSchema = z.strictObject({ $blob: blob })
 
-/** Reads the bytes of a blob that is there, or throws. */
+/** Returns the bytes of a blob, or throws if it is missing. */
 export type LoadBlob = (ref: BlobRef) => Uint8Array
 
-/** An event that passed every check, with what the log's columns need. */
+/** An event that passed every check, with the values of the log's columns. */
 export type CheckedEvent = {
   readonly envelope: Envelope & NewEvent
   /** Natural key, or null. */
   readonly key: string | null
-  /** What the event is about: `rollout/3/slot-1/0`, `slot/slot-1`, `iteration/3` or `run`. */
+  /** Subject of the event: `rollout/3/slot-1/0`, `slot/slot-1`, `iteration/3` or `run`. */
   readonly stream: string
-  /** The encoded envelope, as it rests in the log. */
+  /** The encoded envelope, as the log stores it. */
   readonly body: Uint8Array
 }
 
@@ -53,11 +53,11 @@ export function encodeEnvelope(envelope: Envelope): Uint8Array<ArrayBuffer> {
   return pack(envelope)
 }
 
-/** An event whose envelope is right; its data is not checked yet. */
+/** An event with a valid envelope. Its data is not checked yet. */
 export type OpenedEvent = {
   readonly envelope: Envelope & { readonly type: EventType }
   readonly body: Uint8Array
-  /** Where the data is, if not in the envelope. */
+  /** Blob of the data, if it is not in the envelope. */
   readonly blob: BlobRef | null
 }
 
@@ -70,7 +70,7 @@ export function checkEvent(body: Uint8Array, run: string, loadBlob?: LoadBlob): 
   return checkOpened(opened, loadBlob(blob))
 }
 
-/** The first half of `checkEvent`: decodes the envelope and checks it. What it costs is bounded by `EVENT_LIMIT`. */
+/** First half of `checkEvent`: decodes the envelope and checks it. `EVENT_LIMIT` bounds its cost. */
 export function openEvent(body: Uint8Array, run: string): OpenedEvent {
   if (body.byteLength > EVENT_LIMIT)
     throw new RlError(`an event of ${body.byteLength} bytes is over the limit of ${EVENT_LIMIT}`, {
@@ -96,7 +96,7 @@ export function openEvent(body: Uint8Array, run: string): OpenedEvent {
   return { envelope: { ...envelope, type }, body, blob }
 }
 
-/** The second half: checks the data, which is that of the blob if there is one. */
+/** Second half of `checkEvent`: checks the data. If there is a blob, it holds the data. */
 export function checkOpened({ envelope, body, blob }: OpenedEvent, content?: Uint8Array): CheckedEvent {
   const { type, v } = envelope
   const data = checkData(type, v, blob && content ? unpackMap(content, DATA_BOUNDS) : envelope.data)
@@ -112,21 +112,21 @@ function checkEnvelope(value: unknown): Envelope {
   })
 }
 
-/** Data of any known version, brought to the newest and checked against its schema. */
+/** Brings data of any known version to the newest one and checks it against its schema. */
 export function checkData(type: EventType, v: number, data: unknown): NewEvent['data'] {
   const refusal = {
     what: `bad data of ${type}`,
     code: 'event.bad-data',
     hint: `docs/events.md describes ${type}`,
   }
-  // An upcaster copies what it is given: of bytes each index would become a key.
+  // An upcaster copies its argument. If that were bytes, each index would become a key.
   const current = isMap(data) ? upcast(type, v, data) : data
   return fit<z.ZodType<NewEvent['data']>>(CATALOGUE[type].schema, current, refusal)
 }
 
 type Refusal = { readonly what: string; readonly code: string; readonly hint: string }
 
-/** The value as its schema gives it. An error names the first few problems, never the offending values, which may be large or secret. */
+/** Returns the value as its schema parses it. An error names the first few problems, never the values: they may be large or secret. */
 function fit<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -140,15 +140,15 @@ function fit<Schema extends z.ZodType>(
 }
 
 /**
- * Returns what is wrong with data of the newest version that is to be written, beyond its shape, or null. What a log holds already is
- * read as it is: its writer may have been older.
+ * Returns what is wrong with data that is to be written, beyond its shape, or null. The data has the newest version. Events that a log
+ * holds already are read as they are: their writer may have been older.
  */
 export function wrongIn({ type, data }: NewEvent): string | null {
   const { wrong } = CATALOGUE[type] as EventDefinition
   return columnsWrong(data) ?? wrong?.(data as never) ?? null
 }
 
-/** As given, where nothing is wrong with it. Error: `event.bad-data`. */
+/** Returns the event if nothing is wrong with it. Error: `event.bad-data`. */
 export function checkWritten(event: CheckedEvent): CheckedEvent {
   const wrong = wrongIn(event.envelope)
   if (wrong !== null)
@@ -159,7 +159,7 @@ export function checkWritten(event: CheckedEvent): CheckedEvent {
   return event
 }
 
-/** The first few problems, each with its path; never the offending values, which may be large or secret. */
+/** Returns the first few problems with their paths, never the values: they may be large or secret. */
 function issues(error: z.ZodError): string {
   const lines = error.issues.slice(0, 3).map((issue) => {
     const path = issue.path.map(String).join('.').slice(0, 200)
@@ -168,7 +168,7 @@ function issues(error: z.ZodError): string {
   return lines.join('; ')
 }
 
-/** The blob that stands for the data, or null where the data is inline. */
+/** Returns the blob that holds the data, or null if the data is inline. */
 function blobOf(data: unknown): BlobRef | null {
   if (!isMap(data) || !Object.hasOwn(data, '$blob')) return null
   if (problemOf(blobDataSchema, data) !== null)
@@ -191,13 +191,13 @@ function noBlobStore({ sha256 }: BlobRef): RlError {
   })
 }
 
-/** An event as the log gives it back. Nothing is checked again but that the version is known: the log holds checked events. */
+/** Decodes an event from the log. Only its version is checked again: the log holds checked events. */
 export function decodeLogged(body: Uint8Array, position: number, loadBlob?: LoadBlob): LoggedEvent {
   const envelope = unpackFast(body) as Envelope
   return toLogged(envelope, resolveData(envelope.data, loadBlob), position)
 }
 
-/** As `decodeLogged`, of an event that lies in a block of many, between these offsets. */
+/** As `decodeLogged`, for an event between these offsets of a block of many. */
 export function decodeLoggedAt(
   block: Buffer,
   from: number,
@@ -236,7 +236,7 @@ function toLogged(envelope: Envelope, data: unknown, position: number): LoggedEv
   return Object.assign(envelope, { v: newest, data: current, position }) as LoggedEvent
 }
 
-/** What an event is about, from the most particular thing that it names. */
+/** Returns the subject of an event: the most particular thing that it names. */
 function streamOf(data: object): string {
   if ('rollout' in data) return `rollout/${data.rollout}`
   if ('slot' in data) return `slot/${data.slot}`

@@ -1,12 +1,12 @@
 /**
  * Typed columns as they travel in events: little-endian bytes. A field's name ends with its element type: I32, F32, U8.
- * A decoded column is a view at an arbitrary offset of the message, so reading it as numbers copies where it must.
+ * A decoded column is a view at an arbitrary offset of the message. So to read it as numbers copies it if it is not aligned.
  */
 import { RlError } from '../errors.ts'
 
 export type NumberColumn = Int32Array | Float32Array | Uint8Array
 
-/** The bytes of a typed array (a view where the machine is little-endian, as all that Node runs on are). */
+/** Returns the bytes of a typed array: a view if the machine is little-endian, as all machines of Node are. */
 export function toColumn(values: NumberColumn): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
 }
@@ -19,22 +19,22 @@ export function float32Column(values: ArrayLike<number>): Uint8Array {
   return toColumn(values instanceof Float32Array ? values : Float32Array.from(values))
 }
 
-/** Shape [bytes / 4]. */
+/** Reads a column as numbers, [bytes / 4]. */
 export function readInt32(column: Uint8Array): Int32Array {
   return new Int32Array(wholeElements(column))
 }
 
-/** Shape [bytes / 4]. */
+/** Reads a column as numbers, [bytes / 4]. */
 export function readFloat32(column: Uint8Array): Float32Array {
   return new Float32Array(wholeElements(column))
 }
 
-/** Shape [bytes]. */
+/** Reads a column as numbers, [bytes]. */
 export function readUint8(column: Uint8Array): Uint8Array {
   return new Uint8Array(column)
 }
 
-/** A copy of the bytes at offset 0, where 4-byte elements are aligned. */
+/** Returns a copy of the bytes at offset 0, so that 4-byte elements are aligned. */
 function wholeElements(column: Uint8Array): ArrayBuffer {
   if (column.byteLength % 4 !== 0)
     throw new RlError(`a column has ${column.byteLength} bytes, which is no whole number of elements`, {

@@ -1,7 +1,7 @@
 /**
- * Archives a log: the bodies of events before the oldest open iteration move into segments (segments.ts), a few thousand at a
- * time. A segment is on disk and read back before the log lets go of its bodies, in one transaction: whenever this ends, each
- * body is in one place that readers know.
+ * Archives a log: bodies of events before the oldest open iteration move into segments (segments.ts), a few thousand at a time.
+ * A segment is on disk and read back before the log drops its bodies, in one transaction. So whenever this ends, each body is in
+ * one place that readers know.
  */
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,17 +13,17 @@ import { readSegment, segmentsFolder, writeSegment } from './segments.ts'
 import { takeWriterLock } from './writer-lock.ts'
 
 export type Compacted = {
-  /** Events whose bodies were moved now, and events in segments in all. */
+  /** Number of events whose bodies were moved now, and number of all events in segments. */
   readonly moved: number
   readonly archived: number
-  /** Bytes of the log's file before and after, and of all segments. */
+  /** Size in bytes of the log's file before and after, and of all segments. */
   readonly logBytes: { readonly before: number; readonly after: number }
   readonly segmentBytes: number
-  /** The file of the log was made smaller; false where a head is at work on it, which fills the room again. */
+  /** True if the file of the log was made smaller. False if a head is at work on it: it fills the room again. */
   readonly shrunk: boolean
 }
 
-/** What was just done: a segment is on disk, has been read back, and its bodies have left the log; at the end the file is made smaller. */
+/** The step that was just done: a segment is on disk, it was read back, its bodies left the log, the file was made smaller. */
 export type CompactStep =
   | {
       readonly kind: 'written' | 'verified' | 'moved'
@@ -36,7 +36,7 @@ export type CompactStep =
 const SEGMENT_EVENTS = 4_096
 const SEGMENT_BYTES = 8 * 1024 * 1024
 
-/** Makes a log ready for its archive: all of an event stays as it is, but that its body may move into a segment. */
+/** Prepares a log for its archive: an event's body may move into a segment, and nothing else of it may change. */
 const BODIES_MAY_MOVE = `
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS segments (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, sha256 TEXT NOT NULL) STRICT;
@@ -53,7 +53,7 @@ CREATE TRIGGER events_are_final BEFORE UPDATE ON events WHEN NOT (
 COMMIT;
 `
 
-/** Errors: `log.locked` where another compaction is at work, `log.corrupt` where the chain does not hold: then nothing more is moved. */
+/** Archives the log. Errors: `log.locked` if another compaction is at work, `log.corrupt` if the chain is broken. Then it moves nothing more. */
 export function compactLog(path: string, onStep: (step: CompactStep) => void = () => {}): Compacted {
   if (!existsSync(path)) throw new RlError(`there is no event log at ${path}`, { code: 'log.missing' })
   const release = takeWriterLock(join(dirname(path), 'compact.lock'))
@@ -111,7 +111,7 @@ function compact(path: string, db: Database.Database, onStep: (step: CompactStep
   }
 }
 
-/** The last position before the oldest iteration that is open, or the end of the newest that is not. */
+/** Returns the last position before the oldest open iteration. If none is open, returns the end of the newest iteration. */
 function closedUntil(log: LogReader): number {
   const open = new Map<number, number>()
   let closed = 0
@@ -139,7 +139,7 @@ function rowsFrom(log: LogReader, first: number, until: number): LogRow[] {
   return rows
 }
 
-/** What is damaged must not be archived as if it were whole. */
+/** Checks the chain: a damaged log must not be archived as if it were whole. */
 function checkChain(log: LogReader, rows: readonly LogRow[]): void {
   const { position } = rows[0]
   let hash: Uint8Array = position === 1 ? genesisHash(log.run) : Buffer.from(log.hashAt(position - 1), 'hex')
@@ -149,7 +149,7 @@ function checkChain(log: LogReader, rows: readonly LogRow[]): void {
   }
 }
 
-/** Files of a compaction that ended before the log knew of them. */
+/** Deletes files of a compaction that ended before the log knew of them. */
 function removeStrays(db: Database.Database, folder: string): void {
   if (!existsSync(folder)) return
   const known = new Set(db.prepare('SELECT sha256 FROM segments').pluck().all() as string[])
@@ -157,7 +157,7 @@ function removeStrays(db: Database.Database, folder: string): void {
     if (!known.has(name.split('.')[0]) || name.endsWith('.part')) rmSync(join(folder, name))
 }
 
-/** Gives the room back to the disk, unless a head writes to the log. */
+/** Makes the file smaller, unless a head writes to the log. */
 function shrink(path: string, db: Database.Database): boolean {
   let release: () => void
   try {

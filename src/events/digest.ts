@@ -1,7 +1,7 @@
 /**
- * The event digest: equal for two runs in which the same happened, whatever the order and time in which it happened.
- * Over the reproducible types only, without id, time, position, cause, actor and what is measured (`timing`,
- * `usage.cachedTokens`); of RunStarted only the seed counts, because code version and config are compared by their own digests.
+ * The event digest. It is equal for two runs in which the same happened, whatever the order and time.
+ * It covers reproducible types only, without id, time, position, cause, actor and measured values (`timing`,
+ * `usage.cachedTokens`). Of RunStarted only the seed counts: code version and config have digests of their own.
  */
 import { createHash } from 'node:crypto'
 import { CATALOGUE, keyOf, type LoggedEvent, type NewEvent } from './catalogue.ts'
@@ -9,13 +9,13 @@ import { packCanonical } from './msgpack.ts'
 
 export type EventDigest = {
   readonly add: (event: LoggedEvent | NewEvent) => void
-  /** SHA-256 (hex) over all events that were added and count. */
+  /** SHA-256 (hex) over all added events that count. */
   readonly value: () => string
-  /** The same for each iteration's events alone, in order of the iterations. */
+  /** The same for the events of each iteration, in order of the iterations. */
   readonly byIteration: () => ReadonlyMap<number, string>
-  /** Events that count. */
+  /** Number of events that count. */
   readonly count: () => number
-  /** Another one, over the same events so far. */
+  /** Returns an independent copy over the same events. */
   readonly copy: () => EventDigest
 }
 
@@ -54,7 +54,7 @@ function digestOver(facts: Fact[]): EventDigest {
   }
 }
 
-/** The digest of a sequence of events, e.g. `openLogReader(path).events()`. */
+/** Returns the digest of a sequence of events, e.g. `openLogReader(path).events()`. */
 export function digestOf(events: Iterable<LoggedEvent | NewEvent>): string {
   const digest = openDigest()
   for (const event of events) digest.add(event)
@@ -65,7 +65,7 @@ function comparable(event: LoggedEvent | NewEvent): unknown {
   return event.type === 'RunStarted' ? { seed: event.data.seed } : withoutMeasurements(event.data)
 }
 
-/** Data without what depends on the moment: measured times, and how much of the prompts a cache happened to hold. */
+/** Returns data without values that depend on the moment: measured times, and tokens that a cache held. */
 export function withoutMeasurements(data: NewEvent['data']): object {
   if (!('timing' in data) && !('usage' in data)) return data
   const { timing: _, ...rest } = { timing: undefined, ...data }

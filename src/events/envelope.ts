@@ -1,4 +1,4 @@
-/** The wrapper that every event travels and rests in. */
+/** The envelope of every event, on the bus and in the log. */
 import { z } from 'zod'
 
 /** Run ids become subject tokens and folder names: small letters, digits and dashes, 1 to 32 of them. */
@@ -14,13 +14,13 @@ export const envelopeSchema = z.strictObject({
   /** Schema version of `data`. */
   v: z.int().positive(),
   run: z.string().regex(RUN_ID),
-  /** Who emitted it: a role, or `role/worker`. */
+  /** Author: a role, or `role/worker`. */
   actor: z.string().min(1).max(96),
   /** Milliseconds since 1970, set by the emitter. */
   time: z.number().nonnegative(),
   /** Id of the event that led to this one. */
   cause: z.uuid().nullable(),
-  /** W3C traceparent; absent in logs of 0.1. */
+  /** W3C traceparent. Absent in logs of 0.1. */
   trace: z
     .string()
     .regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/)

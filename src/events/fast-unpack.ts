@@ -1,6 +1,6 @@
 /**
- * msgpack decoded fast: what stands in a log is read again by the million. Short texts that come again and again (names,
- * tasks, critiques) are found in a table instead of made anew. What comes over the bus has its sizes checked first (`unpackUntrusted`).
+ * A fast msgpack decoder: events of a log are read by the million. Short texts that repeat (names, tasks, critiques) are found in
+ * a table and not built again. Sizes of messages from the bus are checked first (`unpackUntrusted`).
  */
 import { isUtf8 } from 'node:buffer'
 import { RlError } from '../errors.ts'
@@ -10,16 +10,16 @@ export const MAX_DEPTH = 24
 
 const EMPTY = new Uint8Array()
 const TEXTS = 1 << 13
-/** Longest text in bytes that is kept in the table. */
+/** Longest text of the table, in bytes. */
 const KEPT_BYTES = 64
-/** Of an event's id: no two are alike. */
+/** Length of an event's id. No two ids are alike, so texts of this length are not kept. */
 const ID_BYTES = 36
 
 const texts: (string | undefined)[] = new Array(TEXTS)
-/** A name in a map, and the one that came after it last time: most maps are like the one before. */
+/** A name in a map, and the name that followed it last time. Most maps are like the one before. */
 type Key = { readonly text: string; next: Key | null }
 const keys = new Map<string, Key>()
-/** Names that are kept: beyond these the table begins anew, so that nobody can fill it for good. */
+/** Most names of the table. Beyond these the table begins anew, so that nobody can fill it for good. */
 const KEYS = 1 << 10
 let lastKey: Key = { text: '', next: null }
 
@@ -28,7 +28,7 @@ let view = new DataView(bytes.buffer)
 let at = 0
 let end = 0
 let depth = 0
-/** Whether it comes from anywhere: then a key stands in a map once, and texts are UTF-8, so that all readers read the same. */
+/** True for untrusted bytes. Then a map may hold a key only once, and texts must be UTF-8: all readers must read the same. */
 let strict = false
 
 /** Decodes one value. Binary values are views into `source`. Errors: `event.malformed`. */
@@ -39,7 +39,7 @@ export function unpackFast(source: Uint8Array): unknown {
   return unpackFastAt(whole, 0, whole.length)
 }
 
-/** As `unpackFast`, and refuses what readers in other languages would not read, or not alike. */
+/** As `unpackFast`, but refuses values that readers in other languages would refuse or read differently. */
 export function unpackStrictly(source: Uint8Array): unknown {
   strict = true
   try {
@@ -49,7 +49,7 @@ export function unpackStrictly(source: Uint8Array): unknown {
   }
 }
 
-/** Decodes the one value that lies in a block between these offsets: of many values in one block each takes no buffer of its own. */
+/** Decodes one value between these offsets of a block. So values of a block need no buffers of their own. */
 export function unpackFastAt(block: Buffer, from: number, until: number): unknown {
   if (block !== bytes) {
     bytes = block
@@ -123,7 +123,7 @@ function read(): unknown {
   }
 }
 
-/** Goes on by so many bytes; returns where they begin. */
+/** Moves on by this many bytes. Returns the offset at which they begin. */
 function move(count: number): number {
   const from = at
   at += count
@@ -164,7 +164,7 @@ function readKey(): string {
   return text
 }
 
-/** Null for a text that is long, or whose bytes are not its characters: it is read each time. */
+/** Returns null for a long text, or if its bytes are not its characters. Such a text is decoded each time. */
 function keyOf(text: string): Key | null {
   if (text.length > KEPT_BYTES) return null
   const known = keys.get(text)
@@ -211,8 +211,8 @@ function readText(size: number): string {
 }
 
 /**
- * The UTF-8 from there to here. Half of a character that takes two (a text was cut there) is written in three bytes and gives one
- * U+FFFD, as a column of the log does; a buffer alone would give three.
+ * Decodes the UTF-8 between two offsets. Half of a surrogate pair (a text was cut there) is stored in three bytes. It gives one
+ * U+FFFD, as a column of the log does. A buffer alone would give three.
  */
 function decodeText(from: number): string {
   if (strict && !isUtf8(bytes.subarray(from, at))) throw malformed('a text is no UTF-8')

@@ -1,4 +1,4 @@
-/** Messages that a process could not take are told to the head, which keeps them as dead letters. */
+/** A process reports messages that it could not take to the head. The head keeps them as dead letters. */
 import { z } from 'zod'
 import { type Clock, systemClock } from '../clock.ts'
 import { RlError } from '../errors.ts'
@@ -18,11 +18,11 @@ export const faultReport = z.strictObject({
 })
 export type FaultReport = z.infer<typeof faultReport>
 
-/** Bytes of a message that are told, and faults a second: who is flooded must not flood the head. */
+/** Most reported bytes of a message, and most faults a second. A flooded process must not flood the head. */
 const TOLD_BYTES = 4_096
 const TOLD_A_SECOND = 20
 
-/** Tells the head of every fault of this connection, whose author it is, until it is ended. */
+/** Reports every fault of this connection to the head, with its author, until it is ended. */
 export function tellFaults(bus: Bus, run: string, author: Author, clock: Clock = systemClock): () => void {
   const subject = subjectsOf(run).tapOf('fault', author)
   let second = 0
@@ -45,10 +45,10 @@ function reportOf({ subject, body, error }: Fault): FaultReport {
   }
 }
 
-/** Of a report: room for texts whose characters take four bytes. */
+/** Bounds of a report: room for texts whose characters take four bytes. */
 const REPORT_BOUNDS: Bounds = { bytes: 16 * 1024, values: 16 }
 
-/** Errors: what is wrong with a report that cannot be read. */
+/** Decodes a report. Throws if it cannot be read. */
 export function readFaultReport(body: Uint8Array): FaultReport {
   const report = unpackMap(body, REPORT_BOUNDS)
   const problem = problemOf(faultReport, report)

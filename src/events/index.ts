@@ -1,6 +1,6 @@
 /**
  * `import { subscribe } from 'rlanything/events'`: follow a run, or take part in it, from any program. No native module is
- * loaded: NATS, msgpack and the schemas alone. The file of a log is read by `openLogReader` of `rlanything`.
+ * loaded, only NATS, msgpack and the schemas. To read the file of a log, use `openLogReader` of `rlanything`.
  */
 export type { Bus, BusAddress } from './bus.ts'
 export {

@@ -7,7 +7,7 @@ import { bytes } from './log-protocol.ts'
 
 export type JsonSchema = { readonly [key: string]: unknown }
 
-/** A column is msgpack `bin`; JSON Schema has no word for it, so it says `format: binary`. What no schema can say is left open. */
+/** A column is msgpack `bin`. JSON Schema has no word for it, so it says `format: binary`. Conditions that no schema can express are left out. */
 export function toJsonSchema(schema: z.ZodType): JsonSchema {
   const converted = z.toJSONSchema(schema, {
     unrepresentable: 'any',

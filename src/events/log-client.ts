@@ -1,4 +1,4 @@
-/** The log as an actor sees it: append, read and blobs over the bus, retried until the head has answered. */
+/** The log as an actor sees it: append, read and blobs over the bus. Requests are retried until the head has answered. */
 import { pause } from '../clock.ts'
 import { explain, RlError } from '../errors.ts'
 import { type Platform, systemPlatform } from '../platform/platform.ts'
@@ -34,7 +34,7 @@ import { authorOf } from './users.ts'
 type AppendContext = {
   /** Id of the event that led to these. */
   readonly cause?: string | null
-  /** Ids of the events; made where absent. */
+  /** Ids of the events. Default: new ids. */
   readonly ids?: readonly string[]
 }
 
@@ -42,29 +42,29 @@ export type LogClient = {
   readonly bus: Bus
   readonly run: string
   /**
-   * Resolves to the positions once the events are durable. Up to about 1 MB are appended all or nothing; more go in
-   * several appends, in order, up to the first that is refused. Errors: what the head refused, `log.client-closed`.
+   * Resolves to the positions once the events are durable. Up to about 1 MB are appended all or nothing. More events go in
+   * several appends, in order, up to the first that is refused. Errors: the head's refusal, `log.client-closed`.
    */
   readonly append: (events: readonly NewEvent[], context?: AppendContext) => Promise<readonly Appended[]>
   readonly read: (request: ReadRequest) => Promise<ReadReply>
   readonly decode: (position: number, body: Uint8Array) => Promise<LoggedEvent>
-  /** Position of the event with each natural key, or null. */
+  /** Returns the position of the event with each natural key, or null. */
   readonly positionsOf: (keys: readonly string[]) => Promise<HasReply>
   readonly head: () => Promise<HeadReply>
   readonly putBlob: (bytes: Uint8Array) => Promise<BlobRef>
   readonly getBlob: (ref: BlobRef) => Promise<Uint8Array>
-  /** The newest epoch that an answer bore; 0 before the first. */
+  /** Newest epoch of all answers. 0 before the first answer. */
   readonly epoch: () => number
-  /** Appends that were not answered yet. */
+  /** Number of appends without an answer yet. */
   readonly pending: () => number
-  /** Ends retries: what is still under way fails. */
+  /** Ends retries: open requests fail. */
   readonly close: () => void
 }
 
 export type LogClientOptions = {
   readonly bus: Bus
   readonly run: string
-  /** Stands in the envelopes: a role, or `role/worker`. Where the broker knows no users it also says whose subject is used. */
+  /** Author in the envelopes: a role, or `role/worker`. If the broker knows no users, it also decides the subject. */
   readonly actor: string
   readonly requestTimeoutMs?: number
   readonly platform?: Platform
@@ -77,7 +77,7 @@ type Group = {
   readonly reject: (error: unknown) => void
 }
 
-/** Codes after which the same request is sent again: it is idempotent, and the head or the broker will be back. */
+/** After these codes the same request is sent again. It is idempotent, and the head or the broker will be back. */
 const TRANSIENT = new Set([
   'bus.timeout',
   'bus.no-responder',
@@ -106,7 +106,7 @@ export function connectLog(options: LogClientOptions): LogClient {
   let closed = false
   let epoch = 0
 
-  /** An answer of a head that another has taken the run from counts for nothing: it is asked again. */
+  /** Ignores an answer of a head that has lost the run: the request is sent again. */
   function hear(header: (name: string) => string | undefined): void {
     const told = Number(header(EPOCH_HEADER) ?? 0) || 0
     if (told < epoch)
@@ -137,7 +137,7 @@ export function connectLog(options: LogClientOptions): LogClient {
     })
   }
 
-  /** Bytes of events in one request. */
+  /** Most bytes of events in one request. */
   function messageLimit(): number {
     return Math.min(bus.maxPayload(), 1_048_576) - 4096
   }
@@ -227,7 +227,7 @@ export function connectLog(options: LogClientOptions): LogClient {
           if (sealed) return ref
         }
       } catch (error) {
-        // The head was started anew and knows nothing of the chunks before, or somebody else's of the same name were others: begin again.
+        // The head was restarted and does not know the earlier chunks, or somebody else uploads other chunks under this name: begin again.
         const begun = error instanceof RlError && ['blob.out-of-order', 'blob.corrupt'].includes(error.code)
         if (!begun || restarts === 5) throw error
       }
@@ -239,7 +239,7 @@ export function connectLog(options: LogClientOptions): LogClient {
     const content = new Uint8Array(bytes)
     for (let offset = 0; offset < bytes; ) {
       const { chunk } = await ask<BlobGetReply>(subjects.blob('get'), { sha256, bytes, offset })
-      // Of a blob that ends too early there would be no end of asking.
+      // Without this, a blob that ends too early would be asked for without end.
       if (chunk.byteLength === 0 || chunk.byteLength > bytes - offset) throw damaged(sha256)
       content.set(chunk, offset)
       offset += chunk.byteLength
@@ -301,7 +301,7 @@ function sizeOf(bodies: readonly Uint8Array[]): number {
   return bodies.reduce((total, body) => total + body.byteLength + 8, 0)
 }
 
-/** Consecutive parts of at most so many bytes each; a single body may be more. */
+/** Cuts bodies into consecutive parts of at most this many bytes. A single body may be longer. */
 function split(bodies: readonly Uint8Array[], most: number): Uint8Array[][] {
   const parts: Uint8Array[][] = []
   let left = 0
@@ -317,7 +317,7 @@ function split(bodies: readonly Uint8Array[], most: number): Uint8Array[][] {
   return parts
 }
 
-/** Whether an error of a request will pass by itself: the broker or the head is away, or the disk is full. */
+/** Returns whether an error of a request will pass by itself: the broker or the head is away, or the disk is full. */
 export function isTransient(error: unknown): boolean {
   return error instanceof RlError && TRANSIENT.has(error.code)
 }

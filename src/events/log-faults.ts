@@ -1,11 +1,11 @@
-/** What is wrong with what a log is found by: its pages, and its indexes against its rows. */
+/** Faults of a log's pages, and of its indexes against its rows. */
 import type Database from 'better-sqlite3'
 import { explain } from '../errors.ts'
 
-/** `position`: of the first event that is not found; null if the fault is not that of an event. */
+/** `position` is that of the first event that is not found. Null if no single event is at fault. */
 export type LogFault = { readonly position: number | null; readonly reason: string }
 
-/** As SQLite names them: those of `UNIQUE` columns have numbers. */
+/** Names of the indexes in SQLite. Indexes of `UNIQUE` columns have numbers. */
 const INDEXES = {
   id: 'sqlite_autoindex_events_1',
   key: 'sqlite_autoindex_events_2',
@@ -33,7 +33,7 @@ function indexFault(db: Database.Database): LogFault | null {
   return first
 }
 
-/** What SQLite finds wrong with the file: `quick` without comparing indexes with rows, for which `indexFault` is faster. */
+/** Returns the fault that SQLite finds in the file, or null. `quick` does not compare indexes with rows: `indexFault` is faster. */
 function pageFault(db: Database.Database, how: 'quick' | 'whole'): LogFault | null {
   try {
     const said = db.pragma(how === 'quick' ? 'quick_check(1)' : 'integrity_check(1)', { simple: true })
@@ -43,12 +43,12 @@ function pageFault(db: Database.Database, how: 'quick' | 'whole'): LogFault | nu
   }
 }
 
-/** The quick form, before a log is appended to that nobody closed. */
+/** The quick check. It runs before a log that nobody closed is appended to. */
 export function quickFault(db: Database.Database): LogFault | null {
   return pageFault(db, 'quick') ?? indexFault(db)
 }
 
-/** All that can be told, the first event first. */
+/** The whole check. A fault of an event comes first. */
 export function wholeFault(db: Database.Database): LogFault | null {
   return indexFault(db) ?? pageFault(db, 'whole')
 }

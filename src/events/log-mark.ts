@@ -1,6 +1,6 @@
 /**
- * The mark beside a log: how far it went, and whether its last writer closed it. A log that nobody closed is looked at before
- * anything is appended; one that ends before its mark has lost a file. The mark may be removed at any time.
+ * The mark beside a log. It holds the last position, and whether the last writer closed the log. A log that nobody closed is checked
+ * before anything is appended. If it ends before its mark, it has lost a file. The mark may be removed at any time.
  */
 import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { z } from 'zod'
@@ -8,18 +8,18 @@ import { z } from 'zod'
 const markSchema = z.object({
   /** Last position that was appended. */
   position: z.int().nonnegative(),
-  /** The file of the log as its last writer left it; null as long as a writer is at work. */
+  /** The file of the log as its last writer left it. Null while a writer is at work. */
   closed: z.object({ bytes: z.number(), mtimeMs: z.number() }).nullable(),
 })
 export type Mark = z.infer<typeof markSchema>
 
-/** A mark is written over in place, so that it fits on a full disk: all are of one length. */
+/** All marks have this length: a mark is overwritten in place, so that it fits on a full disk. */
 const MARK_BYTES = 160
 
 export type MarkWriter = {
-  /** Everything up to here is in the log. */
+  /** Notes that the log holds everything up to this position. */
   readonly note: (position: number) => void
-  /** The log was closed. */
+  /** Notes that the log was closed. */
   readonly close: (position: number) => void
 }
 
@@ -27,7 +27,7 @@ export function markPath(log: string): string {
   return `${log}-mark`
 }
 
-/** Returns null if there is none, or none that can be read. */
+/** Reads the mark of a log. Returns null if there is none, or if it cannot be read. */
 export function readMark(log: string): Mark | null {
   try {
     return markSchema.parse(JSON.parse(readFileSync(markPath(log), 'utf8')))
@@ -36,7 +36,7 @@ export function readMark(log: string): Mark | null {
   }
 }
 
-/** Whether the log is as its last writer closed it. */
+/** Returns whether the log is as its last writer closed it. */
 export function wasClosed(log: string, position: number): boolean {
   const mark = readMark(log)
   const wal = statSync(`${log}-wal`, { throwIfNoEntry: false })?.size ?? 0
@@ -45,7 +45,7 @@ export function wasClosed(log: string, position: number): boolean {
   return mark.closed.bytes === size && mark.closed.mtimeMs === mtimeMs
 }
 
-/** A mark that cannot be written is none: the log itself is what counts. */
+/** Opens the mark for writing. If a write fails there is no mark: only the log itself counts. */
 export function openMark(log: string): MarkWriter {
   let file: number | null = null
   let last = -1

@@ -1,4 +1,4 @@
-/** What is said on `rl.v1.<run>.log.*` and `rl.v1.<run>.blob.*`: msgpack both ways; docs/events.md tells it to other languages. */
+/** Requests and answers on `rl.v1.<run>.log.*` and `rl.v1.<run>.blob.*`, in msgpack. docs/events.md describes them for other languages. */
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { CATALOGUE, type EventType, isEventType } from './catalogue.ts'
@@ -9,18 +9,18 @@ export const bytes = z.instanceof(Uint8Array)
 const position = z.int().positive()
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
-/** Most groups of one append: each is refused or taken by itself, with an answer of its own. */
+/** Most groups of one append. Each group is refused or taken by itself, with an answer of its own. */
 export const GROUPS_A_REQUEST = 512
 
-/** Groups of encoded events; each group is appended all or nothing. */
+/** Groups of encoded events. Each group is appended all or nothing. */
 export const appendRequest = z.array(z.array(bytes).min(1)).min(1).max(GROUPS_A_REQUEST)
 export type AppendRequest = z.infer<typeof appendRequest>
 
 export type WireError = { readonly code: string; readonly message: string; readonly hint?: string }
 
 /**
- * For each group the positions of its events with 1 for a duplicate, or why it was refused. A third number, 1, says that what stands
- * at the position says something else: this event is not kept.
+ * For each group the positions of its events, with 1 for a duplicate, or the reason of a refusal. A third number, 1, says that the
+ * log has another event at that position: this event is not kept.
  */
 export type AppendReply = readonly (readonly AppendedReply[] | WireError)[]
 export type AppendedReply = readonly [position: number, duplicate: 0 | 1, other?: 1]
@@ -34,14 +34,14 @@ export const readRequest = z.strictObject({
     .max(Object.keys(CATALOGUE).length)
     .optional(),
   limit: z.int().min(1).max(10_000).optional(),
-  /** A position that the reader has seen, and the hash that it was told there. */
+  /** A position that the reader has seen, and its hash there. */
   seen: z.strictObject({ position, hash: sha256 }).optional(),
-  /** That of the head which the reader heard last: what is before `from` it has of that one, or of earlier ones. */
+  /** Epoch of the last head that this reader heard. Everything before `from` came from that head or an earlier one. */
   epoch: z.int().nonnegative().optional(),
 })
 export type ReadRequest = z.infer<typeof readRequest>
 
-/** `next` is where to go on reading; nothing is left when it is above `head`. `hash` is the chain's at `next - 1` (hex), '' where there is none to tell. */
+/** `next` is the position to read on from. If it is above `head`, nothing is left. `hash` is the chain's at `next - 1` (hex), '' if there is none. */
 export type ReadReply = {
   readonly events: readonly (readonly [position: number, body: Uint8Array])[]
   readonly next: number
@@ -49,13 +49,13 @@ export type ReadReply = {
   readonly head: number
 }
 
-/** Most keys of one question: each is looked up in the log. */
+/** Most keys of one request. Each is looked up in the log. */
 export const KEYS_A_REQUEST = 1_000
 
 export const hasRequest = z.strictObject({
   keys: z.array(z.string().max(512)).min(1).max(KEYS_A_REQUEST),
 })
-/** Position of the event with each key, or null. */
+/** For each key the position of its event, or null. */
 export type HasReply = readonly (number | null)[]
 
 export type HeadReply = { readonly position: number; readonly hash: string; readonly deadLetters: number }
@@ -67,7 +67,7 @@ export const blobGetRequest = z.strictObject({
 })
 export type BlobGetReply = { readonly chunk: Uint8Array }
 
-/** Chunks come in order, each after the answer to the one before; the last one seals the blob. */
+/** Chunks come in order, each after the answer to the one before. The last chunk seals the blob. */
 export const blobPutRequest = z.strictObject({
   sha256,
   bytes: z.int().nonnegative(),
@@ -77,13 +77,13 @@ export const blobPutRequest = z.strictObject({
 export type BlobPutRequest = z.infer<typeof blobPutRequest>
 export type BlobPutReply = { readonly sealed: boolean }
 
-/** Bytes of one chunk: fits into a message of a server with default settings. */
+/** Bytes of one chunk. It fits into a message of a server with default settings. */
 export const BLOB_CHUNK = 512 * 1024
 
-/** Uploads of one user under way at a time; its others wait. */
+/** Most uploads of one user at a time. Further ones wait. */
 export const UPLOADS = 32
 
-/** What a request of each kind may be at most; a client that cuts its appends for a server with default settings stays below. */
+/** Bounds of each kind of request. A client that cuts its appends for a server with default settings stays below. */
 export const REQUEST_BOUNDS = {
   append: { bytes: 1024 * 1024, values: 8_192 },
   read: { bytes: 8 * 1024, values: 512 },
@@ -92,7 +92,7 @@ export const REQUEST_BOUNDS = {
   put: { bytes: BLOB_CHUNK + 1024, values: 16 },
 } satisfies Readonly<Record<string, Bounds>>
 
-/** A request decoded and checked. Errors: `event.malformed` if it is no msgpack, else `bus.bad-request`. */
+/** Decodes and checks a request. Errors: `event.malformed` if it is no msgpack, else `bus.bad-request`. */
 export function parseRequest<Schema extends z.ZodType>(
   schema: Schema,
   body: Uint8Array,
@@ -102,7 +102,7 @@ export function parseRequest<Schema extends z.ZodType>(
   return checkRequest(schema, unpackMap(body, bounds))
 }
 
-/** The groups of a request to append, which is the one that is no map. Errors as those of `parseRequest`. */
+/** Decodes the groups of a request to append, the only request that is no map. Errors as `parseRequest`. */
 export function parseAppend(body: Uint8Array): AppendRequest {
   checkSize(body, REQUEST_BOUNDS.append)
   return checkRequest(appendRequest, unpackUntrusted(body, REQUEST_BOUNDS.append))

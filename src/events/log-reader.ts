@@ -1,4 +1,4 @@
-/** Reading an event log: by position, type, key, id and stream; through the parent's log where the run is a fork. */
+/** Reads an event log by position, type, key, id and stream. For a fork it reads the parent's log too. */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type Database from 'better-sqlite3'
@@ -11,10 +11,10 @@ import { damagedLog, namingDamage, withNamedDamage } from './named-damage.ts'
 import { openForReading } from './read-database.ts'
 import { openSegments, type SegmentRow, segmentsFolder } from './segments.ts'
 
-/** Where a fork's log begins: it shares the events 1 to `position` of this run. */
+/** The parent of a fork. The fork shares the events 1 to `position` of this run. */
 export type ParentLink = {
   readonly run: string
-  /** Path of the parent's events.db, relative to the folder of the fork's. */
+  /** Path of the parent's events.db, relative to the fork's folder. */
   readonly path: string
   readonly position: number
   /** Chain hash of the parent at that position (hex). */
@@ -33,13 +33,13 @@ export type LogRow = {
   readonly body: Buffer
 }
 
-/** The last position (0 where the log is empty) and the chain hash there (hex). */
+/** The last position (0 if the log is empty) and the chain hash there (hex). */
 type LogHead = { readonly position: number; readonly hash: string }
 
 export type ReadOptions<T extends EventType = EventType> = {
-  /** First position wanted; 1 is the beginning. */
+  /** First position to read. 1 is the beginning. */
   readonly from?: number
-  /** Last position wanted. */
+  /** Last position to read. */
   readonly until?: number
   /** Only these types. */
   readonly types?: readonly T[]
@@ -48,7 +48,7 @@ export type ReadOptions<T extends EventType = EventType> = {
 /** An encoded event with its position. */
 export type RawEvent = { readonly position: number; readonly body: Uint8Array }
 
-/** Some events in order, and the position at which to go on reading. */
+/** Some events in order, and the position to read on from. */
 type RawPage = { readonly events: readonly RawEvent[]; readonly next: number }
 
 type DeadLetter = {
@@ -57,7 +57,7 @@ type DeadLetter = {
   readonly subject: string
   readonly code: string
   readonly reason: string
-  /** Size of the message; `body` holds its first 64 kB. */
+  /** Size of the message in bytes. `body` holds its first 64 kB. */
   readonly bytes: number
   readonly body: Buffer
 }
@@ -69,47 +69,47 @@ export type LogReader = {
   readonly parentLog: LogReader | null
   readonly blobs: BlobStore
   readonly head: () => LogHead
-  /** At most `limit` encoded events, and fewer where they would be more than `maxBytes` (but never none for that). */
+  /** Returns at most `limit` encoded events. Returns fewer, but at least one, if they exceed `maxBytes`. */
   readonly page: (options: ReadOptions & { limit?: number; maxBytes?: number }) => RawPage
-  /** All events asked for, in order, read page by page: events appended meanwhile are included. */
+  /** Yields all matching events in order, page by page. Events that are appended meanwhile are included. */
   readonly events: <T extends EventType = EventType>(
     options?: ReadOptions<T>,
   ) => IterableIterator<LoggedEvent<T>>
   readonly row: (position: number) => LogRow | null
-  /** The chain's hash at a position (hex); '' where there is none. */
+  /** Returns the chain's hash at a position (hex), or '' if there is none. */
   readonly hashAt: (position: number) => string
   readonly byKey: (key: string) => LoggedEvent | null
   readonly byId: (id: string) => LoggedEvent | null
   readonly byStream: (stream: string) => readonly LoggedEvent[]
-  /** Position of the event with this natural key or id, or null. */
+  /** Returns the position of the event with this natural key or id, or null. */
   readonly positionOf: (column: 'key' | 'id', value: string) => number | null
-  /** How many events of a type there are, up to a position: by the index, so for rare types at once. */
+  /** Returns the number of events of a type, up to a position. It uses the index, so it is fast for rare types. */
   readonly countOf: (type: EventType, until?: number) => number
-  /** The newest event of any of these types, up to a position. */
+  /** Returns the newest event of any of these types, up to a position. */
   readonly newest: (types: readonly EventType[], until?: number) => LoggedEvent | null
   /** Reads the whole index of types. */
   readonly countByType: () => Readonly<Record<string, number>>
-  /** The newest dead letters first, and how many there ever were. */
+  /** Returns the newest dead letters first, and the number of all that there ever were. */
   readonly deadLetters: (limit?: number) => { readonly total: number; readonly newest: readonly DeadLetter[] }
   readonly meta: (name: string) => string | null
   /**
-   * What is wrong with the pages and indexes of its file, or null: `quick` before something is appended, `whole` with
-   * all that SQLite tells. A parent's file is looked at by its own reader.
+   * Returns the fault of the file's pages and indexes, or null. `quick` is for the time before an append, `whole` runs all
+   * checks of SQLite. A parent's file is checked by its own reader.
    */
   readonly fault: (how: 'quick' | 'whole') => LogFault | null
   readonly close: () => void
 }
 
 const PAGE = 1000
-/** Events that are read as one block: few enough that large ones fit. */
+/** Number of events of one block: few enough that large events fit. */
 const BLOCK = 128
-/** Events that are looked up to tell how close together the wanted types lie; rows a wanted one from which the index is faster. */
+/** Number of events to look up to see how close the wanted types lie. The index is faster from `SPARSE` rows a wanted event on. */
 const PROBED = 64
 const SPARSE = 8
-/** Rows that are read for a page of some types. */
+/** Most rows to read for a page of some types. */
 const SCANNED = 16_384
 
-/** Opens a log for reading only; a writer may be at work on it, and the reader need not be allowed to write beside it. */
+/** Opens a log for reading only. A writer may be at work on it. The reader needs no right to write beside it. */
 export function openLogReader(path: string): LogReader {
   if (!isThere(path))
     throw new RlError(`there is no event log at ${path}`, { code: 'log.missing', hint: 'rl runs lists runs' })
@@ -129,7 +129,7 @@ export function openLogReader(path: string): LogReader {
   }
 }
 
-/** Errors: `log.unreadable` if the system does not say. */
+/** Returns whether the file exists. Errors: `log.unreadable` if the system does not say. */
 function isThere(path: string): boolean {
   try {
     statSync(path)
@@ -189,7 +189,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
   const countType = db.prepare('SELECT count(*) FROM events WHERE type = ? AND position <= ?').pluck()
   const scans = new Map<number, Database.Statement>()
 
-  /** Reads row after row; the plus sign keeps SQLite from the index of types. */
+  /** Reads row after row. The plus sign keeps SQLite from using the index of types. */
   function scanFor(types: number): Database.Statement {
     const known = scans.get(types)
     if (known) return known
@@ -203,15 +203,15 @@ export function readerOf(path: string, db: Database.Database): LogReader {
     return statement
   }
 
-  /** The first positions of these types, by the index alone. */
+  /** Returns the first positions of these types, by the index only. */
   function firstOf(types: readonly EventType[], from: number, last: number, limit: number): number[] {
     const found = [...new Set(types)].flatMap((type) => selectOfType.all(type, from, last, limit) as number[])
     return found.sort((a, b) => a - b).slice(0, limit)
   }
 
   /**
-   * Where the wanted types lie close together rows are read one after the other, at most `SCANNED` of them; else they are found
-   * by the index of types. So a page takes as long however long the log is.
+   * If the wanted types lie close together, rows are read one after the other, at most `SCANNED` of them. Otherwise the index of
+   * types finds them. So the time of a page does not depend on the length of the log.
    */
   function rowsOf(
     types: readonly EventType[],
@@ -231,7 +231,7 @@ export function readerOf(path: string, db: Database.Database): LogReader {
   }
 
   let segmentOf: Database.Statement | undefined
-  /** Looked up only for a body that is not in its row: logs of before have no table of segments. */
+  /** Looks up segments only for a body that is not in its row: older logs have no table of segments. */
   const archived = openSegments(segmentsFolder(path), (position) => {
     segmentOf ??= db.prepare(
       'SELECT first, last, sha256 FROM segments WHERE first <= ? ORDER BY first DESC LIMIT 1',
@@ -284,8 +284,8 @@ export function readerOf(path: string, db: Database.Database): LogReader {
   }
 
   /**
-   * All events of some positions in one buffer, which costs a third of a buffer each: SQLite strings them together. Null where a
-   * body is in a segment or the parent's, or a position is missing.
+   * Returns all events of some positions in one buffer, joined by SQLite. This costs a third of one buffer an event. Returns null
+   * if a body is in a segment or in the parent's log, or if a position is missing.
    */
   function block(
     from: number,

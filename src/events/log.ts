@@ -18,29 +18,29 @@ import { diskFull, isUnwritable, writeError } from './write-errors.ts'
 import { takeWriterLock } from './writer-lock.ts'
 
 /**
- * Where an event stands; `duplicate` where the log had its id or natural key before and did not store it again, `other` where
- * what stands there says something else: this event is not kept.
+ * Position of an event. `duplicate`: the log had its id or natural key already and did not store it again. `other`: the log has
+ * another event there, and this event is not kept.
  */
 export type Appended = { readonly position: number; readonly duplicate: boolean; readonly other?: boolean }
 
 export type EventLog = LogReader & {
-  /** Why nothing may be appended (`log.damaged`), or null: what is wrong with a log that its last writer did not close. */
+  /** Why nothing may be appended (`log.damaged`), or null. It is the fault of a log that its last writer did not close. */
   readonly damage: RlError | null
-  /** Why nothing more is kept (`log.gone`), or null: the file was removed or moved, and what is appended would go with it. */
+  /** Why nothing more is kept (`log.gone`), or null. The file was removed or moved, and appended events would go with it. */
   readonly gone: () => RlError | null
   /** Checks one encoded event against the catalogue, for `append`. */
   readonly check: (body: Uint8Array) => CheckedEvent
   /**
    * Appends all or nothing, in one transaction that is on disk when this returns.
-   * `urgent` writes even into the free space that is kept in reserve. Errors: `log.disk-full`, `log.damaged`, `log.gone`.
+   * `urgent` may use the free space that is kept in reserve. Errors: `log.disk-full`, `log.damaged`, `log.gone`.
    */
   readonly append: (
     events: readonly CheckedEvent[],
     options?: { readonly urgent?: boolean; readonly meta?: Readonly<Record<string, string>> },
   ) => readonly Appended[]
-  /** Keeps messages that could not be taken, for people to look at; all in one transaction. */
+  /** Keeps messages that could not be taken, for people to look at. All go in one transaction. */
   readonly addDeadLetters: (letters: readonly NewDeadLetter[]) => void
-  /** An error (`log.disk-full`) where so many bytes more would leave less free than is kept in reserve. */
+  /** Returns the error `log.disk-full` if this many more bytes would use the reserve. */
   readonly checkSpace: (bytes: number) => void
   readonly setMeta: (name: string, value: string) => void
 }
@@ -49,26 +49,26 @@ export type NewDeadLetter = {
   readonly subject: string
   readonly code: string
   readonly reason: string
-  /** Of the message; `body` is its beginning. */
+  /** Size of the message in bytes. `body` is its beginning. */
   readonly bytes: number
   readonly body: Uint8Array
 }
 
 export type LogOptions = {
   readonly run: string
-  /** Free disk below which nothing more is appended. */
+  /** Reserve of free disk in bytes. Below it nothing more is appended. */
   readonly minFreeBytes?: number
-  /** Measures the free disk; for tests. */
+  /** Measures the free disk. For tests. */
   readonly freeBytes?: () => number
-  /** `FULL` survives a loss of power, `NORMAL` the end of the process. */
+  /** `FULL` survives a loss of power, `NORMAL` only the end of the process. */
   readonly synchronous?: 'FULL' | 'NORMAL'
   readonly clock?: Clock
-  /** Pages of the write-ahead file after which a commit brings them into the database file: more where a thread does so. */
+  /** Number of pages of the write-ahead file after which a commit makes a checkpoint. More if a thread makes checkpoints. */
   readonly checkpointPages?: number
 }
 
 export const MIN_FREE_BYTES = 512 * 1024 * 1024
-/** Bodies of dead letters are cut off here, and only so many are kept: bad input must not fill the disk. */
+/** Longest body of a dead letter, and most dead letters. Bad input must not fill the disk. */
 export const DEAD_LETTER_BYTES = 64 * 1024
 const DEAD_LETTERS = 1000
 
@@ -119,10 +119,10 @@ export function openLog(path: string, options: LogOptions): EventLog {
   }
 }
 
-/** What a run leaves beside its log. */
+/** Files and folders that a run leaves beside its log. */
 const LEFT_BY_A_RUN = ['projections.db', 'frames', 'checkpoints', 'blobs', 'segments']
 
-/** A folder that holds a run and no log has lost the log: a new one in it would destroy the rest. Errors: `log.lost`. */
+/** Refuses a folder that holds parts of a run and no log: a new log would destroy the rest. Errors: `log.lost`. */
 export function refuseLostRun(path: string): void {
   refuseLostLog(path)
   const folder = dirname(path)
@@ -130,7 +130,7 @@ export function refuseLostRun(path: string): void {
   if (sizeOf(path) === 0 && left !== undefined) throw lost(path, left)
 }
 
-/** SQLite would begin anew, and throw away what is beside a file that is missing. */
+/** If the file is missing, SQLite would begin anew and delete the files beside it. */
 function refuseLostLog(path: string): void {
   if (sizeOf(path) > 0) return
   if (sizeOf(`${path}-wal`) > 0) throw lost(path, `${path}-wal`)
@@ -157,7 +157,7 @@ function sizeOf(path: string): number {
 }
 
 /**
- * Looks at a log before anything is written to it. Returns what is wrong with one that its last writer did not close.
+ * Checks a log before anything is written to it. Returns the fault of a log that its last writer did not close.
  * Errors: `log.lost` if it ends before its mark.
  */
 function lookAt(path: string): RlError | null {
@@ -166,7 +166,7 @@ function lookAt(path: string): RlError | null {
   try {
     const { position } = reader.head()
     const mark = readMark(path)
-    // A log that was closed and is shorter now is an older copy, which somebody has put there.
+    // A closed log that is shorter now is an older copy that somebody put there.
     if (mark !== null && mark.closed === null && position < mark.position)
       throw new RlError(
         `${path} ends at position ${position}, and its run was at ${mark.position}: ${path}-wal is missing or damaged`,
@@ -207,7 +207,7 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
   db.pragma(`wal_autocheckpoint = ${checkpointPages}`)
   db.exec(SCHEMA)
   db.prepare("INSERT OR IGNORE INTO meta VALUES ('run', ?)").run(run)
-  // So that the file alone is a log, whatever becomes of the one beside it.
+  // So the file alone is a log, whatever happens to the file beside it.
   if (isNew) db.pragma('wal_checkpoint(TRUNCATE)')
   const reader = readerOf(path, db)
   if (reader.run !== run) {
@@ -297,7 +297,7 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
     }
   }
 
-  /** All or nothing; what is counted here goes back with the transaction. */
+  /** All or nothing. Counts made here are undone with the transaction. */
   function appendOnce(...args: Parameters<typeof appendAll>): Appended[] {
     const before = { position, hash }
     try {
@@ -309,7 +309,7 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
     }
   }
 
-  /** What stands in the write-ahead file goes into the log's: then the first file has room, also on a disk that takes no more. */
+  /** Copies the write-ahead file into the log's file. Then the first file has room, even on a full disk. */
   function makeRoom(): void {
     try {
       db.pragma('wal_checkpoint(RESTART)')
@@ -347,18 +347,18 @@ function openLocked(path: string, options: LogOptions, releaseLock: () => void):
   }
 }
 
-/** Which file stands there: another one has another number. */
+/** Returns device and inode of the file at a path. Another file has another inode. Returns '' if there is no file. */
 function placeOf(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false })
   return found === undefined ? '' : `${found.dev}/${found.ino}`
 }
 
-/** A fork that nobody has gone on with is small: its tables stand on small pages until a writer opens it. */
+/** Page size of a fork until a writer opens it: a fork without events of its own stays small. */
 const FORK_PAGE_BYTES = 512
 const PAGE_BYTES = 4096
 
 /**
- * Makes a log that begins with the events 1 to `position` of another, without copying them; `first` is the encoded event
+ * Makes a log that begins with the events 1 to `position` of another log, without copying them. `first` is the encoded event
  * that follows them.
  */
 export function forkLog(
@@ -400,7 +400,7 @@ export function forkLog(
           insertRow(db, own, { position: position + 1, hash: chainHash(row.hash, position + 1, own.body) })
       })()
     } catch (error) {
-      // Its name stands in the table already.
+      // The table has its name already.
       if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_CONSTRAINT'))
         throw new RlError(`${path} exists already`, {
           code: 'log.exists',
@@ -443,7 +443,7 @@ export function freeBytesOf(folder: string): number {
   return bavail * bsize
 }
 
-/** Bytes appended after which the free disk is measured again; it is also measured every 250 ms. */
+/** The free disk is measured again after this many appended bytes, and every 250 ms. */
 const SPACE_STRIDE = 16 * 1024 * 1024
 
 function spaceGuard(freeBytes: () => number, minFreeBytes: number, clock: Clock) {

@@ -10,8 +10,8 @@ const encoder = wellFormed(new Encoder({ ignoreUndefined: true }))
 const canonicalEncoder = wellFormed(new Encoder({ ignoreUndefined: true, sortKeys: true }))
 
 /**
- * Half of a character that takes two (a text was cut there) is written as U+FFFD: the library writes it as it stands, which is
- * no UTF-8, and readers in other languages refuse the whole message.
+ * Writes half of a surrogate pair (a text was cut there) as U+FFFD. The library would write it as it is. That is no UTF-8, and
+ * readers in other languages refuse the whole message.
  */
 function wellFormed(library: Encoder): Encoder {
   const method = 'encodeString'
@@ -20,10 +20,10 @@ function wellFormed(library: Encoder): Encoder {
   return library
 }
 
-/** What bytes from outside may be at most. */
+/** Bounds of bytes from outside. */
 export type Bounds = {
   readonly bytes: number
-  /** Values, elements of arrays and keys and values of maps included: each one takes a check and memory. */
+  /** Most values, with elements of arrays, keys and values of maps. Each takes a check and memory. */
   readonly values: number
 }
 
@@ -37,10 +37,10 @@ export function packCanonical(value: unknown): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Decodes bytes from anywhere: first checks that no header claims more than there is, and that there are no more bytes and values
- * than may be. Binary values are views into `bytes`.
- * By the decoder that reads logs: another one takes numbers as keys, and reads text that is no UTF-8 otherwise, so that what was
- * checked would not be what is read. Errors: `event.malformed`.
+ * Decodes bytes from anywhere. First checks the bounds, and that no header claims more bytes than there are. Binary values are views
+ * into `bytes`.
+ * Uses the decoder of the log reader. Another decoder could accept numeric keys or repair bad UTF-8. Then the checked value and the
+ * stored value would differ. Errors: `event.malformed`.
  */
 export function unpackUntrusted(bytes: Uint8Array, bounds?: Bounds): unknown {
   const fault = findFault(bytes, bounds)
@@ -49,8 +49,8 @@ export function unpackUntrusted(bytes: Uint8Array, bounds?: Bounds): unknown {
 }
 
 /**
- * As `unpackUntrusted`, for what must be a map: null if it is anything else, which is then not decoded. A key that comes twice and
- * text that is no UTF-8 are refused too: readers in other languages would read something else, or nothing.
+ * As `unpackUntrusted`, for a value that must be a map. Returns null for any other value, without decoding it. A repeated key and
+ * bad UTF-8 are refused too: readers in other languages would read something else, or nothing.
  */
 export function unpackMap(bytes: Uint8Array, bounds: Bounds): Readonly<Record<string, unknown>> | null {
   const fault = findFault(bytes, bounds)
@@ -68,8 +68,8 @@ function malformed(fault: string): RlError {
 }
 
 /**
- * What is wrong with the bytes, or null. A five-byte array header can claim four billion elements, for which a decoder
- * would allocate at once: so sizes are compared with the bytes that are left, and nesting is bounded.
+ * Returns what is wrong with the bytes, or null. A five-byte array header can claim four billion elements, and a decoder would
+ * allocate them at once. So sizes are compared with the number of bytes that are left, and nesting is bounded.
  */
 function findFault(bytes: Uint8Array, bounds?: Bounds): string | null {
   const { bytes: maxBytes, values: maxValues } = bounds ?? NO_BOUNDS
@@ -120,7 +120,7 @@ function findFault(bytes: Uint8Array, bounds?: Bounds): string | null {
 
 const NO_BOUNDS: Bounds = { bytes: Infinity, values: Infinity }
 
-/** For the head bytes 0xc0 to 0xdf: bytes of the length (or of the number itself) that follow; -1 is not allowed (extensions). */
+/** For head bytes 0xc0 to 0xdf: number of bytes of the length, or of the number itself, that follow. -1 is not allowed (extensions). */
 const LENGTH_WIDTH = [
   0, -1, 0, 0, 1, 2, 4, -1, -1, -1, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, -1, -1, -1, -1, -1, 1, 2, 4, 2, 4, 2, 4,
 ]

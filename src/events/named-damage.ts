@@ -1,8 +1,8 @@
-/** A log whose file was damaged: SQLite says so at any read, in words of its own. */
+/** Names a damaged log. SQLite reports damage at any read, in words of its own. */
 import Database from 'better-sqlite3'
 import { RlError } from '../errors.ts'
 
-/** Does some work. Errors: `log.damaged` in place of what SQLite throws, or of a value that cannot be read. */
+/** Does some work on a log. Errors: `log.damaged` in place of SQLite's error, or if a value cannot be read. */
 export function namingDamage<Result>(path: string, work: () => Result): Result {
   try {
     return work()
@@ -11,7 +11,7 @@ export function namingDamage<Result>(path: string, work: () => Result): Result {
   }
 }
 
-/** The same functions, whose errors name the file. What they iterate over names it as well. */
+/** Wraps functions so that their errors name the file. Errors of their iterators name it too. */
 export function withNamedDamage<Reader extends object>(path: string, reader: Reader): Reader {
   const entries = Object.entries(reader).map(([name, value]) => [
     name,
@@ -41,7 +41,7 @@ function* eachOf(path: string, items: Generator<unknown, unknown>): Generator<un
 
 function named(path: string, error: unknown): unknown {
   if (!(error instanceof Database.SqliteError || error instanceof SyntaxError)) return error
-  // A writer that holds the file for long is no damage.
+  // A writer that holds the file for a long time is no damage.
   if (error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code)) return error
   return damagedLog(path, error.message, error)
 }

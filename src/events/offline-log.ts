@@ -1,4 +1,4 @@
-/** The log of a run as workers see it, straight from its file: for work on runs whose head is not there. It takes no events. */
+/** The log of a run as workers see it, read from its file. It is for runs without a head. It takes no events. */
 import { RlError } from '../errors.ts'
 import { sha256Of } from './blobs.ts'
 import type { Bus } from './bus.ts'
@@ -7,8 +7,8 @@ import type { LogClient } from './log-client.ts'
 import type { LogReader } from './log-reader.ts'
 
 /**
- * Answers what a head answers to readers; all else is an error with code `log.read-only`. Blobs that are put are kept in memory alone.
- * The reader stays the caller's.
+ * Answers as a head answers readers. Everything else is the error `log.read-only`. Blobs that are put stay in memory only.
+ * The caller closes the reader.
  */
 export function offlineLog(log: LogReader): LogClient {
   const refuse = async () => {

@@ -1,11 +1,11 @@
-/** Asking again until the other side is ready. */
+/** Asks again until the other side is ready. */
 import { type Clock, pause, systemClock } from '../clock.ts'
 import { isTransient } from './log-client.ts'
 
 const PATIENCE_MS = 60_000
 const AGAIN_MS = 100
 
-/** A broker that restores large streams, or chooses a leader, takes its time to answer: a start does not fail for that. */
+/** Repeats a request while its error passes by itself, for up to a minute. A broker may be slow: it restores large streams, or elects a leader. */
 export async function patiently<T>(ask: () => Promise<T>, clock: Clock = systemClock): Promise<T> {
   const until = clock.monotonic() + PATIENCE_MS
   for (;;)

@@ -1,7 +1,7 @@
-/** Data of events as plain JSON: columns become arrays of numbers, other binary data base64. */
+/** Turns data of events into plain JSON: columns become arrays of numbers, other binary data base64. */
 import { readFloat32, readInt32, readUint8 } from './columns.ts'
 
-/** @param name of the field that holds the value: its end tells the elements of a column */
+/** @param name name of the value's field; its end tells the element type of a column */
 export function plainData(value: unknown, name = ''): unknown {
   if (value instanceof Uint8Array) return column(value, name)
   if (Array.isArray(value)) return value.map((inner) => plainData(inner))

@@ -1,6 +1,6 @@
 /**
- * Databases of a run, for someone who may read them and perhaps not write. SQLite reads a database in WAL mode only if it may
- * write beside it (-shm), or if that file is there. Then a copy is read; the driver is built without `immutable=1`.
+ * Opens databases of a run for a user who may read them and perhaps not write. SQLite reads a database in WAL mode only if it may
+ * write beside it (-shm), or if that file exists. Otherwise a copy is read: the driver is built without `immutable=1`.
  */
 import { chmodSync, constants, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,10 +15,10 @@ export type ReadDatabase = {
 }
 
 const TIMEOUT_MS = 5_000
-/** Copies of a database that is written to meanwhile. */
+/** Most copies of a database that is written to meanwhile. */
 const TRIES = 5
 
-/** Errors: `log.unreadable` with the system's reason. A file that is no database is told by the first query. */
+/** Opens a database. Errors: `log.unreadable` with the system's reason. If the file is no database, the first query fails. */
 export function openForReading(path: string): ReadDatabase {
   const db = opened(path)
   if (db !== null) return { db, close: () => db.close() }
@@ -38,7 +38,7 @@ export function openForReading(path: string): ReadDatabase {
   }
 }
 
-/** A copy of a database, with what its WAL holds, in a folder of its own below the system's temporary one. Errors: `log.unreadable`. */
+/** Copies a database with its WAL into a new temporary folder. Errors: `log.unreadable`. */
 export function temporaryCopy(path: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'rl-read-'))
   temporary.add(folder)
@@ -58,7 +58,7 @@ export function temporaryCopy(path: string): string {
   }
 }
 
-/** Null if SQLite would have to write beside the file. */
+/** Returns null if SQLite would have to write beside the file. */
 function opened(path: string): Database.Database | null {
   let db: Database.Database | undefined
   try {
@@ -78,7 +78,7 @@ function copyWritable(from: string, to: string): void {
   chmodSync(to, 0o600)
 }
 
-/** Equal before and after a copy if nobody wrote meanwhile. */
+/** Returns the size of the WAL and a stamp. The stamp is equal before and after a copy if nobody wrote meanwhile. */
 function stateOf(path: string): { readonly stamp: string; readonly walBytes: number } {
   const [file, wal] = [path, `${path}-wal`].map((name) =>
     statSync(name, { bigint: true, throwIfNoEntry: false }),

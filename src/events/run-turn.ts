@@ -1,8 +1,8 @@
-/** Where a run stands, as its log alone tells: whether its head lives is another question. */
+/** State of a run by its log only. The log does not tell if the head lives. */
 import type { LogReader } from './log-reader.ts'
 
 export type RunTurn = {
-  /** `begun`: its log says of no end and of no pause. `stopped`: a person paused it. */
+  /** `begun`: the log has no end and no pause. `stopped`: a person paused it. */
   readonly kind: 'never started' | 'begun' | 'paused' | 'stopped' | 'failed' | 'completed'
   /** Why it is paused or failed. */
   readonly reason: string | null
@@ -14,7 +14,7 @@ export const BY_A_PERSON = 'interrupted by a person'
 const TURNS = ['RunStarted', 'RunPaused', 'RunResumed', 'RunFailed'] as const
 
 export function turnOf(log: LogReader): RunTurn {
-  // Over is over: versions of before appended to such runs.
+  // A run that is over stays over. Earlier versions appended to such runs.
   if (log.positionOf('key', 'RunCompleted') !== null) return { kind: 'completed', reason: null }
   const turn = log.newest(TURNS)
   // A head that takes a run writes down its epoch, in the run's own log.

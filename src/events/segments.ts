@@ -1,6 +1,6 @@
 /**
- * Segments: the bodies of archived events, many in a compressed file that is named after its SHA-256. Their rows stay in the
- * log with all that events are found by, so a reader does not notice where a body lies.
+ * Segments hold the bodies of archived events, many in one compressed file that is named by its SHA-256. Rows stay in the log with
+ * everything that finds events. So a reader does not notice where a body lies.
  */
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { makePrivateFolder, syncNames } from '../platform/files.ts'
 import { int32Column, readInt32 } from './columns.ts'
 import { pack, unpackUntrusted } from './msgpack.ts'
 
-/** A row of the table of segments: the events `first` to `last` lie in this file. */
+/** A row of the table of segments: this file holds the events `first` to `last`. */
 export type SegmentRow = { readonly first: number; readonly last: number; readonly sha256: string }
 
 export type Segment = {
@@ -20,17 +20,17 @@ export type Segment = {
   readonly bodies: readonly Buffer[]
 }
 
-/** What a segment holds once it is decompressed. */
+/** Content of a decompressed segment. */
 type Content = {
   readonly run: string
   readonly first: number
-  /** Bytes of each body. */
+  /** Size of each body in bytes. */
   readonly lengthsI32: Uint8Array
-  /** One behind the other. */
+  /** All bodies, one after the other. */
   readonly bodies: Uint8Array
 }
 
-/** The first bytes of a file tell the compression. Node has zstd from 22.15 on; one without it writes brotli. */
+/** The first bytes of a file tell the compression. Node has zstd from 22.15 on. An older Node writes brotli. */
 const ZSTD = 'rls1zstd'
 const BROTLI = 'rls1brot'
 const MAGIC_BYTES = 8
@@ -47,7 +47,7 @@ function segmentPath(folder: string, sha256: string): string {
   return join(folder, `${sha256}.segment`)
 }
 
-/** Writes a segment, unless it is there already, and returns its digest. It is on disk when this returns. */
+/** Writes a segment, unless it exists already. Returns its digest. The segment is on disk when this returns. */
 export function writeSegment(folder: string, { run, first, bodies }: Segment): string {
   const content: Content = {
     run,
@@ -95,15 +95,15 @@ export function readSegment(folder: string, { first, last, sha256 }: SegmentRow)
   return { run: content.run, first, bodies }
 }
 
-/** Segments of some MB that a reader keeps. */
+/** Most segments (of some MB) that a reader keeps. */
 const KEPT = 4
 
-/** Gives bodies by position; the segments that were read last are kept. `find` looks a position up in the table. */
+/** Returns bodies by position. The segments that were read last are kept. `find` looks a position up in the table. */
 export function openSegments(
   folder: string,
   find: (position: number) => SegmentRow | undefined,
 ): (position: number) => Buffer {
-  /** The one that was read last is the last. */
+  /** In order of use: the segment that was read last is the last. */
   const kept: Segment[] = []
 
   function load(position: number): Segment {

@@ -1,22 +1,22 @@
 /**
- * The first problem of a value that came from outside. zod makes an issue for each wrong element, and for bytes in place of a map
- * names each index as an unknown key: a short message would become an error of hundreds of megabytes. So containers are walked
- * here, the schema's own leaves are asked one by one, and the walk ends at the first that does not fit.
+ * Finds the first problem of a value from outside. zod makes an issue for each wrong element. For bytes in place of a map it names
+ * each index as an unknown key, so a short message would become an error of hundreds of megabytes. So containers are walked here.
+ * The schema's leaves are asked one by one, and the walk ends at the first leaf that does not fit.
  */
 import { z } from 'zod'
 
-/** Tells what is wrong with a value, or null. */
+/** Returns what is wrong with a value, or null. */
 type Check = (value: unknown) => Problem | null
 
-/** Where it is, from the inside out, and what is wrong there. */
+/** Path of the problem, from the inside out, and what is wrong there. */
 type Problem = { readonly path: (string | number)[]; readonly message: string }
 
 const SHOWN = 80
 const checks = new WeakMap<z.core.$ZodType, Check>()
 
 /**
- * The first part of a value that does not fit the schema, in a line of bounded length; null if each part fits by itself. Conditions
- * over several parts (`refine` of a map, the length of an array) are left to the schema.
+ * Returns the first part of a value that does not fit the schema, in a line of bounded length. Returns null if each part fits by itself.
+ * Conditions over several parts (`refine` of a map, the length of an array) are left to the schema.
  */
 export function problemOf(schema: z.core.$ZodType, value: unknown): string | null {
   const problem = checkOf(schema)(value)
@@ -29,7 +29,7 @@ export function problemOf(schema: z.core.$ZodType, value: unknown): string | nul
   return `${shown === '' ? '' : `${shown.slice(0, 200)}: `}${message.slice(0, 200)}`
 }
 
-/** Whether it is a map of msgpack. */
+/** Returns whether a value is a map of msgpack. */
 export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
@@ -85,7 +85,7 @@ function makeCheck(schema: z.core.$ZodType): Check {
   }
 }
 
-/** Texts without a condition are most of what comes. */
+/** Fast path: most values are texts without a condition. */
 function isAnyText(def: z.core.$ZodTypes['_zod']['def']): boolean {
   return def.type === 'string' && !('format' in def) && (def.checks ?? []).length === 0
 }
@@ -94,7 +94,7 @@ function text(value: unknown): Problem | null {
   return typeof value === 'string' ? null : expected('a text', value)
 }
 
-/** What holds no other values: at most one issue. */
+/** A leaf holds no other values. It has at most one issue. */
 function checkLeaf(schema: z.core.$ZodType): Check {
   return function leaf(value) {
     const { success, error } = z.core.safeParse(schema, value)
@@ -141,7 +141,7 @@ function checkRecord(checkKey: Check, check: Check): Check {
   }
 }
 
-/** The problem of the option that comes nearest to the value: the one whose problem lies deepest. */
+/** Returns the problem of the option nearest to the value. That is the option whose problem lies deepest. */
 function checkUnion(options: readonly Check[]): Check {
   return function union(value) {
     let nearest: Problem | null = null

@@ -5,11 +5,11 @@ import { type LogReader, openLogReader } from './log-reader.ts'
 
 export type Starts = {
   readonly first: LoggedEvent<'RunStarted'>
-  /** That of the youngest fork; else the first. */
+  /** RunStarted of the youngest fork. Without a fork, the first RunStarted. */
   readonly last: LoggedEvent<'RunStarted'>
 }
 
-/** Where the log of a run begins, and where its latest fork does. Errors: `run.not-started`. */
+/** Returns the first RunStarted of a run's log, and that of its latest fork. Errors: `run.not-started`. */
 export function startsOf(log: Pick<LogReader, 'events' | 'run' | 'path'>): Starts {
   const starts = [...log.events({ types: ['RunStarted'] })]
   const last = starts.at(-1)
@@ -21,7 +21,7 @@ export function startsOf(log: Pick<LogReader, 'events' | 'run' | 'path'>): Start
   return { first: starts[0], last }
 }
 
-/** Whether the log at this path holds anything: a start that failed leaves an empty one, and the next begins the run. */
+/** Returns whether the log at this path holds an event. A failed start leaves an empty log, and the next start begins the run. */
 export function hasBegun(path: string): boolean {
   if (!existsSync(path) || statSync(path).size === 0) return false
   const log = openLogReader(path)

@@ -1,9 +1,9 @@
-/** The names under which everything of a run is found on NATS: `rl.v1.<run>.<family>.<what>`. */
+/** NATS subjects of a run: `rl.v1.<run>.<family>.<what>`. */
 import { RlError } from '../errors.ts'
 import { RUN_ID } from './envelope.ts'
 import type { Author } from './users.ts'
 
-/** The run id itself, or an error: a dot, `*`, `>` or space in it would reach into other runs' subjects and folders. */
+/** Returns the run id itself, or throws. A dot, `*`, `>` or space in it would reach other runs' subjects and folders. */
 export function checkRunId(run: string): string {
   if (!RUN_ID.test(run))
     throw new RlError(`the run id ${JSON.stringify(run)} is not allowed`, {
@@ -14,24 +14,24 @@ export function checkRunId(run: string): string {
 }
 
 export type Subjects = {
-  /** Facts: `evt('PolicyUpdated')`; `evt('*')` is all of them. */
+  /** Facts: `evt('PolicyUpdated')`. `evt('*')` is all of them. */
   readonly evt: (type: string) => string
   /** Request/reply that is not a fact, e.g. `call('policy.act')`. */
   readonly call: (name: string) => string
-  /** Where a user appends: each has a subject that the broker keeps for it. The head's own is `log.append`. */
+  /** Appends of a user. The broker reserves a subject for each user. The head's own is `log.append`. */
   readonly append: (user: Author) => string
-  /** The log service; `append.*` are all users' but the head's. */
+  /** The log service. `append.*` covers all users except the head. */
   readonly log: (name: 'append' | 'append.*' | 'read' | 'head' | 'has') => string
   readonly blob: (name: 'get' | 'put' | 'put.*') => string
-  /** Where a user puts blobs, as with `append`: so many uploads of one take no other's place. */
+  /** Blobs of a user, as with `append`. So many uploads of one user block no other. */
   readonly put: (user: Author) => string
-  /** Work that a role's decider shares among its workers, and that of executors. */
+  /** Work that a role's decider shares among its workers, and work of executors. */
   readonly work: (name: string) => string
   /** Results that executors share, by key. */
   readonly kept: (key: string) => string
   /** Lossy telemetry of the head, never logged. */
   readonly tap: (name: 'head' | '>') => string
-  /** Lossy telemetry of a user; each has a subject that the broker keeps for it, `*` is all of them. */
+  /** Lossy telemetry of a user. The broker reserves a subject for each user. `*` is all of them. */
   readonly tapOf: (name: 'heartbeat' | 'fault', user: Author | '*') => string
 }
 
@@ -51,12 +51,12 @@ export function subjectsOf(run: string): Subjects {
   }
 }
 
-/** Whether requests on this subject are answered by roles, and not by the head. */
+/** Returns whether roles, and not the head, answer requests on this subject. */
 export function isCall(subject: string): boolean {
   return /^rl\.v1\.[a-z0-9-]+\.call\./.test(subject)
 }
 
-/** Whether a subscription on a pattern may get messages of a subject: JetStream delivers messages wherever who asks for them says. */
+/** Returns whether a pattern covers a subject. JetStream delivers messages to any subject that the asker names, so each reader checks. */
 export function covers(pattern: string, subject: string): boolean {
   if (pattern === subject) return true
   const wild = pattern.search(/[*>]/)
@@ -67,7 +67,7 @@ export function covers(pattern: string, subject: string): boolean {
   return end > wild && pattern[wild + 1] === '.' && covers(pattern.slice(wild + 2), subject.slice(end + 1))
 }
 
-/** Name of the header with the epoch of the head that speaks (decimal): on events and on answers of the log. */
+/** Name of the header with the epoch of the sending head (decimal). Events and answers of the log have it. */
 export const EPOCH_HEADER = 'Rl-Epoch'
 
 /** Name of the header with an event's position in the log (decimal). */

@@ -1,6 +1,6 @@
 /**
- * Catch up from a position, then live, without a gap and in order. Live events carry their position: what was had is
- * dropped, and where one is missing the log is read.
+ * Reads from a position, then live, without a gap and in order. Live events have their position. Known events are dropped. If one is
+ * missing, the log is read.
  */
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
@@ -19,16 +19,15 @@ type Source = { readonly bus: Bus } | BusAddress
 
 export type SubscribeOptions<T extends EventType = EventType> = Source & {
   readonly run: string
-  /** First position wanted: one more than the last that the reader has stored. 1 is the beginning. */
+  /** First position to read: one more than the last stored position. 1 is the beginning. */
   readonly from?: number
   /**
-   * A position that the reader has stored, and the hash that `seen` told it there: where the log was rolled back since, the
-   * subscription fails with `log.rolled-back`.
+   * A stored position and its hash by `seen`. If the log was rolled back since, the subscription fails with `log.rolled-back`.
    */
   readonly seen?: Seen
-  /** Only these types; the others are skipped, their positions counted. */
+  /** Only these types. Others are skipped, but their positions count. */
   readonly types?: readonly T[]
-  /** Called once, when everything that was in the log at the time was handled; the next event waits for it. */
+  /** Called once, after everything in the log at that time was handled. The next event waits for it. */
   readonly onCaughtUp?: (position: number) => void | Promise<void>
   readonly platform?: Platform
 }
@@ -37,11 +36,11 @@ export type SubscribeOptions<T extends EventType = EventType> = Source & {
 export type Seen = { readonly position: number; readonly hash: string }
 
 export type Subscription = {
-  /** Last position that was handled (events of other types included). */
+  /** Last handled position (events of other types included). */
   readonly position: () => number
-  /** The newest position handled whose hash is known, to be stored with what was made of the events; null before the first. */
+  /** Newest handled position with a known hash. Store it with the results of the events. Null before the first. */
   readonly seen: () => Seen | null
-  /** Resolves when the subscription was stopped; fails with the error of the handler that ended it. */
+  /** Resolves once the subscription was stopped. Rejects with the error of the handler that ended it. */
   readonly done: Promise<void>
   /** Stops after the event in hand. */
   readonly stop: () => Promise<void>
@@ -49,7 +48,7 @@ export type Subscription = {
 
 type Live = RawEvent & { readonly type: string }
 
-/** Live events that wait for a slow handler: beyond these limits they are dropped and read from the log later. */
+/** Most live events that wait for a slow handler. Beyond these limits they are dropped and read from the log later. */
 const LIVE_EVENTS = 20_000
 const LIVE_BYTES = 64 * 1024 * 1024
 const PAGE = 1_000
@@ -63,8 +62,8 @@ export const headSays = z.object({
 })
 
 /**
- * Calls the handler for one event after the other. A reader that stores `event.position` in the same transaction as what
- * it makes of the event, and begins at the stored position + 1, sees every event exactly once.
+ * Calls the handler for one event after the other. To see every event exactly once, store `event.position` in the same transaction
+ * as the event's result, and begin at the stored position + 1.
  *
  * @example
  * const subscription = await subscribe({ url, run, from: stored + 1, types: ['PolicyUpdated'] }, (event) => {
@@ -84,8 +83,8 @@ export function subscribe<T extends EventType = EventType>(
 }
 
 /**
- * As `subscribe`, with the events that are there at a time (at least one), for readers that store many in one
- * transaction. `upTo` is the last position that the batch covers.
+ * As `subscribe`, with all events that are ready at a time (at least one). It is for readers that store many in one transaction.
+ * `upTo` is the last position of the batch.
  */
 export async function subscribeBatches<T extends EventType = EventType>(
   options: SubscribeOptions<T>,
@@ -127,7 +126,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
     wake()
   }
 
-  /** What a former head still says is dropped. A newer epoch is not believed: the log is read, whose answer tells. */
+  /** Drops messages of a former head. A newer epoch is not believed: the log is read, and its answer tells. */
   function isOfEpoch(message: BusMessage): boolean {
     const told = Number(message.header(EPOCH_HEADER) ?? 0)
     hearEpoch(told)
@@ -145,7 +144,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
     liveBytes = 0
   }
 
-  /** The head says now and then how far the log is; it says so after publishing, so whatever is not here by then was lost. */
+  /** The head reports the last position now and then, after publishing. An event that is not here by then was lost. */
   function hearHead(message: BusMessage): void {
     const { position, hash, epoch = 0 } = parseRequest(headSays, message.body, SAID_BOUNDS)
     hearEpoch(epoch)
@@ -162,7 +161,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
     next = upTo + 1
   }
 
-  /** A live event, or null where its bytes are not one of this type and run: then the log has the true one. */
+  /** Returns a live event. Returns null if its bytes are not an event of this type and run: then the log has the true one. */
   async function decodeLive({ position, body, type }: Live): Promise<LoggedEvent<T> | null> {
     try {
       const event = await log.decode(position, body)
@@ -175,7 +174,7 @@ export async function subscribeBatches<T extends EventType = EventType>(
     }
   }
 
-  /** Whether the bytes of an event that is not wanted are one: else its position may not be believed. */
+  /** Returns whether the bytes of an unwanted event are an event. Otherwise its position must not be believed. */
   function isOneOf({ body, type }: Live): boolean {
     try {
       const envelope = unpackFast(body) as { readonly type?: unknown; readonly run?: unknown } | null

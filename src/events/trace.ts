@@ -1,6 +1,6 @@
 /**
- * Where an event stands in the traces of its run (W3C trace context): an iteration is a trace, a rollout a span of it. Ids follow
- * from names, so whoever emits an event knows them without asking, and a second run of the same work has the same.
+ * Place of an event in the traces of its run (W3C trace context): an iteration is a trace, a rollout a span of it. Ids follow from
+ * names. So an emitter knows them without asking, and a second run of the same work has the same ids.
  */
 import { hash } from 'node:crypto'
 import type { LoggedEvent, NewEvent } from './catalogue.ts'
@@ -12,7 +12,7 @@ export type SpanContext = {
   readonly spanId: string
 }
 
-/** The trace of an iteration; events outside of any have one of their own, that of `null`. */
+/** Returns the trace of an iteration. Events outside of any iteration have the trace of `null`. */
 export function traceIdOf(run: string, iteration: number | null): string {
   return remembered(iteration === null ? run : `${run}/${iteration}`, 16)
 }
@@ -25,12 +25,12 @@ export function rolloutSpan(run: string, rollout: string): string {
   return remembered(`${run}/rollout/${rollout}`, 8)
 }
 
-/** Of what is neither a rollout's nor an iteration's: an update, a judgement, a rewrite. */
+/** Returns the span of an update, a judgement or a rewrite: neither a rollout nor an iteration. */
 export function ownSpan(id: string): string {
   return digest(id, 8)
 }
 
-/** W3C traceparent of an event that is about to be emitted. */
+/** Returns the W3C traceparent of a new event. */
 export function traceparentOf(run: string, id: string, { type, data }: NewEvent): string {
   const iteration = 'iteration' in data ? (data.iteration ?? null) : null
   const spanId =
@@ -44,13 +44,13 @@ export function traceparentOf(run: string, id: string, { type, data }: NewEvent)
   return `00-${traceIdOf(run, iteration)}-${spanId}-01`
 }
 
-/** That of the event itself; for one of an older log, what it would be today. */
+/** Returns the traceparent of an event. An event of an older log has none: returns what it would be today. */
 export function spanContextOf(event: LoggedEvent): SpanContext {
   const [, traceId, spanId] = (event.trace ?? traceparentOf(event.run, event.id, event)).split('-')
   return { traceId, spanId }
 }
 
-/** Events of one rollout, and of one iteration, come in rows. */
+/** The last results are kept: events of one rollout, and of one iteration, come in rows. */
 const kept = new Map<string, string>()
 const KEPT = 64
 

@@ -1,6 +1,6 @@
 /**
- * Old schema versions of events, brought to the newest one when they are read. The log itself never changes.
- * Raising `v` of a type in the catalogue takes two things: the function here that turns data of the version before into
+ * Brings old schema versions of events to the newest one when they are read. The log itself never changes.
+ * To raise `v` of a type in the catalogue takes two things: a function here that turns data of the old version into
  * data of the new one, and a fixture test/fixtures/events/<Type>.v<old>.json (a test holds that both are there).
  */
 import { RlError } from '../errors.ts'
@@ -9,10 +9,10 @@ import { CATALOGUE, type EventType } from './catalogue.ts'
 /** Turns data of one version into data of the next. Pure. */
 type Upcaster = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>
 
-/** By type, then by the version that is turned into the next. */
+/** By type, then by the old version. */
 export type Upcasters = { readonly [T in EventType]?: Readonly<Record<number, Upcaster>> }
 
-/** Keys were added that may be absent. */
+/** For a version that only added optional keys. */
 const unchanged: Upcaster = (data) => ({ ...data })
 
 export const UPCASTERS: Upcasters = {
@@ -25,7 +25,7 @@ export const UPCASTERS: Upcasters = {
   BatchReady: { 1: unchanged },
 }
 
-/** Data of version `v` as data of version `newest`, one step at a time. */
+/** Turns data of version `v` into data of version `newest`, one step at a time. */
 export function upcast(
   type: EventType,
   v: number,

@@ -1,8 +1,8 @@
-/** Who may be on a run's broker. The broker tells a connection's user apart by its subjects: nothing in a message is believed. */
+/** Users of a run's broker. A connection's user shows only in its subjects: nothing in a message is believed. */
 import { ROLES, type Role } from './envelope.ts'
 
 /**
- * - a role: the process with the role's decider, which works as well
+ * - a role: the process with the role's decider; it works too
  * - `<role>-worker`: a further worker of the role, a gateway, a trainer outside
  * - tool: reads, and nothing else
  */
@@ -21,38 +21,38 @@ export function isUser(name: string): name is User {
 }
 
 /**
- * Whose subjects a connection speaks on: its user's, or its role's where the broker knows no users. A tool, which may not speak, tries
- * as the head: the broker refuses it.
+ * Returns the user whose subjects a connection uses: its own user, or its role if the broker knows no users. A tool may not publish.
+ * It tries as the head, and the broker refuses it.
  */
 export function authorOf(user: User | null, actor: string): Author {
   const name = user ?? actor.split('/')[0]
   return isUser(name) && name !== 'tool' ? name : 'head'
 }
 
-/** The user of a role's further workers; the head has none. */
+/** Returns the user of a role's further workers. The head has none. */
 export function workerOf(role: Role): Author {
   return role === 'head' ? role : `${role}-worker`
 }
 
-/** The role that a user works for; null for a tool. */
+/** Returns the role of a user, or null for a tool. */
 export function roleOf(user: User): Role | null {
   return user === 'tool' ? null : (user.replace(/-worker$/, '') as Role)
 }
 
-/** What the user's answers come to: others may not listen there. Stock clients, which are tools, use the first one. */
+/** Returns the prefix of the user's inbox. Others may not listen there. Stock clients are tools and use the first one. */
 export function inboxPrefixOf(user: User | null): string {
   return user === null || user === 'tool' ? '_INBOX' : `_INBOX_${user}`
 }
 
 /**
- * What the answers of roles come to, each under a random name of its own: roles may publish to all of these, so nobody can guess where
- * another's answer is awaited. The head's answers come to the inbox, where no role may publish.
+ * Returns the prefix for answers of roles. Each answer gets a random name. Roles may publish to all of these, so nobody must be able
+ * to guess a name. The head's answers come to the inbox, where no role may publish.
  */
 export function callInboxOf(user: User | null): string {
   return `_CALL.${user ?? 'tool'}`
 }
 
-/** Whether answers may go to this subject: one that is no inbox would let a requester speak with the answerer's rights. */
+/** Returns whether answers may go to this subject. Any other subject would let a requester publish with the answerer's rights. */
 export function isInbox(subject: string): boolean {
   return /^_(INBOX(_[a-z-]+)?|CALL\.[a-z-]+)\.[^*>\s]+$/.test(subject)
 }

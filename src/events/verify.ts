@@ -1,4 +1,4 @@
-/** Checks a whole log: positions, hash chain, columns against bodies, look-ups, schemas, blobs and pages; names the first bad position. */
+/** Checks a whole log: positions, hash chain, columns against bodies, look-ups, schemas, blobs and pages. Names the first bad position. */
 import { explain } from '../errors.ts'
 import type { NewEvent } from './catalogue.ts'
 import { type BlobRef, checkEvent } from './codec.ts'
@@ -10,16 +10,16 @@ export type Verification =
   | { readonly ok: true; readonly events: number; readonly hash: string }
   | {
       readonly ok: false
-      /** Events before it that are good. */
+      /** Number of good events before it. */
       readonly events: number
-      /** Null if the fault is that of the file, and of no event. */
+      /** Null if the file is at fault, and no single event. */
       readonly position: number | null
       readonly reason: string
     }
 
 /**
- * A fork is checked from its parent's first event on.
- * @param files also the files that events name as blobs of the run, e.g. screens: what is decided does not depend on them
+ * Checks a log. A fork is checked from its parent's first event on.
+ * @param files also checks files that events name as blobs of the run, e.g. screens; decisions do not depend on them
  */
 export function verifyLog(
   log: LogReader,
@@ -40,7 +40,7 @@ export function verifyLog(
     if (unfound?.position === position) return bad(unfound.reason)
     hash = expected
   }
-  // The cursor of what was published never runs ahead of the log: rows after the last one are gone.
+  // The cursor of published events is never ahead of the log. If it is, rows at the end are gone.
   const published = Number(log.meta('published') ?? 0)
   if (published > last)
     return { ok: false, events: last, position: last + 1, reason: 'the event is missing at the end' }
@@ -48,12 +48,12 @@ export function verifyLog(
   return { ok: true, events: last, hash: hash.toString('hex') }
 }
 
-/** Of the log's own file, then of those that it was forked from. */
+/** Faults of the log's own file, then of its parents' files. */
 function fileFault(log: LogReader): LogFault | null {
   return log.fault('whole') ?? (log.parentLog && fileFault(log.parentLog))
 }
 
-/** Who looks an event up finds it where it stands: a key that stands twice is found at one of its places. */
+/** Checks that look-ups find an event at its position. A key that stands twice is found at one place only. */
 function lookUpFault({ id, key, position }: LogRow, log: LogReader): string | null {
   try {
     for (const [column, value] of [['id', id] as const, ['key', key] as const]) {
@@ -67,7 +67,7 @@ function lookUpFault({ id, key, position }: LogRow, log: LogReader): string | nu
   }
 }
 
-/** The row, or why there is none: its body may be in a segment that is missing or damaged. */
+/** Returns the row, or why there is none. Its body may be in a missing or damaged segment. */
 function rowOf(log: LogReader, position: number): LogRow | string {
   try {
     return log.row(position) ?? 'the event is missing'
@@ -97,20 +97,20 @@ function faultOf(row: LogRow, log: LogReader, run: string, files: boolean): stri
   }
 }
 
-/** Files that an event names as blobs of the run. */
+/** Returns the files that an event names as blobs of the run. */
 function filesOf({ type, data }: NewEvent): readonly BlobRef[] {
   if (type === 'BatchReady') return [data.file]
   return type === 'FramesRecorded' ? data.frames : []
 }
 
-/** As a column gives it back: half of a character that takes two (a text was cut there) becomes U+FFFD. */
+/** Returns a text as a column gives it back. Half of a surrogate pair (a text was cut there) becomes U+FFFD. */
 function stored<Value>(value: Value): Value | string {
   return typeof value === 'string' ? Buffer.from(value).toString() : value
 }
 
 type Stretch = { readonly run: string; readonly until: number }
 
-/** Whose events stand where: the oldest ancestor's first. */
+/** Returns which log holds which events, the oldest ancestor first. */
 function runsOf(log: LogReader): readonly Stretch[] {
   const stretches: Stretch[] = [{ run: log.run, until: Infinity }]
   for (let reader: LogReader | null = log; reader?.parent; reader = reader.parentLog) {

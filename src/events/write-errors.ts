@@ -1,4 +1,4 @@
-/** What the disk of a log says if it takes nothing: the run pauses then, and goes on when the disk takes events again. */
+/** Errors of a disk that takes nothing. The run then pauses, and goes on once the disk takes events again. */
 import { RlError } from '../errors.ts'
 
 /** No room on the disk, or in the user's share of it. */
@@ -7,12 +7,12 @@ const FULL = /^(SQLITE_FULL|ENOSPC|EDQUOT)/
 const REFUSED =
   /^(SQLITE_IOERR|SQLITE_READONLY|SQLITE_CANTOPEN|SQLITE_PERM|EFBIG|EIO|EROFS|EACCES|EPERM|ENXIO|ESTALE)/
 
-/** Whether the disk did not take what was written. */
+/** Returns whether the disk refused a write. */
 export function isUnwritable(error: unknown): boolean {
   return FULL.test(codeOf(error)) || REFUSED.test(codeOf(error))
 }
 
-/** The error `log.disk-full` for what the disk said: who hears of it tries again. Other errors stay as they are. */
+/** Turns a refusal of the disk into `log.disk-full`. Its callers try again. Other errors stay as they are. */
 export function writeError(error: unknown, path: string): unknown {
   if (!isUnwritable(error)) return error
   if (FULL.test(codeOf(error))) return diskFull(0, error)

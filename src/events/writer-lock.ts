@@ -1,10 +1,10 @@
-/** One writer a log. The lock is a file lock of the operating system, held by SQLite: it dies with the process, however that ends. */
+/** One writer a log. The lock is a file lock of the operating system that SQLite holds. It ends with the process, however that ends. */
 import Database from 'better-sqlite3'
 import { RlError } from '../errors.ts'
 import { makePrivateFile } from '../platform/files.ts'
 import { isUnwritable, writeError } from './write-errors.ts'
 
-/** Takes the lock, or fails at once where another process (or another log object of this one) holds it. Returns its release. */
+/** Takes the lock. Fails at once if another process (or another log object of this one) holds it. Returns a function that releases it. */
 export function takeWriterLock(path: string): () => void {
   makePrivateFile(path)
   const lock = new Database(path, { timeout: 0 })

@@ -15,7 +15,7 @@ export type AdaptationOptions = {
   readonly easierAt: number
 }
 
-/** What a task with this tally needs; null for nothing, also where nothing was measured. */
+/** Returns what a task with this tally needs. Returns null if it needs nothing, or if nothing was measured. */
 export function adaptationNeed(tally: Tally, { harderAt, easierAt }: AdaptationOptions): Direction | null {
   if (tally.n === 0) return null
   const accuracy = accuracyOf(tally)
@@ -38,13 +38,14 @@ export type AcceptanceReason =
 export type AcceptanceDecision = {
   readonly accepted: boolean
   readonly reason: AcceptanceReason
-  /** Probability of the rule under the posteriors; null where it was not asked for. */
+  /** Probability of the rule under the posteriors, in [0, 1]. Null if it was not asked for. */
   readonly probability: number | null
 }
 
 /**
- * Harder: accepted iff low < acc' < acc. Easier: iff acc < acc' < high. Always acc' > 0, never the parent itself.
- * With `bayes` the rule must hold with at least the given probability instead.
+ * Decides if a measured candidate takes its parent's place. A harder candidate is accepted iff low < acc' < acc, an easier one
+ * iff acc < acc' < high. Always acc' > 0, and the parent itself is never accepted. With `bayes` the rule must hold with at least
+ * the given probability.
  */
 export function decideAcceptance(candidate: Candidate, options: AcceptanceOptions): AcceptanceDecision {
   const { accuracy, parentAccuracy, direction, equalsParent } = candidate
@@ -70,7 +71,7 @@ export function decideAcceptance(candidate: Candidate, options: AcceptanceOption
   return { accepted: true, reason: success, probability: null }
 }
 
-/** The published rule, with and without the thresholds themselves. */
+/** The published rule. The thresholds themselves are excluded (`strict`) or allowed. */
 export const ACCEPTANCE_RULES: readonly AcceptanceRule[] = [
   {
     name: 'strict',
@@ -84,13 +85,13 @@ export const ACCEPTANCE_RULES: readonly AcceptanceRule[] = [
   },
 ]
 
-/** Cells of the quadrature; the error is below 1e-6 for the counts that occur. */
+/** Number of cells of the quadrature. The error is below 1e-6 for the counts that occur. */
 const CELLS = 1024
 
 /**
- * P(low < p' < p) for harder, P(p < p' < high) for easier, where p' and p have independent Beta posteriors. A
- * Riemann-Stieltjes sum over p' whose weights are differences of its distribution function: no randomness. Its points
- * x = sin^2(pi u / 2) crowd at both ends, where a density may be unbounded (a prior below 1).
+ * Returns P(low < p' < p) for harder, P(p < p' < high) for easier. p' and p have independent Beta posteriors. It is a
+ * Riemann-Stieltjes sum over p', with differences of its distribution function as weights. Nothing is drawn. The points
+ * x = sin^2(pi u / 2) crowd at both ends: there a density may be unbounded (a prior below 1).
  */
 export function ruleProbability(
   { direction, accuracy, parentAccuracy }: Candidate,

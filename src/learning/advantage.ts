@@ -1,9 +1,9 @@
 /**
- * Advantages of the policy's steps from step rewards R = O + lambda * S, by the rollouts of the same task (design 5).
+ * Advantages of the policy's steps from step rewards R = O + lambda * S, by the rollouts of the same task.
  *
  * The published form, `step-index`, compares the rewards of all rollouts at the same step index. From the second step on
- * those are different states, and taking the mean at an index off the reward of whoever reached it pays (or costs) a
- * rollout for being longer. The other forms have a baseline that does not depend on the rollout's own length.
+ * these are different states. To subtract the mean at an index pays (or costs) a rollout for its length. The other forms have
+ * a baseline that does not depend on the rollout's own length.
  */
 
 import { RlError } from '../errors.ts'
@@ -12,31 +12,34 @@ import type { AdvantageRule, GroupOptions } from './rules.ts'
 import type { GroupCounts, RewardedRollout } from './terms.ts'
 
 export type Advantages = {
-  /** By rollout id, [steps]; exactly 0 for a step that is not to be trained on. */
+  /** By rollout id, [steps]. Exactly 0 for a step that is not trained on. */
   readonly byRollout: ReadonlyMap<string, Float64Array>
-  /** What was standardised apart: (task, index) groups for `step-index`, else tasks. */
+  /** Number of groups that were standardised: (task, index) groups for `step-index`, else tasks. */
   readonly groups: number
-  /** Groups of at least two members without variance: dropped. */
+  /** Number of groups without variance that have at least two members. They are dropped. */
   readonly flatGroups: number
-  /** Groups of one member. */
+  /** Number of groups with one member. */
   readonly singleGroups: number
   readonly tasks: number
-  /** Tasks all of whose rollouts ended alike. */
+  /** Number of tasks whose rollouts all ended alike. */
   readonly flatOutcomeTasks: number
-  /** Steps with an advantage other than 0. */
+  /** Number of steps with an advantage other than 0. */
   readonly trainedSteps: number
   readonly steps: number
-  /** Advantage that a step gains by coming one turn later, at equal task and outcome: see `lengthBonus`. */
+  /** Advantage that a step gains by coming one turn later, at equal task and outcome. See `lengthBonus`. */
   readonly lengthBonus: number | null
 }
 
-/** Of how rewards are scaled by the group, the whole batch, or not at all. */
+/** How rewards are scaled: by the group, by the whole batch, or not at all. */
 export type AdvantageOptions = Omit<GroupOptions, 'divisor'> & {
-  /** The group where absent. */
+  /** Default: the group. */
   readonly scale?: 'group' | 'batch' | 'none'
 }
 
-/** @throws RlError `rule.result` where the rule does not return a finite number for every step */
+/**
+ * Computes the advantages of all steps of an iteration, with the figures about them.
+ * @throws RlError `rule.result` if the rule does not return a finite number for every step
+ */
 export function advantages(
   rollouts: readonly RewardedRollout[],
   rule: AdvantageRule,
@@ -94,10 +97,10 @@ export function groupByTask<T extends { readonly task: string }>(rollouts: reado
 }
 
 /**
- * What coming one turn later is worth to a step: the least-squares slope of its advantage against its index, both centred
- * within (task, outcome). With rewards that are outcomes alone it is 0 for every baseline that does not look at the index,
- * and above 0 where late success is compared with the failures that are left. With judged steps it holds the judge's own
- * trend too. Null where nothing comparable differs in index.
+ * Returns what a step gains by coming one turn later: the least-squares slope of its advantage against its index. Both are
+ * centred within (task, outcome). If rewards are outcomes only, it is 0 for every baseline that does not look at the index. It
+ * is above 0 if late success is compared with the failures that are left. With judged steps it holds the judge's own trend too.
+ * Returns null if no comparable steps differ in index.
  */
 export function lengthBonus(
   rollouts: readonly RewardedRollout[],
@@ -191,7 +194,7 @@ function leaveOneOut(
   })
 }
 
-/** A task counts as flat where both parts are. */
+/** A task counts as flat if both parts are flat. */
 function separate(
   group: readonly RewardedRollout[],
   options: GroupOptions,
@@ -232,7 +235,7 @@ function worthOf({ outcome, graded }: RewardedRollout): number {
   return graded ?? outcome
 }
 
-/** The function that standardises a member of a group. `rollouts`: how many rollouts the values are of. */
+/** Returns the function that standardises a member of a group. `rollouts` is the number of rollouts behind the values. */
 function standardise(
   values: readonly number[],
   { single, stdFloor, deviation, divisor }: GroupOptions,
@@ -262,10 +265,10 @@ function zScore(value: number, spread: Moments, stdFloor: number): number {
 }
 
 /**
- * - `step-index`: z-score over the task's rollouts that have this step index (paper); with a `divisor` that in place of the deviation.
+ * - `step-index`: z-score over the task's rollouts that have this step index (paper). A `divisor` replaces the deviation.
  * - `task`: z-score over all steps of all rollouts of the task.
- * - `leave-one-out`: R less the mean over the other rollouts of their mean step reward, not scaled.
- * - `separate`: outcome z-scored over the task's rollouts, score z-scored over all its steps, then both weighted and added.
+ * - `leave-one-out`: R less the mean of the other rollouts' mean step rewards, not scaled.
+ * - `separate`: outcome z-scored over the task's rollouts, score z-scored over all its steps. Both are then weighted and added.
  */
 export const ADVANTAGES: readonly AdvantageRule[] = [
   { name: 'step-index', version: 1, advantages: byStepIndex },

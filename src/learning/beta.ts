@@ -1,11 +1,11 @@
-/** The Beta distribution: what n trials say of an unknown success rate. */
+/** The Beta distribution: what n trials say about an unknown success rate. */
 
 const LANCZOS = [
   676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059, 12.507343278686905,
   -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7,
 ]
 
-/** Logarithm of the gamma function for x > 0 (Lanczos, g = 7, relative error about 1e-15). */
+/** Returns the logarithm of the gamma function for x > 0 (Lanczos, g = 7, relative error about 1e-15). */
 function logGamma(x: number): number {
   if (x < 0.5) return Math.log(Math.PI / Math.sin(Math.PI * x)) - logGamma(1 - x)
   let sum = 0.99999999999980993
@@ -14,7 +14,7 @@ function logGamma(x: number): number {
   return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(sum)
 }
 
-/** Distribution function of Beta(a, b) at x: the regularised incomplete beta function, by Lentz's continued fraction. */
+/** Returns the distribution function of Beta(a, b) at x: the regularised incomplete beta function, by Lentz's continued fraction. */
 export function betaCdf(x: number, a: number, b: number): number {
   if (x <= 0) return 0
   if (x >= 1) return 1
@@ -23,7 +23,7 @@ export function betaCdf(x: number, a: number, b: number): number {
   return (front / a) * continuedFraction(x, a, b)
 }
 
-/** The x with betaCdf(x, a, b) = p, by bisection to the last bit that matters. */
+/** Returns the x with betaCdf(x, a, b) = p, by bisection to the last bit that matters. */
 export function betaQuantile(p: number, a: number, b: number): number {
   let low = 0
   let high = 1

@@ -3,7 +3,7 @@ import { groupByTask } from './advantage.ts'
 import type { FilterOptions, GroupFilter } from './rules.ts'
 import type { Outcome, Tally } from './terms.ts'
 
-/** Every task that lies in the range, with different outcomes where that is asked for. */
+/** Keeps every task in the range. If asked, its outcomes must differ. */
 export const GROUP_FILTERS: readonly GroupFilter[] = [
   {
     name: 'accuracy',
@@ -19,9 +19,9 @@ export const GROUP_FILTERS: readonly GroupFilter[] = [
 
 export type Filtered<T> = {
   readonly kept: readonly T[]
-  /** Tasks (not rollouts) that were kept. */
+  /** Number of tasks (not rollouts) that were kept. */
   readonly tasks: number
-  /** Tasks that were left out, by the filter's word for it. */
+  /** Number of tasks that were left out, by the filter's word for the reason. */
   readonly leftOut: Readonly<Record<string, number>>
 }
 
@@ -29,7 +29,7 @@ export function tallyOf(rollouts: readonly { readonly outcome: Outcome }[]): Tal
   return { successes: rollouts.filter(({ outcome }) => outcome === 1).length, n: rollouts.length }
 }
 
-/** Share of successes; 0 without rollouts. */
+/** Returns the share of successes, or 0 without rollouts. */
 export function accuracyOf({ successes, n }: Tally): number {
   return n === 0 ? 0 : successes / n
 }

@@ -3,7 +3,7 @@ import type { Advantages } from './advantage.ts'
 import type { JudgeAdvantages } from './judge-advantage.ts'
 import type { JudgeQuality } from './judge-quality.ts'
 
-/** Figures of a policy update by name; the unit of count is in the name. Before the task filter unless named otherwise. */
+/** Figures of a policy update by name. The name holds the unit. They are counted before the task filter unless the name says otherwise. */
 export function policyHealth(
   all: Pick<Advantages, 'tasks' | 'flatOutcomeTasks'>,
   trained: Advantages,
@@ -17,7 +17,7 @@ export function policyHealth(
   }
 }
 
-/** Figures of a reward-model update by name. `process` is absent where the environment cannot tell true progress. */
+/** Figures of a reward-model update by name. `process` is absent if the environment cannot tell true progress. */
 export function judgeHealth(
   trained: JudgeAdvantages,
   outcome: JudgeQuality,
@@ -40,10 +40,10 @@ export function judgeHealth(
   }
 }
 
-/** Below this balanced process accuracy a judge was measured to harm the policy. */
+/** A judge below this balanced process accuracy was measured to harm the policy. */
 const HARMFUL_PROCESS_ACCURACY = 0.6
 
-/** The warning to print for a judge of this balanced process accuracy (single verdicts), or null. */
+/** Returns the warning for a judge of this balanced process accuracy (single verdicts). Returns null if there is none. */
 export function judgeWarning(balanced: number): string | null {
   return balanced >= HARMFUL_PROCESS_ACCURACY
     ? null

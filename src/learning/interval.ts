@@ -1,11 +1,11 @@
-/** Estimates with intervals. Every one says its n; the unit of n (rollout, task, seed) is the caller's. */
+/** Estimates with intervals. Every estimate has its n. The caller chooses the unit of n: rollout, task or seed. */
 import { rng, type Seed } from '../random.ts'
 import { betaCdf } from './beta.ts'
 import { stableMean, stableSum, ZERO_DEVIATION } from './moments.ts'
 
 export type Estimate = {
   readonly value: number
-  /** Confidence limits; equal to the value where there is no spread to estimate from (n < 2). */
+  /** Confidence limits. Equal to the value if there is no spread to estimate from (n < 2). */
   readonly low: number
   readonly high: number
   readonly n: number
@@ -13,7 +13,7 @@ export type Estimate = {
 
 const LEVEL = 0.95
 
-/** Wilson score interval of a share (Wilson 1927): keeps its coverage near 0 and 1 and for small n. n = 0 gives [0, 1]. */
+/** Returns the Wilson score interval of a share (Wilson 1927). It keeps its coverage near 0 and 1, and for small n. n = 0 gives [0, 1]. */
 export function wilson(successes: number, n: number, level = LEVEL): Estimate {
   if (n === 0) return { value: 0, low: 0, high: 1, n }
   const z = normalQuantile((1 + level) / 2)
@@ -26,7 +26,7 @@ export function wilson(successes: number, n: number, level = LEVEL): Estimate {
   return { value: share, low, high, n }
 }
 
-/** Mean with Student's t interval (sample variance, n - 1 degrees of freedom). */
+/** Returns the mean with Student's t interval (sample variance, n - 1 degrees of freedom). */
 export function meanT(values: readonly number[], level = LEVEL): Estimate {
   const n = values.length
   const value = stableMean(values)
@@ -36,7 +36,7 @@ export function meanT(values: readonly number[], level = LEVEL): Estimate {
   return { value, low: value - half, high: value + half, n }
 }
 
-/** Mean with a percentile bootstrap interval: independent units (tasks, not rollouts) resampled with replacement. */
+/** Returns the mean with a percentile bootstrap interval. Independent units (tasks, not rollouts) are resampled with replacement. */
 export function meanBootstrap(
   values: readonly number[],
   { seed, resamples = 2000, level = LEVEL }: { seed: Seed; resamples?: number; level?: number },
@@ -57,7 +57,7 @@ export function meanBootstrap(
   return { value, low: at((1 - level) / 2), high: at((1 + level) / 2), n }
 }
 
-/** Mean of second - first over pairs (same seed, same task), with Student's t interval over the pairs. */
+/** Returns the mean of second - first over pairs (same seed, same task), with Student's t interval over the pairs. */
 export function pairedDifference(
   pairs: readonly (readonly [first: number, second: number])[],
   level = LEVEL,
@@ -69,8 +69,8 @@ export function pairedDifference(
 }
 
 /**
- * First less second, of two independent estimates, with limits from the limits of each (MOVER, Zou and Donner 2008; for
- * Wilson intervals of two shares it is method 10 of Newcombe 1998).
+ * Returns first less second, of two independent estimates. The limits follow from the limits of each (MOVER, Zou and Donner
+ * 2008). For Wilson intervals of two shares this is method 10 of Newcombe 1998.
  */
 export function estimateDifference(first: Estimate, second: Estimate): Estimate {
   const value = first.value - second.value
@@ -82,7 +82,7 @@ export function estimateDifference(first: Estimate, second: Estimate): Estimate 
   }
 }
 
-/** Pearson's correlation with Fisher's z interval (n > 3, else [-1, 1]); null where x or y does not vary. */
+/** Returns Pearson's correlation with Fisher's z interval (n > 3, else [-1, 1]). Returns null if x or y does not vary. */
 export function correlation(
   points: readonly (readonly [x: number, y: number])[],
   level = LEVEL,
@@ -101,7 +101,7 @@ export function correlation(
   return { value, low: Math.tanh(z - half), high: Math.tanh(z + half), n }
 }
 
-/** Quantile of Student's t distribution with the given degrees of freedom, by bisection on its distribution function. */
+/** Returns a quantile of Student's t distribution with these degrees of freedom, by bisection on its distribution function. */
 export function studentQuantile(p: number, degrees: number): number {
   if (p < 0.5) return -studentQuantile(1 - p, degrees)
   let low = 0
@@ -120,7 +120,7 @@ function studentCdf(t: number, degrees: number): number {
   return 1 - betaCdf(degrees / (degrees + t * t), degrees / 2, 0.5) / 2
 }
 
-/** The normal quantile as Student's with so many degrees of freedom that they do not matter (error below 1e-6). */
+/** Returns the normal quantile. It is Student's with very many degrees of freedom (error below 1e-6). */
 function normalQuantile(p: number): number {
   return studentQuantile(p, 1e7)
 }

@@ -1,9 +1,9 @@
 /**
- * Rewards and advantages of the reward model's own judgements (paper section 2.3): a verdict is right as far as it agrees
+ * Rewards and advantages of the reward model's own judgements (paper section 2.3). A verdict is right as far as it agrees
  * with the integrated reward of the step that it judges.
  *
- * Standardised within a step (as published), the size of R cancels: what is left is the sign of R, which for verdicts that
- * differ is the outcome. So the judge then learns to foretell outcomes. Standardised within the task, R's size counts.
+ * Standardised within a step (as published), the size of R cancels. The sign of R is left: for verdicts that differ it is the
+ * outcome. So the judge learns to foretell outcomes. Standardised within the task, the size of R counts.
  */
 import { moments, stableSum, ZERO_DEVIATION } from './moments.ts'
 import { stepReward } from './reward.ts'
@@ -16,7 +16,7 @@ export type JudgeAdvantageOptions = {
   readonly normalisation: JudgeNormalisation
   /** Reward of an unreadable judgement. */
   readonly invalidReward: number
-  /** Scales advantages so that pushes towards good and towards bad verdicts weigh the same over the whole batch. */
+  /** If true, pushes towards good and towards bad verdicts weigh the same over the whole batch. */
   readonly balanceVerdicts: boolean
 }
 
@@ -24,23 +24,23 @@ export type JudgedRollout = {
   readonly id: string
   readonly task: string
   readonly outcome: Outcome
-  /** [steps][m] verdicts; a step that was not judged has none. */
+  /** [steps][m] verdicts. A step that was not judged has none. */
   readonly verdicts: readonly (readonly Score[])[]
-  /** [steps] mean score that enters the step reward. */
+  /** [steps] mean score in the step reward. */
   readonly scores: readonly number[]
 }
 
 export type JudgeAdvantages = {
-  /** By rollout id, [steps][m]; exactly 0 for a judgement that is not to be trained on. */
+  /** By rollout id, [steps][m]. Exactly 0 for a judgement that is not trained on. */
   readonly byRollout: ReadonlyMap<string, readonly Float64Array[]>
   readonly judgements: number
   readonly trained: number
-  /** Steps (or tasks, within-task) whose judgements all earned the same: dropped. */
+  /** Number of steps (within-task: tasks) whose judgements all earned the same. They are dropped. */
   readonly flatGroups: number
   readonly groups: number
 }
 
-/** R^S = R * S for a readable verdict, else the reward of an invalid one (released code: -2). */
+/** Returns R^S = R * S for a readable verdict, else the reward of an invalid one (released code: -2). */
 export function judgementReward(reward: number, score: Score, invalidReward: number): number {
   return score === 0 ? invalidReward : reward * score
 }
@@ -99,7 +99,7 @@ function normalisationGroups(
   return [...groups.values()]
 }
 
-/** A judgement pushes towards its own verdict where its advantage is positive, else towards the other one. */
+/** A judgement pushes towards its own verdict if its advantage is positive, else towards the other verdict. */
 function balance(rollouts: readonly JudgedRollout[], advantages: ReadonlyMap<string, Float64Array[]>): void {
   const towards = { good: [] as number[], bad: [] as number[] }
   const side = (value: number, score: Score) => (value * score > 0 ? 'good' : 'bad')

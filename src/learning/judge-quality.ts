@@ -1,7 +1,7 @@
 /**
  * How good the reward model's verdicts are (reference protocol: agreement with a label a step). Process accuracy takes
  * the step's own label, outcome accuracy the outcome of its trajectory. Accuracy alone hides a judge that always says the
- * same, so the balanced accuracy and the mean verdict stand beside it. The unit is the step.
+ * same. So the balanced accuracy and the mean verdict stand beside it. The unit is the step.
  */
 import { stableMean } from './moments.ts'
 import type { Score } from './terms.ts'
@@ -9,25 +9,25 @@ import type { Score } from './terms.ts'
 export type Label = -1 | 1
 
 export type LabelledStep = {
-  /** [m] */
+  /** [m] verdicts of the step. */
   readonly scores: readonly Score[]
-  /** Null for a step without a label: left out. */
+  /** Null for a step without a label. Such a step is left out. */
   readonly label: Label | null
 }
 
 export type Agreement = {
-  /** Share of verdicts equal to the label; an unreadable or tied verdict is wrong. */
+  /** Share of verdicts equal to the label. An unreadable or tied verdict is wrong. */
   readonly accuracy: number
-  /** Mean of the accuracies on good and on bad labels; of the only class where the other is absent. */
+  /** Mean of the accuracies on good and on bad labels. If one class is absent, accuracy of the other. */
   readonly balanced: number
-  /** Verdicts (or majorities) that were compared. */
+  /** Number of verdicts (or majorities) that were compared. */
   readonly n: number
 }
 
 export type JudgeQuality = {
-  /** Every single verdict on its own. */
+  /** Agreement of single verdicts. */
   readonly single: Agreement
-  /** The majority of each step's verdicts. */
+  /** Agreement of each step's majority. */
   readonly majority: Agreement
   /** Mean of all single verdicts, in [-1, 1]. */
   readonly meanVerdict: number
@@ -56,12 +56,12 @@ export function judgeQuality(steps: readonly LabelledStep[]): JudgeQuality {
   }
 }
 
-/** Sign of the sum; 0 for a tie. */
+/** Returns the sign of the sum, or 0 for a tie. */
 export function majorityVerdict(scores: readonly Score[]): Score {
   return Math.sign(scores.reduce<number>((sum, score) => sum + score, 0)) as Score
 }
 
-/** Agreement of (verdict, label) pairs. */
+/** Returns the agreement of (verdict, label) pairs. */
 export function agreement(pairs: readonly (readonly [Score, Label])[]): Agreement {
   const right = { good: 0, bad: 0 }
   const total = { good: 0, bad: 0 }

@@ -4,11 +4,11 @@ import { stableMean, stableSum } from './moments.ts'
 export type LinearFit = {
   readonly slope: Estimate
   readonly intercept: number
-  /** Share of the variance of y that the line explains; 1 where y does not vary. */
+  /** Share of the variance of y that the line explains. 1 if y does not vary. */
   readonly r2: number
 }
 
-/** Least-squares line through (x, y), the slope with its t interval (n - 2 degrees of freedom). Null for fewer than 2 different x. */
+/** Fits a least-squares line through (x, y), the slope with its t interval (n - 2 degrees of freedom). Returns null for fewer than 2 different x. */
 export function linearFit(
   points: readonly (readonly [x: number, y: number])[],
   level = 0.95,

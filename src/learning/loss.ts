@@ -1,6 +1,6 @@
 /**
- * The training objective over sampled tokens. Rows are the trained tokens of a batch in any order; every tensor is [rows].
- * A row's weight carries the averaging, so a batch can be cut into micro-batches whose losses add up.
+ * The training objective over sampled tokens. Rows are the trained tokens of a batch in any order. Every tensor is [rows].
+ * A row's weight holds the averaging. So a batch can be cut into micro-batches whose losses add up.
  */
 
 import type { LossOptions } from '../models/port.ts'
@@ -9,7 +9,7 @@ import * as tf from '../tensorflow/tensorflow.ts'
 export type PolicyLossOptions = Extract<LossOptions, { kind: 'policy' }>
 
 export type LossRows = {
-  /** Log-probs under the weights that are trained; the only input that carries a gradient. */
+  /** Log-probs under the trained weights. Only this input has a gradient. */
   readonly logprobs: tf.Tensor1D
   /** Log-probs when the tokens were sampled. */
   readonly behaviour: tf.Tensor1D
@@ -18,28 +18,28 @@ export type LossRows = {
   readonly advantages: tf.Tensor1D
   /** From `tokenWeights`. */
   readonly weights: tf.Tensor1D
-  /** [samples, rows] 1 / n where the row is one of the sample's n: needed where `readsSamples`. */
+  /** [samples, rows] 1 / n if the row is one of the sample's n rows, else 0. Needed if `readsSamples`. */
   readonly members?: tf.Tensor2D
-  /** Entropies of the distributions, with their gradient: needed for an entropy bonus. */
+  /** Entropies of the distributions, with a gradient. Needed for an entropy bonus. */
   readonly entropies?: tf.Tensor1D
-  /** 1 over the tokens of the optimiser step that the bonus is the mean of. */
+  /** 1 / the number of tokens of the optimiser step over which the bonus is averaged. */
   readonly entropyMean?: number
-  /** 1 where the objective and the bonus are about the row, else 0; all rows where absent. The KL penalty is about all. */
+  /** 1 if the objective and the bonus count the row, else 0. Default: all rows. The KL penalty counts all rows. */
   readonly chosen?: tf.Tensor1D
 }
 
 export type LossTerms = {
-  /** Weighted sum over the rows: the mean once all micro-batches are added. */
+  /** Weighted sum over the rows. Summed over all micro-batches it is the mean. */
   readonly loss: tf.Scalar
   /** Sum of k3 over the rows, unweighted. */
   readonly kl: tf.Scalar
   /** Sum of `drift` over the rows, unweighted. */
   readonly drift: tf.Scalar
-  /** Rows whose ratio or objective was clipped, so that they carry no policy gradient. */
+  /** Number of rows without a policy gradient, because their ratio or objective was clipped. */
   readonly clipped: tf.Scalar
 }
 
-/** Log-ratios beyond this are cut, so that exp stays finite (section 2.5 of the specification: 10). */
+/** Log-ratios beyond this are cut, so that exp stays finite. */
 const LOG_RATIO_LIMIT = 10
 
 /** Steepness of SAPO's gate for positive and negative advantages (arXiv 2511.20347, section 3). */
@@ -50,11 +50,11 @@ const GATES = { positive: 1, negative: 1.05 }
  *
  *     r = exp(logprobs - behaviour), or its geometric mean over the sample (GSPO, arXiv 2507.18071, equation 7)
  *     clip:  J = min(r A, clip(r, 1 - clipLow, 1 + clipHigh) A)      PPO, arXiv 1707.06347, equation 7; separate clipHigh: DAPO, arXiv 2503.14476, equation 10
- *            J = max(J, dualClip A) where A < 0                      dual clip, arXiv 1912.09729, equation 5
+ *            J = max(J, dualClip A) if A < 0                         dual clip, arXiv 1912.09729, equation 5
  *     cispo: J = stop(min(r, 1 + clipHigh)) A logprobs               MiniMax-M1, arXiv 2506.13585, equation 4
  *     sapo:  J = 4 / t sigmoid(t (r - 1)) A, t by the sign of A      arXiv 2511.20347, equation 6
  *     k3 = exp(ref - logprobs) - 1 - (ref - logprobs) >= 0    Schulman, "Approximating KL divergence"; RLAnything, arXiv 2602.02488
- *     J = 0 where A < 0 and the mean of behaviour - logprobs over the sample is above offPolicyLimit   DeepSeek-V3.2, arXiv 2512.02556
+ *     J = 0 if A < 0 and the mean of behaviour - logprobs over the sample is above offPolicyLimit   DeepSeek-V3.2, arXiv 2512.02556
  *     J = 0 for rows that are not chosen                             by entropy: arXiv 2506.01939
  *     loss = sum of weight (-J + klWeight k3) - entropyWeight x mean entropy of the chosen rows
  */
@@ -78,12 +78,12 @@ export function policyLoss(rows: LossRows, options: PolicyLossOptions): LossTerm
   }
 }
 
-/** Whether the loss of a row depends on other rows of its sample. */
+/** Returns whether the loss of a row depends on other rows of its sample. */
 export function readsSamples({ ratio, offPolicyLimit }: PolicyLossOptions): boolean {
   return ratio === 'sequence' || typeof offPolicyLimit === 'number'
 }
 
-/** 0 for rows of negative advantage whose sample the policy has left, else 1; undefined where there is no limit. */
+/** Returns 0 for rows of negative advantage whose sample the policy has left, else 1. Returns undefined without a limit. */
 function keptByRatio(
   { logprobs, behaviour, advantages, members }: LossRows,
   { offPolicyLimit = null }: PolicyLossOptions,
@@ -104,10 +104,10 @@ function entropyBonus(
   return counted.sum().mul(entropyWeight * entropyMean) as tf.Scalar
 }
 
-/** [rows] the mean over the rows of each row's sample. */
+/** Returns for each row the mean over its sample, [rows]. */
 function sampleMeans(members: tf.Tensor2D, values: tf.Tensor): tf.Tensor1D {
   const means = tf.matMul(members, values.reshape([-1, 1]) as tf.Tensor2D)
-  // A row's sample is where its column of `members` is not 0.
+  // A row belongs to the sample whose entry in its column of `members` is not 0.
   const own = tf.matMul(members.notEqual(0).cast('float32') as tf.Tensor2D, means, true)
   return own.reshape([-1]) as tf.Tensor1D
 }
@@ -126,7 +126,7 @@ type Objective = (
   options: PolicyLossOptions,
 ) => {
   readonly objective: tf.Tensor
-  /** Rows that the bound keeps from moving. */
+  /** 1 for rows that the bound keeps from moving, else 0. */
   readonly clipped: tf.Tensor
 }
 
@@ -159,7 +159,7 @@ const OBJECTIVES: Readonly<Record<NonNullable<PolicyLossOptions['objective']>, O
   },
 }
 
-/** `of(x)` without a gradient: x itself where `of` is absent. */
+/** Returns `of(x)` without a gradient. Without `of` it returns x. */
 function constant(x: tf.Tensor, of = (value: tf.Tensor): tf.Tensor => value.clone()): tf.Tensor {
   return tf.customGrad((input) => ({
     value: of(input as tf.Tensor),
@@ -167,7 +167,7 @@ function constant(x: tf.Tensor, of = (value: tf.Tensor): tf.Tensor => value.clon
   }))(x)
 }
 
-/** Weighted negative log-likelihood; advantages are the token weights (1 for plain supervised learning). */
+/** Weighted negative log-likelihood. Advantages are the token weights (1 for plain supervised learning). */
 export function supervisedLoss(rows: LossRows): LossTerms {
   const { logprobs, advantages, reference, weights } = rows
   return {
@@ -179,14 +179,15 @@ export function supervisedLoss(rows: LossRows): LossTerms {
 }
 
 /**
- * Estimate of KL(behaviour || policy), how far an update has gone, from the samples of the behaviour policy: r - 1 - log r. The k3 of
- * the loss takes the same samples for the policy's own, so that a token which became 50 times less likely counts 45 in it, and 3 here.
+ * Estimates KL(behaviour || policy) from samples of the behaviour policy: r - 1 - log r, [rows]. It says how far an update has
+ * gone. The k3 of the loss takes the same samples for the policy's own. A token that became 50 times less likely counts 45 in the
+ * k3, and 3 here.
  */
 export function drift({ logprobs, behaviour }: Pick<LossRows, 'logprobs' | 'behaviour'>): tf.Tensor1D {
   return k3(behaviour, logprobs)
 }
 
-/** Non-negative estimate of KL(policy || reference) from the policy's own samples; rounding below 0 is cut. */
+/** Estimates KL(policy || reference) from the policy's own samples, [rows]. It is never negative: rounding below 0 is cut. */
 export function k3(logprobs: tf.Tensor1D, reference: tf.Tensor1D): tf.Tensor1D {
   const d = limited(reference.sub(logprobs))
   return tf.maximum(tf.expm1(d).sub(d), 0)
@@ -197,9 +198,11 @@ function limited(x: tf.Tensor1D): tf.Tensor1D {
 }
 
 /**
- * The weight of a token of each sample: 1 / (samples x its trained tokens) for the mean within each sample and then over
- * samples, 1 / all trained tokens for the mean over the batch, 1 / (samples x constant) for a constant. Samples without trained
- * tokens weigh nothing.
+ * Returns the weight of a token of each sample. Samples without trained tokens weigh nothing.
+ *
+ * - `sample`, the mean within each sample and then over samples: 1 / (samples x its trained tokens)
+ * - `batch`, the mean over the batch: 1 / all trained tokens
+ * - `constant`: 1 / (samples x constant)
  */
 export function tokenWeights(
   trainedTokens: readonly number[],

@@ -1,19 +1,19 @@
 /**
- * Sums whose last bit does not depend on the order of the values: events arrive in any order of workers, and a replay
+ * Sums whose last bit does not depend on the order of the values. Events arrive in any order of workers, and a replay
  * in another order must give the same numbers.
  */
 
-/** Below this a standard deviation counts as zero (reference value of the released code). */
+/** A standard deviation below this counts as zero (value of the released code). */
 export const ZERO_DEVIATION = 1e-8
 
-/** Sum in ascending order of the values: the same for every order of the input. */
+/** Returns the sum in ascending order of the values. It is the same for every order of the input. */
 export function stableSum(values: Iterable<number>): number {
   let sum = 0
   for (const value of Float64Array.from(values).sort()) sum += value
   return sum
 }
 
-/** Arithmetic mean; 0 for no values. */
+/** Returns the arithmetic mean, or 0 for no values. */
 export function stableMean(values: readonly number[] | Float64Array): number {
   return values.length === 0 ? 0 : stableSum(values) / values.length
 }
@@ -21,11 +21,11 @@ export function stableMean(values: readonly number[] | Float64Array): number {
 export type Moments = {
   readonly n: number
   readonly mean: number
-  /** Standard deviation: of the population, divided by n, unless asked otherwise. */
+  /** Standard deviation. By default that of the population (divided by n). */
   readonly deviation: number
 }
 
-/** `sample`: the deviation is divided by n - 1; of one value it is 0. */
+/** `sample`: the deviation is divided by n - 1. For one value it is 0. */
 export function moments(
   values: readonly number[] | Float64Array,
   of: 'population' | 'sample' = 'population',

@@ -1,14 +1,14 @@
 export type OverlongOptions = {
   /** Longest response in tokens. */
   readonly maxTokens: number
-  /** Tokens before the limit over which the penalty grows from 0 to `factor`. */
+  /** Number of tokens before the limit over which the penalty grows from 0 to `factor`. */
   readonly bufferTokens: number
   readonly factor: number
 }
 
 /**
- * Soft penalty on long responses, added to the reward (GRPO-TCR): 0 up to `maxTokens - bufferTokens`, then linear to
- * -factor at `maxTokens` and beyond.
+ * Returns a soft penalty on long responses, to be added to the reward (GRPO-TCR). It is 0 up to `maxTokens - bufferTokens`. Then
+ * it falls linearly to -factor at `maxTokens`, and stays there.
  */
 export function overlongPenalty(
   tokens: number,

@@ -1,16 +1,16 @@
 import type { Score } from './terms.ts'
 
-/** Commands and braces of LaTeX, which change how a number looks and not what it is. */
+/** Commands and braces of LaTeX. They change how a number looks, not its value. */
 const TYPESETTING = /\\[a-z]+|\\.|[{}$]/gi
-/** With a fraction and groups of thousands, whichever mark parts them: `.1`, `1,000` and `0,1` are one number each. */
+/** A number with a fraction or groups of thousands, by comma or point: `.1`, `1,000` and `0,1` are one number each. */
 const NUMBER = /[+-]?\.?\d+(?:[.,]\d+)*/g
-/** A sign that stands apart from its number, with no word or number before it that it could belong to. */
+/** A sign apart from its number. No word or number before it can own the sign. */
 const SIGN_APART = /(^|[:=(,;])\s*([+-])\s+(?=\d)/g
 
 /**
- * The verdict in a judge's text: the content of its last `\boxed{...}` with balanced braces. `1`, `+1` and `-1` (also with
- * Unicode minus signs, and typeset as `-\mathbf{1}`) count; a fraction never does, nor what has either sign; other content counts
- * where exactly one of its whole numbers is 1 or -1. All else is unreadable: 0.
+ * Returns the verdict in a judge's text: the content of its last `\boxed{...}` with balanced braces. `1`, `+1` and `-1` count,
+ * also with Unicode minus signs and typeset as `-\mathbf{1}`. A fraction never counts, and neither does `±1`. Other content counts
+ * if exactly one of its whole numbers is 1 or -1. Everything else is unreadable and gives 0.
  */
 export function parseScore(text: string): Score {
   const content = lastBox(text)?.replace(/[\u2010-\u2015\u2212\uFE63\uFF0D]/g, '-')
@@ -20,7 +20,7 @@ export function parseScore(text: string): Score {
   return verdicts.length === 1 ? (verdicts[0] as Score) : 0
 }
 
-/** The content of the last `\boxed{...}` with balanced braces. */
+/** Returns the content of the last `\boxed{...}` with balanced braces. */
 export function lastBox(text: string): string | undefined {
   const marker = '\\boxed{'
   for (let start = text.lastIndexOf(marker); start >= 0; start = text.lastIndexOf(marker, start - 1)) {

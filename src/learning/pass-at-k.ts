@@ -1,15 +1,15 @@
-/** Accuracy of k answers to the same question. The unit is the question: each weighs the same. */
+/** Accuracy of k answers to the same question. The unit is the question: all questions weigh the same. */
 import { RlError } from '../errors.ts'
 import { stableMean } from './moments.ts'
 
-/** Mean over questions of the share of right answers. */
+/** Returns the mean over questions of the share of right answers. */
 export function averageAtK(correct: readonly (readonly boolean[])[]): number {
   return stableMean(correct.map((answers) => answers.filter(Boolean).length / answers.length))
 }
 
 /**
- * Unbiased pass@k of one question with c right ones among n answers: 1 - C(n - c, k) / C(n, k) (Chen et al. 2021).
- * Throws `metrics.k` unless 1 <= k <= n.
+ * Returns the unbiased pass@k of one question with c right answers among n: 1 - C(n - c, k) / C(n, k) (Chen et al. 2021).
+ * @throws RlError `metrics.k` unless 1 <= k <= n
  */
 export function passAtK(n: number, c: number, k: number): number {
   if (!(Number.isInteger(k) && k >= 1 && k <= n))
@@ -23,7 +23,7 @@ export function passAtK(n: number, c: number, k: number): number {
   return 1 - none
 }
 
-/** Whether the most frequent answer is right; of equally frequent ones the first given counts. */
+/** Returns whether the most frequent answer is right. Of equally frequent answers the first counts. */
 export function majority(answers: readonly string[], isCorrect: (answer: string) => boolean): boolean {
   const counts = new Map<string, number>()
   for (const answer of answers) counts.set(answer, (counts.get(answer) ?? 0) + 1)
@@ -32,7 +32,7 @@ export function majority(answers: readonly string[], isCorrect: (answer: string)
   return best !== null && isCorrect(best)
 }
 
-/** Mean over questions of `majority`. */
+/** Returns the mean of `majority` over questions. */
 export function majorityAtK(
   questions: readonly { readonly answers: readonly string[]; readonly correct: string }[],
 ): number {

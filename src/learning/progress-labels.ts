@@ -1,8 +1,8 @@
-/** Step labels from true progress: what the reward model is started on, and measured against. */
+/** Step labels from true progress. The reward model starts on them and is measured against them. */
 import { rng, type Seed, seedOf } from '../random.ts'
 import type { Label } from './judge-quality.ts'
 
-/** A step is good when it is worth more than half of the best possible step, whose progress is 1. */
+/** A step is good if it is worth more than half of the best possible step, whose progress is 1. */
 const GOOD_PROGRESS = 0.5
 
 export function progressLabel(progress: number, threshold = GOOD_PROGRESS): Label {
@@ -10,8 +10,8 @@ export function progressLabel(progress: number, threshold = GOOD_PROGRESS): Labe
 }
 
 /**
- * Labels of one trajectory's steps, each turned round with probability `flipShare`. A step's flip depends on the seed, the
- * trajectory and its index alone.
+ * Returns the labels of one trajectory's steps. Each is flipped with probability `flipShare`. A flip depends only on the seed, the
+ * trajectory and the step's index.
  */
 export function noisyLabels(
   progress: ArrayLike<number>,

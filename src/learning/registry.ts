@@ -1,4 +1,4 @@
-/** Ours and a user's rules by kind and name. A user's come from the module that `learning.module` names. */
+/** Our rules and a user's, by kind and name. A user's rules come from the module that `learning.module` names. */
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
 import { openRegistry, type Registry, type UserPart } from '../registry.ts'
@@ -26,7 +26,7 @@ export type RuleNames = {
   readonly adaptation: { readonly rule: string }
 }
 
-/** The key of a config that names a rule of a kind, and its registry. */
+/** The config key that names a rule of a kind, and the registry of that kind. */
 type Shelf<K extends RuleKind> = {
   readonly list: string
   readonly key: string
@@ -53,7 +53,7 @@ const numbersIn = (low: number, high: number) =>
 const MOST = Number.MAX_VALUE
 const weight = z.number()
 
-/** What a user's rule must give, by the function that gives it. The loop compares it with what was asked. */
+/** Schema of what each function of a user's rule returns. The loop compares the result with what it asked for. */
 const RESULTS: Readonly<Record<string, z.ZodType>> = {
   parts: z.looseObject({ outcome: z.number().min(-1).max(1), steps: numbersIn(-1, 1) }),
   weights: z.looseObject({ outcome: weight, step: weight }),
@@ -95,7 +95,7 @@ function shelf<K extends RuleKind>(
   return { list, key, registry }
 }
 
-/** A user's rule, whose functions are named where they fail and whose results are checked. Error: `rule.result`, with file and field. */
+/** Wraps a user's rule: a failing function is named, and results are checked. Error: `rule.result`, with file and field. */
 function checkedRule<T extends object>(rule: T, parts: readonly string[], file: string, where: string): T {
   const own = flattened(rule) as Record<string, unknown>
   const checked = parts.map((part) => {
@@ -113,7 +113,7 @@ function checkedRule<T extends object>(rule: T, parts: readonly string[], file: 
   return { ...own, ...Object.fromEntries(checked) } as T
 }
 
-/** What a rule is asked about: a rollout, the task of a group. */
+/** Names the subject of a call: a rollout, or the task of a group. */
 function about([first]: readonly unknown[]): string[] {
   const one = (Array.isArray(first) ? first[0] : first) as { readonly id?: unknown; readonly task?: unknown }
   if (typeof one?.task === 'string') return [`task '${brief(one.task, 100)}'`]
@@ -121,7 +121,7 @@ function about([first]: readonly unknown[]): string[] {
 }
 
 /**
- * Loads the rules of the module that a config names and checks that all rules which it names exist.
+ * Loads the rules of the module that a config names. Checks that all rules of the config exist.
  * @throws RlError `rule.unknown`, or as the `load` of a registry
  */
 export async function loadRules(
@@ -139,7 +139,7 @@ export async function loadRules(
   if (message !== undefined) throw new RlError(`${key}: ${message}`, { code: 'rule.unknown', hint })
 }
 
-/** What is wrong with the rules that a config names, for the person who wrote it; null where nothing is. */
+/** Returns what is wrong with the rules that a config names, as a text for its author. Returns null if nothing is wrong. */
 export function wrongRule(
   config: RuleNames & { readonly rewardModel: { readonly mode: string } },
 ): { readonly key: string; readonly message: string; readonly hint: string } | null {
@@ -160,7 +160,7 @@ export function wrongRule(
     }
   }
   const { name, needs } = rulesOf(config).stepReward
-  // Progress without a judge is refused to new runs alone (config.ts): logs of older ones say it, and are read.
+  // Progress without a judge is refused in new runs only (config.ts). Logs of older runs have it, and they are read.
   if (needs === 'verdicts' && config.rewardModel.mode === 'off')
     return {
       key: SHELVES.stepReward.key,
@@ -170,7 +170,7 @@ export function wrongRule(
   return null
 }
 
-/** The rules that a config names. Those of a user's module must have been loaded. @throws RlError `rule.unknown` */
+/** Returns the rules that a config names. A user's module must have been loaded. @throws RlError `rule.unknown` */
 export function rulesOf(config: RuleNames): Rules {
   const rule = <K extends RuleKind>(kind: K): RuleKinds[K] => {
     const name = nameOf(config, kind)
@@ -188,7 +188,7 @@ export function rulesOf(config: RuleNames): Rules {
   }
 }
 
-/** The user's rules among those that a config names. */
+/** Returns the user's rules among the rules that a config names. */
 export function userRulesOf(config: RuleNames): UserPart[] {
   const { module } = config.learning
   return RULE_KINDS.flatMap((kind) => SHELVES[kind].registry.userPart(nameOf(config, kind), module) ?? [])

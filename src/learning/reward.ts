@@ -1,23 +1,23 @@
-/** The integrated step reward of RLAnything (paper section 2.2): the outcome of the whole plus the judge's view of the step. */
+/** The integrated step reward of RLAnything (paper section 2.2): the outcome of the episode plus the judge's score of the step. */
 import { stableMean } from './moments.ts'
 import type { StepRewardRule } from './rules.ts'
 import type { Outcome, ScoreKind, StepJudgement } from './terms.ts'
 
-/** Success is a full outcome (1); partial credit below it counts as failure, as in ALFWorld. */
+/** Success is a full outcome (1). Partial credit counts as failure, as in ALFWorld. */
 export function outcomeOf(value: number): Outcome {
   return value >= 1 ? 1 : -1
 }
 
 /**
- * Mean score of a step in [-1, 1]. Unreadable verdicts count 0 and stay in the divisor m; no verdicts give 0.
- * A step without verdicts but with a probability has its expected score under either kind.
+ * Returns the mean score of a step, in [-1, 1]. Unreadable verdicts count 0 and stay in the divisor m. No verdicts give 0.
+ * A step without verdicts but with a probability has its expected score under both kinds.
  */
 export function stepScore({ scores, probability }: StepJudgement, kind: ScoreKind = 'sampled'): number {
   if (probability !== null && (kind === 'expected' || scores.length === 0)) return 2 * probability - 1
   return stableMean(scores)
 }
 
-/** R = O + lambda * S, S in [-1, 1]; for lambda 1 within [-2, 2]. */
+/** Returns R = O + lambda * S, with S in [-1, 1]. For lambda 1 it lies in [-2, 2]. */
 export function stepReward(outcome: number, score: number, lambda: number): number {
   return outcome + lambda * score
 }
@@ -27,7 +27,7 @@ const judged: StepRewardRule['parts'] = ({ value, judgements }, { score }) => ({
   steps: judgements.map((judgement) => (judgement === null ? 0 : stepScore(judgement, score))),
 })
 
-/** The published rewards and those that the ablation compares them with. */
+/** The published rewards, and the rewards that the ablation compares them with. */
 export const STEP_REWARDS: readonly StepRewardRule[] = [
   {
     name: 'integrated',

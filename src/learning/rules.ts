@@ -1,7 +1,7 @@
 /**
- * The rules that decide in the loop, each kind with one signature. Ours and a user's are registered the same way (see
- * `registry.ts`) and named in the config. A rule is pure: given the same arguments it returns the same, whoever asks, so
- * that a replay and `rl rescore` can ask again. Everything random in it comes from the seed that it is given.
+ * The rules that decide in the loop. Each kind has one signature. Our rules and a user's are registered the same way (see
+ * `registry.ts`) and named in the config. A rule is pure: equal arguments give equal results. So a replay and `rl rescore` can ask
+ * again. All chance in a rule comes from the seed that it is given.
  */
 import type { Seed } from '../random.ts'
 import type {
@@ -15,26 +15,26 @@ import type {
 } from './terms.ts'
 
 type Named = {
-  /** As the config names it, unique among the rules of its kind. */
+  /** Name in the config, unique among the rules of its kind. */
   readonly name: string
-  /** Raised when the rule changes what it returns. */
+  /** Raise it if the rule changes what it returns. */
   readonly version: number
 }
 
 /** A rollout with an outcome, as a step reward sees it. */
 export type PlayedRollout = {
   readonly id: string
-  /** In [0, 1]; 1 is success. */
+  /** In [0, 1]. 1 is success. */
   readonly value: number
   /** [steps] */
   readonly actions: readonly string[]
-  /** [steps]; null for a step that nobody judged. */
+  /** [steps]. Null for a step that nobody judged. */
   readonly judgements: readonly (StepJudgement | null)[]
-  /** [steps] true progress in [-1, 1]; null where the environment cannot tell. */
+  /** [steps] true progress in [-1, 1]. Null if the environment cannot tell. */
   readonly progress: readonly (number | null)[]
 }
 
-/** R[t] = outcome weight x outcome + step weight x steps[t]; for an integrated reward 1 and lambda (paper section 2.2). */
+/** R[t] = outcome weight x outcome + step weight x steps[t]. An integrated reward has the weights 1 and lambda (paper section 2.2). */
 export type StepRewardRule = Named & {
   /** `outcome` in [-1, 1], `steps` [steps] in [-1, 1]. */
   readonly parts: (
@@ -42,28 +42,28 @@ export type StepRewardRule = Named & {
     options: { readonly score: ScoreKind },
   ) => { readonly outcome: number; readonly steps: readonly number[] }
   readonly weights: (options: { readonly lambda: number }) => RewardWeights
-  /** What `parts` cannot do without: steps that a reward model has judged, or whose true progress is known. */
+  /** What `parts` needs: judged steps, or steps with known true progress. */
   readonly needs?: 'verdicts' | 'progress'
 }
 
 export type RewardWeights = { readonly outcome: number; readonly step: number }
 
 export type GroupOptions = {
-  /** R = outcome weight x outcome + step weight x score: 1 and lambda for an integrated reward. */
+  /** R = outcome weight x outcome + step weight x score. An integrated reward has the weights 1 and lambda. */
   readonly weights: RewardWeights
-  /** What a group of one gets: 0, or the raw reward as in the released code. */
+  /** Advantage of a group of one: 0, or the raw reward as in the released code. */
   readonly single: 'zero' | 'raw'
-  /** Least standard deviation that a group is divided by; 0 for none. */
+  /** Smallest standard deviation to divide a group by. 0 for none. */
   readonly stdFloor: number
-  /** Deviations are divided by n, as where absent, or by n - 1. */
+  /** Deviations are divided by n (the default) or by n - 1. */
   readonly deviation?: 'population' | 'sample'
-  /** What centred rewards are divided by in place of their group's deviation. */
+  /** Centred rewards are divided by this, in place of their group's deviation. */
   readonly divisor?: number
 }
 
-/** From the step rewards of one task's rollouts to advantages, [rollouts][steps]; exactly 0 for a step that is not trained. */
+/** Turns the step rewards of one task's rollouts into advantages, [rollouts][steps]. Exactly 0 for a step that is not trained. */
 export type AdvantageRule = Named & {
-  /** What it standardises apart is counted in `counts`. */
+  /** Counts in `counts` the groups that it standardises. */
   readonly advantages: (
     group: readonly RewardedRollout[],
     options: GroupOptions,
@@ -71,19 +71,19 @@ export type AdvantageRule = Named & {
   ) => readonly ArrayLike<number>[]
 }
 
-/** Whether the rollouts of a task train the policy. */
+/** Decides if the rollouts of a task train the policy. */
 export type GroupFilter = Named & {
-  /** Null keeps the task; else why it is left out, as a word for the figures (`outOfRange`, `flat`). */
+  /** Returns null to keep the task. Else returns why it is left out, as a word for the figures (`outOfRange`, `flat`). */
   readonly leavesOut: (group: GradedTally, options: FilterOptions) => string | null
 }
 
-/** How the rollouts of a task ended: 1 is success, -1 failure, a draw or partial credit lies between. */
+/** How the rollouts of a task ended: 1 is success, -1 failure. A draw or partial credit lies between. */
 export type GradedTally = Tally & { readonly outcomes: readonly number[] }
 
 export type FilterOptions = {
-  /** Inclusive range of accuracy; null for none. */
+  /** Inclusive range of accuracy. Null for none. */
   readonly accuracy: readonly [low: number, high: number] | null
-  /** Only tasks with both successes and failures; `graded`: only those whose outcomes differ at all. */
+  /** Keeps only tasks with both successes and failures. `graded` keeps tasks whose outcomes differ at all. */
   readonly mixedOutcomes: boolean | 'graded'
 }
 
@@ -92,20 +92,20 @@ export type OpenSlot = {
   readonly slot: string
   /** Id of the task that holds it. */
   readonly task: string
-  /** Of its last group; null where it has none. */
+  /** Tally of its last group. Null if it has none. */
   readonly last: Tally | null
 }
 
-/** Which training tasks an iteration plays. */
+/** Chooses the training tasks of an iteration. */
 export type TaskSampler = Named & {
-  /** At most `count` of the slots, each once. */
+  /** Returns at most `count` of the slots, each once. */
   readonly choose: (
     slots: readonly OpenSlot[],
     options: { readonly count: number; readonly seed: Seed },
   ) => readonly string[]
 }
 
-/** Whether a measured candidate takes its parent's place (paper section 2.4). */
+/** Decides if a measured candidate takes its parent's place (paper section 2.4). */
 export type AcceptanceRule = Named & {
   readonly decide: (
     candidate: Candidate,

@@ -2,8 +2,8 @@ import { seedOf } from '../random.ts'
 import type { TaskSampler } from './rules.ts'
 
 /**
- * `count` of the open slots, uniformly, without repetition; all of them where there are fewer. Each slot draws its own
- * number, so the choice among the others depends neither on their order nor on which slots are closed.
+ * Draws `count` of the open slots, uniformly and without repetition. Returns all of them if there are fewer. Each slot draws a
+ * number of its own. So the choice depends neither on the order of slots nor on the closed ones.
  */
 const uniform: TaskSampler = {
   name: 'uniform',

@@ -1,4 +1,4 @@
-/** The words that rules are written in: outcomes, judgements, tallies and candidates. */
+/** The vocabulary of rules: outcomes, judgements, tallies and candidates. */
 import type { Direction } from '../environments/port.ts'
 
 /** The outcome O of a trajectory as a sign: +1 success, -1 failure. */
@@ -8,30 +8,30 @@ export type Outcome = -1 | 1
 export type Score = -1 | 0 | 1
 
 export type StepJudgement = {
-  /** [m] */
+  /** [m] verdicts. */
   readonly scores: readonly Score[]
-  /** The judge's exact probability of a good verdict, where it tells; null where only samples are known. */
+  /** The judge's exact probability of a good verdict. Null if only samples are known. */
   readonly probability: number | null
 }
 
-/** `sampled`: mean of the m verdicts. `expected`: p(+) - p(-) where the judge tells its probability, else the mean. */
+/** `sampled`: mean of the m verdicts. `expected`: p(+) - p(-) if the judge gives its probability, else the mean. */
 export type ScoreKind = 'sampled' | 'expected'
 
-/** Successes among n scored rollouts; rollouts lost to faults are in neither. */
+/** Successes among n scored rollouts. Rollouts lost to faults count in neither. */
 export type Tally = { readonly successes: number; readonly n: number }
 
 export type RewardedRollout = {
   readonly id: string
-  /** Version of the task: rollouts with the same one are a group. */
+  /** Version of the task. Rollouts with the same version are a group. */
   readonly task: string
   readonly outcome: Outcome
-  /** What the outcome is worth in [-1, 1] where it is graded (the share of tests passed); its sign where absent. */
+  /** Value of a graded outcome (e.g. share of tests passed), in [-1, 1]. Default: the sign of the outcome. */
   readonly graded?: number
   /** [steps] mean judge score of each step, in [-1, 1]. */
   readonly scores: readonly number[]
 }
 
-/** What a rule standardised apart, and how much of it told nothing. */
+/** Counts of the groups that a rule standardised, and of groups that taught nothing. */
 export type GroupCounts = { groups: number; flat: number; single: number }
 
 export type AcceptanceOptions = {
@@ -39,21 +39,21 @@ export type AcceptanceOptions = {
   readonly low: number
   /** An easier candidate must stay below this accuracy. */
   readonly high: number
-  /** Whether the bounds themselves are excluded (the blog's form) or allowed (the released code's). */
+  /** If true, the bounds themselves are excluded (the blog's form). Else they are allowed (the released code's form). */
   readonly strict: boolean
   /** `point`: compare measured accuracies. `bayes`: the probability of the same comparison under Beta posteriors. */
   readonly evidence: 'point' | 'bayes'
-  /** Least probability with which `bayes` accepts. */
+  /** Smallest probability with which `bayes` accepts. */
   readonly confidence: number
-  /** Pseudo-counts [successes, failures] of the Beta prior of either accuracy. */
+  /** Pseudo-counts [successes, failures] of the Beta prior of both accuracies. */
   readonly prior: readonly [successes: number, failures: number]
 }
 
 export type Candidate = {
   readonly direction: Direction
   readonly accuracy: Tally
-  /** Of the parent, one iteration earlier. */
+  /** Tally of the parent, one iteration earlier. */
   readonly parentAccuracy: Tally
-  /** The candidate asks for the same as its parent. */
+  /** True if the candidate asks for the same as its parent. */
   readonly equalsParent: boolean
 }

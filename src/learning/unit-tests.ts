@@ -1,22 +1,22 @@
 /**
- * Rewards and metrics of the coding setting: programs that a policy wrote, and unit tests that a reward model wrote, run
- * against one another (paper section 2.3 and appendix A.2; rlanything 5.3, 6.2, 6.4). Pure functions over tables of results.
+ * Rewards and metrics of the coding setting. A policy wrote programs, a reward model wrote unit tests, and they were run
+ * against one another (paper section 2.3 and appendix A.2). Pure functions over tables of results.
  */
 import { moments, stableMean, ZERO_DEVIATION } from './moments.ts'
 
-/** What is known of one task. */
+/** Results of one task. */
 export type TestedTask = {
   /** [programs][dataset tests] whether the program passes the test. */
   readonly dataset: readonly (readonly boolean[])[]
-  /** [programs][generated tests] whether the program passes the test; false where the test is not valid. */
+  /** [programs][generated tests] whether the program passes the test. False if the test is not valid. */
   readonly generated: readonly (readonly boolean[])[]
-  /** [generated tests] false for a test that could not be read out of the model's text. */
+  /** [generated tests] false if the test could not be read from the model's text. */
   readonly valid: readonly boolean[]
-  /** [generated tests] whether a test's input is none that the task shows, where that is known. */
+  /** [generated tests] true if the task does not show the test's input. Absent if that is unknown. */
   readonly novel?: readonly (boolean | undefined)[]
 }
 
-/** The same of the tests alone that are known to be novel. */
+/** Returns the results of novel tests only. */
 export function novelTests({ dataset, generated, valid, novel = [] }: TestedTask): TestedTask {
   const kept = valid.flatMap((isValid, test) => (isValid && novel[test] === true ? [test] : []))
   return {
@@ -27,29 +27,29 @@ export function novelTests({ dataset, generated, valid, novel = [] }: TestedTask
   }
 }
 
-/** r_c: the share of the dataset's tests that each program passes, in [0, 1]. No generated test enters it. */
+/** Returns r_c: the share of the dataset's tests that each program passes, in [0, 1]. Generated tests do not count. */
 export function policyRewards(dataset: TestedTask['dataset']): Float64Array {
   return Float64Array.from(dataset, (passes) => shareOfTrue(passes))
 }
 
-/** Whether each program passes all dataset tests: the ground-truth ("gt") programs. A task without tests has none. */
+/** Returns for each program whether it passes all dataset tests: the ground-truth ("gt") programs. A task without tests has none. */
 const groundTruth = (dataset: TestedTask['dataset']): boolean[] =>
   dataset.map((passes) => passes.length > 0 && passes.every(Boolean))
 
-/** The share of programs that pass all dataset tests. */
+/** Returns the share of programs that pass all dataset tests. */
 export const taskAccuracy = (dataset: TestedTask['dataset']): number => shareOfTrue(groundTruth(dataset))
 
 export type TestRewardOptions = {
-  /** `minimum`: a test that cannot be read earns what the worst readable one could, - #non-gt. `reference`: 0, as released. */
+  /** Reward of an unreadable test. `minimum`: that of the worst readable test, - #non-gt. `reference`: 0, as released. */
   readonly invalid: 'minimum' | 'reference'
-  /** A test that repeats an input that its task shows earns as one that cannot be read. */
+  /** If true, a test with an input that its task shows earns as an unreadable one. */
   readonly novelOnly?: boolean
 }
 
 /**
- * The reward of each generated test (rlanything 5.3). Where every program is right: +1 if all pass it, else -1. Else a test that all
- * right programs pass earns + the number of wrong programs that fail it, and any other - the number of wrong programs that pass it.
- * Null without a right program: then nothing says which tests are right.
+ * Returns the reward of each generated test. If every program is right: +1 if all pass the test, else -1. Otherwise a test that all
+ * right programs pass earns + the number of wrong programs that fail it. Any other test earns - the number of wrong programs that
+ * pass it. Returns null without a right program: then nothing says which tests are right.
  */
 export function testRewards(
   { dataset, generated, valid, novel = [] }: TestedTask,
@@ -65,12 +65,12 @@ export function testRewards(
     const isTrue = passes(true) === right.length - wrongCount
     if (wrongCount === 0) return isTrue ? 1 : -1
     const wrongThatPass = passes(false)
-    // `0 -` keeps a test that nobody passes from earning a negative zero.
+    // `0 -` avoids a negative zero for a test that nobody passes.
     return isTrue ? wrongCount - wrongThatPass : 0 - wrongThatPass
   })
 }
 
-/** Population z-scores; zeros where all rewards are the same. */
+/** Returns population z-scores. They are zeros if all rewards are equal. */
 export function standardise(rewards: Float64Array): Float64Array {
   const { mean, deviation } = moments(rewards)
   return rewards.map((reward) => (deviation < ZERO_DEVIATION ? 0 : (reward - mean) / deviation))
@@ -78,10 +78,10 @@ export function standardise(rewards: Float64Array): Float64Array {
 
 export type AccuracyRange = { readonly least: number; readonly most: number }
 
-/** Tasks that teach: solved by some programs and not by nearly all (rlanything 5.3). */
+/** Range of tasks that teach: some programs solve them, but not nearly all. */
 const TRAINABLE: AccuracyRange = { least: 0.2, most: 0.8 }
 
-/** Whether a task's samples are trained on; for the reward model it needs a right program besides. */
+/** Returns whether a task's samples are trained on. For the reward model it also needs a right program. */
 export function isTrainable(
   dataset: TestedTask['dataset'],
   model: 'policy' | 'reward-model',
@@ -93,15 +93,15 @@ export function isTrainable(
 }
 
 export type CodingMetrics = {
-  /** Mean over tasks of the share of programs that pass all dataset tests; null without tasks. */
+  /** Mean over tasks of the share of programs that pass all dataset tests. Null without tasks. */
   readonly code: number | null
-  /** Share of generated tests that all right programs pass, over tasks with a right program; null without such tests. */
+  /** Share of generated tests that all right programs pass, over tasks with a right program. Null without such tests. */
   readonly unitTest: number | null
-  /** Share of generated tests that all right programs pass and all wrong ones fail, over tasks with both; null without such tests. */
+  /** Share of generated tests that all right programs pass and all wrong ones fail, over tasks with both. Null without such tests. */
   readonly detect: number | null
   readonly counts: {
     readonly tasks: number
-    /** Tasks that `unitTest` and `detect` are over. */
+    /** Number of tasks behind `unitTest` and `detect`. */
     readonly unitTestTasks: number
     readonly detectTasks: number
     readonly generatedTests: number
@@ -109,7 +109,7 @@ export type CodingMetrics = {
   }
 }
 
-/** Code, UT and Detect (rlanything 6.1, 6.2). A test that cannot be read counts as wrong. */
+/** Returns Code, UT and Detect. An unreadable test counts as wrong. */
 export function codingMetrics(tasks: readonly TestedTask[]): CodingMetrics {
   const withRight = tasks.filter(({ dataset }) => groundTruth(dataset).includes(true))
   const withBoth = withRight.filter(({ dataset }) => groundTruth(dataset).includes(false))
@@ -130,22 +130,22 @@ export function codingMetrics(tasks: readonly TestedTask[]): CodingMetrics {
   }
 }
 
-/** Whether all right programs pass the test and, for a perfect one, all wrong ones fail it. */
+/** Returns whether all right programs pass the test. For a perfect test all wrong programs must fail it too. */
 function isGood({ dataset, generated }: TestedTask, test: number, perfect: boolean): boolean {
   return groundTruth(dataset).every((isRight, i) =>
     isRight ? generated[i][test] : !perfect || !generated[i][test],
   )
 }
 
-/** The program that passes most of the valid generated tests, the first of equals (rlanything 6.4); -1 without programs. */
+/** Returns the program that passes most of the valid generated tests, the first of equals. Returns -1 without programs. */
 export function bestOfN({ generated, valid }: Pick<TestedTask, 'generated' | 'valid'>): number {
   const scores = generated.map((passes) => passes.filter((pass, test) => pass && valid[test]).length)
   return scores.indexOf(Math.max(...scores))
 }
 
 /**
- * Share of tasks whose program with the most passed generated tests is right, over tasks with programs and a valid test;
- * null without such tasks (rlanything 6.4).
+ * Returns the share of tasks whose program with the most passed generated tests is right, over tasks with programs and a valid
+ * test. Returns null without such tasks.
  */
 export function bestOfNAccuracy(tasks: readonly TestedTask[]): number | null {
   const chosen = tasks

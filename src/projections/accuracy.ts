@@ -9,13 +9,13 @@ const accuracyTable = defineTable('accuracy', ['iteration', 'purpose', 'split', 
   task: '',
   slot: '',
   policy_version: 0,
-  /** Rollouts with an outcome. */
+  /** Number of rollouts with an outcome. */
   n: 0,
   successes: 0,
-  /** Rollouts without one. */
+  /** Number of rollouts without an outcome. */
   failed: 0,
   abstained: 0,
-  /** Of the rollouts with an outcome. */
+  /** Steps of the rollouts with an outcome, summed. */
   steps: 0,
 })
 

@@ -1,4 +1,4 @@
-/** `import { defineTable, type Projection } from 'rlanything/projections'`: tables that follow from the log, ours and your own. */
+/** `import { defineTable, type Projection } from 'rlanything/projections'`: tables that follow from the log, ours and a user's. */
 export { PROJECTIONS } from './all.ts'
 export {
   catchUp,

@@ -1,4 +1,4 @@
-/** All projections of a run in its file: ours, and a user's own, one of which may fail without harm to the others. */
+/** All projections of a run in its file: ours and a user's. A user's projection may fail without harm to the others. */
 import type { Database } from 'better-sqlite3'
 import { explain } from '../errors.ts'
 import type { LoggedEvent } from '../events/catalogue.ts'
@@ -9,12 +9,12 @@ import { catchUp, openProjections, type Projection, type Projections } from './p
 export type KeptProjections = {
   /** Folds events in order of their positions. */
   readonly apply: (events: readonly LoggedEvent[]) => void
-  /** Brings all of them to the end of the log; returns how many events ours folded. */
+  /** Brings all projections to the end of the log. Returns the number of events that ours folded. */
   readonly catchUp: (log: Pick<LogReader, 'events' | 'head'>) => number
   readonly position: () => number
-  /** SHA-256 of each projection's rows in order of their keys; without those that failed. */
+  /** SHA-256 of each projection's rows in order of their keys, without failed projections. */
   readonly digests: () => Readonly<Record<string, string>>
-  /** Why a user's projection has failed, by its name. It stays where it stood. */
+  /** Why a user's projection has failed, by its name. It stays at its position. */
   readonly failed: ReadonlyMap<string, string>
 }
 

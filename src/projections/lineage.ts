@@ -1,12 +1,12 @@
-/** Where every task comes from and what became of it: the rejected ones as well. */
+/** Origin and fate of every task, also of rejected ones. */
 import type { EventData } from '../events/catalogue.ts'
 import type { Projection } from './projection.ts'
 import { defineTable, type SqlValue } from './table.ts'
 
-/** By position of the event that brought the task, so that refused rewrites (which have no task) have a row too. */
+/** Keyed by the position of the event that brought the task. So refused rewrites, which have no task, have a row too. */
 const lineageTable = defineTable('lineage', ['slot', 'iteration'], {
   slot: '',
-  /** Iteration that proposed the task; 0 for the first of a slot. */
+  /** Iteration that proposed the task. 0 for the first task of a slot. */
   iteration: 0,
   task: null as SqlValue,
   parent: null as SqlValue,
@@ -14,7 +14,7 @@ const lineageTable = defineTable('lineage', ['slot', 'iteration'], {
   kind: null as SqlValue,
   goal: null as SqlValue,
   direction: null as SqlValue,
-  /** `active` (also when replaced later), `candidate`, `accepted`, `rejected` or `refused`. */
+  /** `active` (also if replaced later), `candidate`, `accepted`, `rejected` or `refused`. */
   status: '',
   reason: null as SqlValue,
   critique: null as SqlValue,
@@ -25,12 +25,12 @@ const lineageTable = defineTable('lineage', ['slot', 'iteration'], {
   successes: null as SqlValue,
   n: null as SqlValue,
   decided_iteration: null as SqlValue,
-  /** Positions of the events: of the proposal and of the decision. */
+  /** Positions of the proposal and of the decision. */
   proposed_at: 0,
   decided_at: null as SqlValue,
 })
 
-/** Iteration of the proposal that waits for a decision, by slot. */
+/** By slot: iteration of the proposal that waits for a decision. */
 const candidateTable = defineTable('lineage_candidates', ['slot'], { slot: '', iteration: 0 })
 
 type Decision = EventData<'TaskAccepted'> | EventData<'TaskRejected'>

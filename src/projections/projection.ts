@@ -1,4 +1,4 @@
-/** Tables that follow from the log. They can be thrown away and built again; each stores its position with its rows. */
+/** Tables that follow from the log. They can be deleted and built again. Each stores its position with its rows. */
 import { createHash } from 'node:crypto'
 import type { Database } from 'better-sqlite3'
 import { RlError } from '../errors.ts'
@@ -8,7 +8,7 @@ import { openTable, type Row, type Table, type TableDefinition } from './table.t
 
 export type Projection = {
   readonly name: string
-  /** Raised when tables or rules change: the projection is then built again from the first event. */
+  /** Raise it if tables or rules change. The projection is then built again from the first event. */
   readonly version: number
   readonly tables: readonly TableDefinition[]
   readonly interests: readonly EventType[]
@@ -19,17 +19,16 @@ export type Projection = {
 export type OpenTables = <R extends Row>(definition: TableDefinition<R>) => Table<R>
 
 export type Projections = {
-  /** Everything up to this position is in all tables. */
+  /** All tables hold everything up to this position. */
   readonly position: () => number
   readonly interests: ReadonlySet<EventType>
   /**
-   * Folds events in order of their positions and writes rows and position in one transaction. Events that a projection has
-   * already are skipped. `upTo`: the log was read so far, though the rest held nothing of interest.
-   * When it throws, nothing was written. Error `projections.taken`: another process has written to the file meanwhile; then
-   * `position` tells from where to go on.
+   * Folds events in order of their positions. Writes rows and position in one transaction. Known events are skipped. `upTo`: the log
+   * was read up to here, even if the rest held no matching event. If this throws, nothing was written. Error `projections.taken`:
+   * another process has written to the file meanwhile. Then `position` is the place to go on from.
    */
   readonly apply: (events: readonly LoggedEvent[], upTo?: number) => void
-  /** Begins again whatever stands beyond the log's last position: it holds rows of events that this log has not. */
+  /** Begins a projection again if it is beyond the log's last position: it holds rows of events that this log does not have. */
   readonly dropBeyond: (last: number) => void
   /** SHA-256 of each projection's rows in order of their keys. */
   readonly digests: () => Readonly<Record<string, string>>
@@ -37,7 +36,7 @@ export type Projections = {
 
 const POSITIONS = `CREATE TABLE IF NOT EXISTS projections (name PRIMARY KEY, version, position) WITHOUT ROWID`
 
-/** Opens projections in their own database file; those of another version begin again. */
+/** Opens projections in their own database file. Projections of another version begin again. */
 export function openProjections(db: Database, projections: readonly Projection[]): Projections {
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = NORMAL')
@@ -101,7 +100,7 @@ function open(db: Database, definition: Projection) {
   const tablesOf = <R extends Row>(table: TableDefinition<R>) => opened.get(table.name) as unknown as Table<R>
   return {
     definition,
-    /** Of the rows in the file, as far as this process wrote or read it. */
+    /** Position of the rows in the file, as far as this process wrote or read it. */
     position: current && stored ? stored.position : 0,
     apply: definition.fold(tablesOf),
     reload() {
@@ -117,7 +116,7 @@ function open(db: Database, definition: Projection) {
   }
 }
 
-/** Two processes with rows of their own in memory would overwrite each other's. */
+/** Error for two writers: two processes with rows in memory would overwrite each other's. */
 function keptElsewhere(name: string): RlError {
   return new RlError(`another process has brought the projection '${name}' further meanwhile`, {
     code: 'projections.taken',
@@ -125,7 +124,7 @@ function keptElsewhere(name: string): RlError {
   })
 }
 
-/** Forgets all rows, so that the next `openProjections` begins at the first event. */
+/** Deletes all rows, so that the next `openProjections` begins at the first event. */
 export function clearProjections(db: Database, projections: readonly Projection[]): void {
   db.transaction(() => {
     db.exec(POSITIONS)
@@ -149,12 +148,12 @@ function digest(db: Database, { tables }: Projection): string {
   return hash.digest('hex')
 }
 
-/** Events in a transaction while catching up: few enough for memory, many enough that a commit costs nothing. */
+/** Number of events of a transaction while catching up: few enough for memory, many enough that a commit costs little. */
 const CATCH_UP_BATCH = 20_000
 
 /**
- * Folds all that the log holds beyond the projections' position; returns how many events that were. Where another process
- * (`rl projections` beside a live run) does the same, both go on from where the other stands.
+ * Folds all events of the log beyond the projections' position. Returns their number. If another process (`rl projections` beside a
+ * live run) does the same, both go on from the other's position.
  */
 export function catchUp(projections: Projections, log: Pick<LogReader, 'events' | 'head'>): number {
   for (let attempt = 0; ; attempt++)
@@ -170,7 +169,7 @@ const TAKEN_TIMES = 20
 
 function readOn(projections: Projections, log: Pick<LogReader, 'events' | 'head'>): number {
   const until = log.head().position
-  // A log that was cut short, or put back from a copy: its projections were further.
+  // The log was cut short, or restored from a copy: its projections were further.
   projections.dropBeyond(until)
   const types = [...projections.interests]
   let count = 0

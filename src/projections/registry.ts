@@ -10,11 +10,11 @@ import type { Projection } from './projection.ts'
 
 type Names = { readonly projections: { readonly modules: readonly string[] } }
 
-/** By the module's name in a config; loaded once a process. */
+/** By the module's name in a config. Each module is loaded once a process. */
 const loaded = new Map<string, readonly Projection[]>()
 
 /**
- * Loads the modules that a config names; each exports a list `projections`.
+ * Loads the modules that a config names. Each exports a list `projections`.
  * @throws RlError `projection.invalid`, or as `loadUserModule`
  */
 export async function loadProjections({ projections: { modules } }: Names): Promise<void> {
@@ -42,7 +42,7 @@ export async function loadProjections({ projections: { modules } }: Names): Prom
   }
 }
 
-/** A user's projections that a config names; they must have been loaded. */
+/** Returns a user's projections that a config names. They must have been loaded. */
 export function projectionsOf({ projections: { modules } }: Names): readonly Projection[] {
   return modules.flatMap((module) => loaded.get(module) ?? [])
 }
@@ -75,7 +75,7 @@ function checkedList(file: string, list: unknown): readonly Projection[] {
   return list
 }
 
-/** Its fold is named where it fails, with the event, and gives nothing at once: what it awaits would come after its rows are written. */
+/** Wraps a projection: an error of its fold names the projection and the event. A fold must not return a promise: its rows are written before that settles. */
 function guarded(projection: Projection, file: string): Projection {
   const call = (part: string, about: readonly string[] = []): UserCall => ({
     ...{ file, part: `projections: '${projection.name}': ${part}`, about },

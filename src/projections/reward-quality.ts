@@ -1,13 +1,13 @@
 /**
  * Quality of the reward model: how often a verdict agrees with the step's true progress (process) and with the trajectory's
- * outcome (outcome), by single judgement and by majority of the m (paper section 4; ties and unreadable ones count as wrong).
- * Good and bad steps are counted apart, for balanced accuracy: a judge that only says no looks well without it.
+ * outcome (outcome). Both are counted by single judgement and by majority of the m (paper section 4). Ties and unreadable verdicts
+ * count as wrong. Good and bad steps are counted apart, for balanced accuracy. Without it a judge that only says no looks good.
  */
 import type { EventData } from '../events/catalogue.ts'
 import type { Projection } from './projection.ts'
 import { defineTable } from './table.ts'
 
-/** For each of the four figures: steps (or judgements) that are good in truth and how many were called so; the same for bad. */
+/** For each of the four figures: number of truly good steps (or judgements), and how many were called good. The same for bad ones. */
 const qualityTable = defineTable('reward_quality', ['iteration', 'purpose', 'reward_model_version'], {
   iteration: 0,
   purpose: '',
@@ -15,7 +15,7 @@ const qualityTable = defineTable('reward_quality', ['iteration', 'purpose', 'rew
   steps: 0,
   judgements: 0,
   unreadable: 0,
-  /** Sum of all scores: over `judgements` it is the mean verdict. */
+  /** Sum of all scores. Divided by `judgements` it is the mean verdict. */
   score_sum: 0,
   process_good: 0,
   process_good_right: 0,
@@ -35,7 +35,7 @@ const qualityTable = defineTable('reward_quality', ['iteration', 'purpose', 'rew
   outcome_majority_bad_right: 0,
 })
 
-/** Rollouts of open iterations, for the verdicts to come. */
+/** Rollouts of open iterations, for later verdicts. */
 const judgedRolloutTable = defineTable('reward_rollouts', ['iteration', 'rollout'], {
   iteration: 0,
   rollout: '',

@@ -1,4 +1,4 @@
-/** A projection's table: rows are changed in memory and written back in batches, so a fold costs no statement an event. */
+/** A projection's table. Rows are changed in memory and written in batches, so a fold needs no statement an event. */
 import type { Database, Statement } from 'better-sqlite3'
 import { RlError } from '../errors.ts'
 
@@ -9,7 +9,7 @@ export type TableDefinition<R extends Row = Row> = {
   readonly name: string
   /** Columns of the primary key, in order. */
   readonly key: readonly string[]
-  /** A fresh row: all columns, those of the key with any value. */
+  /** Returns a fresh row with all columns. Key columns may have any value. */
   readonly fresh: R
   readonly sql: string
 }
@@ -25,20 +25,20 @@ export function defineTable<R extends Row>(
 }
 
 export type Table<R extends Row> = {
-  /** The row with this key, made where there is none; it counts as changed. */
+  /** Returns the row with this key, or makes it. It counts as changed. */
   readonly row: (...key: SqlValue[]) => R
-  /** The row with this key, for reading; undefined where there is none. */
+  /** Returns the row with this key, for reading. Returns undefined if there is none. */
   readonly find: (...key: SqlValue[]) => R | undefined
   readonly remove: (...key: SqlValue[]) => void
   /** Removes all rows whose first key column has this value. */
   readonly removeAll: (first: SqlValue) => void
-  /** Writes what changed; within the caller's transaction. */
+  /** Writes changed rows, within the caller's transaction. */
   readonly flush: () => void
-  /** Forgets what is in memory: the rows are read again from the file. */
+  /** Drops all rows in memory. They are read again from the file. */
   readonly forget: () => void
 }
 
-/** Rows kept in memory after a flush: above this all are let go. */
+/** Most rows in memory after a flush. Above this all are dropped. */
 const CACHED_ROWS = 50_000
 
 export function openTable<R extends Row>(db: Database, { name, key, fresh }: TableDefinition<R>): Table<R> {
@@ -54,7 +54,7 @@ export function openTable<R extends Row>(db: Database, { name, key, fresh }: Tab
   const changed = new Set<R>()
   const removed = new Map<SqlValue, SqlValue[]>()
   const removedAll = new Set<SqlValue>()
-  /** Every row of the table is in memory, as long as it began empty and nothing was let go. */
+  /** True while every row of the table is in memory: the table began empty and no row was dropped. */
   let complete = db.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get() === undefined
 
   function load(id: SqlValue, parts: SqlValue[]): R | undefined {
@@ -119,7 +119,7 @@ export function openTable<R extends Row>(db: Database, { name, key, fresh }: Tab
   }
 }
 
-/** @throws RlError `projection.invalid` for what a column cannot hold: NaN would be null there */
+/** @throws RlError `projection.invalid` if a column cannot hold the value: NaN would become null there */
 function sqlValue(table: string, column: string, value: unknown): SqlValue {
   if (value === null || typeof value === 'string' || (typeof value === 'number' && !Number.isNaN(value)))
     return value

@@ -5,12 +5,12 @@ import { defineTable } from './table.ts'
 const growthTable = defineTable('task_growth', ['iteration'], {
   iteration: 0,
   proposed: 0,
-  /** Tasks for which no candidate could be made. */
+  /** Number of tasks for which no candidate could be made. */
   refused: 0,
   accepted: 0,
   accepted_harder: 0,
   rejected: 0,
-  /** Rollouts of accepted candidates and their successes. */
+  /** Number of rollouts of accepted candidates, and of their successes. */
   accepted_n: 0,
   accepted_successes: 0,
 })
@@ -23,7 +23,7 @@ export const taskGrowth: Projection = {
   fold(open) {
     const table = open(growthTable)
     return function applyTaskGrowth({ type, data }) {
-      // An iteration in which nothing was decided is a point of the curve as well.
+      // An iteration without a decision is a point of the curve too.
       if (type === 'IterationCompleted') {
         if (data.iteration > 0) table.row(data.iteration)
       } else if (type === 'TaskProposed') table.row(data.iteration).proposed++
@@ -44,7 +44,7 @@ export const taskGrowth: Projection = {
 
 export type LinearFit = { readonly slope: number; readonly intercept: number; readonly r2: number }
 
-/** Least squares y = intercept + slope x with R^2; null for fewer than two different x. */
+/** Fits y = intercept + slope x by least squares, with R^2. Returns null for fewer than two different x. */
 export function linearFit(points: readonly (readonly [x: number, y: number])[]): LinearFit | null {
   const n = points.length
   const meanX = points.reduce((sum, [x]) => sum + x, 0) / n

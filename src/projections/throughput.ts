@@ -1,4 +1,4 @@
-/** Where the time and the tokens of an iteration go, from the events' times, usage and measured timings. */
+/** Time and tokens of an iteration, from the events' times, usage and measured timings. */
 import type { EventData, EventType } from '../events/catalogue.ts'
 import type { Projection } from './projection.ts'
 import { defineTable } from './table.ts'
@@ -7,7 +7,7 @@ const throughputTable = defineTable('throughput', ['iteration'], {
   iteration: 0,
   started_ms: 0,
   completed_ms: 0,
-  /** First and last end of a rollout. */
+  /** Times of the first and the last end of a rollout. */
   first_rollout_ms: 0,
   last_rollout_ms: 0,
   rollouts: 0,
@@ -19,7 +19,7 @@ const throughputTable = defineTable('throughput', ['iteration'], {
   steps_scored: 0,
 })
 
-/** Every measured figure of the events' `timing`, added up: what it is and its unit are in its name. */
+/** Sums of all figures of the events' `timing`. A figure's name holds its meaning and unit. */
 const timingTable = defineTable('throughput_timing', ['iteration', 'event', 'figure'], {
   iteration: 0,
   event: '',

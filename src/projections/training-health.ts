@@ -1,4 +1,4 @@
-/** Signs of sound or unsound training, a row a figure: KL, entropy, clip share, gradient norm, flat groups, length bonus. */
+/** Signs of healthy or unhealthy training, one figure a row: KL, entropy, clip share, gradient norm, flat groups, length bonus. */
 import type { EventData } from '../events/catalogue.ts'
 import type { Projection } from './projection.ts'
 import { defineTable, type SqlValue } from './table.ts'

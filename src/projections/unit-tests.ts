@@ -1,6 +1,6 @@
 /**
- * Programs and unit tests of the coding setting, one row a task and iteration: which programs pass all of the task's own tests,
- * and what they make of the tests that the reward model wrote (rlanything 6.1, 6.2, 6.4). The shares are made by views.ts.
+ * Programs and unit tests of the coding setting, one row a task and iteration. It holds which programs pass all of the task's own
+ * tests, and their results on the tests that the reward model wrote. views.ts computes the shares.
  */
 import type { EventData } from '../events/catalogue.ts'
 import type { Projection } from './projection.ts'
@@ -13,30 +13,30 @@ const testedTaskTable = defineTable('tested_tasks', ['iteration', 'slot'], {
   split: '',
   task: '',
   programs: 0,
-  /** Programs that pass all of the task's own tests. */
+  /** Number of programs that pass all of the task's own tests. */
   right: 0,
-  /** Unit tests that were written; that could not be read; that all right programs pass; that all wrong ones fail besides. */
+  /** Number of unit tests: written; unreadable; passed by all right programs; also failed by all wrong programs. */
   tests: 0,
   invalid_tests: 0,
   right_tests: 0,
   perfect_tests: 0,
-  /** Most unit tests that a program passes, and whether the first such program is right; -1 before any is judged. */
+  /** Most unit tests that a program passes, and whether the first such program is right. -1 before any is judged. */
   best_votes: -1,
   best_right: 0,
-  /** The same of the tests whose input is none that the task shows: `novel` has a character a test, `1` where it is known to be so. */
+  /** The same for tests with an input that the task does not show. `novel` has a character a test, `1` if this is known. */
   novel: '',
   novel_tests: 0,
   novel_right_tests: 0,
   novel_perfect_tests: 0,
   novel_best_votes: -1,
   novel_best_right: 0,
-  /** Programs that ended otherwise when they were run again. */
+  /** Number of programs with another end in a second run. */
   flaky: 0,
-  /** A character a unit test: `0` could not be read, `f` some right program fails it, `w` some wrong one passes it, `b` both, `.` neither. */
+  /** A character a unit test: `0` unreadable, `f` a right program fails it, `w` a wrong program passes it, `b` both, `.` neither. */
   marks: '',
 })
 
-/** Programs of open iterations, for the votes to come. */
+/** Programs of open iterations, for later votes. */
 const programTable = defineTable('tested_programs', ['iteration', 'rollout'], {
   iteration: 0,
   rollout: '',
@@ -79,7 +79,7 @@ export const unitTests: Projection = {
       if (isRight) row.right++
     }
 
-    /** Programs of a task are judged in order of their index: of equals the first one stays the best. */
+    /** Programs of a task are judged in order of their index. Of equals the first one stays the best. */
     function enterVotes({ iteration, rollout, judgements }: EventData<'StepScored'>): void {
       const program = programs.find(iteration, rollout)
       if (!program) return
@@ -125,7 +125,7 @@ export const unitTests: Projection = {
   },
 }
 
-/** A test's mark once one more program was run on it. */
+/** Returns a test's mark after one more program was run on it. */
 function marked(mark: string, score: -1 | 0 | 1, isRight: boolean): string {
   if (score === 0) return '0'
   const failsRight = (isRight && score === -1) || mark === 'f' || mark === 'b'

@@ -1,4 +1,4 @@
-/** What a person or a tool asks of the projections: plain rows, summed up by SQL. */
+/** Views of the projections for people and tools: plain rows, summed by SQL. */
 import type { Database } from 'better-sqlite3'
 import { linearFit } from './task-growth.ts'
 
@@ -11,7 +11,7 @@ export type AccuracyRow = {
   readonly tasks: number
   readonly n: number
   readonly successes: number
-  /** Rollouts without an outcome: that failed, and whose environment could not tell. `EvaluationCompleted.failed` is both. */
+  /** Number of rollouts without an outcome: failed ones, and ones whose environment could not tell. `EvaluationCompleted.failed` counts both. */
   readonly failed: number
   readonly abstained: number
   readonly meanSteps: number | null
@@ -28,7 +28,7 @@ export function accuracyRows(db: Database): AccuracyRow[] {
     .all() as AccuracyRow[]
 }
 
-/** Held-out success by kind of task, e.g. a page of MiniWoB++: at one evaluation. Unit of n: rollouts with an outcome. */
+/** Held-out success by kind of task, e.g. a page of MiniWoB++, at one evaluation. Unit of n: rollouts with an outcome. */
 export type KindRow = {
   readonly split: string
   readonly kind: string
@@ -36,7 +36,7 @@ export type KindRow = {
   readonly policyVersion: number
   readonly n: number
   readonly successes: number
-  /** Rollouts without an outcome, as in `AccuracyRow`. */
+  /** Number of rollouts without an outcome, as in `AccuracyRow`. */
   readonly failed: number
   readonly abstained: number
 }
@@ -56,7 +56,7 @@ export function kindRows(db: Database): KindRow[] {
 
 type Hits = { readonly right: number; readonly n: number }
 
-/** Accuracy of verdicts against a label: over all, and the mean of the shares among good and among bad ones. */
+/** Accuracy of verdicts against a label: over all, and balanced (the mean of the shares among good and among bad labels). */
 export type Agreement = Hits & { readonly balanced: number | null }
 
 export type QualityRow = {
@@ -66,11 +66,11 @@ export type QualityRow = {
   readonly steps: number
   readonly judgements: number
   readonly unreadable: number
-  /** In [-1, 1], over all judgements. */
+  /** Mean verdict in [-1, 1], over all judgements. */
   readonly meanVerdict: number
-  /** Against true progress; unit of n: judgements, and steps for the majority. */
+  /** Accuracy against true progress. Unit of n: judgements, and steps for the majority. */
   readonly process: { readonly single: Agreement; readonly majority: Agreement }
-  /** Against the trajectory's outcome. */
+  /** Accuracy against the trajectory's outcome. */
   readonly outcome: { readonly single: Agreement; readonly majority: Agreement }
 }
 
@@ -106,7 +106,7 @@ type GrowthRow = {
   readonly accepted: number
   readonly acceptedHarder: number
   readonly rejected: number
-  /** Accepted in all up to here. */
+  /** Number of all accepted tasks up to this iteration. */
   readonly acceptedSoFar: number
 }
 
@@ -123,7 +123,7 @@ export function growth(db: Database) {
 
 export type ThroughputRow = {
   readonly iteration: number
-  /** From start to completion; null while open. */
+  /** From start to completion. Null while open. */
   readonly seconds: number | null
   readonly rollouts: number
   readonly rolloutsPerSecond: number | null
@@ -171,7 +171,7 @@ export type LineageRow = {
   readonly parentN: number | null
 }
 
-/** Every proposal and refusal, in order of iteration. */
+/** Returns every proposal and refusal, in order of iteration. */
 export function lineageRows(db: Database): LineageRow[] {
   return db
     .prepare(
@@ -206,7 +206,7 @@ export function healthRows(db: Database): HealthRow[] {
   return rows.map((row) => ({ ...row, metrics: byUpdate.get(`${row.role}/${row.version}`) ?? {} }))
 }
 
-/** Shares are null where there is nothing that they are over. */
+/** A share is null if it is over nothing. */
 export type UnitTestRow = {
   readonly iteration: number
   readonly purpose: string
@@ -218,14 +218,14 @@ export type UnitTestRow = {
   readonly unitTest: number | null
   /** Share of unit tests that all right programs pass and all wrong ones fail, over tasks with both (Detect). */
   readonly detect: number | null
-  /** Share of tasks whose program with the most passed unit tests is right, over tasks with a readable one. */
+  /** Share of tasks whose program with the most passed unit tests is right, over tasks with a readable test. */
   readonly bestOfN: number | null
-  /** The three over tests alone whose input is none that their task shows. */
+  /** The three figures over tests with an input that their task does not show. */
   readonly novelUnitTest: number | null
   readonly novelDetect: number | null
   readonly novelBestOfN: number | null
   readonly novelTests: number
-  /** Programs that ended otherwise when they were run again. */
+  /** Number of programs with another end in a second run. */
   readonly flaky: number
   readonly unitTestTasks: number
   readonly detectTasks: number
@@ -233,7 +233,7 @@ export type UnitTestRow = {
   readonly invalidTests: number
 }
 
-/** Code, UT, Detect and best of N (rlanything 6.1, 6.2, 6.4). */
+/** Returns Code, UT, Detect and best of N. */
 export function unitTestRows(db: Database): UnitTestRow[] {
   const right = 'right > 0 AND tests > 0'
   const both = `${right} AND right < programs`

@@ -1,6 +1,6 @@
 /**
- * What a small writer of unit tests learns before it imitates any: to repeat the examples of its prompt. Their tokens are drawn at
- * random, so that only looking them up helps; imitation alone does not teach it (docs/decisions.md, "Programs and unit tests").
+ * A small writer of unit tests first learns to repeat the examples of its prompt. Their tokens are drawn at random, so only looking
+ * them up helps. Imitation alone does not teach it (docs/decisions/734-copying-lesson.md).
  */
 import type { TestCase } from '../../environments/setting.ts'
 import type { TrainingSample } from '../../models/port.ts'
