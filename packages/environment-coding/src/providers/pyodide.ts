@@ -97,7 +97,7 @@ export function createPyodideProvider({
   return {
     name: 'pyodide',
     detail:
-      'CPython in WebAssembly in a child process: no threads, no processes, no network, alarms that never ring, no other languages (docs/sandbox.md says what fails here alone)',
+      'CPython in WebAssembly in a child process: no threads, no processes, no network, alarms that never ring, no other languages (packages/environment-coding/README.md says what fails here alone)',
     semantics: SEMANTICS,
     concurrency,
     run,
