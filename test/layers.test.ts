@@ -4,12 +4,13 @@ import { dirname, join, relative } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 
-/** A folder, or one file of it: a port (types alone), or the loss that trainers compute. Everybody may know clock.ts, command-line.ts, errors.ts, exact-json.ts, limit.ts, nearest.ts, package.ts, platform, random.ts, registry.ts, secrets.ts, tagged.ts, text-file.ts, user-code.ts and user-module.ts, which know nothing of the rest. */
+/** A folder, or one file of it: a port (types alone), or the loss that trainers compute. Everybody may know clock.ts, command-line.ts, errors.ts, exact-json.ts, is-record.ts, limit.ts, nearest.ts, package.ts, platform, random.ts, registry.ts, secrets.ts, tagged.ts, text-file.ts, user-code.ts and user-module.ts, which know nothing of the rest. */
 const COMMON = [
   'clock',
   'command-line',
   'errors',
   'exact-json',
+  'is-record',
   'limit',
   'nearest',
   'package',

@@ -1,4 +1,6 @@
 /** Keys that had another name once: config files, variables and logs of then are still read. */
+import { isRecord } from '../is-record.ts'
+
 const RENAMED: readonly { readonly section: string; readonly from: string; readonly to: string }[] = [
   { section: 'environment', from: 'leastGroup', to: 'minGroupSize' },
 ]
@@ -24,8 +26,4 @@ export function withPresentNames(values: unknown): unknown {
     present[section] = { [to]: value, ...rest }
   }
   return present
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

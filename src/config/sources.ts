@@ -1,6 +1,7 @@
 /** Where the values of a config come from, and what an error about one of them names: a line of a file, a variable, a word of `--set`. */
 import { type Document, isMap, LineCounter, parse, parseDocument } from 'yaml'
 import { explain, RlError } from '../errors.ts'
+import { isRecord } from '../is-record.ts'
 import { nearest } from '../nearest.ts'
 import { findFile } from '../package.ts'
 import { readTextSync } from '../text-file.ts'
@@ -162,8 +163,4 @@ function originOf(path: readonly PropertyKey[], origins: Origins): string | unde
     if (origin !== undefined) return origin
   }
   return undefined
-}
-
-function isRecord(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
