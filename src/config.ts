@@ -103,7 +103,7 @@ function actingByTexts(values: unknown): unknown {
 }
 
 /** The config as it may be shown and logged: no passwords in addresses. API keys stand in no config. */
-export function redact(config: Config): Record<string, unknown> {
+export function loggable(config: Config): Record<string, unknown> {
   const clean = (value: unknown): unknown => {
     if (typeof value === 'string') return withoutCredentials(value, '[redacted]')
     if (Array.isArray(value)) return value.map(clean)
@@ -116,7 +116,7 @@ export function redact(config: Config): Record<string, unknown> {
 /** SHA-256 over the redacted config as JSON with sorted keys. */
 export function configDigest(config: Config): string {
   return createHash('sha256')
-    .update(canonical(redact(config)))
+    .update(canonical(loggable(config)))
     .digest('hex')
 }
 

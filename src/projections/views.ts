@@ -1,6 +1,6 @@
 /** What a person or a tool asks of the projections: plain rows, summed up by SQL. */
 import type { Database } from 'better-sqlite3'
-import { linearFit } from './task-growth.ts'
+import { linearFit } from '../learning/linear-fit.ts'
 
 /** Unit of n: rollouts with an outcome. */
 export type AccuracyRow = {
