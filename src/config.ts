@@ -12,6 +12,7 @@ import { type ConfigSources, changeValues, type OriginOf, readSources } from './
 import { schemaWith, sectionIn, settingIn } from './config/with-setting.ts'
 import type { Refuse, Setting } from './environments/setting.ts'
 import { loadSetting } from './environments/settings.ts'
+import { isRecord } from './is-record.ts'
 import { isHubName } from './models/hub.ts'
 import { isPreset, PRESET_NAMES } from './models/local/presets.ts'
 import { loadProviders, MODEL_PROVIDERS } from './models/registry.ts'
@@ -106,7 +107,7 @@ function actingByTexts(values: unknown): unknown {
 }
 
 /** The config as it may be shown and logged: no passwords in addresses. API keys stand in no config. */
-export function redact(config: Config): Record<string, unknown> {
+export function loggable(config: Config): Record<string, unknown> {
   const clean = (value: unknown): unknown => {
     if (typeof value === 'string') return withoutCredentials(value, '[redacted]')
     if (Array.isArray(value)) return value.map(clean)
@@ -119,7 +120,7 @@ export function redact(config: Config): Record<string, unknown> {
 /** SHA-256 over the redacted config as JSON with sorted keys. */
 export function configDigest(config: Config): string {
   return createHash('sha256')
-    .update(canonical(redact(config)))
+    .update(canonical(loggable(config)))
     .digest('hex')
 }
 
@@ -128,10 +129,6 @@ function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(',')}}`
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Frozen, with 0 for -0: JSON writes both alike, so a log could not tell them apart. */

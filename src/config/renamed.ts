@@ -1,4 +1,5 @@
 /** Keys that had another place or name once: config files, variables and logs of then are still read. */
+import { isRecord } from '../is-record.ts'
 import { configSchema } from './schema.ts'
 
 type Values = Readonly<Record<string, unknown>>
@@ -63,8 +64,4 @@ function settingName(environment: unknown): string {
   const { name, module } = isRecord(environment) ? environment : {}
   if (typeof module === 'string') return ''
   return typeof name === 'string' ? name : configSchema.shape.environment.parse({}).name
-}
-
-function isRecord(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -11,9 +11,9 @@ import {
   type ConfigSources,
   configDigest,
   loadConfig,
+  loggable,
   loggedConfig,
   parseConfig,
-  redact,
 } from '../../src/config.ts'
 import { RlError } from '../../src/errors.ts'
 
@@ -305,9 +305,9 @@ test('a zero with a sign is a zero, as its log would hold it', () => {
 
 test('passwords in addresses are redacted', () => {
   const config = loadConfig({ set: [...ENDPOINT, 'policy.baseUrl=https://me:secret@host/v1'] })
-  assert.not.match(JSON.stringify(redact(config)), /secret/)
-  assert.match(JSON.stringify(redact(config)), /https:\/\/\[redacted\]@host/)
-  const { policy } = redact(
+  assert.not.match(JSON.stringify(loggable(config)), /secret/)
+  assert.match(JSON.stringify(loggable(config)), /https:\/\/\[redacted\]@host/)
+  const { policy } = loggable(
     loadConfig({ set: [...ENDPOINT, 'policy.baseUrl=https://me:se@cret@host/v1'] }),
   ) as typeof config
   assert.is(policy.baseUrl, 'https://[redacted]@host/v1')
@@ -317,7 +317,7 @@ test('the digest depends on values, not on the order of keys, and survives the e
   const one = loadConfig({ file: fileWith('run: {seed: 3, iterations: 4}\n') })
   const two = loadConfig({ file: fileWith('run: {iterations: 4, seed: 3}\n') })
   assert.is(configDigest(one), configDigest(two))
-  assert.is(configDigest(parseConfig(JSON.parse(JSON.stringify(redact(one))))), configDigest(one))
+  assert.is(configDigest(parseConfig(JSON.parse(JSON.stringify(loggable(one))))), configDigest(one))
   assert.is.not(configDigest(one), configDigest(loadConfig({})))
 })
 

@@ -12,7 +12,7 @@ import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
 import type { Worker } from '../../src/actors/runtime/worker.ts'
 import { simulatedWorker } from '../../src/actors/simulated/workers.ts'
 import type { RunFolder } from '../../src/broker/connection.ts'
-import { type Config, configDigest, redact } from '../../src/config.ts'
+import { type Config, configDigest, loggable } from '../../src/config.ts'
 import type { Bus } from '../../src/events/bus.ts'
 import type { NewEvent } from '../../src/events/catalogue.ts'
 import type { Role } from '../../src/events/envelope.ts'
@@ -118,7 +118,7 @@ function firstEvent(config: Config, resumed: boolean): NewEvent {
   return {
     type: 'RunStarted',
     data: {
-      config: redact(config),
+      config: loggable(config),
       configDigest: configDigest(config),
       seed: config.run.seed,
       parent: null,

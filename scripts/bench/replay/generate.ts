@@ -13,7 +13,7 @@ import {
   simulatedUpdate,
   simulatedVersions,
 } from '../../../src/actors/simulated/learner.ts'
-import { type Config, configDigest, redact } from '../../../src/config.ts'
+import { type Config, configDigest, loggable } from '../../../src/config.ts'
 import type { Task } from '../../../src/environments/port.ts'
 import { CATALOGUE, type EventData, type LoggedEvent, type NewEvent } from '../../../src/events/catalogue.ts'
 import { encodeEnvelope } from '../../../src/events/codec.ts'
@@ -128,7 +128,7 @@ function runStarted(config: Config): NewEvent {
   return {
     type: 'RunStarted',
     data: {
-      config: redact(config),
+      config: loggable(config),
       configDigest: configDigest(config),
       codeVersion: 'bench',
       seed: config.run.seed,

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { relative } from 'node:path'
 import { addressFromEnvironment, type RunFolder, runFolder, runsFolder } from '../../broker/connection.ts'
 import { differencesFrom } from '../../config/differences.ts'
-import { type Config, configDigest, loggedConfig, openConfig, redact } from '../../config.ts'
+import { type Config, configDigest, loggable, loggedConfig, openConfig } from '../../config.ts'
 import { loadSetting } from '../../environments/settings.ts'
 import { explain, RlError } from '../../errors.ts'
 import type { EventData, LoggedEvent, NewEvent } from '../../events/catalogue.ts'
@@ -16,7 +16,7 @@ import { hasBegun, startsOf } from '../../events/starts.ts'
 import { subscribe } from '../../events/subscription.ts'
 import { makePrivateFolder } from '../../platform/files.ts'
 import { loadAllUserParts, loadUserParts } from '../../user-parts.ts'
-import { makeKept } from '../executing/kept.ts'
+import { makeKeptResults } from '../executing/kept.ts'
 import { executorQueue } from '../executing/requests.ts'
 import { executorsOf } from '../executing/worker.ts'
 import { checkFirstTurns } from '../first-turns.ts'
@@ -90,7 +90,7 @@ export async function startHead(options: StartOptions): Promise<number> {
   let children: Children | null = null
   const projections = openLiveProjections({ folder, config, say: display.say })
   try {
-    if (executors !== null) await patiently(() => makeKept(core.bus, run))
+    if (executors !== null) await patiently(() => makeKeptResults(core.bus, run))
     for (const line of elsewhereLines(options, folder, core, executors)) display.say(line)
     if (resumed) for (const line of changeLines(core.log, madeBy)) display.say(line)
     const shown = display.goOn(core.log)
@@ -258,7 +258,7 @@ function firstEvent(config: Config, made: MadeBy, resumed: boolean): NewEvent {
   return {
     type: 'RunStarted',
     data: {
-      config: redact(config),
+      config: loggable(config),
       configDigest: configDigest(config),
       seed: config.run.seed,
       parent: null,

@@ -1,4 +1,5 @@
 import { RlError } from '../../errors.ts'
+import { isRecord } from '../../is-record.ts'
 import { jsonErrorOffset } from './json-error.ts'
 
 /** One production of a rule: it applies where its condition is empty or has a solution. */
@@ -151,9 +152,6 @@ function addRules(rules: Map<string, readonly Production[]>, { json, line }: Blo
     )
   }
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Lines of positions that never decrease, in one pass through the text. */
 function lineCounter(text: string): (position: number) => number {

@@ -9,7 +9,7 @@ import { decidersOf } from '../../../src/actors/deciders.ts'
 import { ANSWERS, unasked } from '../../../src/actors/head/admission/answers.ts'
 import { askedBy, enter, nothingAsked } from '../../../src/actors/head/admission/asked.ts'
 import { outputId } from '../../../src/actors/runtime/decider-host.ts'
-import { type Config, configDigest, redact } from '../../../src/config.ts'
+import { type Config, configDigest, loggable } from '../../../src/config.ts'
 import {
   CATALOGUE,
   type EventData,
@@ -169,7 +169,7 @@ for (const [index, [changes, forked]] of FORKS.entries())
     plain.close()
     for (let at = begun; at < decided; at += 7) {
       const parent = { run: 'plain', position: at }
-      const event: NewEvent = { type: 'RunStarted', data: { config: redact(other), ...digest, parent } }
+      const event: NewEvent = { type: 'RunStarted', data: { config: loggable(other), ...digest, parent } }
       const log = recordLoop(root, `fork-${at}`, config, undefined, shuffled(index), [{ at, event }])
       const asked = nothingAsked()
       const causes = causesIn(config)
@@ -237,7 +237,7 @@ async function begunHead(changes: Record<string, Record<string, unknown>> = {}, 
   const append = (event: NewEvent) => head.service.append([event])[0].position
   const idAt = (position: number) => head.log.row(position)?.id as string
   const digest = { configDigest: configDigest(config), codeVersion: 'test', seed: 1, parent: null }
-  append({ type: 'RunStarted', data: { config: redact(config), ...digest } })
+  append({ type: 'RunStarted', data: { config: loggable(config), ...digest } })
   const task = {
     id: 'task',
     environment: 'simulated',
