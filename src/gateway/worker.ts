@@ -79,7 +79,7 @@ export function gatewayWorker(
   }
 
   return {
-    perform: (job, context) => play(job.input as Request, context),
+    jobs: { play },
     queues: [{ ...rolloutQueue(OFFERED_MS), concurrency: ROLLOUTS_AT_A_TIME }],
     counters,
   }

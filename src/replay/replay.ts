@@ -3,14 +3,8 @@
  * are taken as they are; what of them follows from the log alone (the rewards behind an update) is computed again.
  */
 import { createHash } from 'node:crypto'
-import {
-  decidingAction,
-  type Job,
-  type Output,
-  type RunningDecider,
-  startDecider,
-} from '../actors/decider/decider.ts'
-import type { Train } from '../actors/decider/jobs.ts'
+import { decidingAction, type Output, type RunningDecider, startDecider } from '../actors/decider/decider.ts'
+import type { Job } from '../actors/decider/jobs.ts'
 import { decidersOf } from '../actors/deciders.ts'
 import { type Config, loggedConfig } from '../config.ts'
 import { type EventType, keyOf, type LoggedEvent, type NewEvent } from '../events/catalogue.ts'
@@ -132,10 +126,10 @@ export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
       if (event.cause !== cause.id) return { kind: 'other', what: 'it names another cause' } as const
       return null
     }
-    const { kind, input } = output.job
+    const { job } = output
     const what =
-      contradictionOf(input, event) ??
-      (kind === 'train' ? updates.contradiction(event, input as Train, config) : null)
+      contradictionOf(job.input, event) ??
+      (job.kind === 'train' ? updates.contradiction(event, job.input, config) : null)
     return what === null ? null : ({ kind: 'contradiction', what } as const)
   }
 

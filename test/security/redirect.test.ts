@@ -117,9 +117,11 @@ test('bytes that a role has delivered to the queue of another, or to the record 
   const taken: string[] = []
   const worker: Worker = {
     shared: new Set(['train']),
-    async perform({ done }) {
-      taken.push(done)
-      return [policyUpdated(Number(done.split('/')[1]))]
+    jobs: {
+      async train({ version }) {
+        taken.push(`PolicyUpdated/${version}`)
+        return [policyUpdated(version)]
+      },
     },
   }
   const policy = await startActor({

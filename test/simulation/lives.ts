@@ -9,7 +9,7 @@ import { lastAttempt } from '../../src/actors/last-attempt.ts'
 import { type Actor, startActor } from '../../src/actors/runtime/actor.ts'
 import { openKeyFrames } from '../../src/actors/runtime/key-frame.ts'
 import { ROLLOUT_WORK } from '../../src/actors/runtime/work.ts'
-import type { Worker } from '../../src/actors/runtime/worker.ts'
+import type { JobContext, Worker } from '../../src/actors/runtime/worker.ts'
 import { simulatedWorker } from '../../src/actors/simulated/workers.ts'
 import type { RunFolder } from '../../src/broker/connection.ts'
 import { type Config, configDigest, loggable } from '../../src/config.ts'
@@ -84,7 +84,7 @@ export async function headLife(
         ...{ folder, decider, configs: [config, config], every: FRAME_EVERY },
         hashAt: log.hashAt,
       }),
-      worker: { perform: async (job) => Promise.reject(new TypeError(`the head does no job '${job.kind}'`)) },
+      worker: { jobs: {} },
       heartbeatMs,
       waits: (context) => awaitedBy(context as HeadContext, config),
       platform,
@@ -187,9 +187,14 @@ function troubled(worker: Worker, trouble: Trouble, clock: Process['platform']['
     concurrency: 4,
     queues: worker.queues?.map((queue) => ({ ...queue, concurrency: 3 })),
     shared: new Set(['judge', 'rewrite']),
-    async perform(job, context) {
-      await trouble(job.kind, clock)
-      return worker.perform(job, context)
-    },
+    jobs: Object.fromEntries(
+      Object.entries(worker.jobs).map(([kind, perform]) => [
+        kind,
+        async (input: never, context: JobContext) => {
+          await trouble(kind, clock)
+          return perform(input, context)
+        },
+      ]),
+    ),
   }
 }

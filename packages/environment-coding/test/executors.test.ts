@@ -30,7 +30,7 @@ function executor(head: TestHead, perform: Perform, concurrency = 4): Promise<Ac
     heartbeatMs: 200,
     attempts: 3,
     worker: {
-      perform: () => Promise.reject(new Error('it has no jobs')),
+      jobs: {},
       answers: [answeringWork('test', concurrency, perform)],
     },
   })

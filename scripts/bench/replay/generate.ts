@@ -1,7 +1,7 @@
 /** A log of any length that the deciders themselves decided: the simulated learner answers in the order of the asking. */
 import { uuidv7 } from 'uuidv7'
-import { type Job, type Output, startDecider } from '../../../src/actors/decider/decider.ts'
-import type { Judge, LoadTasks, RewriteTask, Train } from '../../../src/actors/decider/jobs.ts'
+import { type Output, startDecider } from '../../../src/actors/decider/decider.ts'
+import type { Job, Judge, LoadTasks, RewriteTask, Train } from '../../../src/actors/decider/jobs.ts'
 import { slotName } from '../../../src/actors/decider/names.ts'
 import { decidersOf } from '../../../src/actors/deciders.ts'
 import {

@@ -19,7 +19,6 @@ import {
 } from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
 import { askFor, decide, doneBy, fold } from '../decider/fold.ts'
-import type { RewriteTask } from '../decider/jobs.ts'
 import { byText } from '../decider/names.ts'
 
 type AdapterContext = {
@@ -51,7 +50,7 @@ export function adapterDecider(config: Config): Decider {
       const { iteration } = book
       const { slot, task } = group
       return [
-        askFor<RewriteTask>(
+        askFor(
           'rewrite',
           doneBy('TaskProposed', { slot, iteration }),
           {

@@ -125,7 +125,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       note: frames.note,
       decider,
       frames,
-      worker: { perform: async (job) => Promise.reject(new TypeError(`the head does no job '${job.kind}'`)) },
+      worker: { jobs: {} },
       heartbeatMs: config.run.heartbeatSeconds * 1000,
       headGoneMs: Number.POSITIVE_INFINITY,
       waits: (context) => awaitedBy(context as HeadContext, config),

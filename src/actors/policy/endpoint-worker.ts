@@ -92,9 +92,7 @@ export async function openEndpointPolicy(
     note: `${policy.model} behind an endpoint, acting ${policy.frames > 0 ? 'on screens' : policy.acting}`,
     worker: {
       services: { [ACT_SERVICE]: serveAct(act) },
-      async perform({ kind, input }) {
-        return kind === 'cold-start' ? firstVersion() : train(input as Train)
-      },
+      jobs: { 'cold-start': firstVersion, train },
       counters: () => ({ ...served.counters(), ...counted.counts() }),
       close: () => served.close(),
     },

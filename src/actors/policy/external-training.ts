@@ -28,10 +28,9 @@ export function externallyTrained(
     note: `${note}, trained outside`,
     worker: {
       ...worker,
-      async perform(job, context) {
-        if (job.kind !== 'train') return worker.perform(job, context)
-        const train = job.input as Train
-        return trainOutside('policy', train, await batchOf(train), config, context)
+      jobs: {
+        ...worker.jobs,
+        train: async (job, context) => trainOutside('policy', job, await batchOf(job), config, context),
       },
     },
   }

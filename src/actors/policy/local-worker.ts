@@ -155,9 +155,7 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
     note: `${policy.provider} ${policy.model}`,
     worker: {
       services: { [ACT_SERVICE]: serveAct(act) },
-      async perform({ kind, input }, context) {
-        return kind === 'cold-start' ? coldStart(input as ColdStart, context) : train(input as Train)
-      },
+      jobs: { 'cold-start': coldStart, train },
       counters: () => counted.counts(),
       async prepare() {
         const version = await newestVersion(log, 'policy')

@@ -13,7 +13,7 @@ import {
 } from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
 import { askFor, decide, doneBy, emitEvent, fold, unchangedVersion } from '../decider/fold.ts'
-import type { ColdStart, LearnableGroup, Train } from '../decider/jobs.ts'
+import type { LearnableGroup } from '../decider/jobs.ts'
 
 type PolicyContext = {
   /** Newest version; -1 before the cold start. */
@@ -56,7 +56,7 @@ export function policyDecider(config: Config): Decider {
     actions: {
       ...bookkeeping<Context>(),
       askForColdStart: decide(() => [
-        askFor<ColdStart>(
+        askFor(
           'cold-start',
           doneBy('PolicyUpdated', { version: 0 }),
           { seed: seedOf(seed, 'policy-cold-start') },
@@ -72,7 +72,7 @@ export function policyDecider(config: Config): Decider {
       train: decide((context: Context) => {
         const version = context.version + 1
         return [
-          askFor<Train>(
+          askFor(
             'train',
             doneBy('PolicyUpdated', { version }),
             {

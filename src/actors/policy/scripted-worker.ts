@@ -3,9 +3,7 @@ import type { Config } from '../../config.ts'
 import type { Turn } from '../../environments/port.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { rng, seedOf } from '../../random.ts'
-import { unchangedVersion } from '../decider/fold.ts'
-import type { Train } from '../decider/jobs.ts'
-import { updatedEvents } from '../learner/checkpoints.ts'
+import { unlearning } from '../learner/unlearning.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
@@ -42,13 +40,7 @@ export function openScriptedChooser(config: Config, { setting, environment }: Op
     note: `scripted, follows the expert in a share of ${policyAccuracy}`,
     worker: {
       services: { [ACT_SERVICE]: serveAct(async (requests) => requests.map(actOrFault)) },
-      async perform({ kind, input }) {
-        const unchanged =
-          kind === 'cold-start'
-            ? { ...unchangedVersion(0, ''), stopped: null }
-            : unchangedVersion((input as Train).version, 'a script does not learn')
-        return updatedEvents('policy', { ...unchanged, metrics: { simulated: 1 } })
-      },
+      jobs: unlearning('policy'),
     },
   }
 }

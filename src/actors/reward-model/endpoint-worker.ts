@@ -167,10 +167,7 @@ export async function openEndpointJudge(
     worker: {
       shared: new Set(['judge']),
       concurrency: JOBS_AT_A_TIME,
-      async perform({ kind, input }, context) {
-        if (kind === 'cold-start') return firstVersion()
-        return kind === 'judge' ? judge(input as Judge, context) : train(input as Train, context)
-      },
+      jobs: { 'cold-start': firstVersion, judge, train },
       counters: () => ({ ...served.counters(), ...counted.counts() }),
       close: () => served.close(),
     },

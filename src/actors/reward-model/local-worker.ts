@@ -208,10 +208,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     worker: {
       shared: new Set(['judge']),
       concurrency: JOBS_AT_A_TIME,
-      async perform({ kind, input }, context) {
-        if (kind === 'cold-start') return coldStart(input as ColdStart, context)
-        return kind === 'judge' ? judge(input as Judge, context) : train(input as Train, context)
-      },
+      jobs: { 'cold-start': coldStart, judge, train },
       async prepare() {
         const version = await newestVersion(log, 'reward-model')
         if (version !== null) await resident.ready(version)

@@ -15,7 +15,7 @@ import {
 } from '../decider/books.ts'
 import type { Decider, Output } from '../decider/decider.ts'
 import { ask, askFor, decide, doneBy, emitEvent, fold, unchangedVersion, when } from '../decider/fold.ts'
-import type { ColdStart, Judge, LearnableGroup, Train } from '../decider/jobs.ts'
+import type { LearnableGroup } from '../decider/jobs.ts'
 import { byText } from '../decider/names.ts'
 import {
   type Batch,
@@ -97,7 +97,7 @@ export function rewardModelDecider(config: Config): Decider {
   function askForVerdicts(batch: Batch): Output {
     const members = membersInOrder(batch)
     const { iteration, slot, task, rollout } = members[members.length - 1].trajectory
-    return askFor<Judge>(
+    return askFor(
       'judge',
       doneBy('TrajectoryJudged', { rollout }),
       {
@@ -161,7 +161,7 @@ export function rewardModelDecider(config: Config): Decider {
         emitEvent('RewardModelUpdated', unchangedVersion(0, `${NOT_TRAINED} off`)),
       ]),
       askForColdStart: decide(() => [
-        askFor<ColdStart>(
+        askFor(
           'cold-start',
           doneBy('RewardModelUpdated', { version: 0 }),
           { seed: seedOf(seed, 'reward-model-cold-start') },
@@ -194,7 +194,7 @@ export function rewardModelDecider(config: Config): Decider {
       train: decide((context: Context) => {
         const version = context.version + 1
         return [
-          askFor<Train>(
+          askFor(
             'train',
             doneBy('RewardModelUpdated', { version }),
             {

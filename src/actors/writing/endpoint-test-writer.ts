@@ -4,7 +4,7 @@ import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { Generation } from '../../models/port.ts'
 import { unchangedVersion } from '../decider/fold.ts'
-import type { Judge, Train } from '../decider/jobs.ts'
+import type { Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { createCounts, tryOut } from '../learner/endpoint.ts'
 import { type OutsideBatch, trainOutside } from '../learner/outside.ts'
@@ -100,10 +100,7 @@ export async function openEndpointTestWriter(
     worker: {
       shared: new Set(['judge']),
       concurrency: JOBS_AT_A_TIME,
-      async perform({ kind, input }, context) {
-        if (kind === 'cold-start') return firstVersion()
-        return kind === 'judge' ? judge(input as Judge, context.signal) : train(input as Train, context)
-      },
+      jobs: { 'cold-start': firstVersion, judge: (input, { signal }) => judge(input, signal), train },
       counters: () => ({ ...served.counters(), ...invalid.counts() }),
       close: () => served.close(),
     },

@@ -6,7 +6,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import { computeOf, openLocalModel } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { cachePlace } from '../../package.ts'
-import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
+import type { ColdStart, Train } from '../decider/jobs.ts'
 import { checkpointOf, newestVersion, weightsFolder } from '../learner/checkpoints.ts'
 import { trainOutside } from '../learner/outside.ts'
 import { residentModel } from '../learner/resident-model.ts'
@@ -142,10 +142,7 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
     worker: {
       shared: new Set(['judge']),
       concurrency: JOBS_AT_A_TIME,
-      async perform({ kind, input }, context) {
-        if (kind === 'cold-start') return coldStart(input as ColdStart, context)
-        return kind === 'judge' ? judge(input as Judge, context.signal) : train(input as Train, context)
-      },
+      jobs: { 'cold-start': coldStart, judge: (input, { signal }) => judge(input, signal), train },
       async prepare() {
         const version = await newestVersion(log, 'reward-model')
         if (version !== null) await resident.ready(version)

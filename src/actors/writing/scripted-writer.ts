@@ -4,8 +4,9 @@ import { type OpenSetting, partOf, type Setting, type Texts } from '../../enviro
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { unchangedVersion } from '../decider/fold.ts'
-import type { Judge, Train } from '../decider/jobs.ts'
+import type { Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
+import { unlearning } from '../learner/unlearning.ts'
 import { faultOf } from '../policy/acting.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
@@ -37,13 +38,7 @@ export function openScriptedPolicy(
     note: `scripted, right with probability ${policyAccuracy}`,
     worker: {
       services: { [ACT_SERVICE]: serveAct((requests) => Promise.all(requests.map(actOne))) },
-      async perform({ kind, input }) {
-        const unchanged =
-          kind === 'cold-start'
-            ? unchangedVersion(0, null)
-            : unchangedVersion((input as Train).version, 'a script does not learn')
-        return updatedEvents('policy', { ...unchanged, metrics: { simulated: 1 } })
-      },
+      jobs: unlearning('policy'),
     },
   }
 }
@@ -75,10 +70,10 @@ export function openScriptedTestWriter(config: Config, opened: OpenSetting, log:
     worker: {
       shared: new Set(['judge']),
       concurrency: 16,
-      async perform({ kind, input }, { signal }) {
-        if (kind === 'judge') return judge(input as Judge, signal)
-        if (kind === 'train') return train(input as Train)
-        return updatedEvents('reward-model', unchangedVersion(0, null))
+      jobs: {
+        'cold-start': async () => updatedEvents('reward-model', unchangedVersion(0, null)),
+        judge: (input, { signal }) => judge(input, signal),
+        train,
       },
     },
   }

@@ -103,8 +103,8 @@ export const PLANTED: readonly Planted[] = [
     edits: [
       {
         file: 'src/actors/runtime/deliveries.ts',
-        from: '    const { job, cause } = shared\n',
-        to: '    const { job } = shared\n    const cause = null\n',
+        from: '    const { job, cause } = shared as ',
+        to: '    const { job, cause } = { ...shared, cause: null } as ',
       },
     ],
   },
