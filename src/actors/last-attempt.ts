@@ -1,7 +1,7 @@
 /** What becomes of shared work that failed for good: a rollout is not judged, a rewrite is refused, and the run goes on. */
 import type { Config } from '../config.ts'
 import type { NewEvent } from '../events/catalogue.ts'
-import type { Job, Judge, RewriteTask } from './decider/jobs.ts'
+import type { Job, JudgeRollouts, RewriteTask } from './decider/jobs.ts'
 
 /** Null for work that the run cannot go on without. */
 export function lastAttempt(config: Config) {
@@ -14,7 +14,7 @@ export function lastAttempt(config: Config) {
 }
 
 /** Nobody judged: what the infrastructure did is no verdict, which would count against the policy and against the judge. */
-function unjudged({ rollouts, iteration, task, rewardModelVersion }: Judge): NewEvent[] {
+function unjudged({ rollouts, iteration, task, rewardModelVersion }: JudgeRollouts): NewEvent[] {
   return rollouts.flatMap(({ rollout, steps }) =>
     Array.from({ length: steps }, (_, step): NewEvent => {
       const place = { rollout, iteration, step, task, rewardModelVersion }

@@ -191,9 +191,7 @@ async function openWorkerOn(
     }
     case 'policy': {
       const { openPolicyWorker } = await import('./policy/worker.ts')
-      const policy = await openPolicyWorker(config, opened, log)
-      if (config.policy.trainer === 'own') return policy
-      return (await import('./policy/external-training.ts')).externallyTrained(policy, config, log)
+      return openPolicyWorker(config, opened, log)
     }
     case 'reward-model': {
       const { openRewardModelWorker } = await import('./reward-model/worker.ts')

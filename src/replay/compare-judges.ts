@@ -1,5 +1,5 @@
 /** Two versions of the reward model on the same logged steps: how good each is, and which verdicts flip. The policy is never asked. */
-import type { JobOf, Judge } from '../actors/decider/jobs.ts'
+import type { JobOf, JudgeRollouts } from '../actors/decider/jobs.ts'
 import { openRewardModelWorker } from '../actors/reward-model/worker.ts'
 import { type JobContext, performJob } from '../actors/runtime/worker.ts'
 import type { Config } from '../config.ts'
@@ -112,7 +112,7 @@ async function compareIn(
   }
 
   async function judge(version: number, { rollout, iteration, slot, task, steps }: Probe): Promise<Scored[]> {
-    const input: Judge = {
+    const input: JudgeRollouts = {
       iteration,
       slot,
       task,

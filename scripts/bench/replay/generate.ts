@@ -1,7 +1,7 @@
 /** A log of any length that the deciders themselves decided: the simulated learner answers in the order of the asking. */
 import { uuidv7 } from 'uuidv7'
 import { type Output, startDecider } from '../../../src/actors/decider/decider.ts'
-import type { Job, Judge, LoadTasks, RewriteTask, Train } from '../../../src/actors/decider/jobs.ts'
+import type { Job, JudgeRollouts, LoadTasks, RewriteTask, Train } from '../../../src/actors/decider/jobs.ts'
 import { slotName } from '../../../src/actors/decider/names.ts'
 import { decidersOf } from '../../../src/actors/deciders.ts'
 import {
@@ -48,7 +48,7 @@ export function generateLog(log: EventLog, config: Config, most = Infinity): num
       const job = input as RewriteTask
       return [{ type: 'TaskProposed', data: simulatedRewrite(job, tasks.get(job.parent)!) }]
     }
-    const job = input as Judge
+    const job = input as JudgeRollouts
     const models = versions.at(0, job.rewardModelVersion)
     return job.rollouts.flatMap(({ rollout }) => {
       const trajectory = trajectories.get(rollout)!

@@ -10,7 +10,7 @@ export interface Jobs {
   'cold-start': ColdStart
   /** environment: play a rollout, and append TrajectoryCompleted or RolloutFailed. */
   play: EventData<'RolloutRequested'>
-  judge: Judge
+  judge: JudgeRollouts
   train: Train
   rewrite: RewriteTask
 }
@@ -85,7 +85,7 @@ export type Train = {
 }
 
 /** reward-model: append StepScored for every step of these rollouts, in any order. */
-export type Judge = {
+export type JudgeRollouts = {
   readonly iteration: number
   readonly slot: string
   readonly task: string

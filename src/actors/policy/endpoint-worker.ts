@@ -13,13 +13,12 @@ import { type PromptFile, readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, isTooLong, SHORTENED } from '../learner/shortening.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
-import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
-import type { OpenedWorker } from '../runtime/worker.ts'
 import { promptedTexts } from '../writing/text-acting.ts'
 import { toolActing } from '../writing/tool-acting.ts'
 import { type Acting, faultOf } from './acting.ts'
 import { policyBatch } from './batch.ts'
+import type { OpenedPolicy } from './opened-policy.ts'
 import { type Form, free, numbered, promptedActing } from './prompted-acting.ts'
 import { samplingOf } from './sampling.ts'
 import { seeingActing } from './seeing-acting.ts'
@@ -32,7 +31,7 @@ export async function openEndpointPolicy(
   config: Config,
   opened: OpenSetting,
   log: LogClient,
-): Promise<OpenedWorker> {
+): Promise<OpenedPolicy> {
   const { policy } = config
   const served = await openServedModel(config, 'policy', log, config.run.deadlines.stepSeconds)
   // Settings that only agents outside play have no acting, and nobody asks.
@@ -90,12 +89,10 @@ export async function openEndpointPolicy(
 
   return {
     note: `${policy.model} behind an endpoint, acting ${policy.frames > 0 ? 'on screens' : policy.acting}`,
-    worker: {
-      services: { [ACT_SERVICE]: serveAct(act) },
-      jobs: { 'cold-start': firstVersion, train },
-      counters: () => ({ ...served.counters(), ...counted.counts() }),
-      close: () => served.close(),
-    },
+    learner: { begin: firstVersion, update: train },
+    act,
+    counters: () => ({ ...served.counters(), ...counted.counts() }),
+    close: () => served.close(),
   }
 }
 

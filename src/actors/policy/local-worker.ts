@@ -8,23 +8,24 @@ import { isPreset } from '../../models/local/presets.ts'
 import { cachePlace } from '../../package.ts'
 import type { Seed } from '../../random.ts'
 import type { ColdStart, Train } from '../decider/jobs.ts'
-import { newestVersion, weightsFolder } from '../learner/checkpoints.ts'
+import { weightsFolder } from '../learner/checkpoints.ts'
 import { createCounts } from '../learner/endpoint.ts'
+import { partsOf } from '../learner/ports.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { SHORTENED } from '../learner/shortening.ts'
 import { firstVersion, updateModel } from '../learner/update.ts'
 import { logprobTemperature } from '../learner/update-options.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
-import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { readIteration } from '../rollout/log-queries.ts'
 import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
-import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
+import type { JobContext } from '../runtime/worker.ts'
 import { coldStartTexts, lessonsOf } from '../writing/cold-start.ts'
 import { policyBatch } from './batch.ts'
 import { coldStartAdapter, coldStartPolicy } from './cold-start.ts'
 import { withDemonstrationTasks } from './demonstration-tasks.ts'
 import { releasedLesson } from './lessons.ts'
 import { actWith, openLocalActor } from './local-acting.ts'
+import type { OpenedPolicy } from './opened-policy.ts'
 import { samplingOf } from './sampling.ts'
 
 type TaughtModel = {
@@ -37,7 +38,7 @@ type TaughtModel = {
   readonly cached?: boolean
 }
 
-export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogClient): OpenedPolicy {
   const { policy } = config
   const acting = partOf(opened.setting, 'acting', 'a local policy')
   const counted = createCounts()
@@ -153,19 +154,10 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
 
   return {
     note: `${policy.provider} ${policy.model}`,
-    worker: {
-      services: { [ACT_SERVICE]: serveAct(act) },
-      jobs: { 'cold-start': coldStart, train },
-      counters: () => counted.counts(),
-      async prepare() {
-        const version = await newestVersion(log, 'policy')
-        if (version !== null) await resident.ready(version)
-      },
-      broken: resident.broken,
-      async close() {
-        await resident.close()
-      },
-    },
+    learner: { begin: coldStart, update: train },
+    act,
+    counters: () => counted.counts(),
+    ...partsOf(resident, 'policy', log),
   }
 }
 

@@ -5,12 +5,11 @@ import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { rng, seedOf } from '../../random.ts'
 import { unlearning } from '../learner/unlearning.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
-import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
-import type { OpenedWorker } from '../runtime/worker.ts'
 import { faultOf } from './acting.ts'
+import type { OpenedPolicy } from './opened-policy.ts'
 
 /** A rollout follows the expert to its end with probability `simulation.policyAccuracy`, and else does anything. */
-export function openScriptedChooser(config: Config, { setting, environment }: OpenSetting): OpenedWorker {
+export function openScriptedChooser(config: Config, { setting, environment }: OpenSetting): OpenedPolicy {
   partOf(setting, 'expert', 'a scripted policy')
   const { policyAccuracy } = config.simulation
 
@@ -38,10 +37,8 @@ export function openScriptedChooser(config: Config, { setting, environment }: Op
 
   return {
     note: `scripted, follows the expert in a share of ${policyAccuracy}`,
-    worker: {
-      services: { [ACT_SERVICE]: serveAct(async (requests) => requests.map(actOrFault)) },
-      jobs: unlearning('policy'),
-    },
+    learner: unlearning('policy'),
+    act: async (requests) => requests.map(actOrFault),
   }
 }
 

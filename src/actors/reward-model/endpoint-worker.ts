@@ -6,10 +6,11 @@ import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { GenerateRequest } from '../../models/port.ts'
 import { unchangedVersion } from '../decider/fold.ts'
-import type { Judge, Train } from '../decider/jobs.ts'
+import type { JudgeRollouts, Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { createCounts, tryOut } from '../learner/endpoint.ts'
-import { trainOutside } from '../learner/outside.ts'
+import { measuredUpdate } from '../learner/measured-update.ts'
+import type { OutsideBatch } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { reasoningText } from '../learner/reasoning.ts'
 import { openServedModel } from '../learner/served-model.ts'
@@ -17,8 +18,9 @@ import { askFitting, isTooLong, SHORTENED, TOO_LONG } from '../learner/shortenin
 import { framesOf } from '../rollout/frames.ts'
 import { openTaskBook, readIteration, trajectoryBook } from '../rollout/log-queries.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
-import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
+import type { JobContext } from '../runtime/worker.ts'
 import { isMeasured, toldProgress } from './measured.ts'
+import type { OpenedJudge } from './opened-judge.ts'
 import { promptedJudgeBatch } from './prompted-batch.ts'
 import {
   type Judged,
@@ -39,7 +41,7 @@ export async function openEndpointJudge(
   config: Config,
   opened: OpenSetting,
   log: LogClient,
-): Promise<OpenedWorker> {
+): Promise<OpenedJudge> {
   const { rewardModel, run, policy } = config
   const { setting, section } = opened
   const part = partOf(setting, 'judging', 'a judge behind an endpoint')
@@ -55,7 +57,7 @@ export async function openEndpointJudge(
   const trajectories = trajectoryBook(log)
   const counted = createCounts()
 
-  async function judge(job: Judge, context: JobContext): Promise<NewEvent[]> {
+  async function judge(job: JudgeRollouts, context: JobContext): Promise<NewEvent[]> {
     const { signal } = context
     const tell = faultTeller(context)
     const startedMs = performance.now()
@@ -150,27 +152,18 @@ export async function openEndpointJudge(
     return updatedEvents('reward-model', unchangedVersion(0, null))
   }
 
-  /** What an update would have been made of is told all the same: it measures the judge. */
-  async function train(job: Train, context: JobContext): Promise<NewEvent[]> {
-    const judged = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
+  async function batchOf({ iteration, groups }: Train): Promise<OutsideBatch> {
+    const judged = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = judged
-    const batch = promptedJudgeBatch(job.groups, trajectories, scored, config)
-    if (rewardModel.trainer === 'external') return trainOutside('reward-model', job, batch, config, context)
-    return updatedEvents('reward-model', {
-      ...unchangedVersion(job.version, 'the weights live at the endpoint'),
-      metrics: { ...batch.health },
-    })
+    return promptedJudgeBatch(groups, trajectories, scored, config)
   }
 
   return {
     note: `${rewardModel.model} behind an endpoint`,
-    worker: {
-      shared: new Set(['judge']),
-      concurrency: JOBS_AT_A_TIME,
-      jobs: { 'cold-start': firstVersion, judge, train },
-      counters: () => ({ ...served.counters(), ...counted.counts() }),
-      close: () => served.close(),
-    },
+    learner: { begin: firstVersion, update: measuredUpdate(batchOf) },
+    ...{ judge, concurrency: JOBS_AT_A_TIME, batchOf },
+    counters: () => ({ ...served.counters(), ...counted.counts() }),
+    close: () => served.close(),
   }
 }
 

@@ -12,23 +12,25 @@ import { readModelFolder } from '../../models/local/model-folder.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { cachePlace } from '../../package.ts'
 import type { Seed } from '../../random.ts'
-import type { ColdStart, Judge, Train } from '../decider/jobs.ts'
-import { checkpointOf, newestVersion, weightsFolder } from '../learner/checkpoints.ts'
+import type { ColdStart, JudgeRollouts, Train } from '../decider/jobs.ts'
+import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import { keptModel } from '../learner/kept-model.ts'
-import { trainOutside } from '../learner/outside.ts'
+import type { OutsideBatch } from '../learner/outside.ts'
+import { partsOf } from '../learner/ports.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { firstVersion, updateModel } from '../learner/update.ts'
 import { logprobTemperature } from '../learner/update-options.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../rollout/log-queries.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
 import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
-import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
+import type { JobContext } from '../runtime/worker.ts'
 import { judgeBatch } from './batch.ts'
 import { coldStartRewardModel } from './cold-start.ts'
 import { chainTokens, type Judgements, judgeEpisodes } from './judge.ts'
 import { chatJudgeCodec, type JudgeCodec, judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
 import { isMeasured, toldProgress } from './measured.ts'
+import type { OpenedJudge } from './opened-judge.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
@@ -41,7 +43,7 @@ async function baseOf(folder: string): Promise<object> {
 /** Trajectories that are judged at a time. */
 const JOBS_AT_A_TIME = 256
 
-export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClient): OpenedJudge {
   const { rewardModel } = config
   const { judging } = opened.setting
   const causes = judging?.by === 'steps' ? judging.causes : PLAIN_CAUSES
@@ -107,7 +109,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     return failed > 0 ? { ...figures, failedRollouts: failed } : figures
   }
 
-  async function judge(job: Judge, context: JobContext): Promise<NewEvent[]> {
+  async function judge(job: JudgeRollouts, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const { goal } = await tasks.find(job.task)
     const judged = await trajectories.find(
@@ -141,7 +143,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   }
 
   async function stepsScored(
-    { task, rewardModelVersion }: Judge,
+    { task, rewardModelVersion }: JudgeRollouts,
     trajectory: Trajectory,
     judgements: Judgements,
     durationMs: number,
@@ -176,28 +178,30 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     }))
   }
 
-  async function train(job: Train, context: JobContext): Promise<NewEvent[]> {
-    const startedMs = performance.now()
+  /** Each sample with the version that judged. */
+  async function batchOf(job: Train): Promise<OutsideBatch> {
     const judged = await readIteration(log, job.iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = judged
     const goals = new Map<string, string>()
     for (const { task } of job.groups) goals.set(task, (await tasks.find(task)).goal)
     const judge = await resident.use(job.parentVersion, async ({ judge }) => judge)
     const { rollouts, ...batch } = judgeBatch(job.groups, trajectories, scored, goals, judge, config)
-    if (rewardModel.trainer === 'external') {
-      const versions = new Map(scored.map(({ rollout, rewardModelVersion }) => [rollout, rewardModelVersion]))
-      const versionOf = (id: string) => versions.get(id.slice(0, id.lastIndexOf('#'))) ?? job.parentVersion
-      const samples = batch.samples.map((sample) => ({ ...sample, policyVersion: versionOf(sample.id) }))
-      const outside = { ...batch, samples, trainedOn: rollouts, none: NOTHING_TO_LEARN }
-      return trainOutside('reward-model', job, outside, config, context)
-    }
+    const versions = new Map(scored.map(({ rollout, rewardModelVersion }) => [rollout, rewardModelVersion]))
+    const versionOf = (id: string) => versions.get(id.slice(0, id.lastIndexOf('#'))) ?? job.parentVersion
+    const samples = batch.samples.map((sample) => ({ ...sample, policyVersion: versionOf(sample.id) }))
+    return { ...batch, samples, trainedOn: rollouts, none: NOTHING_TO_LEARN }
+  }
+
+  async function train(job: Train): Promise<NewEvent[]> {
+    const startedMs = performance.now()
+    const { none, ...batch } = await batchOf(job)
     return updateModel(
       job,
-      { ...batch, trainedOn: rollouts },
+      batch,
       {
         ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
         ...{ training: rewardModel.training, temperature: logprobTemperature(rewardModel) },
-        ...{ iterations: config.run.iterations, none: NOTHING_TO_LEARN },
+        ...{ iterations: config.run.iterations, none },
       },
       startedMs,
     )
@@ -205,19 +209,9 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
 
   return {
     note: rewardModel.mode === 'off' ? 'off' : `${rewardModel.provider}, from the policy's weights`,
-    worker: {
-      shared: new Set(['judge']),
-      concurrency: JOBS_AT_A_TIME,
-      jobs: { 'cold-start': coldStart, judge, train },
-      async prepare() {
-        const version = await newestVersion(log, 'reward-model')
-        if (version !== null) await resident.ready(version)
-      },
-      broken: resident.broken,
-      async close() {
-        await resident.close()
-      },
-    },
+    learner: { begin: coldStart, update: train },
+    ...{ judge, concurrency: JOBS_AT_A_TIME, batchOf },
+    ...partsOf(resident, 'reward-model', log),
   }
 }
 

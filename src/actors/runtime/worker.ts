@@ -53,7 +53,7 @@ export type AnsweringContext = {
 type Handler<Kind extends JobKind> = (input: Jobs[Kind], context: JobContext) => Promise<readonly NewEvent[]>
 
 /** What a worker does, by the kind of job. */
-export type JobHandlers = { readonly [Kind in JobKind]?: Handler<Kind> }
+type JobHandlers = { readonly [Kind in JobKind]?: Handler<Kind> }
 
 export type Worker = {
   readonly jobs: JobHandlers

@@ -4,7 +4,7 @@ import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { seedOf } from '../../random.ts'
-import type { Judge, LoadTasks, Train } from '../decider/jobs.ts'
+import type { JudgeRollouts, LoadTasks, Train } from '../decider/jobs.ts'
 import { slotName } from '../decider/names.ts'
 import { rolloutQueue } from '../environment/rollout-queue.ts'
 import { openTaskBook, readEvents, trajectoryBook } from '../rollout/log-queries.ts'
@@ -35,7 +35,7 @@ export function simulatedWorker(role: Role, config: Config, log: LogClient): Wor
     }
   }
 
-  async function judge(job: Judge): Promise<NewEvent[]> {
+  async function judge(job: JudgeRollouts): Promise<NewEvent[]> {
     const { accuracy } = await models.at(0, job.rewardModelVersion)
     const judged = await trajectories.find(
       job.iteration,

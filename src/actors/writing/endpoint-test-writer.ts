@@ -7,13 +7,14 @@ import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { createCounts, tryOut } from '../learner/endpoint.ts'
-import { type OutsideBatch, trainOutside } from '../learner/outside.ts'
+import { measuredUpdate } from '../learner/measured-update.ts'
+import type { OutsideBatch } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, isTooLong, TOO_LONG } from '../learner/shortening.ts'
+import type { OpenedJudge } from '../reward-model/opened-judge.ts'
 import { toldSample } from '../reward-model/prompted-batch.ts'
 import { readIteration } from '../rollout/log-queries.ts'
-import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
 import { testAdvantages } from './test-batch.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests, type WrittenTest } from './unit-tests.ts'
 
@@ -24,7 +25,7 @@ export async function openEndpointTestWriter(
   config: Config,
   opened: OpenSetting,
   log: LogClient,
-): Promise<OpenedWorker> {
+): Promise<OpenedJudge> {
   const { rewardModel, run } = config
   const { environment } = opened
   const judging = testJudgingOf(opened.setting)
@@ -88,22 +89,13 @@ export async function openEndpointTestWriter(
     }
   }
 
-  async function train(job: Train, context: JobContext) {
-    const batch = await batchOf(job)
-    if (rewardModel.trainer === 'external') return trainOutside('reward-model', job, batch, config, context)
-    const unchanged = unchangedVersion(job.version, 'the weights live at the endpoint')
-    return updatedEvents('reward-model', { ...unchanged, metrics: { ...batch.health } })
-  }
-
   return {
     note: `${rewardModel.model} behind an endpoint, writing unit tests`,
-    worker: {
-      shared: new Set(['judge']),
-      concurrency: JOBS_AT_A_TIME,
-      jobs: { 'cold-start': firstVersion, judge: (input, { signal }) => judge(input, signal), train },
-      counters: () => ({ ...served.counters(), ...invalid.counts() }),
-      close: () => served.close(),
-    },
+    learner: { begin: firstVersion, update: measuredUpdate(batchOf) },
+    judge: (job, { signal }) => judge(job, signal),
+    ...{ concurrency: JOBS_AT_A_TIME, batchOf },
+    counters: () => ({ ...served.counters(), ...invalid.counts() }),
+    close: () => served.close(),
   }
 }
 

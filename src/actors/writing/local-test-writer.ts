@@ -7,15 +7,17 @@ import { computeOf, openLocalModel } from '../../models/local/model.ts'
 import type { TrainingSample } from '../../models/port.ts'
 import { cachePlace } from '../../package.ts'
 import type { ColdStart, Train } from '../decider/jobs.ts'
-import { checkpointOf, newestVersion, weightsFolder } from '../learner/checkpoints.ts'
-import { trainOutside } from '../learner/outside.ts'
+import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
+import type { OutsideBatch } from '../learner/outside.ts'
+import { partsOf } from '../learner/ports.ts'
 import { residentModel } from '../learner/resident-model.ts'
 import { firstVersion, updateModel } from '../learner/update.ts'
 import { logprobTemperature } from '../learner/update-options.ts'
 import { withDemonstrationTasks } from '../policy/demonstration-tasks.ts'
+import type { OpenedJudge } from '../reward-model/opened-judge.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
-import type { JobContext, OpenedWorker } from '../runtime/worker.ts'
+import type { JobContext } from '../runtime/worker.ts'
 import { coldStartTests, lessonsOf } from './cold-start.ts'
 import { answerSample, textCodec, textPrompt } from './packing.ts'
 import { testAdvantages } from './test-batch.ts'
@@ -26,7 +28,7 @@ const NOTHING_TO_LEARN = 'no unit test has an advantage'
 /** Tasks that are judged at a time. */
 const JOBS_AT_A_TIME = 64
 
-export function openLocalTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+export function openLocalTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedJudge {
   const { rewardModel } = config
   const { setting, environment } = opened
   const lessons = lessonsOf(setting, testJudgingOf(setting))
@@ -84,28 +86,27 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
     }))
   }
 
-  async function train(job: Train, context: JobContext): Promise<NewEvent[]> {
-    const startedMs = performance.now()
-    const { iteration, parentVersion, groups } = job
+  async function batchOf({ iteration, parentVersion, groups }: Train): Promise<OutsideBatch> {
     const types = ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'] as const
     const judged = await readIteration(log, iteration, types)
     const { TrajectoryCompleted: trajectories, StepScored: scored, UnitTestWritten: all } = judged
     const written = all.filter((test) => test.iteration === iteration)
     const { bySlot, health } = testAdvantages(groups, trajectories, scored, written, config)
     const samples = await samplesOf(written, bySlot, parentVersion)
-    const batch = { samples, trainedOn: samples.map(({ id }) => id), health }
-    if (rewardModel.trainer === 'external') {
-      const versioned = samples.map((sample) => ({ ...sample, policyVersion: parentVersion }))
-      const outside = { ...batch, samples: versioned, none: NOTHING_TO_LEARN }
-      return trainOutside('reward-model', job, outside, config, context)
-    }
+    const versioned = samples.map((sample) => ({ ...sample, policyVersion: parentVersion }))
+    return { samples: versioned, trainedOn: samples.map(({ id }) => id), health, none: NOTHING_TO_LEARN }
+  }
+
+  async function train(job: Train): Promise<NewEvent[]> {
+    const startedMs = performance.now()
+    const { none, ...batch } = await batchOf(job)
     return updateModel(
       job,
       batch,
       {
         ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
         ...{ training: rewardModel.training, temperature: logprobTemperature(rewardModel) },
-        ...{ iterations: config.run.iterations, none: NOTHING_TO_LEARN },
+        ...{ iterations: config.run.iterations, none },
       },
       startedMs,
     )
@@ -139,16 +140,9 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
 
   return {
     note: `${rewardModel.provider}, writing unit tests, from the policy's weights`,
-    worker: {
-      shared: new Set(['judge']),
-      concurrency: JOBS_AT_A_TIME,
-      jobs: { 'cold-start': coldStart, judge: (input, { signal }) => judge(input, signal), train },
-      async prepare() {
-        const version = await newestVersion(log, 'reward-model')
-        if (version !== null) await resident.ready(version)
-      },
-      broken: resident.broken,
-      close: () => resident.close(),
-    },
+    learner: { begin: coldStart, update: train },
+    judge: (job, { signal }) => judge(job, signal),
+    ...{ concurrency: JOBS_AT_A_TIME, batchOf },
+    ...partsOf(resident, 'reward-model', log),
   }
 }

@@ -8,10 +8,10 @@ import type { Train } from '../decider/jobs.ts'
 import { updatedEvents } from '../learner/checkpoints.ts'
 import { unlearning } from '../learner/unlearning.ts'
 import { faultOf } from '../policy/acting.ts'
+import type { OpenedPolicy } from '../policy/opened-policy.ts'
+import type { OpenedJudge } from '../reward-model/opened-judge.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
-import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
-import type { OpenedWorker } from '../runtime/worker.ts'
 import { readTestHealth } from './test-health.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
 
@@ -19,7 +19,7 @@ export function openScriptedPolicy(
   config: Config,
   { setting, environment }: OpenSetting,
   log: LogClient,
-): OpenedWorker {
+): OpenedPolicy {
   const acting = partOf(setting, 'acting', 'a scripted policy') as Texts
   const tasks = openTaskBook(log)
   const { policyAccuracy } = config.simulation
@@ -36,14 +36,12 @@ export function openScriptedPolicy(
 
   return {
     note: `scripted, right with probability ${policyAccuracy}`,
-    worker: {
-      services: { [ACT_SERVICE]: serveAct((requests) => Promise.all(requests.map(actOne))) },
-      jobs: unlearning('policy'),
-    },
+    learner: unlearning('policy'),
+    act: (requests) => Promise.all(requests.map(actOne)),
   }
 }
 
-export function openScriptedTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedWorker {
+export function openScriptedTestWriter(config: Config, opened: OpenSetting, log: LogClient): OpenedJudge {
   const { setting, environment } = opened
   const judging = testJudgingOf(setting)
   const { judgeAccuracy } = config.simulation
@@ -67,15 +65,9 @@ export function openScriptedTestWriter(config: Config, opened: OpenSetting, log:
 
   return {
     note: `scripted, right with probability ${judgeAccuracy}`,
-    worker: {
-      shared: new Set(['judge']),
-      concurrency: 16,
-      jobs: {
-        'cold-start': async () => updatedEvents('reward-model', unchangedVersion(0, null)),
-        judge: (input, { signal }) => judge(input, signal),
-        train,
-      },
-    },
+    learner: { begin: async () => updatedEvents('reward-model', unchangedVersion(0, null)), update: train },
+    judge: (job, { signal }) => judge(job, signal),
+    ...{ concurrency: 16, batchOf: null },
   }
 }
 

@@ -4,7 +4,7 @@ import { uuidv7 } from 'uuidv7'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startDecider } from '../../../src/actors/decider/decider.ts'
-import type { Judge } from '../../../src/actors/decider/jobs.ts'
+import type { JudgeRollouts } from '../../../src/actors/decider/jobs.ts'
 import { decidersOf } from '../../../src/actors/deciders.ts'
 import { ANSWERS, unasked } from '../../../src/actors/head/admission/answers.ts'
 import { askedBy, enter, nothingAsked } from '../../../src/actors/head/admission/asked.ts'
@@ -70,7 +70,8 @@ function causesIn(config: Config): { readonly of: Cause; readonly see: (event: L
         const key = output.type === 'event' ? (keyOf(output.event) ?? '') : output.job.done
         if (!byKey.has(key)) byKey.set(key, event.id)
         if (output.type === 'job' && output.job.kind === 'judge')
-          for (const { rollout } of (output.job.input as Judge).rollouts) judged.set(rollout, event.id)
+          for (const { rollout } of (output.job.input as JudgeRollouts).rollouts)
+            judged.set(rollout, event.id)
       }
     },
   }
