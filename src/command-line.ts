@@ -1,8 +1,8 @@
-/** Words of a command line, for commands of ours and of settings. */
+/** Words of a command line, for the commands of this project and of settings. */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { RlError } from './errors.ts'
 
-/** `parseArgs` whose errors name the word that is wrong and point to `--help`. */
+/** Calls `parseArgs`. Its errors name the wrong word and point to `--help`. */
 export function parseCommandLine<T extends ParseArgsConfig>(config: T, argv: readonly string[]) {
   try {
     return parseArgs({ ...config, args: [...argv], strict: true })
@@ -15,7 +15,12 @@ export function parseCommandLine<T extends ParseArgsConfig>(config: T, argv: rea
   }
 }
 
-/** The value as a whole number of at least `least`, or an error that names the flag. */
+/**
+ * Returns the value as a whole number of at least `least`.
+ *
+ * @throws RlError `cli.usage` that names the flag
+ * @example wholeNumber('--port', '8100', 1) // 8100
+ */
 export function wholeNumber(flag: string, value: string, least = 0): number {
   const number = Number(value)
   if (!Number.isSafeInteger(number) || number < least || value.trim() === '')
@@ -25,25 +30,42 @@ export function wholeNumber(flag: string, value: string, least = 0): number {
   return number
 }
 
-/** Control characters but ends of lines and tabs, ends of lines that only some readers take for such, and the marks that turn the direction of what follows. */
+/**
+ * Control characters except newline and tab, Unicode line and paragraph separators, and bidirectional marks.
+ */
 const STEERING = /[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
-/** As people may read it: tasks, answers and errors in a log are anybody's, and must not steer a terminal. Their codes are shown, as JSON writes them. */
+/**
+ * Returns the text as a terminal may show it. Tasks, answers and errors in a log come from anybody, and must
+ * not steer a terminal. Steering characters become their codes, as JSON writes them.
+ */
 export function forTerminal(text: string): string {
   return text.replace(STEERING, (steering) => `\\u${steering.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** The same on one line, for what stands among words of ours. */
+/**
+ * Returns the text for a terminal, on one line.
+ *
+ * @example inLine('two\nlines') // 'two\\nlines'
+ */
 export function inLine(text: string): string {
   return forTerminal(text).replaceAll('\n', '\\n')
 }
 
-/** Prints text for people on standard output. */
+/**
+ * Prints text for people on standard output.
+ *
+ * @example printLine('3 tasks were read')
+ */
 export function printLine(text: string): void {
   process.stdout.write(`${forTerminal(text)}\n`)
 }
 
-/** Prints a value as one line of JSON on standard output. */
+/**
+ * Prints a value as one line of JSON on standard output.
+ *
+ * @example printJson({ tasks: 3 })
+ */
 export function printJson(value: unknown): void {
   printLine(JSON.stringify(value))
 }

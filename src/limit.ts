@@ -1,6 +1,7 @@
 /**
- * Runs tasks in the order of their coming, at most `most` at a time; where each says what it needs, as many as need that together.
- * What needs more than all of it goes alone. Rejects with the signal's reason while it waits.
+ * Runs tasks in the order in which they come, at most `most` at a time. If tasks say how much they need,
+ * their needs together stay within `most`. A task that needs more than `most` runs alone. A waiting task
+ * rejects with the signal's reason.
  */
 export function createLimit(most: number) {
   let free = most

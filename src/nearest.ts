@@ -1,4 +1,7 @@
-/** The candidate that is spelled most like the word, or null when none is near: at most a third of its letters differ. */
+/**
+ * Returns the candidate whose spelling is nearest to the word. At most a third of its letters may differ,
+ * else null.
+ */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   let best: string | null = null
   let least = Number.POSITIVE_INFINITY

@@ -1,8 +1,10 @@
 /**
- * A text cut at what stands between a tag and its end, such as `<tool_call>...</tool_call>`, in time that grows with its length
- * alone: a model may write anything, a thousand empty lines or open tags included. A body ends at the first end behind it; a
- * tag that is never closed is text.
- * @returns bodies: between the tags, as written; between: the texts around them, one more
+ * Cuts a text at each tag with its body, such as `<tool_call>...</tool_call>`. The time is linear in the
+ * text's length: a model may write anything, e.g. a thousand open tags. A body ends at the first closing tag
+ * after it. A tag that is never closed is text.
+ *
+ * @returns bodies: the texts inside tags, as written. between: the texts around them, one more than bodies.
+ * @example cutAtTags('a <b>c</b> d', 'b') // { between: ['a ', ' d'], bodies: ['c'] }
  */
 export function cutAtTags(
   text: string,

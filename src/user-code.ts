@@ -1,6 +1,6 @@
 /**
- * Calls into a user's code. What goes wrong in one is told by file and line, by the part that was called, and by what it was asked
- * about: it threw, it gave no answer in time, or it gave what makes no sense.
+ * Calls into a user's code. A fault is one of three: the code threw, gave no answer in time, or gave a value
+ * that makes no sense. The error names file and line, the called part, and the task or step.
  */
 import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,31 +10,31 @@ import { RlError } from './errors.ts'
 import { PACKAGE_ROOT, SOURCES } from './package.ts'
 
 export type UserCall = {
-  /** The module, as messages name it. */
+  /** Name of the module in messages. */
   readonly file: string
-  /** What is called, e.g. `step('left')`. */
+  /** The called part, e.g. `step('left')`. */
   readonly part: string
-  /** What it is asked about, e.g. `task 'train-3'`, `step 2`. */
+  /** What the call is about, e.g. `task 'train-3'`, `step 2`. */
   readonly about?: readonly string[]
-  /** Of its errors, e.g. `setting.broken`; what it throws with a code of its own keeps that. */
+  /** Code of its errors, e.g. `setting.broken`. A thrown error that has a code keeps its own. */
   readonly code: string
-  /** Where it is written what the part gives. */
+  /** Names the page that says what the part must give. */
   readonly hint: string
 }
 
-/** How long a call may take, and the key of the config that says so. */
+/** Time limit of a call, and the key of the config that sets it. */
 export type CallLimit = { readonly ms: number; readonly key: string }
 
-/** What is wrong with a value, e.g. `.turn.observation: expected string`; null if nothing is. */
+/** Returns what is wrong with a value, e.g. `.turn.observation: expected string`, or null. */
 export type Check = (value: unknown) => string | null
 
-/** A fault of a user's code: of one task, one episode, one answer. Who called decides what it costs. */
+/** A fault of a user's code, in one task, one episode or one answer. The caller decides what it costs. */
 export class UserCodeError extends RlError {
   override readonly name = 'UserCodeError'
   readonly fault: 'threw' | 'late' | 'nonsense'
   /** The module that was called. */
   readonly file: string
-  /** The code of its part's errors, whatever code a thrown error has of its own. */
+  /** Code of the part's errors, even if the thrown error has a code of its own. */
   readonly of: string
 
   constructor(
@@ -60,31 +60,37 @@ export class UserCodeError extends RlError {
   }
 }
 
-/** Whether the environment, or another part of the setting, is at fault, and does not blame the infrastructure. */
+/** Whether a part of the setting is at fault and does not blame the infrastructure. */
 export function isSettingFault(error: unknown): error is UserCodeError {
   return error instanceof UserCodeError && error.of === 'setting.broken' && error.code !== 'rollout.infra'
 }
 
 let hear: (fault: UserCodeError) => void = () => {}
 
-/** From now on every fault of a user's code in this process is heard once, also where it costs no more than a rollout. */
+/**
+ * Sets the listener of this process for faults of users' code. It hears each fault once, also one that costs
+ * only a rollout.
+ */
 export function onUserFault(listener: (fault: UserCodeError) => void): void {
   hear = listener
 }
 
 let begin: (call: UserCall) => void = () => {}
 
-/** From now on every call of this process is heard before it begins. */
+/** Sets the listener of this process for calls. It hears each call before the call begins. */
 export function onUserCall(listener: (call: UserCall) => void): void {
   begin = listener
 }
 
-/** A call whose value is there at once. @throws UserCodeError */
+/**
+ * Calls code that must give its value at once.
+ * @throws UserCodeError
+ */
 export function callNow<T>(call: UserCall, work: () => T, check?: Check): T {
   return settled(call, check, () => {
     const value = work()
     if (isPromise(value)) {
-      // Nobody waits for it: what it rejects with must not end the process.
+      // Nobody awaits the promise: its rejection must not end the process.
       value.then(undefined, () => {})
       throw told(
         new UserCodeError(call, 'nonsense', { message: ': expected a value at once, and got a promise' }),
@@ -94,7 +100,15 @@ export function callNow<T>(call: UserCall, work: () => T, check?: Check): T {
   })
 }
 
-/** A call that may wait. @throws UserCodeError */
+/**
+ * Calls code that may give its value later. The value is checked if `check` is given.
+ *
+ * @param limit time limit of the call, or null for none
+ * @throws UserCodeError if the code threw, was late, or gave a value that `check` refuses
+ * @example
+ * const call = { file: 'mine.ts', part: 'answer()', code: 'setting.broken', hint: 'docs/environments.md' }
+ * const answer = await callWithin(call, { ms: 1000, key: 'run.deadlines.stepSeconds' }, () => mine.answer())
+ */
 export async function callWithin<T>(
   call: UserCall,
   limit: CallLimit | null,
@@ -105,7 +119,10 @@ export async function callWithin<T>(
   return value
 }
 
-/** A call whose value is there at once or later, as the user's code likes. @throws UserCodeError */
+/**
+ * Calls code that may give its value at once or later.
+ * @throws UserCodeError
+ */
 export function callEither<T>(
   call: UserCall,
   limit: CallLimit | null,
@@ -148,7 +165,7 @@ function settled<T>(call: UserCall, check: Check | undefined, work: () => T): T 
   throw told(new UserCodeError(call, 'nonsense', { message: wrong }))
 }
 
-/** A value that makes no sense, found by whoever compares it with others. */
+/** Returns the error for a value that makes no sense. The caller found it by comparing it with others. */
 export function nonsense(call: UserCall, wrong: string): UserCodeError {
   return told(new UserCodeError(call, 'nonsense', { message: wrong }))
 }
@@ -158,7 +175,10 @@ function late(call: UserCall, { ms, key }: CallLimit): UserCodeError {
   return told(new UserCodeError(call, 'late', { message, hint: `${key} says how long it may take` }))
 }
 
-/** What it threw, with its place. A part that calls another of the same module is named by the inner one. */
+/**
+ * Returns the thrown error with its place. If a part calls another part of the same module, the inner one is
+ * named.
+ */
 function named(call: UserCall, error: unknown): UserCodeError {
   if (error instanceof UserCodeError && error.file === call.file) return error
   const own = error instanceof RlError ? { code: error.code, hint: error.hint } : codeOf(error)
@@ -171,7 +191,7 @@ function told(fault: UserCodeError): UserCodeError {
   return fault
 }
 
-/** An environment that uses no class of ours may blame the infrastructure all the same. */
+/** An environment may blame the infrastructure without using one of our error classes. */
 function codeOf(error: unknown): { readonly code?: string } {
   const code = (error as { readonly code?: unknown } | null | undefined)?.code
   return code === 'rollout.infra' ? { code } : {}
@@ -197,13 +217,13 @@ function inWords(value: unknown): string {
   }
 }
 
-/** A text in one line, cut where it is long. */
+/** Returns the text on one line, cut if it is long. */
 export function brief(text: string, most = 40): string {
   const line = text.replace(/\s+/g, ' ').trim()
   return line.length <= most ? line : `${line.slice(0, most)}...`
 }
 
-/** Whatever may be awaited. */
+/** Whether a value can be awaited. */
 function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
 }
@@ -214,7 +234,9 @@ const FRAME = /\(?((?:file:|\/|[A-Za-z]:[\\/]).*):(\d+):(\d+)\)?$/
 
 type Frame = { readonly file: string; readonly place: string }
 
-/** `file:line:column` of the first frame that lies in the user's code; else the module's file alone. */
+/**
+ * Returns `file:line:column` of the first frame in the user's code, or the module's file if there is none.
+ */
 export function placeOf(error: unknown, file: string): string {
   const frames = framesOf(error)
   const theirs =
@@ -243,7 +265,7 @@ function pathOf(address: string): string {
   }
 }
 
-/** A check by a schema: the first thing that is wrong, with its field. */
+/** Returns a check by a schema. It reports the first mistake, with its field. */
 export function shape(schema: z.ZodType): Check {
   return (value) => {
     const { error } = schema.safeParse(value)

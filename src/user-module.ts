@@ -1,4 +1,4 @@
-/** Modules of the user's own (an environment, rules, projections), named in a config by a path or as a package. */
+/** Modules of users (an environment, rules, projections). A config names them by a path or as a package. */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -12,15 +12,18 @@ import { textOf } from './text-file.ts'
 import { placeOf } from './user-code.ts'
 
 export type UserModule = {
-  /** As the config names it. */
+  /** Name of the module in the config. */
   readonly name: string
   readonly file: string
-  /** SHA-256 of the file, hex; of what it imports in turn nothing is said. */
+  /** SHA-256 of the file, hex. It does not cover the modules that the file imports. */
   readonly digest: string
   readonly exports: Readonly<Record<string, unknown>>
 }
 
-/** What a module awaits at its top level may take so long: whoever starts a run waits for it, and sees nothing meanwhile. */
+/**
+ * Time limit for what a module awaits at its top level. The person who starts a run waits for it, and sees
+ * nothing.
+ */
 const LOAD_MS = 120_000
 
 const SCRIPT = /\.[cm]?[jt]s$/
@@ -28,10 +31,11 @@ const SCRIPT = /\.[cm]?[jt]s$/
 const loaded = new Map<string, Promise<UserModule>>()
 
 /**
- * The module that `name` names: a path (`./mine.ts`, relative to the working folder) or a package that is installed there.
- * Loaded once a process, however often it is asked for.
- * @param key the key of the config that names it, for error messages
- * @throws RlError `module.missing` where there is none, `module.broken` where it cannot be loaded, or not in time
+ * Loads the module that `name` names: a path (`./mine.ts`, relative to the working folder) or an installed
+ * package. A module is loaded once a process.
+ *
+ * @param key the key of the config that names the module, for error messages
+ * @throws RlError `module.missing` if there is none, `module.broken` if it cannot be loaded in time
  */
 export function loadUserModule(name: string, key: string, loadMs = LOAD_MS): Promise<UserModule> {
   const file = fileOf(name, key)
@@ -43,7 +47,10 @@ export function loadUserModule(name: string, key: string, loadMs = LOAD_MS): Pro
   return loading
 }
 
-/** Outside of a checkout a module finds the checkout's packages by their names. Node has no such hooks before 22.15. */
+/**
+ * Outside of a checkout, lets a module find the checkout's packages by name. Node has no such hooks before
+ * 22.15.
+ */
 function nameSources(): void {
   module.registerHooks?.({
     resolve: (name, context, next) =>
@@ -96,7 +103,10 @@ async function load(name: string, file: string, key: string, loadMs: number): Pr
   }
 }
 
-/** The line at which loading ended, in the module or in one that it imports; null where that is not known. */
+/**
+ * Returns the line at which loading ended, in the module or in an imported one. Returns null if it is
+ * unknown.
+ */
 function placeOfLoad(cause: unknown, file: string): string | null {
   const { stack } = (cause ?? {}) as { readonly stack?: unknown }
   const named = typeof stack === 'string' ? lineIn(stack) : null
@@ -106,22 +116,27 @@ function placeOfLoad(cause: unknown, file: string): string | null {
   return place === file ? null : place
 }
 
-/** Node puts `file:line` in front of what it says of a text that it cannot read. */
+/** Reads the `file:line` that Node puts in front of its message about a text that it cannot parse. */
 function lineIn(said: string): string | null {
   const [, address, line] = /^(.+):(\d+)$/.exec(said.split('\n', 1)[0]) ?? []
   if (address === undefined) return null
   return `${address.startsWith('file:') ? fileURLToPath(address) : address}:${line}`
 }
 
-/** What Node says of the text of a file, without running it: an import that fails does not tell the line. */
+/**
+ * Returns Node's message about the text of a file, without running it. A failed import does not tell the
+ * line.
+ */
 function checkedAlone(file: string): string {
   const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8', timeout: 10_000 })
   return stderr ?? ''
 }
 
 /**
- * A plain object with all that a user's has, methods of its class too: parts of it are put in the place of others. They are called
- * for the object itself, whose private fields are there for it alone.
+ * Returns a plain object with all properties of a user's object, methods of its class too. So single parts
+ * can be replaced. Methods stay bound to the original object, which alone has its private fields.
+ *
+ * @example const guarded = { ...flattened(provider), close: () => callWithin(call, limit, () => provider.close()) }
  */
 export function flattened<T extends object>(one: T): T {
   const all: Record<string, unknown> = {}

@@ -39,7 +39,10 @@ function isJson({ input, output }: TestCase): boolean {
   }
 }
 
-/** A record (of `parseExact`, where its numbers count) as a problem; throws an RlError that names the place and the key. */
+/**
+ * Reads a record (of `parseExact`, if its numbers count) as a problem.
+ * @throws RlError that names the place and the key
+ */
 export function parseRecord(record: unknown, place: string): CodingProblem {
   if (typeof record !== 'object' || record === null || Array.isArray(record))
     throw new RlError(`${place}: expected a JSON object`, { code: 'coding.dataset' })

@@ -1,4 +1,4 @@
-/** Programs against tests as a setting. What runs them is loaded by who opens it. */
+/** Programs against tests as a setting. `open` loads the code that runs them. */
 
 import { defineSetting, generatedCounts } from 'rlanything/environments'
 import { RlError } from 'rlanything/kit'

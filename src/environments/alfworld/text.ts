@@ -95,7 +95,7 @@ export function textCompiler(
     if (compiled.size >= MAX_TEXTS || depth >= MAX_DEPTH)
       throw grammarError(productions[0].line, `rule '${name}' is nested too deep or used in too many ways`)
     let text: Text | undefined
-    // A rule may refer to itself; that use counts as looking at everything.
+    // A rule may refer to itself. Such a use counts as reading everything.
     compiled.set(key, {
       reads: new Set(Array.from({ length: 2 * predicates.size }, (_, index) => index)),
       uses: new Set(scope.keys()),

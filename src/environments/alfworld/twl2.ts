@@ -2,12 +2,12 @@ import { RlError } from '../../errors.ts'
 import { isRecord } from '../../is-record.ts'
 import { jsonErrorOffset } from './json-error.ts'
 
-/** One production of a rule: it applies where its condition is empty or has a solution. */
+/** One production of a rule. It applies if its condition is empty or has a solution. */
 type Production = { readonly rhs: string; readonly condition: string; readonly line: number }
 /** How a PDDL action reads: the command that names it, and the text that answers it. */
 type ActionText = { readonly template: string; readonly feedback: string; readonly line: number }
 
-/** A twl2 text taken apart; names of actions are lower-cased, names of rules are not. */
+/** A parsed twl2 text. Names of actions are in lower case, names of rules are as written. */
 export type Twl2 = {
   readonly rules: ReadonlyMap<string, readonly Production[]>
   readonly actions: ReadonlyMap<string, ActionText>
@@ -16,8 +16,8 @@ export type Twl2 = {
 const SOURCE = 'grammar'
 
 /**
- * Takes a twl2 text apart: `grammar :: """{JSON}""" ;` and `action Name { template :: "…" ; feedback :: "…" ; }` in any order;
- * of rules with the same name the later wins. The texts inside are not parsed here.
+ * Splits a twl2 text: `grammar :: """{JSON}""" ;` and `action Name { template :: "…" ; feedback :: "…" ; }`
+ * in any order. If two rules have the same name, the later one holds. The texts inside are not parsed here.
  * @throws RlError `alfworld.grammar-syntax` with the line
  */
 export function readTwl2(text: string): Twl2 {
@@ -153,7 +153,10 @@ function addRules(rules: Map<string, readonly Production[]>, { json, line }: Blo
   }
 }
 
-/** Lines of positions that never decrease, in one pass through the text. */
+/**
+ * Returns a function from positions to lines. Positions must not decrease, so one pass through the text is
+ * enough.
+ */
 function lineCounter(text: string): (position: number) => number {
   let line = 1
   let next = text.indexOf('\n')
