@@ -9,7 +9,7 @@ const environmentShape = {
     .min(1)
     .default('alfworld')
     .describe(
-      'Which setting: `alfworld`, `coding`, `web`, `desktop`, `agents` (tasks that only agents outside can play), `simulated`; that of a module has its own name.',
+      'Which setting: `alfworld`, `coding`, `web`, `desktop`, `tools`, `agents` (tasks that only agents outside can play), `simulated`; that of a module has its own name.',
     ),
   module: z
     .string()
