@@ -6,6 +6,7 @@ import { RlError } from '../errors.ts'
 import { wrongRule } from '../learning/registry.ts'
 import { LORA_TARGETS } from '../models/local/lora-targets.ts'
 import { MODEL_PROVIDERS, wrongProvider } from '../models/registry.ts'
+import { presentPath } from './renamed.ts'
 import { DEFAULT_MODEL } from './schema/endpoint.ts'
 import type { Config } from './schema.ts'
 import type { OriginOf } from './sources.ts'
@@ -80,7 +81,7 @@ function checkRead(config: Config, origin: OriginOf): void {
   const target = policy.lora.rank === null ? undefined : unknownTarget(policy.lora)
   if (target !== undefined)
     refuse(
-      ['policy', 'lora', 'targets'],
+      ['policy', 'lora', 'expert', 'targets'],
       `no module is named ${target}`,
       `choose from ${LORA_TARGETS.join(', ')}`,
     )
@@ -107,13 +108,19 @@ const OF_KEYS: Readonly<Record<string, string>> = {
 
 function checkExtraBody(config: Config, origin: OriginOf): void {
   for (const [name, section] of calledSections(config)) {
-    const keyOf = (field: string) => (OF_KEYS[field] in section ? OF_KEYS[field] : undefined)
-    const field = Object.keys(section.extraBody).find((one) => OF_CALLS.has(one) || keyOf(one) !== undefined)
+    const keyOf = (field: string) =>
+      OF_KEYS[field] in { ...section, ...section.expert } ? OF_KEYS[field] : undefined
+    const field = Object.keys(section.expert.extraBody).find(
+      (one) => OF_CALLS.has(one) || keyOf(one) !== undefined,
+    )
     if (field === undefined) continue
     const key = keyOf(field)
     throw new RlError(
-      `${origin([name, 'extraBody', field])}: ${name}.extraBody: '${field}' is set by the call itself`,
-      { code: 'config.invalid', hint: key ? `use ${name}.${key}` : `leave ${field} out` },
+      `${origin([name, 'expert', 'extraBody', field])}: ${name}.expert.extraBody: '${field}' is set by the call itself`,
+      {
+        code: 'config.invalid',
+        hint: key ? `use ${presentPath([name, key]).join('.')}` : `leave ${field} out`,
+      },
     )
   }
 }
@@ -124,11 +131,11 @@ const RESTRICTING =
 
 function checkUnrestricted({ policy, rewardModel }: Config, origin: OriginOf): void {
   const trained = { policy, ...(rewardModel.mode === 'co-trained' ? { rewardModel } : {}) }
-  for (const [name, { trainer, extraBody }] of Object.entries(trained)) {
-    const field = Object.keys(extraBody).find((key) => RESTRICTING.test(key))
+  for (const [name, { trainer, expert }] of Object.entries(trained)) {
+    const field = Object.keys(expert.extraBody).find((key) => RESTRICTING.test(key))
     if (trainer !== 'external' || field === undefined) continue
     throw new RlError(
-      `${origin([name, 'extraBody'])}: ${name}.extraBody: '${field}' restricts what is sampled, and a trainer outside takes log-probs over all tokens`,
+      `${origin([name, 'expert', 'extraBody'])}: ${name}.expert.extraBody: '${field}' restricts what is sampled, and a trainer outside takes log-probs over all tokens`,
       { code: 'config.invalid', hint: `leave ${field} out, or train nothing: ${name}.trainer own` },
     )
   }
@@ -238,10 +245,10 @@ function checkSeeing(setting: Setting, config: Config, refuse: Refuse): void {
 function checkSense(config: Config, refuse: Refuse): void {
   const { environment, adaptation, learning, rewardModel, evaluation, run, models } = config
   for (const section of ['policy', 'rewardModel'] as const) {
-    const { logprobs, provider } = config[section]
-    if (logprobs === 'sampling' && !trains(config[section], config))
+    const { provider, expert } = config[section]
+    if (expert.logprobs === 'sampling' && !trains(config[section], config))
       refuse(
-        `${section}.logprobs`,
+        `${section}.expert.logprobs`,
         `'sampling' needs a local model: ${provider} tells log-probs of temperature 1`,
         `use model, or ${section}.provider local`,
       )
@@ -292,7 +299,7 @@ function checkSense(config: Config, refuse: Refuse): void {
     )
   for (const [path, range] of [
     ['rewardModel.accuracyRange', rewardModel.accuracyRange],
-    ['learning.policyAccuracyRange', learning.policyAccuracyRange],
+    ['learning.expert.policyAccuracyRange', learning.expert.policyAccuracyRange],
   ] as const)
     if (range !== null && range[0] > range[1]) refuse(path, `[${range}] is upside down`, 'low end first')
   // What a user's module has is known when it is loaded.
@@ -314,10 +321,10 @@ function checkPublishing(config: Config, name: 'policy' | 'rewardModel', refuse:
       `'${publish.as}' needs servers and a trainer outside`,
       `use ${name}.provider openai and ${name}.trainer external, or publish.as none`,
     )
-  if (publish.keep <= run.maxStaleness)
+  if (publish.expert.keep <= run.maxStaleness)
     refuse(
-      `${name}.publish.keep`,
-      `${publish.keep} is not more than run.maxStaleness (${run.maxStaleness})`,
+      `${name}.publish.expert.keep`,
+      `${publish.expert.keep} is not more than run.maxStaleness (${run.maxStaleness})`,
       'rollouts of an older version still ask for it',
     )
   if (publish.as === 'model' && publish.routes === 'sglang' && run.maxStaleness > 0)

@@ -4,7 +4,7 @@ import { adaptation } from './schema/adaptation.ts'
 import { environmentSection } from './schema/environment.ts'
 import { evaluation } from './schema/evaluation.ts'
 import { learning } from './schema/learning.ts'
-import { log, models, projections, simulation } from './schema/others.ts'
+import { models, projections, simulation } from './schema/others.ts'
 import { policy } from './schema/policy.ts'
 import { rewardModel } from './schema/reward-model.ts'
 import { run } from './schema/run.ts'
@@ -28,7 +28,6 @@ export const configSchema = z.strictObject({
     .describe(
       'Number of threads of the native BLAS of each local model. More are worth it from some 100 million parameters. Sums differ in their last digits.',
     ),
-  log,
   projections,
   simulation,
 })

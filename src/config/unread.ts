@@ -3,6 +3,7 @@ import { settingOf } from '../environments/settings.ts'
 import { LORA_TARGETS } from '../models/local/lora-targets.ts'
 import { isPreset } from '../models/local/presets.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
+import { presentPath } from './renamed.ts'
 import { type Config, configSchema } from './schema.ts'
 
 export type Unread = { readonly path: readonly string[]; readonly message: string; readonly hint: string }
@@ -32,7 +33,7 @@ export function unreadKey(config: Config): Unread | null {
     if (read) continue
     const [said, usual] = [at(config, path), at(DEFAULTS, path)]
     const key = keys.find((name) => JSON.stringify(said[name]) !== JSON.stringify(usual[name]))
-    if (key !== undefined) return { path: [...path, key], message, hint }
+    if (key !== undefined) return { path: presentPath([...path, key]), message, hint }
   }
   return null
 }
@@ -108,14 +109,14 @@ function rulesOf(config: Config): Rule[] {
     },
     {
       path: ['policy', 'coldStart'],
-      keys: Object.keys(DEFAULTS.policy.coldStart),
+      keys: Object.keys(at(DEFAULTS, ['policy', 'coldStart'])),
       read: preset || (adapts && acting?.kind !== 'texts') || scripted,
       message: `nothing is demonstrated to ${untaught}`,
       hint: released && !adapts ? 'leave it out, or add e.g. --set policy.lora.rank=16' : 'leave it out',
     },
     {
       path: ['rewardModel', 'coldStart'],
-      keys: Object.keys(DEFAULTS.rewardModel.coldStart),
+      keys: Object.keys(at(DEFAULTS, ['rewardModel', 'coldStart'])),
       read: on.judge !== 'elsewhere' || !judges,
       message: 'nothing is taught to an endpoint before the run',
       hint: 'leave it out',
@@ -150,13 +151,13 @@ function placeOf(section: Section, config: Config): 'here' | 'elsewhere' | 'nowh
 }
 
 /** A target of `policy.lora` that no model here has as a module. */
-export function unknownTarget({ targets }: Config['policy']['lora']): string | undefined {
+export function unknownTarget({ expert: { targets } }: Config['policy']['lora']): string | undefined {
   const ours: readonly string[] = LORA_TARGETS
   return targets.find((target) => !ours.includes(target.split('.').at(-1) ?? ''))
 }
 
 function at(config: Config, path: readonly string[]): Readonly<Record<string, unknown>> {
-  return path.reduce<unknown>((part, name) => (part as Record<string, unknown>)[name], config) as Readonly<
-    Record<string, unknown>
-  >
+  const section = path.reduce<unknown>((part, name) => (part as Record<string, unknown>)[name], config)
+  const { expert, ...usual } = section as Readonly<Record<string, unknown>>
+  return { ...usual, ...(expert as object) }
 }

@@ -37,7 +37,7 @@ function rolloutLimit({ run }: Config): CallLimit {
 
 /** How long all the tasks, and the environment itself, may take. */
 export function loadLimit({ run }: Config): CallLimit {
-  return { ms: run.deadlines.loadTasksSeconds * 1000, key: 'run.deadlines.loadTasksSeconds' }
+  return { ms: run.deadlines.expert.loadTasksSeconds * 1000, key: 'run.deadlines.expert.loadTasksSeconds' }
 }
 
 /** By the checked episode, what the environment itself gave. */

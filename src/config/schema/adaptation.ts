@@ -1,7 +1,7 @@
 /** The section `adaptation`. */
 import { z } from 'zod'
-import { endpoint } from './endpoint.ts'
-import { positive, rule, section, share } from './values.ts'
+import { endpoint, endpointExpert } from './endpoint.ts'
+import { expert, positive, rule, section, share } from './values.ts'
 
 export const adaptation = section({
   enabled: z.boolean().default(true).describe('Whether tasks are rewritten.'),
@@ -22,11 +22,6 @@ export const adaptation = section({
     .describe(
       'A candidate is accepted by its measured accuracy (`point`), or by the posterior probability that the rule holds (`bayes`).',
     ),
-  confidence: share.default(0.8).describe('Posterior probability that `bayes` asks for.'),
-  prior: z
-    .tuple([z.number().positive(), z.number().positive()])
-    .default([1, 1])
-    .describe('Pseudo-counts of successes and failures of the Beta prior, for `bayes`.'),
   rewriter: z
     .enum(['symbolic', 'language-model'])
     .default('symbolic')
@@ -39,11 +34,19 @@ export const adaptation = section({
     .describe(
       'Number of answers of the language model for a candidate. The first that the environment takes is proposed.',
     ),
-  temperature: z
-    .number()
-    .nonnegative()
-    .default(1)
-    .describe('Temperature of the language model that rewrites.'),
-  maxTokens: positive.default(2048).describe('Largest number of tokens of one of its answers.'),
-  critiques: positive.default(8).describe('Largest number of distinct critiques that a rewriter sees.'),
+  expert: expert({
+    ...endpointExpert,
+    confidence: share.default(0.8).describe('Posterior probability that `bayes` asks for.'),
+    prior: z
+      .tuple([z.number().positive(), z.number().positive()])
+      .default([1, 1])
+      .describe('Pseudo-counts of successes and failures of the Beta prior, for `bayes`.'),
+    temperature: z
+      .number()
+      .nonnegative()
+      .default(1)
+      .describe('Temperature of the language model that rewrites.'),
+    maxTokens: positive.default(2048).describe('Largest number of tokens of one of its answers.'),
+    critiques: positive.default(8).describe('Largest number of distinct critiques that a rewriter sees.'),
+  }),
 }).describe('Tasks become harder or easier.')

@@ -22,6 +22,18 @@ export const endpoint = {
     .nullable()
     .default(null)
     .describe('Base URL of the OpenAI-compatible endpoint, e.g. http://localhost:8000/v1.'),
+}
+
+/** Fine points of how an endpoint is asked. */
+export const endpointExpert = {
+  apiKeyEnv: z
+    .string()
+    .min(1)
+    .default('OPENAI_API_KEY')
+    .describe('Environment variable that holds the API key. Keys never stand in a config.'),
+  concurrency: positive
+    .default(32)
+    .describe('Largest number of calls of the endpoint at a time. More calls wait.'),
   windowTokens: positive
     .nullable()
     .default(null)
@@ -48,14 +60,6 @@ export const endpoint = {
     .boolean()
     .default(true)
     .describe('Whether every request has a seed. Some servers slow down with one.'),
-  apiKeyEnv: z
-    .string()
-    .min(1)
-    .default('OPENAI_API_KEY')
-    .describe('Environment variable that holds the API key. Keys never stand in a config.'),
-  concurrency: positive
-    .default(32)
-    .describe('Largest number of calls of the endpoint at a time. More calls wait.'),
   maxCalls: positive
     .nullable()
     .default(null)

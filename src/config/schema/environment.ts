@@ -1,6 +1,6 @@
 /** The section `environment`. */
 import { z } from 'zod'
-import { count, positive, rule, section } from './values.ts'
+import { count, expert, positive, rule, section } from './values.ts'
 
 /** Of every setting; what a setting has of its own is added by who knows them all (src/config.ts). */
 const environmentShape = {
@@ -59,9 +59,6 @@ const environmentShape = {
     .min(2)
     .default(4)
     .describe('Smallest group that is learned from. Faults can take rollouts from a group.'),
-  quarantineAfter: positive
-    .default(2)
-    .describe('Number of groups below `minGroupSize` after which a task is set aside.'),
   frames: z
     .boolean()
     .default(false)
@@ -71,6 +68,11 @@ const environmentShape = {
   sampler: rule('uniform').describe(
     'How the training tasks of an iteration are chosen: drawn with equal chance (`uniform`), or by a rule of yours.',
   ),
+  expert: expert({
+    quarantineAfter: positive
+      .default(2)
+      .describe('Number of groups below `minGroupSize` after which a task is set aside.'),
+  }),
 }
 
 /** The section with a setting's own keys besides. */

@@ -1,6 +1,6 @@
 /** The section `learning`. */
 import { z } from 'zod'
-import { positive, rule, section, share } from './values.ts'
+import { expert, positive, rule, section, share } from './values.ts'
 
 export const learning = section({
   module: z
@@ -21,38 +21,12 @@ export const learning = section({
   filter: rule('accuracy').describe(
     'Which tasks train the policy: by `accuracy` (`policyAccuracyRange` and `mixedOutcomes`), or by a rule of yours.',
   ),
-  single: z
-    .enum(['zero', 'raw'])
-    .default('zero')
-    .describe('Advantage of a step that only one rollout reached: 0, or its bare reward.'),
-  stdFloor: z.number().nonnegative().default(0).describe('Smallest standard deviation of a group.'),
-  overlong: section({
-    maxTokens: positive
-      .nullable()
-      .default(null)
-      .describe('Longest rollout in sampled tokens. Null for no penalty.'),
-    bufferTokens: positive
-      .default(4096)
-      .describe('Number of tokens before the limit over which the penalty grows from 0 to `factor`.'),
-    factor: z.number().nonnegative().default(1).describe('Penalty at the limit and beyond.'),
-  }).describe('Soft penalty on long rollouts, taken from the reward of the outcome (GRPO-TCR).'),
   scale: z
     .enum(['group', 'batch', 'none'])
     .default('group')
     .describe(
       'Divisor of `step-index` and `task`: the standard deviation of the group, that of all rewards of the batch, or none (Dr. GRPO).',
     ),
-  deviation: z
-    .enum(['population', 'sample'])
-    .default('population')
-    .describe(
-      "Standard deviations divide by n (`population`), or by n - 1 (`sample`: Bessel's correction, as in TRL).",
-    ),
-  policyAccuracyRange: z
-    .tuple([share, share])
-    .nullable()
-    .default(null)
-    .describe('Only tasks whose accuracy lies in this range train the policy. Null takes all.'),
   truncated: z
     .enum(['train', 'mask'])
     .default('train')
@@ -65,4 +39,32 @@ export const learning = section({
     .describe(
       'Whether only tasks with successes and failures train the policy. `graded` takes tasks whose outcomes differ, such as a draw and a loss.',
     ),
+  expert: expert({
+    policyAccuracyRange: z
+      .tuple([share, share])
+      .nullable()
+      .default(null)
+      .describe('Only tasks whose accuracy lies in this range train the policy. Null takes all.'),
+    single: z
+      .enum(['zero', 'raw'])
+      .default('zero')
+      .describe('Advantage of a step that only one rollout reached: 0, or its bare reward.'),
+    stdFloor: z.number().nonnegative().default(0).describe('Smallest standard deviation of a group.'),
+    overlong: section({
+      maxTokens: positive
+        .nullable()
+        .default(null)
+        .describe('Longest rollout in sampled tokens. Null for no penalty.'),
+      bufferTokens: positive
+        .default(4096)
+        .describe('Number of tokens before the limit over which the penalty grows from 0 to `factor`.'),
+      factor: z.number().nonnegative().default(1).describe('Penalty at the limit and beyond.'),
+    }).describe('Soft penalty on long rollouts, taken from the reward of the outcome (GRPO-TCR).'),
+    deviation: z
+      .enum(['population', 'sample'])
+      .default('population')
+      .describe(
+        "Standard deviations divide by n (`population`), or by n - 1 (`sample`: Bessel's correction, as in TRL).",
+      ),
+  }),
 }).describe('From outcomes and verdicts to advantages.')

@@ -1,6 +1,6 @@
-/** Small sections: models, log, projections, simulation. */
+/** Small sections: models, projections, simulation. */
 import { z } from 'zod'
-import { count, positive, section, share } from './values.ts'
+import { positive, section, share } from './values.ts'
 
 export const models = section({
   module: z
@@ -10,10 +10,6 @@ export const models = section({
     .default(null)
     .describe('Path or package of a module with providers of language models of your own.'),
 }).describe('Providers of language models of your own.')
-
-export const log = section({
-  keepFreeMegabytes: count.default(512).describe('The run pauses if less disk space is left.'),
-}).describe('The event log.')
 
 export const projections = section({
   modules: z

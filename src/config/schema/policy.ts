@@ -1,9 +1,9 @@
 /** The section `policy`. */
 import { z } from 'zod'
-import { endpoint } from './endpoint.ts'
+import { endpoint, endpointExpert } from './endpoint.ts'
 import { logprobs, publish, trainer, trainReasoning } from './trained.ts'
-import { coldStart, training } from './training.ts'
-import { count, positive, section, share } from './values.ts'
+import { coldStart, coldStartExpert, training, trainingExpert } from './training.ts'
+import { count, expert, positive, section, share } from './values.ts'
 
 export const policy = section({
   ...endpoint,
@@ -25,11 +25,6 @@ export const policy = section({
     .describe(
       'Longest episode in tokens if commands are chosen. It is the whole context of a model that is trained from scratch.',
     ),
-  cacheMegabytes: positive
-    .default(256)
-    .describe(
-      'Memory for keys and values of a local model, all episodes together. No sequence is longer than what fits.',
-    ),
   lora: section({
     rank: positive
       .nullable()
@@ -43,17 +38,18 @@ export const policy = section({
       .nullable()
       .default(null)
       .describe('Scale of the adapter times the rank. Null is twice the rank.'),
-    targets: z
-      .array(z.string().min(1))
-      .min(1)
-      .default(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
-      .describe('Modules that have an adapter.'),
+    expert: expert({
+      targets: z
+        .array(z.string().min(1))
+        .min(1)
+        .default(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
+        .describe('Modules that have an adapter.'),
+    }),
   }).describe(
     'A low-rank adapter. With a rank, version 0 is taught on the demonstrations of `coldStart`, for each way of acting on commands.',
   ),
   temperature: z.number().nonnegative().default(1).describe('Temperature of sampling in training rollouts.'),
   topP: share.default(1).describe('Nucleus of sampling in training rollouts.'),
-  logprobs,
   maxTokens: positive.default(24).describe('Largest number of tokens of one action, reasoning included.'),
   historySteps: positive
     .nullable()
@@ -66,20 +62,22 @@ export const policy = section({
     ),
   coldStart: section({
     demonstrations: positive.default(5000).describe('Number of expert episodes to imitate.'),
-    difficulty: z
-      .enum(['easy', 'medium', 'hard'])
-      .nullable()
-      .default(null)
-      .describe(
-        'Difficulty of the generated tasks that are demonstrated. Null takes that of the environment.',
-      ),
-    expertNoise: share
-      .default(0.32)
-      .describe('Share of random commands in the demonstrations. Failures are kept.'),
     ...coldStart,
+    expert: expert({
+      ...coldStartExpert,
+      difficulty: z
+        .enum(['easy', 'medium', 'hard'])
+        .nullable()
+        .default(null)
+        .describe(
+          'Difficulty of the generated tasks that are demonstrated. Null takes that of the environment.',
+        ),
+      expertNoise: share
+        .default(0.32)
+        .describe('Share of random commands in the demonstrations. Failures are kept.'),
+    }),
   }).describe('How version 0 of a local model is made. It is kept in a cache by content.'),
   trainer,
-  trainReasoning,
   publish,
   training: section({
     enabled: z
@@ -87,5 +85,18 @@ export const policy = section({
       .default(true)
       .describe('Whether the policy is trained. If not, it stays at version 0.'),
     ...training,
+    expert: expert({
+      ...trainingExpert,
+    }),
   }).describe('The update of an iteration.'),
+  expert: expert({
+    ...endpointExpert,
+    cacheMegabytes: positive
+      .default(256)
+      .describe(
+        'Memory for keys and values of a local model, all episodes together. No sequence is longer than what fits.',
+      ),
+    logprobs,
+    trainReasoning,
+  }),
 }).describe('The model that acts.')

@@ -1,9 +1,9 @@
 /** The section `rewardModel`. */
 import { z } from 'zod'
-import { endpoint } from './endpoint.ts'
+import { endpoint, endpointExpert } from './endpoint.ts'
 import { logprobs, publish, trainer, trainReasoning } from './trained.ts'
-import { coldStart, training } from './training.ts'
-import { count, positive, section, share } from './values.ts'
+import { coldStart, coldStartExpert, training, trainingExpert } from './training.ts'
+import { count, expert, positive, section, share } from './values.ts'
 
 export const rewardModel = section({
   ...endpoint,
@@ -19,8 +19,6 @@ export const rewardModel = section({
     ),
   samples: positive.default(1).describe('Number of judgements of each step (m).'),
   temperature: z.number().nonnegative().default(1).describe('Temperature of judging.'),
-  logprobs,
-  topP: share.default(1).describe('Nucleus of judging.'),
   maxTokens: positive.default(8).describe('Largest number of tokens of one judgement, critique included.'),
   frames: z
     .boolean()
@@ -36,23 +34,6 @@ export const rewardModel = section({
     .describe(
       "Group over which the reward model's reward is standardised. `within-step` is the published one.",
     ),
-  balanceVerdicts: z
-    .boolean()
-    .default(true)
-    .describe('Whether pushes towards good and towards bad verdicts weigh the same over the batch.'),
-  measuredRollouts: count
-    .nullable()
-    .default(2)
-    .describe(
-      'Number of rollouts of a training group whose verdicts are measured against true progress. Null for all. Evaluations are measured whole.',
-    ),
-  invalidReward: z.number().default(-2).describe('Reward of a judgement that no rule could read.'),
-  novelTests: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether a written test earns only if the task does not show its input. A test that repeats an example then earns as one that cannot be read.',
-    ),
   accuracyRange: z
     .tuple([share, share])
     .default([0.2, 0.8])
@@ -61,17 +42,19 @@ export const rewardModel = section({
     rollouts: positive
       .default(1000)
       .describe('Number of rollouts of policy version 0, labelled by true progress.'),
-    flippedLabels: share.default(0.1).describe('Share of labels that are flipped.'),
     ...coldStart,
     updates: count.default(200).describe('Number of optimiser steps.'),
-    learningRate: z
-      .number()
-      .positive()
-      .default(5e-3)
-      .describe('Highest learning rate. It falls linearly to 0.'),
+    expert: expert({
+      ...coldStartExpert,
+      flippedLabels: share.default(0.1).describe('Share of labels that are flipped.'),
+      learningRate: z
+        .number()
+        .positive()
+        .default(5e-3)
+        .describe('Highest learning rate. It falls linearly to 0.'),
+    }),
   }).describe("How version 0 of a local model is made, from the policy's version 0."),
   trainer,
-  trainReasoning,
   publish,
   training: section({
     ...training,
@@ -79,5 +62,31 @@ export const rewardModel = section({
     updates: positive
       .default(2)
       .describe('Number of optimiser steps an iteration. Each sees its own part of the samples.'),
+    expert: expert({
+      ...trainingExpert,
+    }),
   }).describe('The update of an iteration.'),
+  expert: expert({
+    ...endpointExpert,
+    logprobs,
+    topP: share.default(1).describe('Nucleus of judging.'),
+    balanceVerdicts: z
+      .boolean()
+      .default(true)
+      .describe('Whether pushes towards good and towards bad verdicts weigh the same over the batch.'),
+    measuredRollouts: count
+      .nullable()
+      .default(2)
+      .describe(
+        'Number of rollouts of a training group whose verdicts are measured against true progress. Null for all. Evaluations are measured whole.',
+      ),
+    invalidReward: z.number().default(-2).describe('Reward of a judgement that no rule could read.'),
+    novelTests: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether a written test earns only if the task does not show its input. A test that repeats an example then earns as one that cannot be read.',
+      ),
+    trainReasoning,
+  }),
 }).describe('The model that judges steps.')

@@ -1,6 +1,6 @@
 /** Keys of both trained models: who trains, log-probs, and where versions go. */
 import { z } from 'zod'
-import { positive, seconds, section } from './values.ts'
+import { expert, positive, seconds, section } from './values.ts'
 
 export const logprobs = z
   .enum(['model', 'sampling'])
@@ -40,11 +40,13 @@ export const publish = section({
     .describe(
       'Base URLs of all servers of the model, in the form of `baseUrl`. An empty list means `baseUrl` alone.',
     ),
-  ackSeconds: seconds
-    .default(120)
-    .describe('Longest time to load a version. A slower server is left out for this version.'),
-  drainSeconds: seconds
-    .default(120)
-    .describe('Longest time that an old version waits for calls under way before it is unloaded.'),
-  keep: positive.default(2).describe('Number of versions that stay loaded, the newest included.'),
+  expert: expert({
+    ackSeconds: seconds
+      .default(120)
+      .describe('Longest time to load a version. A slower server is left out for this version.'),
+    drainSeconds: seconds
+      .default(120)
+      .describe('Longest time that an old version waits for calls under way before it is unloaded.'),
+    keep: positive.default(2).describe('Number of versions that stay loaded, the newest included.'),
+  }),
 }).describe('Bringing versions to servers that load weights at run time.')

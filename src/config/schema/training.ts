@@ -4,6 +4,10 @@ import { count, positive, share } from './values.ts'
 
 export const coldStart = {
   updates: count.default(700).describe('Number of optimiser steps.'),
+}
+
+/** Fine points of a cold start. */
+export const coldStartExpert = {
   batch: positive
     .default(16)
     .describe('Number of samples in one optimiser step: episodes, or steps if the policy acts by prompts.'),
@@ -26,34 +30,16 @@ export const training = {
     .describe(
       'The learning rate over the iterations of the run: constant, or falling linearly to 0 after the last.',
     ),
-  warmup: count
-    .default(0)
-    .describe('Number of iterations over which the learning rate rises to its highest.'),
   updates: positive
     .default(4)
     .describe('Number of optimiser steps an iteration. Each sees its own part of the samples.'),
-  minSamples: positive
-    .default(1)
-    .describe(
-      'Smallest number of samples of an optimiser step. An iteration with few samples makes fewer steps.',
-    ),
   clipLow: z.number().positive().default(0.2).describe('The ratio is clipped below 1 - this.'),
   clipHigh: z
     .number()
     .positive()
     .default(0.2)
     .describe('The ratio is clipped above 1 + this (0.28 in GRPO-TCR).'),
-  dualClip: z
-    .number()
-    .min(1)
-    .nullable()
-    .default(null)
-    .describe('Bound for negative advantages, as a multiple of them (10 in GRPO-TCR). Null for none.'),
   klWeight: z.number().nonnegative().default(0.01).describe('Weight of the k3 KL estimate.'),
-  klReference: z
-    .enum(['iteration', 'base'])
-    .default('iteration')
-    .describe('KL to the model at the start of the iteration, or to version 0.'),
   klLimit: z
     .number()
     .positive()
@@ -61,11 +47,6 @@ export const training = {
     .default(0.1)
     .describe(
       'Limit of the KL from the sampling policy to the present one, over the tokens of the next step. Above it, the rest of an update is left out. Null for none.',
-    ),
-  klHalvings: count
-    .default(0)
-    .describe(
-      'If a step exceeds `klLimit`, it is halved up to this many times. If it is still too long, it is undone. With 0 the step stays, and the rest of the update is left out.',
     ),
   objective: z
     .enum(['clip', 'cispo', 'sapo'])
@@ -85,12 +66,44 @@ export const training = {
     .describe(
       'Loss as the token mean within each `sample`, as the token mean over the `batch`, or as the sum over samples times `constantTokens` (`constant`, Dr. GRPO).',
     ),
-  constantTokens: positive.default(512).describe('Divisor of `aggregate: constant`. Nothing else reads it.'),
+}
+
+/** Fine points of the updates. */
+export const trainingExpert = {
+  warmup: count
+    .default(0)
+    .describe('Number of iterations over which the learning rate rises to its highest.'),
   entropyWeight: z
     .number()
     .nonnegative()
     .default(0)
     .describe('Weight of the entropy bonus: the mean entropy of the trained tokens lowers the loss.'),
+  tokenBudget: positive
+    .default(4096)
+    .describe(
+      'Largest number of tokens in one forward pass, to bound memory. If there is less room, passes are smaller.',
+    ),
+  minSamples: positive
+    .default(1)
+    .describe(
+      'Smallest number of samples of an optimiser step. An iteration with few samples makes fewer steps.',
+    ),
+  dualClip: z
+    .number()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe('Bound for negative advantages, as a multiple of them (10 in GRPO-TCR). Null for none.'),
+  klReference: z
+    .enum(['iteration', 'base'])
+    .default('iteration')
+    .describe('KL to the model at the start of the iteration, or to version 0.'),
+  klHalvings: count
+    .default(0)
+    .describe(
+      'If a step exceeds `klLimit`, it is halved up to this many times. If it is still too long, it is undone. With 0 the step stays, and the rest of the update is left out.',
+    ),
+  constantTokens: positive.default(512).describe('Divisor of `aggregate: constant`. Nothing else reads it.'),
   entropyShare: z
     .number()
     .positive()
@@ -120,11 +133,6 @@ export const training = {
     .boolean()
     .default(false)
     .describe("Whether Adam's moments are forgotten at the start of each iteration."),
-  tokenBudget: positive
-    .default(4096)
-    .describe(
-      'Largest number of tokens in one forward pass, to bound memory. If there is less room, passes are smaller.',
-    ),
   layers: positive
     .nullable()
     .default(null)
