@@ -363,11 +363,20 @@ test('what a new run would not do is refused, and read in the log of an older on
   for (const [set, words] of [
     [endpoint, /rewardModel\.mode: 'co-trained'.*nobody trains/],
     [['rewardModel.mode=off', 'learning.reward=progress'], /rewardModel\.mode: 'off' measures no progress/],
-    [['policy.template={enable_thinking: false}'], /policy\.expert\.template: is told to endpoints alone/],
-    [['rewardModel.reasoningEffort=low'], /rewardModel\.expert\.reasoningEffort: is told to endpoints alone/],
-    [['policy.windowTokens=8192'], /policy\.expert\.windowTokens: is told to endpoints alone/],
-    [[...ENDPOINT, 'policy.thinking=false'], /policy\.thinking: is told to local/],
-    [['policy.baseUrl=http://x/v1'], /policy\.baseUrl: is told to endpoints alone/],
+    [
+      ['policy.template={enable_thinking: false}'],
+      /policy\.expert\.template: is read by models behind an endpoint alone/,
+    ],
+    [
+      ['rewardModel.reasoningEffort=low'],
+      /rewardModel\.expert\.reasoningEffort: is read by models behind an endpoint alone/,
+    ],
+    [
+      ['policy.windowTokens=8192'],
+      /policy\.expert\.windowTokens: is read by models behind an endpoint alone/,
+    ],
+    [[...ENDPOINT, 'policy.thinking=false'], /policy\.thinking: is read by local/],
+    [['policy.baseUrl=http://x/v1'], /policy\.baseUrl: is read by models behind an endpoint alone/],
     [
       ['policy.provider=openai', 'policy.model=x'],
       /rewardModel\.mode: a local judge begins with the weights/,
@@ -401,10 +410,16 @@ test('keys that nothing would read are refused in a new run, and read in the log
   const texts = ['environment={name: coding}', 'rewardModel.judging=group']
   const judge = ['rewardModel.provider=openai', 'rewardModel.mode=fixed', 'rewardModel.model=x']
   for (const [set, words] of [
-    [['policy.lora.rank=4'], /policy\.lora\.rank: .*'nano' is trained from scratch/],
-    [[...ENDPOINT, 'policy.lora.rank=4'], /policy\.lora\.rank: .*on local models alone/],
-    [[...folder, 'policy.lora.alpha=4'], /policy\.lora\.alpha: is of an adapter/],
-    [[...folder, 'policy.lora.targets=[q_proj]'], /policy\.lora\.expert\.targets: is of an adapter/],
+    [['policy.lora.rank=4'], /policy\.lora\.rank: is read by local models that begin with a folder/],
+    [
+      [...ENDPOINT, 'policy.lora.rank=4'],
+      /policy\.lora\.rank: is read by local models that begin with a folder/,
+    ],
+    [[...folder, 'policy.lora.alpha=4'], /policy\.lora\.alpha: is read by low-rank adapters/],
+    [
+      [...folder, 'policy.lora.targets=[q_proj]'],
+      /policy\.lora\.expert\.targets: is read by low-rank adapters/,
+    ],
     [
       [...adapter, 'policy.lora.targets=[q_proj, foo]'],
       /policy\.lora\.expert\.targets: no module is named foo/,
@@ -412,28 +427,34 @@ test('keys that nothing would read are refused in a new run, and read in the log
     [['policy.acting=numbered'], /policy\.acting: 'numbered' is for models that read prompts/],
     [['policy.acting=free'], /policy\.acting: 'free' is for models that read prompts/],
     [[...texts, 'policy.acting=numbered'], /policy\.acting: 'numbered' is for models that read prompts/],
-    [['policy.thinking=false'], /policy\.thinking: is told to local models that act by prompts/],
-    [[...folder, 'policy.thinking=false'], /policy\.thinking: is told to local models that act by prompts/],
+    [['policy.thinking=false'], /policy\.thinking: is read by local models that act by prompts/],
+    [[...folder, 'policy.thinking=false'], /policy\.thinking: is read by local models that act by prompts/],
     [
       [...folder, 'policy.coldStart.updates=4'],
-      /policy\.coldStart\.updates: nothing is demonstrated to a fold/,
+      /policy\.coldStart\.updates: is read by models that are taught/,
     ],
     [
       [...texts, 'policy.acting=free', ...adapter, 'policy.coldStart.batch=4'],
-      /policy\.coldStart\.expert\.batch: nothing is demonstrated to a folder that writes texts/,
+      /policy\.coldStart\.expert\.batch: is read by models that are taught/,
     ],
     [
       [...ENDPOINT, 'policy.coldStart.batch=4'],
-      /policy\.coldStart\.expert\.batch: nothing is demonstrated to an end/,
+      /policy\.coldStart\.expert\.batch: is read by models that are taught/,
     ],
-    [[...judge, 'rewardModel.coldStart.rollouts=4'], /rewardModel\.coldStart\.rollouts: nothing is taught/],
-    [[...folder, 'policy.acting=free', 'policy.contextTokens=64'], /policy\.contextTokens: bounds episodes/],
-    [[...ENDPOINT, 'policy.contextTokens=64'], /policy\.contextTokens: bounds episodes/],
-    [['policy.historySteps=3'], /policy\.historySteps: is of prompts/],
-    [[...folder, 'policy.historySteps=3'], /policy\.historySteps: is of prompts/],
-    [['policy.promptPrice=1'], /policy\.expert\.promptPrice: is told to endpoints alone/],
-    [['policy.concurrency=4'], /policy\.expert\.concurrency: is told to endpoints alone/],
-    [['rewardModel.maxCalls=4'], /rewardModel\.expert\.maxCalls: is told to endpoints alone/],
+    [
+      [...judge, 'rewardModel.coldStart.rollouts=4'],
+      /rewardModel\.coldStart\.rollouts: is read by models that are taught/,
+    ],
+    [
+      [...folder, 'policy.acting=free', 'policy.contextTokens=64'],
+      /policy\.contextTokens: is read by models that choose/,
+    ],
+    [[...ENDPOINT, 'policy.contextTokens=64'], /policy\.contextTokens: is read by models that choose/],
+    [['policy.historySteps=3'], /policy\.historySteps: is read by models that are asked/],
+    [[...folder, 'policy.historySteps=3'], /policy\.historySteps: is read by models that are asked/],
+    [['policy.promptPrice=1'], /policy\.expert\.promptPrice: is read by models behind an endpoint alone/],
+    [['policy.concurrency=4'], /policy\.expert\.concurrency: is read by models behind an endpoint alone/],
+    [['rewardModel.maxCalls=4'], /rewardModel\.expert\.maxCalls: is read by models behind an endpoint alone/],
     [
       ['policy.training.constantTokens=64'],
       /policy\.training\.expert\.constantTokens: is read by aggregate: constant/,

@@ -1,5 +1,6 @@
 /** What names a model and how an endpoint is asked: keys of three sections. */
 import { z } from 'zod'
+import { readBy } from './readers.ts'
 import { positive } from './values.ts'
 
 export const DEFAULT_MODEL = 'nano'
@@ -17,11 +18,14 @@ export const endpoint = {
     .min(1)
     .default(DEFAULT_MODEL)
     .describe('Preset (`nano`, `tiny`), Hugging Face folder, or the name that the endpoint knows.'),
-  baseUrl: z
-    .url()
-    .nullable()
-    .default(null)
-    .describe('Base URL of the OpenAI-compatible endpoint, e.g. http://localhost:8000/v1.'),
+  baseUrl: readBy(
+    'endpoint',
+    z
+      .url()
+      .nullable()
+      .default(null)
+      .describe('Base URL of the OpenAI-compatible endpoint, e.g. http://localhost:8000/v1.'),
+  ),
 }
 
 /** Fine points of how an endpoint is asked. */
@@ -31,51 +35,73 @@ export const endpointExpert = {
     .min(1)
     .default('OPENAI_API_KEY')
     .describe('Environment variable that holds the API key. Keys never stand in a config.'),
-  concurrency: positive
-    .default(32)
-    .describe('Largest number of calls of the endpoint at a time. More calls wait.'),
-  windowTokens: positive
-    .nullable()
-    .default(null)
-    .describe(
-      'Context of the endpoint in tokens, prompt and answer. Null asks the endpoint. Prompts that would not fit lose their oldest steps.',
-    ),
-  extraBody: z
-    .record(z.string(), z.unknown())
-    .default({})
-    .describe(
-      'Further fields of every request to the endpoint. They replace ours, except what a key or the call itself sets.',
-    ),
-  template: z
-    .record(z.string(), z.unknown())
-    .default({})
-    .describe('`chat_template_kwargs` of every request, e.g. `enable_thinking: false`.'),
-  reasoningEffort: z
-    .string()
-    .min(1)
-    .nullable()
-    .default(null)
-    .describe('`reasoning_effort` of every request. Null sends none.'),
-  sendSeed: z
-    .boolean()
-    .default(true)
-    .describe('Whether every request has a seed. Some servers slow down with one.'),
-  maxCalls: positive
-    .nullable()
-    .default(null)
-    .describe(
-      'Number of calls of the endpoint in the whole run, retries included. When they are spent, the run pauses. Null for any number.',
-    ),
-  promptPrice: z
-    .number()
-    .nonnegative()
-    .nullable()
-    .default(null)
-    .describe('Price of a million prompt tokens, for counting cost. Null if unknown.'),
-  completionPrice: z
-    .number()
-    .nonnegative()
-    .nullable()
-    .default(null)
-    .describe('Price of a million completion tokens. Null if unknown.'),
+  concurrency: readBy(
+    'endpoint',
+    positive.default(32).describe('Largest number of calls of the endpoint at a time. More calls wait.'),
+  ),
+  windowTokens: readBy(
+    'endpoint',
+    positive
+      .nullable()
+      .default(null)
+      .describe(
+        'Context of the endpoint in tokens, prompt and answer. Null asks the endpoint. Prompts that would not fit lose their oldest steps.',
+      ),
+  ),
+  extraBody: readBy(
+    'endpoint',
+    z
+      .record(z.string(), z.unknown())
+      .default({})
+      .describe(
+        'Further fields of every request to the endpoint. They replace ours, except what a key or the call itself sets.',
+      ),
+  ),
+  template: readBy(
+    'template',
+    z
+      .record(z.string(), z.unknown())
+      .default({})
+      .describe('`chat_template_kwargs` of every request, e.g. `enable_thinking: false`.'),
+  ),
+  reasoningEffort: readBy(
+    'endpoint',
+    z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe('`reasoning_effort` of every request. Null sends none.'),
+  ),
+  sendSeed: readBy(
+    'endpoint',
+    z.boolean().default(true).describe('Whether every request has a seed. Some servers slow down with one.'),
+  ),
+  maxCalls: readBy(
+    'endpoint',
+    positive
+      .nullable()
+      .default(null)
+      .describe(
+        'Number of calls of the endpoint in the whole run, retries included. When they are spent, the run pauses. Null for any number.',
+      ),
+  ),
+  promptPrice: readBy(
+    'endpoint',
+    z
+      .number()
+      .nonnegative()
+      .nullable()
+      .default(null)
+      .describe('Price of a million prompt tokens, for counting cost. Null if unknown.'),
+  ),
+  completionPrice: readBy(
+    'endpoint',
+    z
+      .number()
+      .nonnegative()
+      .nullable()
+      .default(null)
+      .describe('Price of a million completion tokens. Null if unknown.'),
+  ),
 }

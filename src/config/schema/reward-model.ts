@@ -1,6 +1,7 @@
 /** The section `rewardModel`. */
 import { z } from 'zod'
 import { endpoint, endpointExpert } from './endpoint.ts'
+import { readBy } from './readers.ts'
 import { logprobs, publish, trainer, trainReasoning } from './trained.ts'
 import { coldStart, coldStartExpert, training, trainingExpert } from './training.ts'
 import { count, expert, positive, section, share } from './values.ts'
@@ -38,22 +39,25 @@ export const rewardModel = section({
     .tuple([share, share])
     .default([0.2, 0.8])
     .describe('Only tasks whose accuracy lies in this range train the reward model.'),
-  coldStart: section({
-    rollouts: positive
-      .default(1000)
-      .describe('Number of rollouts of policy version 0, labelled by true progress.'),
-    ...coldStart,
-    updates: count.default(200).describe('Number of optimiser steps.'),
-    expert: expert({
-      ...coldStartExpert,
-      flippedLabels: share.default(0.1).describe('Share of labels that are flipped.'),
-      learningRate: z
-        .number()
-        .positive()
-        .default(5e-3)
-        .describe('Highest learning rate. It falls linearly to 0.'),
-    }),
-  }).describe("How version 0 of a local model is made, from the policy's version 0."),
+  coldStart: readBy(
+    'taught',
+    section({
+      rollouts: positive
+        .default(1000)
+        .describe('Number of rollouts of policy version 0, labelled by true progress.'),
+      ...coldStart,
+      updates: count.default(200).describe('Number of optimiser steps.'),
+      expert: expert({
+        ...coldStartExpert,
+        flippedLabels: share.default(0.1).describe('Share of labels that are flipped.'),
+        learningRate: z
+          .number()
+          .positive()
+          .default(5e-3)
+          .describe('Highest learning rate. It falls linearly to 0.'),
+      }),
+    }).describe("How version 0 of a local model is made, from the policy's version 0."),
+  ),
   trainer,
   publish,
   training: section({

@@ -1,5 +1,6 @@
 /** Keys of both trained models: who trains, log-probs, and where versions go. */
 import { z } from 'zod'
+import { readBy } from './readers.ts'
 import { expert, positive, seconds, section } from './values.ts'
 
 export const logprobs = z
@@ -16,10 +17,13 @@ export const trainer = z
     'Who makes new versions: the worker (`own`), or a trainer outside that answers BatchReady within `run.deadlines.trainingSeconds`.',
   )
 
-export const trainReasoning = z
-  .boolean()
-  .default(false)
-  .describe('Whether reasoning that an endpoint tells apart from its answer is trained too.')
+export const trainReasoning = readBy(
+  'endpoint',
+  z
+    .boolean()
+    .default(false)
+    .describe('Whether reasoning that an endpoint tells apart from its answer is trained too.'),
+)
 
 export const publish = section({
   as: z

@@ -1,5 +1,6 @@
 /** What both trained models have: a cold start and updates. */
 import { z } from 'zod'
+import { readBy } from './readers.ts'
 import { count, positive, share } from './values.ts'
 
 export const coldStart = {
@@ -103,7 +104,10 @@ export const trainingExpert = {
     .describe(
       'If a step exceeds `klLimit`, it is halved up to this many times. If it is still too long, it is undone. With 0 the step stays, and the rest of the update is left out.',
     ),
-  constantTokens: positive.default(512).describe('Divisor of `aggregate: constant`. Nothing else reads it.'),
+  constantTokens: readBy(
+    'constant',
+    positive.default(512).describe('Divisor of `aggregate: constant`. Nothing else reads it.'),
+  ),
   entropyShare: z
     .number()
     .positive()
