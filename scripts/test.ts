@@ -33,6 +33,9 @@ const { values: options, positionals: patterns } = parseArgs({
   options: { all: { type: 'boolean', default: false }, costs: { type: 'boolean', default: false } },
 })
 
+// The number of drawn configs that test/config/drawn.test.ts tries.
+if (options.all) process.env.RL_TEST_DRAWN ??= '2000'
+
 /** Seconds that each file took if it was measured. */
 const costs: Readonly<Record<string, number>> = existsSync(COSTS)
   ? JSON.parse(readFileSync(COSTS, 'utf8'))
