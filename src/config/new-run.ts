@@ -48,7 +48,8 @@ function checkRead(config: Config, refuse: Refuse): void {
   const { policy, rewardModel, environment } = config
   const acting = settingOf(environment)?.acting
   const ofPreset = acting?.kind === 'texts' ? 'free' : 'choices'
-  if (trains(policy, config) && isPreset(policy.model) && acting && policy.acting !== ofPreset)
+  const isWrong = acting && policy.acting !== ofPreset && policy.acting !== 'choices'
+  if (trains(policy, config) && isPreset(policy.model) && isWrong)
     refuse(
       'policy.acting',
       `'${policy.acting}' is for models that read prompts, and '${policy.model}' is trained from scratch`,
