@@ -33,6 +33,9 @@ const { values: options, positionals: patterns } = parseArgs({
   options: { all: { type: 'boolean', default: false }, costs: { type: 'boolean', default: false } },
 })
 
+// The number of drawn configs that test/config/drawn.test.ts tries.
+if (options.all) process.env.RL_TEST_DRAWN ??= '2000'
+
 /** Seconds and number of cases of each file that was measured. */
 const measured: Readonly<Record<string, { readonly seconds: number; readonly cases: number }>> = existsSync(
   COSTS,

@@ -60,7 +60,7 @@ export function policyDecider(config: Config): Decider {
           'cold-start',
           doneBy('PolicyUpdated', { version: 0 }),
           { seed: seedOf(seed, 'policy-cold-start') },
-          config.run.deadlines.coldStartSeconds,
+          config.run.deadlines.expert.coldStartSeconds,
         ),
       ]),
       adoptVersion: fold('PolicyUpdated', (context: Context, { version }) => {

@@ -165,7 +165,7 @@ export function rewardModelDecider(config: Config): Decider {
           'cold-start',
           doneBy('RewardModelUpdated', { version: 0 }),
           { seed: seedOf(seed, 'reward-model-cold-start') },
-          deadlines.coldStartSeconds,
+          deadlines.expert.coldStartSeconds,
         ),
       ]),
       adoptVersion: fold('RewardModelUpdated', (context: Context, { version }) => {

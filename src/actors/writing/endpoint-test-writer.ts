@@ -31,7 +31,8 @@ export async function openEndpointTestWriter(
   const judging = testJudgingOf(opened.setting)
   const served = await openServedModel(config, 'reward-model', log, run.deadlines.scoringSeconds)
   const prompt = readPrompt(judging.prompt)
-  const { temperature, topP, maxTokens } = rewardModel
+  const { temperature, maxTokens } = rewardModel
+  const { topP } = rewardModel.expert
   const invalid = createCounts()
   const write: WriteTests = async (task, version, seeds, signal) => {
     const messages = prompt.render({
@@ -78,7 +79,7 @@ export async function openEndpointTestWriter(
         const advantage = advantages[test.index] ?? 0
         if (advantage === 0) continue
         const id = `${iteration}/${slot}/test-${test.index}`
-        const sample = toldSample(id, test, advantage, rewardModel)
+        const sample = toldSample(id, test, advantage, rewardModel.expert)
         if (sample === null) unknown++
         else samples.push({ ...sample, policyVersion: test.rewardModelVersion })
       }
