@@ -1,4 +1,4 @@
-/** Trajectories as a Parquet file: lists are LIST columns, one row group a thousand rows. */
+/** Trajectories as a Parquet file. Lists are LIST columns. A row group has a thousand rows. */
 import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import { COLUMNS, type Kind, type TrajectoryRow } from './trajectory-row.ts'
 
@@ -14,7 +14,7 @@ const TYPES: Readonly<Record<Kind, Pick<SchemaElement, 'type' | 'converted_type'
 
 const ROW_GROUP = 1_000
 
-/** Writes all rows; returns how many. */
+/** Writes all rows. Returns their number. */
 export function writeParquet(path: string, rows: Iterable<TrajectoryRow>): number {
   const writer = new ParquetWriter({ writer: fileWriter(path), schema: schema() })
   let group: TrajectoryRow[] = []
