@@ -11,7 +11,7 @@ import { trajectoryOf } from './why.ts'
 
 type Trajectory = EventData<'TrajectoryCompleted'>
 
-/** What the log holds of a rollout: its request and its end. */
+/** A rollout in the log: its request and its end. */
 export type Recorded = {
   readonly request: EventData<'RolloutRequested'>
   readonly trajectory: Trajectory

@@ -1,4 +1,4 @@
-/** Compares two runs: where they part, and how their figures differ over the tasks that both played. */
+/** Compares two runs: their first difference, and their figures over the tasks that both played. */
 import { loggedConfig } from '../config.ts'
 import { CATALOGUE, keyOf, type LoggedEvent } from '../events/catalogue.ts'
 import type { LogReader } from '../events/log-reader.ts'

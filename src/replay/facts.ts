@@ -60,7 +60,8 @@ function short(value: unknown): string {
 }
 
 /**
- * Returns where a result contradicts its request: fields that both have must agree. Returns null if they do.
+ * Returns a contradiction between a result and its request: fields that both have must agree. Returns null if
+ * they do.
  */
 export function contradictionOf(input: unknown, { data }: NewEvent): string | null {
   if (!isParts(input)) return null

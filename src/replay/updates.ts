@@ -22,7 +22,9 @@ type Iteration = {
 
 export type Updates = {
   readonly see: (event: LoggedEvent) => void
-  /** Returns where an update contradicts the rewards that the config gives its rollouts, or null. */
+  /**
+   * Returns a contradiction between an update and the rewards that the config gives its rollouts, or null.
+   */
   readonly contradiction: (update: LoggedEvent, job: Train, config: Config) => string | null
 }
 

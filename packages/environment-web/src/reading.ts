@@ -11,9 +11,7 @@ const line = z.tuple([
   z.string().max(100),
 ])
 
-/**
- * What texts have become on a page: programs, and elements by their names and the names of their attributes.
- */
+/** Effects of texts on a page: programs, and elements by their names and the names of their attributes. */
 const sinks = z.object({
   programs: z.array(z.string()).max(2_000),
   elements: z.array(z.string()).max(50_000),
