@@ -20,7 +20,10 @@ import { endAll, type FileResult, runFile } from './test/run-file.ts'
 const COSTS = 'test/costs.json'
 /** Seconds that a file of the short run takes at most, alone on two cores. */
 const SHORT_S = 6
-/** Files of the short run that take longer: a loop from end to end, a page in a browser, a program in a sandbox. */
+/**
+ * Files of the short run that take longer: a loop from end to end, a page in a browser, a program in a
+ * sandbox.
+ */
 const LONGER = [
   'test/loop.test.ts',
   'packages/environment-web/test/screen.test.ts',

@@ -45,8 +45,8 @@ export const command: Command = {
 rl projections RUN show [VIEW...] [--json]   ${Object.keys(VIEWS).join(', ')}, and your own by their names
 rl projections RUN rebuild [--json]          throws the tables away and folds the whole log again
 
-Accuracies come with n and a 95 % interval (Wilson); n counts rollouts with an outcome:
-those that failed, or whose environment abstained, stand beside it. ${TRUST_HELP}.
+Accuracies come with n and a 95 % interval (Wilson). n counts rollouts with an outcome. Rollouts that failed, or whose
+environment abstained, are counted beside it. ${TRUST_HELP}.
 `,
   async run(argv) {
     const { values, positionals } = parseCommandLine(

@@ -1,4 +1,4 @@
-/** Where programs are, and which command installs a missing one. */
+/** Finds programs, and names the command that installs a missing one. */
 import { accessSync, constants } from 'node:fs'
 import { posix, win32 } from 'node:path'
 import { type Machine, THIS_MACHINE } from './machine.ts'

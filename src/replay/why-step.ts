@@ -1,4 +1,6 @@
-/** Why a step was rewarded as it was: outcome, votes, the group it was compared with, and the update that used it. */
+/**
+ * Explains the reward of a step: outcome, votes, the group of its comparison, and the update that used it.
+ */
 import { type JudgedStep, policyAdvantages } from '../actors/policy/batch.ts'
 import type { Config } from '../config.ts'
 import type { EventData, LoggedEvent } from '../events/catalogue.ts'
@@ -7,7 +9,7 @@ import { configAt } from './config-at.ts'
 import { type Node, node } from './tree.ts'
 import { groupOf, placed, trajectoryOf, unknown } from './why.ts'
 
-/** `rollout` as in `3/train-00012/5`; `step` counts from 0. */
+/** `rollout` has the form `3/train-00012/5`. `step` counts from 0. */
 export function whyStep(log: LogReader, rollout: string, step: number): Node {
   const trajectory = trajectoryOf(log, rollout)
   if (!trajectory) throw unknown(`run '${log.run}' has no trajectory '${rollout}'`)
@@ -57,7 +59,7 @@ function verdictNode(log: LogReader, rollout: string, step: number): Node[] {
 
 const VOTES = { [-1]: 'bad', 0: 'unreadable', 1: 'good' } as const
 
-/** The advantage that the config gives it among the rollouts of its task; evaluations have none. */
+/** Advantage that the config gives it among the rollouts of its task. Evaluations have none. */
 function advantageNodes(
   log: LogReader,
   { data, position }: LoggedEvent<'TrajectoryCompleted'>,
@@ -106,7 +108,7 @@ function advantageNodes(
   ]
 }
 
-/** Why a group is not learned from, whatever its rewards are; null where it may be. */
+/** Returns the reason why a group is not learned from, whatever its rewards are, or null. */
 function leftOut(
   log: LogReader,
   { iteration, slot, purpose }: EventData<'TrajectoryCompleted'>,

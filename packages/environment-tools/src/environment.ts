@@ -32,7 +32,7 @@ export const TOOLS: readonly ToolSpec[] = [
   },
 ]
 
-/** Calls of one turn that are done, and characters of a result. */
+/** Most calls of one turn that are done, and most characters of a result. */
 const MOST_CALLS = 4
 const MOST_CHARACTERS = 600
 

@@ -13,7 +13,10 @@ function damaged(why: string): RlError {
   return new RlError(`no archive that can be read: ${why}`, { code: 'desktop.document' })
 }
 
-/** Contents by path. Error: `desktop.document`. */
+/**
+ * Returns contents by path.
+ * @throws RlError `desktop.document`
+ */
 export function readZip(bytes: Uint8Array): ReadonlyMap<string, Uint8Array> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const end = buffer.lastIndexOf(Buffer.from([0x50, 0x4b, 5, 6]))
@@ -49,7 +52,10 @@ export function readZip(bytes: Uint8Array): ReadonlyMap<string, Uint8Array> {
   return members
 }
 
-/** The text of a member; null if there is none. Errors: `desktop.document` if it is not UTF-8. */
+/**
+ * Returns the text of a member, or null if there is none.
+ * @throws RlError `desktop.document` if it is not UTF-8
+ */
 export function memberText(members: ReadonlyMap<string, Uint8Array>, path: string): string | null {
   const bytes = members.get(path)
   if (bytes === undefined) return null

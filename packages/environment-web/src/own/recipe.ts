@@ -20,7 +20,7 @@ const recipeSchema = z.strictObject({ parts: z.array(partSchema).min(1).max(4) }
 /** Most parts of one task. */
 export const MOST_PARTS = 4
 
-/** Error: `web.recipe`. */
+/** @throws RlError `web.recipe` */
 export function partsOf(recipe: Task['recipe']): readonly Part[] {
   const parsed = recipeSchema.safeParse(recipe)
   if (parsed.success) return parsed.data.parts
