@@ -23,6 +23,11 @@ export function codingKeys(zod: typeof z) {
         .nullable()
         .default(null)
         .describe('Environment variable that holds the server’s key. Keys are never in a config.'),
+      python: zod
+        .string()
+        .nullable()
+        .default(null)
+        .describe('Python interpreter of bwrap. null: the system’s.'),
       cache: zod
         .string()
         .nullable()
@@ -85,11 +90,6 @@ export function codingKeys(zod: typeof z) {
           .describe('Path or package of a module with sandbox providers of your own.'),
         url: zod.string().nullable().default(null).describe('Address of a SandboxFusion server.'),
         image: zod.string().nullable().default(null).describe('Image with python3, for podman and docker.'),
-        python: zod
-          .string()
-          .nullable()
-          .default(null)
-          .describe('Python interpreter of bwrap. null: the system’s.'),
         packages: zod
           .array(zod.string())
           .default([])
@@ -111,8 +111,8 @@ export type CodingKeys = z.infer<z.ZodObject<ReturnType<typeof codingKeys>>>
 
 /** @param seed by which the programs that are run twice are drawn */
 export function chooseOptions({ sandbox }: CodingKeys, seed: number): ChooseOptions {
-  const { provider, module, url, image, python, packages, concurrency } = sandbox
-  const { apiKeyEnv, cache, recheck } = sandbox.expert
+  const { provider, module, url, image, packages, concurrency } = sandbox
+  const { apiKeyEnv, python, cache, recheck } = sandbox.expert
   return {
     provider,
     module,
