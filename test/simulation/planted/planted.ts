@@ -160,7 +160,7 @@ export const PLANTED: readonly Planted[] = [
     tests: ['events/service'],
     edits: [
       {
-        file: 'src/actors/head/log-service.ts',
+        file: 'src/actors/head/rollback.ts',
         from: "    if (cause === null || log.positionOf('id', cause) !== null) return null",
         to: "    if (cause !== '') return null",
       },
@@ -250,7 +250,7 @@ export const PLANTED: readonly Planted[] = [
     tests: ['security/fence'],
     edits: [
       {
-        file: 'src/actors/head/log-service.ts',
+        file: 'src/actors/head/rollback.ts',
         from: '    const isSame = !seen || (seen.position <= position && log.hashAt(seen.position) === seen.hash)',
         to: '    const isSame = true',
       },
