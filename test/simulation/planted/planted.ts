@@ -309,9 +309,9 @@ export const PLANTED: readonly Planted[] = [
     what: 'a reader goes on behind an event that it missed',
     edits: [
       {
-        file: 'src/events/subscription.ts',
-        from: '      if (event.position > expected) {\n        behind = true\n        break\n      }\n',
-        to: '      if (event.position > expected) expected = event.position\n',
+        file: 'src/events/live-check.ts',
+        from: 'if (event.position > expected) return { ready, next: expected, isBroken: true }',
+        to: 'if (event.position > expected) expected = event.position',
       },
     ],
   },
