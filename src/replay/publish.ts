@@ -13,7 +13,8 @@ import {
   type ReadReply,
   readRequest,
 } from '../events/log-protocol.ts'
-import type { LogReader, RawEvent } from '../events/log-reader.ts'
+import type { LogReader } from '../events/log-reader.ts'
+import type { RawEvent } from '../events/log-rows.ts'
 import { pack } from '../events/msgpack.ts'
 import { POSITION_HEADER, subjectsOf } from '../events/subjects.ts'
 
