@@ -2,13 +2,11 @@
 import type { Config } from '../../config.ts'
 import { type Choosing, type OpenSetting, partOf } from '../../environments/setting.ts'
 import { explain } from '../../errors.ts'
-import type { NewEvent } from '../../events/catalogue.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { isSettingFault } from '../../user-code.ts'
-import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
-import { updatedEvents } from '../learner/checkpoints.ts'
 import { createCounts, tryOut } from '../learner/endpoint.ts'
+import { AT_ENDPOINT, fixedLearner } from '../learner/fixed-learner.ts'
 import { type PromptFile, readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, isTooLong, SHORTENED } from '../learner/shortening.ts'
@@ -65,31 +63,30 @@ export async function openEndpointPolicy(
     }
   }
 
-  async function firstVersion(): Promise<NewEvent[]> {
+  async function tryActing() {
     const [training, evaluating] = [samplingOf(config, false), samplingOf(config, true)]
     await tryOut(served.first, training)
     if (evaluating.temperature !== training.temperature || evaluating.topP !== training.topP)
       await tryOut(served.first, evaluating)
-    return updatedEvents('policy', unchangedVersion(0, null))
+    return {}
   }
 
   /** What an update would have been made of is told all the same. */
-  async function train({ groups, iteration, version }: Train): Promise<NewEvent[]> {
+  async function measure({ groups, iteration }: Train) {
     const played = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = played
     const { samples, health } = policyBatch(groups, trajectories, scored, config)
-    return updatedEvents('policy', {
-      ...unchangedVersion(version, null),
+    return {
       metrics: { ...health, trainableSamples: samples.length },
       stopped: trajectories.some(({ trainable }) => trainable)
-        ? 'the weights live at the endpoint'
+        ? AT_ENDPOINT
         : 'the endpoint tells no token ids and log-probs',
-    })
+    }
   }
 
   return {
     note: `${policy.model} behind an endpoint, acting ${policy.frames > 0 ? 'on screens' : policy.acting}`,
-    learner: { begin: firstVersion, update: train },
+    learner: fixedLearner('policy', tryActing, measure),
     act,
     counters: () => ({ ...served.counters(), ...counted.counts() }),
     close: () => served.close(),

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import type { Turn } from '../../environments/port.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { rng, seedOf } from '../../random.ts'
-import { unlearning } from '../learner/unlearning.ts'
+import { scriptedPolicyLearner } from '../learner/fixed-learner.ts'
 import type { ActReply, ActRequest } from '../rollout/act.ts'
 import { faultOf } from './acting.ts'
 import type { OpenedPolicy } from './opened-policy.ts'
@@ -37,7 +37,7 @@ export function openScriptedChooser(config: Config, { setting, environment }: Op
 
   return {
     note: `scripted, follows the expert in a share of ${policyAccuracy}`,
-    learner: unlearning('policy'),
+    learner: scriptedPolicyLearner(),
     act: async (requests) => requests.map(actOrFault),
   }
 }

@@ -15,10 +15,9 @@ import type { ColdStart, JudgeRollouts, Train } from '../decider/jobs.ts'
 import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import { keptModel } from '../learner/kept-model.ts'
 import type { OutsideBatch } from '../learner/outside.ts'
-import { partsOf } from '../learner/ports.ts'
+import { residentLearner } from '../learner/resident-learner.ts'
 import { residentModel } from '../learner/resident-model.ts'
-import { firstVersion, updateModel } from '../learner/update.ts'
-import { logprobTemperature } from '../learner/update-options.ts'
+import { firstVersion } from '../learner/update.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../rollout/log-queries.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
 import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
@@ -196,26 +195,10 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     return { ...batch, samples, trainedOn: rollouts, none: NOTHING_TO_LEARN }
   }
 
-  async function train(job: Train): Promise<NewEvent[]> {
-    const startedMs = performance.now()
-    const { none, ...batch } = await batchOf(job)
-    return updateModel(
-      job,
-      batch,
-      {
-        ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
-        ...{ training: rewardModel.training, temperature: logprobTemperature(rewardModel) },
-        ...{ iterations: config.run.iterations, none },
-      },
-      startedMs,
-    )
-  }
-
   return {
     note: rewardModel.mode === 'off' ? 'off' : `${rewardModel.provider}, from the policy's weights`,
-    learner: { begin: coldStart, update: train },
     ...{ judge, concurrency: JOBS_AT_A_TIME, batchOf },
-    ...partsOf(resident, 'reward-model', log),
+    ...residentLearner('reward-model', resident, coldStart, batchOf, config, log),
   }
 }
 

@@ -3,11 +3,9 @@ import type { Config } from '../../config.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { Generation } from '../../models/port.ts'
-import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
-import { updatedEvents } from '../learner/checkpoints.ts'
-import { createCounts, tryOut } from '../learner/endpoint.ts'
-import { measuredUpdate } from '../learner/measured-update.ts'
+import { createCounts } from '../learner/endpoint.ts'
+import { servedJudgeLearner } from '../learner/fixed-learner.ts'
 import type { OutsideBatch } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
@@ -61,11 +59,6 @@ export async function openEndpointTestWriter(
   }
   const { judge } = unitTestJudge(config, opened, log, { write, promptSha256: prompt.sha256 })
 
-  async function firstVersion() {
-    await tryOut(served.first, { temperature, topP })
-    return updatedEvents('reward-model', unchangedVersion(0, null))
-  }
-
   async function batchOf({ iteration, groups }: Train): Promise<OutsideBatch> {
     const types = ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'] as const
     const judged = await readIteration(log, iteration, types)
@@ -92,7 +85,7 @@ export async function openEndpointTestWriter(
 
   return {
     note: `${rewardModel.model} behind an endpoint, writing unit tests`,
-    learner: { begin: firstVersion, update: measuredUpdate(batchOf) },
+    learner: servedJudgeLearner(served.first, { temperature, topP }, batchOf),
     judge: (job, { signal }) => judge(job, signal),
     ...{ concurrency: JOBS_AT_A_TIME, batchOf },
     counters: () => ({ ...served.counters(), ...invalid.counts() }),

@@ -9,10 +9,9 @@ import { cachePlace } from '../../package.ts'
 import type { ColdStart, Train } from '../decider/jobs.ts'
 import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import type { OutsideBatch } from '../learner/outside.ts'
-import { partsOf } from '../learner/ports.ts'
+import { residentLearner } from '../learner/resident-learner.ts'
 import { residentModel } from '../learner/resident-model.ts'
-import { firstVersion, updateModel } from '../learner/update.ts'
-import { logprobTemperature } from '../learner/update-options.ts'
+import { firstVersion } from '../learner/update.ts'
 import { withDemonstrationTasks } from '../policy/demonstration-tasks.ts'
 import type { OpenedJudge } from '../reward-model/opened-judge.ts'
 import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
@@ -99,21 +98,6 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
     return { samples: versioned, trainedOn: samples.map(({ id }) => id), health, none: NOTHING_TO_LEARN }
   }
 
-  async function train(job: Train): Promise<NewEvent[]> {
-    const startedMs = performance.now()
-    const { none, ...batch } = await batchOf(job)
-    return updateModel(
-      job,
-      batch,
-      {
-        ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
-        ...{ training: rewardModel.training, temperature: logprobTemperature(rewardModel) },
-        ...{ iterations: config.run.iterations, none },
-      },
-      startedMs,
-    )
-  }
-
   /** The tests with an advantage, in order of their slots and places. */
   function samplesOf(
     written: readonly EventData<'UnitTestWritten'>[],
@@ -142,9 +126,8 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
 
   return {
     note: `${rewardModel.provider}, writing unit tests, from the policy's weights`,
-    learner: { begin: coldStart, update: train },
     judge: (job, { signal }) => judge(job, signal),
     ...{ concurrency: JOBS_AT_A_TIME, batchOf },
-    ...partsOf(resident, 'reward-model', log),
+    ...residentLearner('reward-model', resident, coldStart, batchOf, config, log),
   }
 }

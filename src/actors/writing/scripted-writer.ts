@@ -3,10 +3,7 @@ import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf, type Setting, type Texts } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { unchangedVersion } from '../decider/fold.ts'
-import type { Train } from '../decider/jobs.ts'
-import { updatedEvents } from '../learner/checkpoints.ts'
-import { unlearning } from '../learner/unlearning.ts'
+import { A_SCRIPT, fixedLearner, scriptedPolicyLearner } from '../learner/fixed-learner.ts'
 import { faultOf } from '../policy/acting.ts'
 import type { OpenedPolicy } from '../policy/opened-policy.ts'
 import type { OpenedJudge } from '../reward-model/opened-judge.ts'
@@ -36,7 +33,7 @@ export function openScriptedPolicy(
 
   return {
     note: `scripted, right with probability ${policyAccuracy}`,
-    learner: unlearning('policy'),
+    learner: scriptedPolicyLearner(),
     act: (requests) => Promise.all(requests.map(actOne)),
   }
 }
@@ -58,14 +55,13 @@ export function openScriptedTestWriter(config: Config, opened: OpenSetting, log:
     )
   const { judge } = unitTestJudge(config, opened, log, { write })
 
-  async function train(job: Train) {
-    const unchanged = unchangedVersion(job.version, 'a script does not learn')
-    return updatedEvents('reward-model', { ...unchanged, metrics: await readTestHealth(log, job, config) })
-  }
-
   return {
     note: `scripted, right with probability ${judgeAccuracy}`,
-    learner: { begin: async () => updatedEvents('reward-model', unchangedVersion(0, null)), update: train },
+    learner: fixedLearner(
+      'reward-model',
+      async () => ({}),
+      async (job) => ({ metrics: await readTestHealth(log, job, config), stopped: A_SCRIPT }),
+    ),
     judge: (job, { signal }) => judge(job, signal),
     ...{ concurrency: 16, batchOf: null },
   }
