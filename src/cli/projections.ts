@@ -150,7 +150,7 @@ function ownText(db: Database.Database, projection: Projection): string {
 function tellFailed({ failed }: KeptProjections): void {
   for (const [name, reason] of failed)
     process.stderr.write(
-      `rl: the projection '${name}' has failed and stands where it stood: ${inLine(reason)}\n`,
+      `rl: the projection '${name}' has failed and stays at its last position: ${inLine(reason)}\n`,
     )
 }
 

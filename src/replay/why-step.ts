@@ -117,7 +117,7 @@ function leftOut(
   const decided = log.byKey(`TaskDecided/${slot}/${iteration}`)?.type
   if (purpose === 'candidate' && decided !== 'TaskAccepted') return 'the candidate was not accepted'
   return scoredRollouts < minGroupSize
-    ? `${scoredRollouts} rollouts have an outcome, where ${minGroupSize} are the least`
+    ? `${scoredRollouts} rollouts have an outcome, and at least ${minGroupSize} are needed`
     : null
 }
 

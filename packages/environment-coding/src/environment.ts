@@ -278,7 +278,7 @@ function noVerdict(task: Task, grades: readonly Grade[]): RlError {
   return open?.judgeFailed
     ? new RlError(`there is no verdict on a program for '${task.id}': ${reason}`, {
         code: 'coding.judge',
-        hint: 'mend the checker, the interactor or the code of the tests, or leave the problem out',
+        hint: 'correct the checker, the interactor or the code of the tests, or leave the problem out',
       })
     : new RlError(`the sandbox failed at '${task.id}': ${reason}`, {
         code: 'coding.sandbox',

@@ -97,7 +97,7 @@ function readResults(answer: Uint8Array, tests: number): readonly RunResult[] {
     results = unpackJson(answer)
   } catch {} // told below
   if (!Array.isArray(results) || results.length !== tests)
-    throw new RlError('an executor answered something else than results', { code: 'coding.sandbox' })
+    throw new RlError('an executor did not answer with results', { code: 'coding.sandbox' })
   return results
 }
 

@@ -398,7 +398,7 @@ function checkAbility(
   const needs = language === 'cpp' ? ' and g++ is on the PATH' : ''
   throw new RlError(`the sandbox ${name} runs no ${language}, only ${languages.join(', ')}`, {
     code: 'coding.language',
-    hint: `use --provider bwrap (environment.coding.sandbox.provider) where it works${needs}, or sandbox-fusion`,
+    hint: `use --provider bwrap (environment.coding.sandbox.provider) if it works${needs}, or sandbox-fusion`,
   })
 }
 

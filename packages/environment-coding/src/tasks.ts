@@ -154,7 +154,7 @@ const FURTHER = z.array(z.strictObject({ input: z.string(), output: z.string() }
 function furtherOf({ id, recipe: { further = [] } }: Task): readonly TestCase[] {
   const parsed = FURTHER.safeParse(further)
   if (parsed.success) return parsed.data
-  throw new RlError(`the task '${id}' has further tests that are none`, { code: 'coding.recipe' })
+  throw new RlError(`the task '${id}' has further tests in a wrong form`, { code: 'coding.recipe' })
 }
 
 const isFamilySplit = (split: string): split is FamilySplit => ['train', 'in-domain', 'ood'].includes(split)

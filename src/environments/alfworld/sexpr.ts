@@ -76,7 +76,7 @@ export function construct(node: Node): string {
 export function syntaxError(source: string, line: number, what: string): RlError {
   return new RlError(`${source}, line ${line}: ${what}`, {
     code: 'alfworld.pddl-syntax',
-    hint: 'the game file is damaged or no ALFWorld game',
+    hint: 'the game file is damaged, or is not from ALFWorld',
   })
 }
 

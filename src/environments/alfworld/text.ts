@@ -143,7 +143,7 @@ function property(
   scope: Scope,
 ): Text {
   const slot = scope.findLastIndex(({ name }) => name === variable)
-  if (slot < 0) throw grammarError(line, `{${variable}.${property}} stands where no '${variable}' is known`)
+  if (slot < 0) throw grammarError(line, `{${variable}.${property}} is used, but no '${variable}' is known`)
   const uses = new Set([slot])
   switch (property) {
     case 'name':

@@ -45,7 +45,7 @@ export function readTwl2(text: string): Twl2 {
       if (template === undefined || feedback === undefined)
         throw grammarError(line, `action '${name}' needs a template and a feedback`)
       actions.set(name.toLowerCase(), { template, feedback, line: line })
-    } else throw grammarError(line, `'${word}' where 'grammar' or 'action' must be`)
+    } else throw grammarError(line, `expected 'grammar' or 'action', found '${word}'`)
   }
   return { rules, actions }
 }
@@ -53,7 +53,7 @@ export function readTwl2(text: string): Twl2 {
 export function grammarError(line: number, what: string): RlError {
   return new RlError(`${SOURCE}, line ${line}: ${what}`, {
     code: 'alfworld.grammar-syntax',
-    hint: 'the game file is damaged or no ALFWorld game',
+    hint: 'the game file is damaged, or is not from ALFWorld',
   })
 }
 

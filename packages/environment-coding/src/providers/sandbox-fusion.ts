@@ -111,7 +111,7 @@ export function createSandboxFusionProvider({
     const parsed = RESPONSE.safeParse(body)
     if (!parsed.success) {
       const [{ path, message }] = parsed.error.issues
-      throw failure(`${endpoint} answered something else than /run_code does: ${path.join('.')}: ${message}`)
+      throw failure(`${endpoint} did not answer like /run_code: ${path.join('.')}: ${message}`)
     }
     return resultOf(parsed.data, limits, performance.now() - begun)
   }

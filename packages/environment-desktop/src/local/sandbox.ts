@@ -211,7 +211,7 @@ export async function openSandbox({ width, height }: ScreenSize): Promise<Sandbo
 }
 
 export function faultError(why: string): RlError {
-  return new RlError(`the desktop is no more: ${why}`, { code: 'desktop.died' })
+  return new RlError(`the desktop is gone: ${why}`, { code: 'desktop.died' })
 }
 
 function settled() {

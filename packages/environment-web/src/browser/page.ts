@@ -330,7 +330,7 @@ const asksOf = (told: unknown): Asks | null => asksSchema.safeParse(told).data?.
 const pageError = (why: string) =>
   new RlError(`the page failed: ${why}`, {
     code: 'web.page',
-    hint: 'the task is set aside when this goes on',
+    hint: 'if this goes on, the task is set aside',
   })
 
 /** Ignores a failure that may come because the page is gone already. */
