@@ -116,7 +116,7 @@ function* linesOf(rows: Iterable<object>): Generator<string> {
   for (const row of rows) yield `${JSON.stringify(row)}\n`
 }
 
-/** How many pieces there were. */
+/** Writes the pieces. Resolves to their number. */
 async function writePieces(path: string, pieces: Iterable<string>): Promise<number> {
   const out = createWriteStream(path)
   let count = 0

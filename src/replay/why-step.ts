@@ -36,7 +36,7 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
   )
 }
 
-/** A draw or partial credit is told by its value. */
+/** Words for an outcome. A draw or partial credit shows its value. */
 function gradeOf({ value, success }: { readonly value: number; readonly success: boolean }): string {
   if (success) return 'success'
   return value === 0 ? 'failure' : `no success, worth ${value}`

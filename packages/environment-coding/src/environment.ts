@@ -271,7 +271,10 @@ function settledEpisode({ task, steps }: Episode, value: number, grades: readonl
   return episode
 }
 
-/** Nothing is known of a program if the sandbox failed, or its judge: no reward, but another try. */
+/**
+ * Makes the error for a failed sandbox or judge. Nothing is known of the program, so it gets no reward but
+ * another try.
+ */
 function noVerdict(task: Task, grades: readonly Grade[]): RlError {
   const open = grades.find(({ passed }) => passed === null)
   const reason = open?.result.stderrTail || 'no result'

@@ -95,7 +95,7 @@ function readResults(answer: Uint8Array, tests: number): readonly RunResult[] {
   let results: unknown = null
   try {
     results = unpackJson(answer)
-  } catch {} // told below
+  } catch {} // reported below
   if (!Array.isArray(results) || results.length !== tests)
     throw new RlError('an executor did not answer with results', { code: 'coding.sandbox' })
   return results

@@ -75,7 +75,7 @@ export interface Provider {
   readonly detail: string
   /** Changes when the same program may give other results: a part of the cache's key. */
   readonly semantics: string
-  /** How many programs it runs at once. */
+  /** Number of programs that it runs at a time. */
   readonly concurrency: number
   /** Default Python alone. */
   readonly languages?: readonly Language[]

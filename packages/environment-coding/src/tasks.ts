@@ -25,7 +25,7 @@ export type CodingSource = GeneratedSource | FileSource
 type GeneratedSource = {
   readonly kind: 'generated'
   readonly seed: number
-  /** How many problems each split has. */
+  /** Number of problems of each split. */
   readonly counts: Readonly<Record<FamilySplit, number>>
   /** Problems of a higher level are left out: 2 easy, 4 medium, 9 all. */
   readonly maxLevel: number

@@ -66,7 +66,7 @@ export function readList(text: string, source: string): List {
   return top
 }
 
-/** How a node reads, for messages: a word, or the head of a list. */
+/** Returns a node for messages: a word, or the head of a list. */
 export function construct(node: Node): string {
   if (isWord(node)) return `'${clip(node.word)}'`
   const [head] = node.items

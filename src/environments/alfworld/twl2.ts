@@ -3,7 +3,7 @@ import { jsonErrorOffset } from './json-error.ts'
 
 /** One production of a rule. It applies if its condition is empty or has a solution. */
 type Production = { readonly rhs: string; readonly condition: string; readonly line: number }
-/** How a PDDL action reads: the command that names it, and the text that answers it. */
+/** Texts of a PDDL action: the command that names it, and the answer. */
 type ActionText = { readonly template: string; readonly feedback: string; readonly line: number }
 
 /** A parsed twl2 text. Names of actions are in lower case, names of rules are as written. */

@@ -16,7 +16,7 @@ import { isMemoryError } from './runner-protocol.ts'
 export type SandboxFusionOptions = {
   /** e.g. `http://127.0.0.1:8080` */
   readonly url: string
-  /** Sent as a bearer token. */
+  /** Key, sent as a bearer token. */
   readonly key?: string
   /** Number of programs at a time. The reference configuration has 128 workers. */
   readonly concurrency?: number

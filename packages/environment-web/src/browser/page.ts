@@ -147,7 +147,7 @@ export async function openPage(
     loaded?.()
   }
 
-  /** Everything that is loaded comes from here: there is no network. */
+  /** Answers a request. Everything that is loaded comes from here: there is no network. */
   async function answer({ requestId, networkId, request }: Json): Promise<void> {
     const { url, method } = request as { url: string; method: string }
     const isOurs = url.startsWith(`${ORIGIN}/`) && method === 'GET' && served < MOST_SERVED
