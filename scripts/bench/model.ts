@@ -5,7 +5,7 @@
  * machine meets all of them. Ratios are of medians of CPU time for one-thread engines. Tokens/s are by wall
  * time.
  *
- * npm run -s bench -- model [backend ...]
+ *   npm run -s bench -- model [backend ...]
  *
  * webgpu on a software adapter is measured only if it is named alone: its threads work on while others are
  * timed.

@@ -6,7 +6,7 @@ import type { Row } from './row.ts'
 import { PART_NAMES, type Part } from './settings.ts'
 import { curve, ofSetting } from './summary.ts'
 
-/** Okabe and Ito's colours: told apart also by the colour-blind, and in print. */
+/** Okabe and Ito's colours: they differ for the colour-blind too, and in print. */
 const COLOURS: Readonly<Record<Part, string>> = {
   before: '#000000',
   'outcome-only': '#E69F00',

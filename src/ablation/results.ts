@@ -26,7 +26,7 @@ export function readResults(path: string): Results {
   if (!existsSync(path))
     throw new RlError(`there is nothing to resume at ${path}`, {
       code: 'ablate.nothing',
-      hint: 'leave --resume away to begin',
+      hint: 'omit --resume to begin',
     })
   const parsed = schema.safeParse(JSON.parse(readFileSync(path, 'utf8')))
   if (!parsed.success)

@@ -19,11 +19,11 @@ import { permissionsOf } from './permissions.ts'
 
 export type Broker = {
   readonly url: string
-  /** How a user reaches it. */
+  /** Returns how a user reaches the broker. */
   readonly addressOf: (user: User) => BusAddress
   /** Process id of the nats-server at this time, or null while it is being started again. */
   readonly pid: () => number | null
-  /** How often it had to be started again. */
+  /** Number of times that it had to be started again. */
   readonly restarts: () => number
   /**
    * Kills a server that lives but does not answer, so it is started again. A server that is starting is left
@@ -48,7 +48,7 @@ export type BrokerOptions = {
 /** Longest silence of the server while it starts. It writes a line for each stream that it restores. */
 const READY_MS = 10_000
 const ENDED = 'nats-server ended'
-/** A server that cannot be started is told of so often. */
+/** Interval of reports about a server that cannot be started. */
 const TELL_MS = 60_000
 /**
  * Time limit of a login. A process that folds a long log, or waits for a processor, needs more than the usual

@@ -70,7 +70,7 @@ export function readConnection(path: string): Connection | null {
   return readChecked(path, connectionSchema)
 }
 
-/** How a tool reaches the broker of a connection. */
+/** Returns how a tool reaches the broker of a connection. */
 export function toolAddress({ url, token, user, password }: Connection): BusAddress {
   return { url, token: token ?? undefined, user: user ?? undefined, password: password ?? undefined }
 }
@@ -98,7 +98,7 @@ export function addressFromEnvironment(url: string): BusAddress {
   }
 }
 
-/** The environment of a process that is to connect there: credentials never stand in arguments. */
+/** Returns the environment of a process that will connect. Credentials are never in arguments. */
 export function environmentOf(address: BusAddress): NodeJS.ProcessEnv {
   const { server, login } = parseAddress(address)
   return {

@@ -62,7 +62,9 @@ const COMMAND_MS = 120_000
 /** Downloads the pinned nats-server to `target`. Fails at once if GitHub cannot be reached. */
 export async function downloadNatsServer(target: string, release = natsServerRelease()): Promise<void> {
   if (release === null)
-    throw new RlError(`none is pinned for ${process.platform}-${process.arch}`, { code: 'setup.no-release' })
+    throw new RlError(`no nats-server is pinned for ${process.platform}-${process.arch}`, {
+      code: 'setup.no-release',
+    })
   const { url, sha256, program } = release
   const archive = await download(url)
   const got = createHash('sha256').update(archive).digest('hex')

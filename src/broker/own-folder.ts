@@ -76,8 +76,8 @@ function close(path: string, { mode }: Stats): void {
 }
 
 function foreign(path: string, what: string): RlError {
-  return new RlError(`${path} ${what}: a run's folder has to be this user's alone`, {
+  return new RlError(`${path} ${what}: a run's folder must belong to this user alone`, {
     code: 'run.foreign-folder',
-    hint: 'look at what it is and remove it, or choose another run id (--run) or folder of runs (RL_RUNS)',
+    hint: 'inspect and remove it, or choose another run id (--run) or folder of runs (RL_RUNS)',
   })
 }

@@ -95,9 +95,9 @@ function begun(file: string, command: string, { config = CONFIG, set }: Words): 
 
 function resumed(file: string, { config, set }: Words): Results {
   if (config !== undefined || set !== undefined)
-    throw new RlError('an ablation goes on with the config that it began with', {
+    throw new RlError('a resumed ablation keeps its config', {
       code: 'cli.usage',
-      hint: 'leave --config and --set away, or begin another with --out FOLDER',
+      hint: 'omit --config and --set, or begin another with --out FOLDER',
     })
   return readResults(file)
 }

@@ -23,7 +23,7 @@ type Waiting = {
   readonly run: string
   readonly nats: string | null
   readonly user: User
-  /** Is told once that there is somebody to wait for. */
+  /** Called once if the head has to be waited for. */
   readonly say: (line: string) => void
   readonly waitMs?: number
 }

@@ -6,7 +6,7 @@ import type { Command } from './command.ts'
 import { openRunToRead } from './open-run.ts'
 
 export const command: Command = {
-  summary: 'where two runs part, and how their figures differ',
+  summary: 'the first difference of two runs, and their figures side by side',
   help: `
 rl diff A B [--json]
 

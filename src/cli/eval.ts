@@ -105,7 +105,7 @@ async function sourceOf({ run, config: file, set = [], trust }: Source): Promise
   if (run === undefined)
     return { base: loadConfig({ file: file ?? 'config/default.yaml', set, env: process.env }), last: null }
   if (file !== undefined)
-    throw new RlError('--run brings its own config', { code: 'cli.usage', hint: 'leave --config away' })
+    throw new RlError('--run brings its own config', { code: 'cli.usage', hint: 'omit --config' })
   const log = await openRun(run, { trust })
   try {
     return {

@@ -13,8 +13,8 @@ export type RunState = {
   /** The run that the log names. It differs from `run` if the folder was renamed. */
   readonly logOf: string
   /**
-   * `paused`: by itself, for a reason that is told. `stopped`: by a person. `killed`: its head ended without
-   * a word. `never started`: no head has taken it, e.g. a fork that was only made.
+   * `paused`: by itself, for the given reason. `stopped`: by a person. `killed`: its head ended without a
+   * word. `never started`: no head has taken it, e.g. a fork that was only made.
    */
   readonly state: 'never started' | 'running' | 'paused' | 'stopped' | 'killed' | 'failed' | 'completed'
   /** Why it is paused or failed. */

@@ -5,7 +5,7 @@ import { startModelServer } from '../models/local/server.ts'
 import type { Command } from './command.ts'
 import { backendFlag, cacheBytes, cacheFlag, required, tokenFlag } from './model-flags.ts'
 
-/** Models beside its own that a server may be told to load. */
+/** Most models beside its own that a server may be asked to load. */
 const MOST_LOADED = 8
 
 export const command: Command = {

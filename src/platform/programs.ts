@@ -46,7 +46,7 @@ const MANAGERS: readonly {
 /**
  * Returns one command that installs the tool, or the place to get it.
  *
- * @example installHint('bubblewrap') // 'run: apt-get install bubblewrap' on Debian
+ * @example installHint('bubblewrap') // 'run: sudo apt-get install -y bubblewrap' on Debian
  */
 export function installHint(tool: Tool, machine: Machine = THIS_MACHINE): string {
   if (machine.platform === 'win32' && tool === 'nats-server') return 'run: scoop install nats-server'

@@ -95,7 +95,7 @@ async function compareIn(
     throw new RlError(`run '${log.run}' has no judged rollouts${heldOut ? ' of evaluation' : ''}`, {
       code: 'compare-judges.no-rollouts',
       hint: heldOut
-        ? 'leave --held-out away, or play a run with evaluation.judge=true'
+        ? 'omit --held-out, or play a run with evaluation.judge=true'
         : 'they come with its first iteration',
     })
   const client = offlineLog(log)

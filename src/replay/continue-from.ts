@@ -62,7 +62,7 @@ export async function episodeAt(
     if (at === step)
       return { episode, observations: observations.slice(0, at + 1), actions: actions.slice(0, at) }
     if (episode.turn.done)
-      throw otherState(rollout, `after ${at} actions it is over, where ${steps} were recorded`)
+      throw otherState(rollout, `after ${at} actions it is over, but ${steps} were recorded`)
     episode = await episode.step(actions[at])
   }
 }

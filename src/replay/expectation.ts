@@ -36,7 +36,7 @@ export function readExpectation(path: string): Expectation | null {
   try {
     return schema.parse(JSON.parse(readFileSync(path, 'utf8')))
   } catch (cause) {
-    throw new RlError(`${path} is not what a replay writes`, {
+    throw new RlError(`${path} is not the result of a replay`, {
       code: 'replay.bad-expectation',
       hint: 'record it anew: rl replay RUN --accept',
       cause,

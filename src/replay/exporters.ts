@@ -77,7 +77,8 @@ export async function exportersWith(module: string | undefined): Promise<readonl
     if (typeof name !== 'string' || name === '') throw invalid(file, `exporter ${i} has no name`)
     if (typeof summary !== 'string') throw invalid(file, `'${name}' has no summary`)
     if (typeof write !== 'function') throw invalid(file, `'${name}' has no function \`write\``)
-    if (EXPORTERS.some((ours) => ours.name === name)) throw invalid(file, `'${name}' is a format of ours`)
+    if (EXPORTERS.some((ours) => ours.name === name))
+      throw invalid(file, `'${name}' is the name of a built-in format`)
   }
   return [...EXPORTERS, ...(list as Exporter[]).map((one) => guarded(one, file))]
 }
@@ -115,7 +116,7 @@ function* linesOf(rows: Iterable<object>): Generator<string> {
   for (const row of rows) yield `${JSON.stringify(row)}\n`
 }
 
-/** How many pieces there were. */
+/** Writes the pieces. Resolves to their number. */
 async function writePieces(path: string, pieces: Iterable<string>): Promise<number> {
   const out = createWriteStream(path)
   let count = 0

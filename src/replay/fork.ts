@@ -95,7 +95,7 @@ function checkOpen(log: LogReader, at: number): void {
   if (at >= decided)
     throw new RlError(`the end of run '${log.run}' is decided at position ${decided}`, {
       code: 'fork.too-late',
-      hint: `fork it before: --at ${decided - 1} at most`,
+      hint: `fork it earlier: --at ${decided - 1} at most`,
     })
 }
 

@@ -36,7 +36,7 @@ export function whyStep(log: LogReader, rollout: string, step: number): Node {
   )
 }
 
-/** A draw or partial credit is told by its value. */
+/** Words for an outcome. A draw or partial credit shows its value. */
 function gradeOf({ value, success }: { readonly value: number; readonly success: boolean }): string {
   if (success) return 'success'
   return value === 0 ? 'failure' : `no success, worth ${value}`
@@ -118,7 +118,7 @@ function leftOut(
   const decided = log.byKey(`TaskDecided/${slot}/${iteration}`)?.type
   if (purpose === 'candidate' && decided !== 'TaskAccepted') return 'the candidate was not accepted'
   return scoredRollouts < minGroupSize
-    ? `${scoredRollouts} rollouts have an outcome, where ${minGroupSize} are the least`
+    ? `${scoredRollouts} rollouts have an outcome, and at least ${minGroupSize} are needed`
     : null
 }
 

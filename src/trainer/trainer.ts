@@ -134,7 +134,7 @@ export async function startTrainer({
     if (parent && parent.sha256 === holds) return checkpointFolder(parent.run, parent)
     if (parent) return checkedFolder(parent.run, parent, `${role} version ${parentVersion}`)
     if (baseFolder !== null) return baseFolder
-    throw new RlError(`the weights of version ${parentVersion} lie in no run's folder`, {
+    throw new RlError(`the weights of version ${parentVersion} are in no run's folder`, {
       code: 'cli.usage',
       hint: 'name the folder that the endpoint serves: --model DIR',
     })

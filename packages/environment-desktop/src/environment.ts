@@ -105,7 +105,10 @@ const SPLITS = ['train', 'in-domain', 'ood']
 const own = ({ seed, programs, counts }: Extract<DesktopSource, { kind: 'own' }>, split: string) =>
   ownTasks(split, { seed, count: counts(split), programs })
 
-/** Rebuilds the task from the recipe. Error: `desktop.task`. */
+/**
+ * Rebuilds the task from the recipe.
+ * @throws RlError `desktop.task`
+ */
 function desktopTask({ id, recipe }: Task): DesktopTask {
   if (recipe.file !== undefined)
     return { file: readTaskFile(recipe.file, `task ${id}`), programs: [], texts: [], oracle: [], wrong: [] }
@@ -121,8 +124,9 @@ type Loaded = { readonly file: TaskFile; readonly kind: string }
 /**
  * Reads OSWorld's task files below a folder. A split is a folder of that name in it. Without such folders all
  * tasks are for training. An incomplete task file is left out, by its name and the reason: published folders
- * hold unfinished ones. Errors: `environment.data` if the folder cannot be read, `desktop.task` if a file is
- * not JSON or too large.
+ * hold unfinished ones.
+ * @throws RlError `environment.data` if the folder cannot be read, `desktop.task` if a file is not JSON or
+ * too large
  */
 export function readFolder(
   path: string,
@@ -137,7 +141,7 @@ export function readFolder(
   const loaded: (Loaded & { readonly parts: readonly string[] })[] = []
   for (const name of jsonFiles(path)) {
     const value = parsed(join(path, name))
-    // Lists of tasks lie beside them.
+    // Lists of tasks are in the same folder.
     if (typeof value !== 'object' || value === null || !('evaluator' in value)) continue
     try {
       const file = readTaskFile(value, name)

@@ -45,7 +45,7 @@ function checked<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [{ path, message }] = parsed.error.issues
-  throw new RlError(`the page failed: what it tells has ${path.join('.')}: ${message}`, { code: 'web.page' })
+  throw new RlError(`the page failed: in its answer, ${path.join('.')}: ${message}`, { code: 'web.page' })
 }
 
 export const readReading = (value: unknown): Reading => checked(reading, value)

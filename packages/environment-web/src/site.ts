@@ -5,7 +5,7 @@ import type { Direction, Seed, Task } from 'rlanything/environments'
 import type { Json } from './browser/cdp.ts'
 import type { Serve } from './browser/page.ts'
 
-/** How an episode of a task begins. */
+/** Start of a task's episode. */
 type Start = {
   /** Address of the page. */
   readonly path: string

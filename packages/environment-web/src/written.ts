@@ -68,7 +68,7 @@ function textsOf(steps: readonly Step[]): string[] {
   return texts
 }
 
-/** Whether a text stands among others as it is, from word to word. */
+/** Whether a text is part of another one as it is, from word to word. */
 function isGiven(text: string, given: string): boolean {
   const wanted = text.trim()
   if (wanted === '') return true

@@ -3,7 +3,7 @@
  * decoding of 32 sequences, prefill of 32 x 128 tokens and an update of an adapter of rank 16 on 512 tokens.
  * On the processor ratios are of its time, one thread each. On a graphics processor rates are by the clock.
  *
- * released.ts qwen05 | qwen3_06 | smollm2 | qwen05_gpu
+ *   released.ts qwen05 | qwen3_06 | smollm2 | qwen05_gpu
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -66,7 +66,7 @@ export async function openDbus(socketPath: string): Promise<Dbus> {
         received = received.subarray(size)
       }
     } catch (cause) {
-      fail(`its message bus says what cannot be read: ${cause instanceof Error ? cause.message : cause}`)
+      fail(`its message bus sent an unreadable message: ${cause instanceof Error ? cause.message : cause}`)
     }
   }
   const settle = ({ type, replySerial, values }: Message) => {

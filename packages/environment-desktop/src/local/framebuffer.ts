@@ -1,4 +1,4 @@
-/** The screen of an Xvfb as it lies in memory: a file in XWD's form, which the server keeps current. */
+/** The screen of an Xvfb in memory: a file in XWD's form, which the server keeps current. */
 import { type FileHandle, open } from 'node:fs/promises'
 import type { ScreenSize } from '../screen/action.ts'
 import { faultError } from './sandbox.ts'

@@ -84,9 +84,9 @@ export type Sandbox = {
     values: Readonly<Record<string, unknown>>,
     timeoutMs?: number,
   ) => Promise<Readonly<Record<string, unknown>>>
-  /** Why the desktop is no more, or null. */
+  /** Reason why the desktop is gone, or null. */
   readonly fault: () => string | null
-  /** How programs that were launched have ended: 0, another status, or a signal's name. */
+  /** Ends of launched programs by number: 0, another status, or a signal's name. */
   readonly exits: ReadonlyMap<number, number | string>
   readonly end: () => Promise<void>
 }
@@ -211,7 +211,7 @@ export async function openSandbox({ width, height }: ScreenSize): Promise<Sandbo
 }
 
 export function faultError(why: string): RlError {
-  return new RlError(`the desktop is no more: ${why}`, { code: 'desktop.died' })
+  return new RlError(`the desktop is gone: ${why}`, { code: 'desktop.died' })
 }
 
 function settled() {

@@ -175,7 +175,7 @@ function jsonIn(bytes: Buffer): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(bytes.toString())
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
   } catch {
-    // told below
+    // reported below
   }
   throw new RlError(
     `the desktop answered ${JSON.stringify(bytes.toString('utf8', 0, 60))} in place of JSON`,

@@ -11,7 +11,7 @@ import type { LocalDesktop } from '../local/desktop.ts'
 import { type Answer, ROUTES } from './routes.ts'
 
 const MOST_BODY = 64 * 2 ** 20
-/** How long the answer to a lost call is kept: OSWorld's client repeats it 5 s and 10 s later. */
+/** Time for which the answer to a lost call is kept. OSWorld's client repeats the call 5 s and 10 s later. */
 const REPEATED_WITHIN_MS = 30_000
 /** A call that changes something waits for earlier calls. */
 const CHANGES = /^\/(execute|setup\/|run_|rl\/)/

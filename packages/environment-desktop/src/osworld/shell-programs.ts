@@ -1,4 +1,4 @@
-/** Which programs a text for a shell starts, as far as its words tell. */
+/** Finds the programs that a shell text starts, as far as its words tell. */
 
 const KEYWORDS = new Set(
   'if then else elif fi for while until do done case esac in function { } ! [[ ]] ( )'.split(' '),

@@ -46,7 +46,7 @@ function part(members: ReadonlyMap<string, Uint8Array>, path: string): XmlElemen
   return parseXml(text)
 }
 
-/** Without the readings of Asian scripts that stand beside a text. */
+/** Returns a text without the readings of Asian scripts beside it. */
 function richText(element: XmlElement): string {
   return elementsOf(element)
     .filter(({ name }) => name === 't' || name === 'r')

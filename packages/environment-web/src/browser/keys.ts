@@ -109,7 +109,7 @@ const NAMED: Readonly<Record<string, PageKey>> = {
   ...counted(24, (i) => [`f${i + 1}`, plain(`F${i + 1}`, 112 + i)]),
 }
 
-/** The key that bears a character without shift, by its name and number. */
+/** The key of a character without shift, by its name and number. */
 const MARKS: Readonly<Record<string, readonly [number, string]>> = {
   ...{ ';': [186, 'Semicolon'], '=': [187, 'Equal'], ',': [188, 'Comma'], '-': [189, 'Minus'] },
   ...{ '.': [190, 'Period'], '/': [191, 'Slash'], '`': [192, 'Backquote'], '[': [219, 'BracketLeft'] },

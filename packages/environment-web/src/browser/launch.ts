@@ -31,7 +31,7 @@ export type Fence = {
   readonly detail: string
 }
 
-/** How browsers are started on this machine. */
+/** Returns how browsers are started on this machine. */
 export function findFence(): Fence {
   const bwrap = programFolders()
     .map((folder) => join(folder, 'bwrap'))

@@ -147,7 +147,7 @@ export async function openPage(
     loaded?.()
   }
 
-  /** Everything that is loaded comes from here: there is no network. */
+  /** Answers a request. Everything that is loaded comes from here: there is no network. */
   async function answer({ requestId, networkId, request }: Json): Promise<void> {
     const { url, method } = request as { url: string; method: string }
     const isOurs = url.startsWith(`${ORIGIN}/`) && method === 'GET' && served < MOST_SERVED
@@ -330,7 +330,7 @@ const asksOf = (told: unknown): Asks | null => asksSchema.safeParse(told).data?.
 const pageError = (why: string) =>
   new RlError(`the page failed: ${why}`, {
     code: 'web.page',
-    hint: 'the task is set aside when this goes on',
+    hint: 'if this goes on, the task is set aside',
   })
 
 /** Ignores a failure that may come because the page is gone already. */

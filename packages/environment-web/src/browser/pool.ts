@@ -139,7 +139,9 @@ export function createPool({ program, pages, scripts, workerScript, serve, scale
     }
   }
 
-  /** The queue's first job of the state that stands on the page, of its address, or the first of all. */
+  /**
+   * Returns the queue's first job for the shown state, else the first for its address, else the first of all.
+   */
   function bestFor({ slot }: Place): number {
     if (!slot || queue[0].passed >= MOST_PASSED) return 0
     const held = queue.findIndex(({ wish }) => wish.holder !== null && wish.holder === slot.holder)

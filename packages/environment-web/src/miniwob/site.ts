@@ -94,7 +94,7 @@ export function folderSite({ folder, seed, counts, loading = 'table' }: FolderOp
 function read(recipe: Task['recipe']): Recipe {
   const parsed = recipeSchema.safeParse(recipe)
   if (parsed.success) return parsed.data
-  throw new RlError(`a task's recipe is none of a folder's pages: ${parsed.error.issues[0].message}`, {
+  throw new RlError(`this is no recipe of a folder's page: ${parsed.error.issues[0].message}`, {
     code: 'web.recipe',
   })
 }

@@ -25,7 +25,7 @@ export function partsOf(recipe: Task['recipe']): readonly Part[] {
   const parsed = recipeSchema.safeParse(recipe)
   if (parsed.success) return parsed.data.parts
   const [{ path, message }] = parsed.error.issues
-  throw new RlError(`a task's recipe is none of the web's: ${path.join('.')}: ${message}`, {
+  throw new RlError(`this is no recipe of a web task: ${path.join('.')}: ${message}`, {
     code: 'web.recipe',
   })
 }

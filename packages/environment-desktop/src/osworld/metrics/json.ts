@@ -27,7 +27,7 @@ function parsed(found: Found): unknown {
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Every expected key stands in the file with its value. */
+/** Checks that every expected key is in the file with its value. */
 export const checkJsonSettings: Metric = (result, expected) => {
   const [given, wanted] = [parsed(result), rulesIn(expected).expected]
   if (!isObject(wanted)) throw wrongRules('expected is no object')

@@ -46,7 +46,7 @@ function refused(source: string, why: string, cause?: unknown): RlError {
   })
 }
 
-/** Global flags may stand at the very beginning alone. */
+/** Reads global flags, which may be at the very beginning alone. */
 function leadingFlags(source: string): { readonly flags: Flags; readonly rest: string } {
   const [whole = '', letters = ''] = /^\(\?([aiLmsux]+)\)/.exec(source) ?? []
   if (/[Lx]/.test(letters)) throw refused(source, `the flags ${letters}`)
@@ -199,7 +199,7 @@ function translate(characters: readonly string[], flags: Flags, source: string):
     throw refused(source, `the group (?${characters.slice(at, at + 2).join('')}`)
   }
 
-  /** Behind `{`: a count, or the character itself. */
+  /** Reads what follows `{`: a count, or the character itself. */
   function count(): string {
     const begun = at
     const least = digits(/[0-9]/, 0, 9) ?? ''
