@@ -7,7 +7,7 @@ import { A_SCRIPT, fixedLearner, scriptedPolicyLearner } from '../learner/fixed-
 import { faultOf } from '../policy/acting.ts'
 import type { OpenedPolicy } from '../policy/opened-policy.ts'
 import type { OpenedJudge } from '../reward-model/opened-judge.ts'
-import type { ActReply, ActRequest } from '../rollout/act.ts'
+import { type ActReply, type ActRequest, EMPTY_REPLY } from '../rollout/act.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
 import { readTests } from './read-tests.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
@@ -73,10 +73,4 @@ function noScript({ name }: Setting, part: string): RlError {
   })
 }
 
-const REPLY: Omit<ActReply, 'action'> = {
-  invalid: null,
-  fits: true,
-  continues: false,
-  tokens: null,
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-}
+const REPLY: ActReply = { ...EMPTY_REPLY, fits: true }
