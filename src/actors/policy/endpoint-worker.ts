@@ -10,7 +10,7 @@ import { AT_ENDPOINT, fixedLearner } from '../learner/fixed-learner.ts'
 import { type PromptFile, readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, isTooLong, SHORTENED } from '../learner/shortening.ts'
-import type { ActReply, ActRequest } from '../rollout/act.ts'
+import { type ActReply, type ActRequest, EMPTY_REPLY } from '../rollout/act.ts'
 import { readIteration } from '../rollout/log-queries.ts'
 import { promptedTexts } from '../writing/text-acting.ts'
 import { toolActing } from '../writing/tool-acting.ts'
@@ -59,7 +59,7 @@ export async function openEndpointPolicy(
       return reply
     } catch (error) {
       if (isSettingFault(error)) return faultOf(error)
-      return { ...NO_ANSWER, ...(isTooLong(error) ? {} : { fault: explain(error) }) }
+      return { ...EMPTY_REPLY, ...(isTooLong(error) ? {} : { fault: explain(error) }) }
     }
   }
 
@@ -114,13 +114,4 @@ export function listedPrompt(
 ): { readonly prompt: PromptFile; readonly form: Form } {
   const name = acting === 'free' ? 'free' : 'numbered'
   return { prompt: readPrompt(prompts[name]), form: { free, numbered }[name] }
-}
-
-const NO_ANSWER: ActReply = {
-  action: '',
-  invalid: null,
-  fits: false,
-  continues: false,
-  tokens: null,
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
 }

@@ -4,7 +4,7 @@ import type { Turn } from '../../environments/port.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { rng, seedOf } from '../../random.ts'
 import { scriptedPolicyLearner } from '../learner/fixed-learner.ts'
-import type { ActReply, ActRequest } from '../rollout/act.ts'
+import { type ActReply, type ActRequest, EMPTY_REPLY } from '../rollout/act.ts'
 import { faultOf } from './acting.ts'
 import type { OpenedPolicy } from './opened-policy.ts'
 
@@ -42,10 +42,4 @@ export function openScriptedChooser(config: Config, { setting, environment }: Op
   }
 }
 
-const REPLY: Omit<ActReply, 'action'> = {
-  invalid: null,
-  fits: true,
-  continues: false,
-  tokens: null,
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-}
+const REPLY: ActReply = { ...EMPTY_REPLY, fits: true }

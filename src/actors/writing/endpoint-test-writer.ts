@@ -12,8 +12,7 @@ import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, isTooLong, TOO_LONG } from '../learner/shortening.ts'
 import type { OpenedJudge } from '../reward-model/opened-judge.ts'
 import { toldSample } from '../reward-model/prompted-batch.ts'
-import { readIteration } from '../rollout/log-queries.ts'
-import { testAdvantages } from './test-batch.ts'
+import { readTests } from './read-tests.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests, type WrittenTest } from './unit-tests.ts'
 
 /** Tasks that are judged at a time; the endpoint's own bound is that of its calls. */
@@ -57,25 +56,14 @@ export async function openEndpointTestWriter(
     }
     return answers
   }
-  const { judge } = unitTestJudge(config, opened, log, { write, promptSha256: prompt.sha256 })
 
-  async function batchOf({ iteration, groups }: Train): Promise<OutsideBatch> {
-    const types = ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'] as const
-    const judged = await readIteration(log, iteration, types)
-    const { TrajectoryCompleted: trajectories, StepScored: scored, UnitTestWritten: all } = judged
-    const written = all.filter((test) => test.iteration === iteration)
-    const { bySlot, health } = testAdvantages(groups, trajectories, scored, written, config)
-    const samples: OutsideBatch['samples'][number][] = []
-    let unknown = 0
-    for (const [slot, advantages] of bySlot)
-      for (const test of written.filter((one) => one.slot === slot).sort((a, b) => a.index - b.index)) {
-        const advantage = advantages[test.index] ?? 0
-        if (advantage === 0) continue
-        const id = `${iteration}/${slot}/test-${test.index}`
-        const sample = toldSample(id, test, advantage, rewardModel.expert)
-        if (sample === null) unknown++
-        else samples.push({ ...sample, policyVersion: test.rewardModelVersion })
-      }
+  async function batchOf(job: Train): Promise<OutsideBatch> {
+    const { tests, health } = await readTests(log, job, config)
+    const samples = tests.flatMap(({ id, test, advantage }) => {
+      const sample = toldSample(id, test, advantage, rewardModel.expert)
+      return sample === null ? [] : [{ ...sample, policyVersion: test.rewardModelVersion }]
+    })
+    const unknown = tests.length - samples.length
     return {
       ...{ samples, trainedOn: samples.map(({ id }) => id) },
       health: { ...health, ...(unknown > 0 ? { untrainable: unknown } : {}) },
@@ -86,7 +74,7 @@ export async function openEndpointTestWriter(
   return {
     note: `${rewardModel.model} behind an endpoint, writing unit tests`,
     learner: servedJudgeLearner(served.first, { temperature, topP }, batchOf),
-    judge: (job, { signal }) => judge(job, signal),
+    judge: unitTestJudge(config, opened, log, { write, promptSha256: prompt.sha256 }),
     ...{ concurrency: JOBS_AT_A_TIME, batchOf },
     counters: () => ({ ...served.counters(), ...invalid.counts() }),
     close: () => served.close(),

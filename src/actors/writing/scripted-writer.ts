@@ -7,9 +7,9 @@ import { A_SCRIPT, fixedLearner, scriptedPolicyLearner } from '../learner/fixed-
 import { faultOf } from '../policy/acting.ts'
 import type { OpenedPolicy } from '../policy/opened-policy.ts'
 import type { OpenedJudge } from '../reward-model/opened-judge.ts'
-import type { ActReply, ActRequest } from '../rollout/act.ts'
+import { type ActReply, type ActRequest, EMPTY_REPLY } from '../rollout/act.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
-import { readTestHealth } from './test-health.ts'
+import { readTests } from './read-tests.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
 
 export function openScriptedPolicy(
@@ -53,16 +53,15 @@ export function openScriptedTestWriter(config: Config, opened: OpenSetting, log:
         }
       }),
     )
-  const { judge } = unitTestJudge(config, opened, log, { write })
 
   return {
     note: `scripted, right with probability ${judgeAccuracy}`,
     learner: fixedLearner(
       'reward-model',
       async () => ({}),
-      async (job) => ({ metrics: await readTestHealth(log, job, config), stopped: A_SCRIPT }),
+      async (job) => ({ metrics: { ...(await readTests(log, job, config)).health }, stopped: A_SCRIPT }),
     ),
-    judge: (job, { signal }) => judge(job, signal),
+    judge: unitTestJudge(config, opened, log, { write }),
     ...{ concurrency: 16, batchOf: null },
   }
 }
@@ -74,10 +73,4 @@ function noScript({ name }: Setting, part: string): RlError {
   })
 }
 
-const REPLY: Omit<ActReply, 'action'> = {
-  invalid: null,
-  fits: true,
-  continues: false,
-  tokens: null,
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-}
+const REPLY: ActReply = { ...EMPTY_REPLY, fits: true }
