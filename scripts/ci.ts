@@ -100,6 +100,7 @@ const isPinned = process.platform === 'linux' && process.arch === 'x64'
 if (!isPinned) process.stdout.write('SKIP other versions of Node: they are pinned for linux-x64 alone\n')
 const current = isPinned && !process.versions.node.startsWith('24.') ? getNode(NODES[24]) : process.execPath
 
+await step('commits', current, ['bin/launch.mjs', 'scripts/commits.ts'])
 await step('licences', current, ['bin/launch.mjs', 'scripts/licences.ts'])
 const compiler = 'node_modules/typescript/bin/tsc'
 await step('types', current, [compiler, '--noEmit'])
