@@ -106,6 +106,7 @@ const compiler = 'node_modules/typescript/bin/tsc'
 await step('types', current, [compiler, '--noEmit'])
 await step('types of scripts', current, [compiler, '-p', 'tsconfig.scripts.json'])
 await step('types of pages', current, [compiler, '-p', 'packages/environment-web/tsconfig.pages.json'])
+await step('indexed access', current, ['bin/launch.mjs', 'scripts/indexed.ts'])
 await step('lint', current, ['node_modules/@biomejs/biome/bin/biome', 'check', '.'])
 await step('dead code', current, ['node_modules/knip/bin/knip.js'])
 await step('all tests', current, ['bin/launch.mjs', 'scripts/test.ts', '--all'])
