@@ -106,8 +106,13 @@ const isPinned = process.platform === 'linux' && process.arch === 'x64'
 if (!isPinned) process.stdout.write('SKIP other versions of Node: they are pinned for linux-x64 alone\n')
 const current = isPinned && !process.versions.node.startsWith('24.') ? getNode(NODES[24]) : process.execPath
 
+await step('commits', current, ['bin/launch.mjs', 'scripts/commits.ts'])
 await step('licences', current, ['bin/launch.mjs', 'scripts/licences.ts'])
-await step('types', current, ['node_modules/typescript/bin/tsc', '--noEmit'])
+const compiler = 'node_modules/typescript/bin/tsc'
+await step('types', current, [compiler, '--noEmit'])
+await step('types of scripts', current, [compiler, '-p', 'tsconfig.scripts.json'])
+await step('types of pages', current, [compiler, '-p', 'packages/environment-web/tsconfig.pages.json'])
+await step('indexed access', current, ['bin/launch.mjs', 'scripts/indexed.ts'])
 await step('lint', current, ['node_modules/@biomejs/biome/bin/biome', 'check', '.'])
 await step('dead code', current, ['node_modules/knip/bin/knip.js'])
 await step('all tests', current, ['bin/launch.mjs', 'scripts/test.ts', '--all'])

@@ -4,10 +4,10 @@
  */
 import { type Rng, rng, type Seed, seedOf } from 'rlanything/environments'
 
-type Town = { readonly name: string; readonly figures: Readonly<Record<Figure, number>> }
+export type Town = { readonly name: string; readonly figures: Readonly<Record<Figure, number>> }
 
 export const FIGURES = ['inhabitants', 'bridges', 'schools', 'markets', 'lamps', 'mills'] as const
-export type Figure = (typeof FIGURES)[number]
+type Figure = (typeof FIGURES)[number]
 
 const FIRST = [
   'Ar',
@@ -45,20 +45,23 @@ export function almanac(seed: Seed, count: number): Almanac {
   const random = rng(seedOf(seed, 'almanac'))
   const names = random.shuffle(FIRST.flatMap((first) => LAST.map((last) => first + last)))
   const towns = names.slice(0, count).map((name) => townOf(name, random))
-  const pages = towns.map((town, i) => pageOf(town, towns[(i + 1) % towns.length].name))
-  const words = pages.map((page) => new Set(wordsOf(page)))
+  const pages = towns.map((town, i) => {
+    const next = towns[(i + 1) % towns.length] ?? town
+    const text = pageOf(town, next.name)
+    return { town, text, words: new Set(wordsOf(text)) }
+  })
   const rarity = new Map<string, number>()
-  for (const own of words) for (const word of own) rarity.set(word, (rarity.get(word) ?? 0) + 1)
+  for (const { words } of pages) for (const word of words) rarity.set(word, (rarity.get(word) ?? 0) + 1)
 
   return {
     towns,
     search(query) {
       const asked = new Set(wordsOf(query.slice(0, 500)))
-      const scores = words.map((own, page) => {
+      const scores = pages.map(({ town, text, words }, page) => {
         // A page is about the town that it begins with. It also mentions another one.
-        let score = asked.has(towns[page].name.toLowerCase()) ? Math.log(1 + count) : 0
-        for (const word of asked) if (own.has(word)) score += Math.log(1 + count / (rarity.get(word) ?? 1))
-        return { page, score }
+        let score = asked.has(town.name.toLowerCase()) ? Math.log(1 + count) : 0
+        for (const word of asked) if (words.has(word)) score += Math.log(1 + count / (rarity.get(word) ?? 1))
+        return { page, text, score }
       })
       // A word on every page finds none of them.
       const least = Math.log(2) * asked.size
@@ -66,7 +69,7 @@ export function almanac(seed: Seed, count: number): Almanac {
         .filter(({ score }) => score > least)
         .sort((a, b) => b.score - a.score || a.page - b.page)
         .slice(0, PAGES)
-        .map(({ page }) => pages[page])
+        .map(({ text }) => text)
     },
   }
 }

@@ -70,7 +70,8 @@ function tokensOf(expression: string): string[] | null {
   while (TOKEN.lastIndex < expression.trimEnd().length) {
     const found = TOKEN.exec(expression)
     if (!found) return null
-    tokens.push(found[1] ?? found[2])
+    const [, number, sign = ''] = found
+    tokens.push(number ?? sign)
   }
   return tokens
 }
