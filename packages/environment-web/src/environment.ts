@@ -21,27 +21,22 @@ import {
   type Validation,
 } from 'rlanything/environments'
 import { RlError } from 'rlanything/kit'
+import { askPages } from './ask-pages.ts'
 import { findBrowser } from './browser/find.ts'
-import type { Page } from './browser/page.ts'
-import { createPool, type Pool, type Slot, type Wish } from './browser/pool.ts'
+import { createPool, type Pool } from './browser/pool.ts'
 import { bringsMarkup } from './markup.ts'
-import { createMemo } from './memo.ts'
 import { namedIn, partsOf } from './named.ts'
-import { lineText, type Reading, readGoals, readLeft, readReading, type Sinks } from './reading.ts'
+import { createOracle } from './oracle.ts'
+import { createPlayer } from './player.ts'
+import { givenBy, isSolved, type Reading } from './reading.ts'
 import { rewriteTask } from './rewrite.ts'
-import type { Asked, Site, Variant } from './site.ts'
-import { perform, type Step, stepReader } from './steps.ts'
+import { createShown } from './shown.ts'
+import type { Site, Variant } from './site.ts'
+import { type Step, stepReader } from './steps.ts'
 import { readTurn } from './turn.ts'
-import { becomes, isDoubtful, ownTexts, withOtherLetters } from './written.ts'
 
 /** A page that takes longer hangs: its browser is ended. */
 const PLAY_MS = 10_000
-/** Goals that are asked for at once. */
-const GOALS = 200
-/** Least reward that is a success: sums of sixths are not exactly one. */
-export const SUCCESS = 1 - 1e-6
-/** Most steps of an oracle from any state. */
-const MOST_ORACLE_STEPS = 60
 
 /** Scripts that run before a page's own, in this order, also in its workers. */
 const PAGE_SCRIPTS = [
@@ -153,84 +148,10 @@ export function webEnvironment({
     return refused ? { problem: 'markup can be typed only where the task has some' } : step
   }
 
-  const shown = createMemo<Reading>(remembered, sizeOf)
-  const remainders = createMemo<number | null>(remembered, () => 8)
-  const keyOf = ({ recipe }: Task, actions: readonly Step[]) => JSON.stringify([recipe, actions])
-
-  /** Resolves to the page's content after some actions. @param from as for `play` */
-  const look = (
-    task: Task,
-    actions: readonly Step[],
-    given: string,
-    from: Parameters<typeof play>[2],
-    holder: object,
-  ): Promise<Reading> =>
-    shown.of(keyOf(task, actions), async () => {
-      const own = ownTexts(actions, given)
-      const ask = { oracle: true, sinks: own.length > 0 }
-      const { sinks, ...reading } = readReading(await play(task, actions, from, ask, holder))
-      if (!sinks || !isDoubtful(sinks, own)) return reading
-      const others = await sinksOf(task, withOtherLetters(actions, own))
-      const became = becomes(sinks, others, own)
-      return became === null
-        ? reading
-        : { ...reading, refused: `what was written would become ${became} of the page` }
-    })
-
-  async function sinksOf(task: Task, actions: readonly Step[]): Promise<Sinks> {
-    const none = { programs: [], elements: [], full: false }
-    try {
-      return readReading(await play(task, actions, null, { sinks: true }, null)).sinks ?? none
-    } catch (error) {
-      if (error instanceof RlError && error.code === 'web.page') return none
-      throw error
-    }
-  }
-
-  /** Loads an address. The page shows no episode then. */
-  async function bring(slot: Slot, path: string, fresh: boolean): Promise<void> {
-    slot.holder = null
-    if (!fresh && slot.path === path) return
-    slot.path = null
-    await slot.page.load(path, deadlineMs)
-    slot.path = path
-  }
-
-  /** Lends a page. If browsers keep ending, that is not the fault of the task that waits for one. */
-  async function lent<T>(wish: Wish, job: (slot: Slot) => Promise<T>): Promise<T> {
-    try {
-      return await pool.run(wish, job)
-    } catch (cause) {
-      if (!(cause instanceof RlError && cause.code === 'web.gone')) throw cause
-      throw new RlError(cause.message, { code: 'rollout.infra', cause })
-    }
-  }
-
-  /**
-   * Brings a page to the state after some actions, and asks it. @param from state that a page may still show
-   */
-  function play(
-    task: Task,
-    actions: readonly Step[],
-    from: { readonly holder: object; readonly done: number } | null,
-    ask: Readonly<Record<string, unknown>>,
-    holder: object | null,
-    then?: (page: Page) => Promise<unknown>,
-  ): Promise<unknown> {
-    const { path, fresh, request } = site.start(task.recipe)
-    return lent({ path, holder: from?.holder ?? null }, async (slot) => {
-      const goesOn = from !== null && slot.holder === from.holder
-      if (!goesOn) await bring(slot, path, fresh)
-      slot.holder = null
-      const told = goesOn
-        ? await perform(slot.page, null, actions.slice(from.done), ask, deadlineMs)
-        : await perform(slot.page, request, actions, ask, deadlineMs)
-      slot.holder = holder
-      // A program that a text became may have changed the page for the episodes behind.
-      if (hasPrograms(told)) slot.path = null
-      return then ? then(slot.page) : told
-    })
-  }
+  const player = createPlayer(pool, site.start, deadlineMs)
+  const asked = askPages(player, site.start, deadlineMs)
+  const shown = createShown(player, remembered)
+  const oracle = createOracle({ play: player.play, shown, stepAfter, remembered })
 
   function episode(state: State): WebEpisode {
     const { task, turn, steps, reading } = state
@@ -245,15 +166,14 @@ export function webEnvironment({
         const actions = [...state.actions, done]
         const holder = {}
         const from = { holder: state.holder, done: state.actions.length }
-        const next = await look(task, actions, state.given, from, holder)
+        const next = await shown.look(task, actions, state.given, from, holder)
         if (next.refused !== undefined)
           return episode(stateAfter(state, { ...reading, problem: next.refused }, false))
         const used = usedAfter(state, text)
         return episode(stateAfter({ ...state, actions, used, holder }, next, done.ends))
       },
-      // May be asked at any time: an episode whose page no longer fits into the model's context has not
-      // solved it.
-      outcome: () => (reading.done && reading.reward >= SUCCESS ? 1 : 0),
+      // Told at any time: an episode whose page no longer fits into the model's context has not solved it.
+      outcome: () => (isSolved(reading) ? 1 : 0),
     }
     states.set(value, state)
     return value
@@ -276,97 +196,14 @@ export function webEnvironment({
    */
   function stateAfter(before: State, reading: Reading, ends: boolean): State {
     const steps = before.steps + 1
-    const { done, reward } = reading
-    const solved = done && reward >= SUCCESS
-    const ended: EpisodeEnd | null = solved
+    const ended: EpisodeEnd | null = isSolved(reading)
       ? 'goal'
-      : done || ends
+      : reading.done || ends
         ? 'gave-up'
         : steps >= before.maxSteps
           ? 'step-limit'
           : null
     return { ...before, reading, steps, turn: turnOf(before, reading, ended, before.reading) }
-  }
-
-  const asked: Asked = {
-    async goals(recipes) {
-      const goals: string[] = new Array(recipes.length)
-      const starts = recipes.map((recipe) => site.start(recipe))
-      const byPath = new Map<string, number[]>()
-      for (const [i, { path, fresh }] of starts.entries()) {
-        // Pages that are loaded anew each time are asked one by one.
-        const key = fresh ? `${path}#${i}` : path
-        byPath.set(key, [...(byPath.get(key) ?? []), i])
-      }
-      const groups = [...byPath.values()].flatMap((all) =>
-        Array.from({ length: Math.ceil(all.length / GOALS) }, (_, k) =>
-          all.slice(k * GOALS, (k + 1) * GOALS),
-        ),
-      )
-      await Promise.all(
-        groups.map(async (group) => {
-          const { path, fresh } = starts[group[0]]
-          const asked = group.map((i) => starts[i].request)
-          const told = await lent({ path, holder: null }, async (slot) => {
-            await bring(slot, path, fresh)
-            return readGoals(await slot.page.call('goals', asked, deadlineMs))
-          })
-          for (const [k, i] of group.entries()) goals[i] = told[k]
-        }),
-      )
-      return goals
-    },
-    call: (path, name, argument) =>
-      lent({ path, holder: null }, async (slot) => {
-        await bring(slot, path, false)
-        return slot.page.call(name, argument, deadlineMs)
-      }),
-  }
-
-  /** Returns the steps of an episode, without refused ones. */
-  async function stepsOf(task: Task, actions: readonly string[]): Promise<Step[]> {
-    const steps: Step[] = []
-    let given: string | null = null
-    for (const action of actions) {
-      const step = stepAfter(task, steps, action)
-      if ('problem' in step) continue
-      const all = [...steps, step]
-      if (ownTexts(all, '').length > 0) {
-        given ??= givenBy(task, await look(task, [], '', null, {}))
-        if (ownTexts(all, given).length > 0) {
-          const { refused } = await look(task, all, given, null, {})
-          if (refused !== undefined) continue
-        }
-      }
-      steps.push(step)
-    }
-    return steps
-  }
-
-  async function remaining(task: Task, actions: readonly string[]): Promise<number | null> {
-    const steps = await stepsOf(task, actions)
-    return remainders.of(keyOf(task, steps), async () => {
-      const reading = shown.known(keyOf(task, steps))
-      if (reading?.done) return reading.reward >= SUCCESS ? 0 : null
-      return readLeft(await play(task, steps, null, { finish: MOST_ORACLE_STEPS }, null))
-    })
-  }
-
-  /**
-   * Returns the remaining steps before each action and after the last. An oracle without memory goes from its
-   * own step to the next state.
-   */
-  async function remainingAll(task: Task, actions: readonly string[]): Promise<(number | null)[]> {
-    const left = [await remaining(task, actions)]
-    for (let done = actions.length - 1; done >= 0; done--) {
-      const before = actions.slice(0, done)
-      const known = shown.known(keyOf(task, await stepsOf(task, before)))
-      const isAdvised = known?.advice === actions[done]
-      const [after] = left
-      const more = isAdvised && after !== null && after < MOST_ORACLE_STEPS
-      left.unshift(more ? after + 1 : await remaining(task, before))
-    }
-    return left
   }
 
   const lists = new Map<string, Promise<readonly Task[]>>()
@@ -386,8 +223,8 @@ export function webEnvironment({
     advice: (turn) => advised.get(turn) ?? null,
     async reset(task, { maxSteps }) {
       const holder = {}
-      const reading = await look(task, [], '', null, holder)
-      const ended: EpisodeEnd | null = reading.done ? (reading.reward >= SUCCESS ? 'goal' : 'gave-up') : null
+      const reading = await shown.look(task, [], '', null, holder)
+      const ended: EpisodeEnd | null = reading.done ? (isSolved(reading) ? 'goal' : 'gave-up') : null
       return episode({
         task,
         maxSteps,
@@ -400,24 +237,14 @@ export function webEnvironment({
         holder,
       })
     },
-    rewrite: (request) => rewriteTask({ site, asked, remaining, request }),
+    rewrite: (request) => rewriteTask({ site, asked, remaining: oracle.remaining, request }),
     async validate(task) {
-      const left = await remaining(task, [])
+      const left = await oracle.remaining(task, [])
       if (left === null) return { ok: false, reason: 'the oracle does not solve it' }
       return left === 0 ? { ok: false, reason: 'it is solved at the start' } : { ok: true }
     },
-    remaining,
-    async progress(task, actions) {
-      const left = await remainingAll(task, actions)
-      if (left[0] === null) return null
-      // If the oracle does not succeed from a state, nothing is left to gain. The action that led there has
-      // lost a step.
-      return Float32Array.from(actions, (_, i) => {
-        const [before, after] = [left[i], left[i + 1]]
-        if (before === null) return 0
-        return after === null ? -1 : before - after
-      })
-    },
+    remaining: oracle.remaining,
+    progress: oracle.progress,
     expert: {
       advise(turn) {
         const advice = advised.get(turn)
@@ -431,7 +258,7 @@ export function webEnvironment({
       if (!state) throw new RlError('the episode is of another environment', { code: 'web.open' })
       const { task, actions, holder } = state
       const from = { holder, done: actions.length }
-      const bytes = await play(task, actions, from, {}, holder, (page) =>
+      const bytes = await player.play(task, actions, from, {}, holder, (page) =>
         page.picture(site.screen, deadlineMs),
       )
       const size = pngSize(bytes as Buffer)
@@ -455,16 +282,3 @@ function usedAfter({ task, used, reading }: State, command: string): ReadonlySet
   const named = new Set(namedIn(task.goal, reading.commands))
   return parts.every((part) => named.has(part)) ? new Set([...used, ...parts]) : used
 }
-
-/** Returns the text of the task and of its page at the start. */
-const givenBy = ({ goal }: Task, { lines }: Reading): string => [goal, ...lines.map(lineText)].join('\n')
-
-const hasPrograms = (told: unknown): boolean => {
-  const { sinks } = (told ?? {}) as { readonly sinks?: { readonly programs?: readonly unknown[] } }
-  return (sinks?.programs?.length ?? 0) > 0
-}
-
-/** Returns the number of characters of a page's content. */
-const sizeOf = ({ lines, commands }: Reading): number =>
-  lines.reduce((sum, [, , name, value]) => sum + name.length + value.length + 40, 0) +
-  commands.reduce((sum, command) => sum + command.length, 0)

@@ -1,4 +1,5 @@
-/** The content of a page, checked. Pages are as hostile as any outside data. */
+/** What a page gave to read, checked: pages are as hostile as anything that comes from outside. */
+import type { Task } from 'rlanything/environments'
 import { RlError } from 'rlanything/kit'
 import { z } from 'zod'
 
@@ -56,4 +57,16 @@ export const readGoals = (value: unknown): string[] => checked(goals, value)
 export function lineText([role, ref, name, value, states]: Line): string {
   if (ref === 0) return name
   return `[${ref}] ${role} "${name}"${value === '' ? '' : ` = ${value}`}${states === '' ? '' : ` (${states})`}`
+}
+
+/** What the task says and what its page shows at the start. */
+export const givenBy = ({ goal }: Task, { lines }: Reading): string =>
+  [goal, ...lines.map(lineText)].join('\n')
+
+/** Rewards are sums, e.g. of sixths, that do not make up exactly 1. */
+const SUCCESS = 1 - 1e-6
+
+/** Returns whether the page says that the task is done with full reward. */
+export function isSolved({ done, reward }: Reading): boolean {
+  return done && reward >= SUCCESS
 }

@@ -8,10 +8,11 @@ import type { ScreenSize } from '../screen/action.ts'
 import { encodePng } from '../screen/png.ts'
 import { readAccessibility } from './accessibility.ts'
 import { type Dbus, openDbus } from './dbus.ts'
-import { type Display, fits, openDisplay, type Window } from './display.ts'
+import { type Display, openDisplay } from './display.ts'
 import { type Framebuffer, openFramebuffer } from './framebuffer.ts'
 import { faultError, openSandbox, type Sandbox } from './sandbox.ts'
 import { keyDistances, strokes } from './strokes.ts'
+import { fits, type Window } from './windows.ts'
 
 const SCREEN: ScreenSize = { width: 1280, height: 800 }
 
