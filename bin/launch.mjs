@@ -52,6 +52,7 @@ export async function launch(entry, args) {
   const isReady = !isSource || before === options || execArgv.includes(FROM_SOURCES)
   if (isRecent(versions.node) && (features.typescript || !isSource) && isReady) {
     if (isSource) env.NODE_OPTIONS = options
+    if (!script.startsWith(ROOT)) (await import('./moved.mjs')).serveFormerPlaces()
     process.argv.splice(1, process.argv.length, script, ...args)
     // Absent before Node 22.8. A process that is started again has a third less to do.
     module.enableCompileCache?.(join(cacheFolder(), 'compiled'))

@@ -42,6 +42,7 @@ const SETTINGS = [
   ...['policy.coldStart.demonstrations=40', 'policy.coldStart.updates=8', 'policy.training.updates=2'],
   ...['rewardModel.coldStart.rollouts=16', 'rewardModel.coldStart.updates=4'],
 ]
+const TEST_FOLDERS = ['test', ...readdirSync('packages').map((name) => join('packages', name, 'test'))]
 const PROGRAMS = ['nats-server', 'bwrap', 'Xvfb']
 
 const place = mkdtempSync(join(tmpdir(), 'rl-newcomer-'))
@@ -146,9 +147,13 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 function testFiles(): string[] {
-  return readdirSync('test', { recursive: true, encoding: 'utf8' })
-    .map((name) => join('test', name))
-    .filter((path) => path.endsWith('.test.ts') && !SAME_EVERYWHERE.test(path) && looksFor(path))
+  return TEST_FOLDERS.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  ).filter((path) => path.endsWith('.test.ts') && !SAME_EVERYWHERE.test(path) && looksFor(path))
+}
+
+function isOfTests(path: string): boolean {
+  return TEST_FOLDERS.some((folder) => !relative(folder, path).startsWith('..'))
 }
 
 function looksFor(path: string, seen = new Set<string>()): boolean {
@@ -158,7 +163,7 @@ function looksFor(path: string, seen = new Set<string>()): boolean {
   if (LOOKS_FOR.test(text)) return true
   return [...text.matchAll(/from '(\.[^']+)'/g)]
     .map(([, to]) => normalize(join(dirname(path), to)))
-    .some((to) => !relative('test', to).startsWith('..') && looksFor(to, seen))
+    .some((to) => isOfTests(to) && looksFor(to, seen))
 }
 
 function step(name: string, words: readonly string[], env: NodeJS.ProcessEnv): string {

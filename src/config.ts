@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { checkConfig, checkNew, refusing } from './config/checks.ts'
+import { checkConfig, refusing } from './config/checks.ts'
 import { issueError } from './config/issue.ts'
+import { checkNew } from './config/new-run.ts'
 import { placeModule } from './config/place-module.ts'
 import { withPresentNames } from './config/renamed.ts'
 import { checkRoles } from './config/roles.ts'
@@ -12,6 +13,7 @@ import { type ConfigSources, changeValues, type OriginOf, readSources } from './
 import { schemaWith, sectionIn, settingIn } from './config/with-setting.ts'
 import type { Refuse, Setting } from './environments/setting.ts'
 import { loadSetting } from './environments/settings.ts'
+import { isRecord } from './is-record.ts'
 import { isHubName } from './models/hub.ts'
 import { isPreset, PRESET_NAMES } from './models/local/presets.ts'
 import { loadProviders, MODEL_PROVIDERS } from './models/registry.ts'
@@ -29,7 +31,7 @@ export function loadConfig(sources: ConfigSources, setting?: Setting): Config {
   const { values, origin } = readSources(sources)
   placeModule(values, sources.file)
   const config = parseConfig(values, origin, setting)
-  checkNew(config, origin)
+  checkNew(config, refusing(origin))
   return config
 }
 
@@ -92,7 +94,7 @@ export function parseConfig(values: unknown, origin: OriginOf = () => 'config', 
   )
   if (!parsed.success) throw issueError(parsed.error.issues[0], origin, setting)
   const config = parsed.data
-  checkConfig(config, setting, origin)
+  checkConfig(config, setting, refusing(origin))
   return deepFreeze(config)
 }
 
@@ -106,7 +108,7 @@ function actingByTexts(values: unknown): unknown {
 }
 
 /** The config as it may be shown and logged: no passwords in addresses. API keys stand in no config. */
-export function redact(config: Config): Record<string, unknown> {
+export function loggable(config: Config): Record<string, unknown> {
   const clean = (value: unknown): unknown => {
     if (typeof value === 'string') return withoutCredentials(value, '[redacted]')
     if (Array.isArray(value)) return value.map(clean)
@@ -119,7 +121,7 @@ export function redact(config: Config): Record<string, unknown> {
 /** SHA-256 over the redacted config as JSON with sorted keys. */
 export function configDigest(config: Config): string {
   return createHash('sha256')
-    .update(canonical(redact(config)))
+    .update(canonical(loggable(config)))
     .digest('hex')
 }
 
@@ -128,10 +130,6 @@ function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(',')}}`
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Frozen, with 0 for -0: JSON writes both alike, so a log could not tell them apart. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { z } from 'zod'
-import { type Config, loggedConfig, redact } from '../config.ts'
+import { type Config, loggable, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { rowSchema } from './row.ts'
 
@@ -19,7 +19,7 @@ const schema = z.strictObject({
 export type Results = z.infer<typeof schema>
 
 export function newResults(command: string, config: Config): Results {
-  return { command, config: redact(config), rows: [] }
+  return { command, config: loggable(config), rows: [] }
 }
 
 export function readResults(path: string): Results {

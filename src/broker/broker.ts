@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { pause } from '../clock.ts'
 import { explain, RlError } from '../errors.ts'
 import type { BusAddress } from '../events/bus.ts'
 import { connectBus } from '../events/nats/connect.ts'
@@ -297,8 +298,4 @@ function sizeOf(path: string): number {
 function lastLines(path: string): string {
   if (!existsSync(path)) return 'it wrote no log'
   return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-3).join(' | ').slice(-500)
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

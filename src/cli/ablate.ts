@@ -19,7 +19,7 @@ import { CHOICE_NAMES, PART_NAMES, type Setting, settingsOf } from '../ablation/
 import { duration } from '../actors/head/terminal/progress.ts'
 import { runsFolder } from '../broker/connection.ts'
 import { parseCommandLine, printJson, wholeNumber } from '../command-line.ts'
-import { loadConfig, redact } from '../config.ts'
+import { loadConfig, loggable } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { wilson } from '../learning/interval.ts'
 import type { Command } from './command.ts'
@@ -119,7 +119,7 @@ async function ablate(results: Results, options: Options): Promise<number> {
   const startedMs = performance.now()
   const configFile = join(runsFolder(), `ablate-${key}.yaml`)
   mkdirSync(runsFolder(), { recursive: true })
-  writeFileSync(configFile, stringify(redact(baseConfig(results))))
+  writeFileSync(configFile, stringify(loggable(baseConfig(results))))
   const runs = plannedRuns(settings, seeds, results.rows)
   const stop = interruption()
   const lasted: number[] = []

@@ -226,7 +226,9 @@ const FORMATS: Readonly<Record<View, (db: Database.Database) => string>> = {
     ),
   'task-growth'(db) {
     const { rows, fit } = growth(db)
-    const line = fit ? `\naccepted = ${fit.slope.toFixed(2)} an iteration, R^2 ${fit.r2.toFixed(3)}` : ''
+    const line = fit
+      ? `\naccepted = ${fit.slope.value.toFixed(2)} an iteration, R^2 ${fit.r2.toFixed(3)}`
+      : ''
     return `${table(
       ['iteration', 'proposed', 'refused', 'accepted', 'harder', 'rejected', 'in all'],
       rows.map((row) => [

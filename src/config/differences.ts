@@ -1,5 +1,6 @@
 /** What a command says of a run that exists, beside the config that the run has: the run's own is the other side, key by key. */
 import { isDeepStrictEqual } from 'node:util'
+import { isRecord } from '../is-record.ts'
 import { withoutCredentials } from '../secrets.ts'
 import { placeModule } from './place-module.ts'
 import { withPresentNames } from './renamed.ts'
@@ -43,8 +44,4 @@ function clean(value: unknown): unknown {
 function shown(value: unknown): string {
   const text = value === undefined ? 'not there' : JSON.stringify(clean(value))
   return text.length <= 80 ? text : `${text.slice(0, 80)}...`
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,6 +2,7 @@
 import { type Document, isMap, LineCounter, parse, parseDocument } from 'yaml'
 import { settingNames, settingOf } from '../environments/settings.ts'
 import { explain, RlError } from '../errors.ts'
+import { isRecord } from '../is-record.ts'
 import { nearest } from '../nearest.ts'
 import { findFile } from '../package.ts'
 import { readTextSync } from '../text-file.ts'
@@ -175,8 +176,4 @@ function originOf(path: readonly PropertyKey[], origins: Origins): string | unde
     if (origin !== undefined) return origin
   }
   return undefined
-}
-
-function isRecord(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -93,7 +93,8 @@ export async function remeasure(log: LogReader, options: RemeasureOptions): Prom
 }
 
 function ruleOf({ adaptation }: Config): AcceptanceOptions {
-  const { low, high, rule, evidence, confidence, prior } = adaptation
+  const { low, high, rule, evidence } = adaptation
+  const { confidence, prior } = adaptation.expert
   return { low, high, strict: rule === 'strict', evidence, confidence, prior }
 }
 

@@ -174,7 +174,7 @@ export type UpdateOptions = {
   readonly layers?: number
   /** Order of the samples. */
   readonly seed: Seed
-  /** Mean KL of the policy that sampled to the present one above which the remaining updates are left out: `drift` of learning/loss.ts. */
+  /** Mean KL of the policy that sampled to the present one above which the remaining updates are left out: `drift` of models/local/loss.ts. */
   readonly klLimit: number | null
   /**
    * How often an update may halve a step that took the KL beyond `klLimit`, and the rate of the steps behind it; a step that is

@@ -1,7 +1,7 @@
 /** Two versions of the reward model on the same logged steps: how good each is, and which verdicts flip. The policy is never asked. */
-import type { Judge } from '../actors/decider/jobs.ts'
+import type { JobOf, JudgeRollouts } from '../actors/decider/jobs.ts'
 import { openRewardModelWorker } from '../actors/reward-model/worker.ts'
-import type { JobContext } from '../actors/runtime/worker.ts'
+import { type JobContext, performJob } from '../actors/runtime/worker.ts'
 import type { Config } from '../config.ts'
 import { openSetting } from '../environments/open.ts'
 import type { OpenSetting } from '../environments/setting.ts'
@@ -114,20 +114,20 @@ async function compareIn(
   }
 
   async function judge(version: number, { rollout, iteration, slot, task, steps }: Probe): Promise<Scored[]> {
-    const input: Judge = {
+    const input: JudgeRollouts = {
       iteration,
       slot,
       task,
       rewardModelVersion: version,
       rollouts: [{ rollout, steps, seed: seedOf(seed, 'probe', rollout) }],
     }
-    const job = {
+    const job: JobOf<'judge'> = {
       kind: 'judge',
       done: `TrajectoryJudged/${rollout}`,
       input,
       deadlineMs: config.run.deadlines.scoringSeconds * 1000,
     }
-    const events = await worker.perform(job, context)
+    const events = await performJob(worker, job, context)
     return events.flatMap(({ type, data }) => (type === 'StepScored' ? [data] : []))
   }
 

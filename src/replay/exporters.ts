@@ -32,7 +32,7 @@ export const EXPORTERS: readonly Exporter[] = [
   {
     name: 'parquet',
     summary: 'the same as a Parquet file',
-    write: async (log, out) => `${writeParquet(out, trajectoryRows(log))} trajectories in ${out}`,
+    write: async (log, out) => `${await writeParquet(out, trajectoryRows(log))} trajectories in ${out}`,
   },
   {
     name: 'metrics',

@@ -6,7 +6,7 @@ import { deciderOf } from '../actors/deciders.ts'
 import { codeVersion } from '../actors/head/code-version.ts'
 import { inheritOwn } from '../actors/head/own-runs.ts'
 import type { RunFolder } from '../broker/connection.ts'
-import { type Config, changeConfig, configDigest, loggedConfig, redact } from '../config.ts'
+import { type Config, changeConfig, configDigest, loggable, loggedConfig } from '../config.ts'
 import { RlError } from '../errors.ts'
 import { CATALOGUE, type EventData } from '../events/catalogue.ts'
 import { encodeEnvelope } from '../events/codec.ts'
@@ -55,7 +55,7 @@ export function makeFork(
   { at, config, now = Date.now() }: { at: number; config: Config; now?: number },
 ): void {
   const data: EventData<'RunStarted'> = {
-    config: redact(config),
+    config: loggable(config),
     configDigest: configDigest(config),
     codeVersion: codeVersion(),
     seed: config.run.seed,

@@ -14,23 +14,23 @@ const TYPES: Readonly<Record<Kind, Pick<SchemaElement, 'type' | 'converted_type'
 
 const ROW_GROUP = 1_000
 
-/** Writes all rows. Returns their number. */
-export function writeParquet(path: string, rows: Iterable<TrajectoryRow>): number {
+/** Writes all rows. Resolves to their number. */
+export async function writeParquet(path: string, rows: Iterable<TrajectoryRow>): Promise<number> {
   const writer = new ParquetWriter({ writer: fileWriter(path), schema: schema() })
   let group: TrajectoryRow[] = []
   let count = 0
-  const flush = () => {
+  const flush = async () => {
     const names = Object.keys(COLUMNS) as (keyof TrajectoryRow)[]
-    writer.write({ columnData: names.map((name) => ({ name, data: group.map((row) => row[name]) })) })
+    await writer.write({ columnData: names.map((name) => ({ name, data: group.map((row) => row[name]) })) })
     group = []
   }
   for (const row of rows) {
     group.push(row)
     count++
-    if (group.length === ROW_GROUP) flush()
+    if (group.length === ROW_GROUP) await flush()
   }
-  if (group.length > 0 || count === 0) flush()
-  writer.finish()
+  if (group.length > 0 || count === 0) await flush()
+  await writer.finish()
   return count
 }
 

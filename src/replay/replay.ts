@@ -4,14 +4,8 @@
  * again.
  */
 import { createHash } from 'node:crypto'
-import {
-  decidingAction,
-  type Job,
-  type Output,
-  type RunningDecider,
-  startDecider,
-} from '../actors/decider/decider.ts'
-import type { Train } from '../actors/decider/jobs.ts'
+import { decidingAction, type Output, type RunningDecider, startDecider } from '../actors/decider/decider.ts'
+import type { Job } from '../actors/decider/jobs.ts'
 import { decidersOf } from '../actors/deciders.ts'
 import { type Config, loggedConfig } from '../config.ts'
 import { type EventType, keyOf, type LoggedEvent, type NewEvent } from '../events/catalogue.ts'
@@ -136,10 +130,10 @@ export function replay(log: LogReader, options: ReplayOptions = {}): Replay {
       if (event.cause !== cause.id) return { kind: 'other', what: 'it names another cause' } as const
       return null
     }
-    const { kind, input } = output.job
+    const { job } = output
     const what =
-      contradictionOf(input, event) ??
-      (kind === 'train' ? updates.contradiction(event, input as Train, config) : null)
+      contradictionOf(job.input, event) ??
+      (job.kind === 'train' ? updates.contradiction(event, job.input, config) : null)
     return what === null ? null : ({ kind: 'contradiction', what } as const)
   }
 

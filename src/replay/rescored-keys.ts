@@ -10,6 +10,9 @@ import { RlError } from '../errors.ts'
 /** Sections whose rules stored votes can be held to. */
 type Section = 'learning' | 'adaptation' | 'rewardModel'
 
+/** A key of a section, or of its fine points. */
+type KeyOf<S extends Section> = Exclude<keyof Config[S] | keyof Config[S]['expert'], 'expert'>
+
 /** `computed`, or why it is not. */
 type Effect = string
 
@@ -32,7 +35,7 @@ const ENDPOINT = {
 }
 
 /** Holds every key of the sections. A new key does not compile until its effect on a rescore is decided. */
-const KEYS: { readonly [S in Section]: { readonly [K in keyof Config[S]]-?: Effect } } = {
+const KEYS: { readonly [S in Section]: { readonly [K in KeyOf<S>]: Effect } } = {
   learning: {
     module: COMPUTED,
     reward: COMPUTED,
@@ -93,7 +96,8 @@ const KEYS: { readonly [S in Section]: { readonly [K in keyof Config[S]]-?: Effe
 export function checkRescored(set: readonly string[]): void {
   for (const word of set) {
     const [path] = word.split('=', 1)
-    const [section, key] = presentPath(path.split('.'))
+    const [section, first, second] = presentPath(path.split('.'))
+    const key = first === 'expert' ? second : first
     const keys: Readonly<Record<string, Effect>> = isSection(section) ? KEYS[section] : {}
     if (key === undefined || !Object.hasOwn(keys, key)) {
       if (isSection(section) && key !== undefined) continue // An unknown key is reported by the config, with the nearest one.

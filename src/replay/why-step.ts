@@ -82,7 +82,8 @@ function advantageNodes(
   )
   const own = rewarded.find(({ id }) => id === data.rollout)
   if (!own) return []
-  const { reward, lambda, advantage, stdFloor } = config.learning
+  const { reward, lambda, advantage } = config.learning
+  const { stdFloor } = config.learning.expert
   const scoredRollouts = played.filter(({ outcome }) => outcome.kind === 'scored').length
   const unused =
     leftOut(log, data, scoredRollouts, config) ?? (kept.length === 0 ? 'the task is not trained on' : null)

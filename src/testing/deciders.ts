@@ -35,7 +35,7 @@ export function given(decider: Decider, events: readonly NewEvent[]): Given {
         // biome-ignore lint/suspicious/noThenProperty: given, when, then; it is a chain of its own, and nobody awaits it
         then(expected) {
           assert.deepEqual(
-            outputs.map((output, i) => (typeof expected[i] === 'string' ? keyIn(output) : output)),
+            outputs.map((output, i) => (typeof expected[i] === 'string' ? keyOfOutput(output) : output)),
             expected,
             `${decider.role}: other outputs after ${event.type}`,
           )
@@ -51,7 +51,7 @@ export function given(decider: Decider, events: readonly NewEvent[]): Given {
   }
 }
 
-function keyIn(output: Output): string | null {
+function keyOfOutput(output: Output): string | null {
   return output.type === 'job' ? output.job.done : keyOf(output.event)
 }
 

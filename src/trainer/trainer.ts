@@ -68,7 +68,7 @@ export async function startTrainer({
     const { samples } = decodeBatch(await log.getBlob(data.file))
     const folder = await folderOf(data)
     // Opened as the run's own worker opens it: the cache bounds the context.
-    const cacheBytes = config.policy.cacheMegabytes * 1e6
+    const cacheBytes = config.policy.expert.cacheMegabytes * 1e6
     if (model === null)
       model = await openLocalModel({ folder, ...computeOf(config), cacheBytes, trains: true })
     else if (holds !== data.parent?.sha256) await model.load(folder)

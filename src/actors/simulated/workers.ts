@@ -4,7 +4,7 @@ import type { EventData, NewEvent } from '../../events/catalogue.ts'
 import type { Role } from '../../events/envelope.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { seedOf } from '../../random.ts'
-import type { Judge, LoadTasks, RewriteTask, Train } from '../decider/jobs.ts'
+import type { JudgeRollouts, LoadTasks, Train } from '../decider/jobs.ts'
 import { slotName } from '../decider/names.ts'
 import { rolloutQueue } from '../environment/rollout-queue.ts'
 import { openTaskBook, readEvents, trajectoryBook } from '../rollout/log-queries.ts'
@@ -35,7 +35,7 @@ export function simulatedWorker(role: Role, config: Config, log: LogClient): Wor
     }
   }
 
-  async function judge(job: Judge): Promise<NewEvent[]> {
+  async function judge(job: JudgeRollouts): Promise<NewEvent[]> {
     const { accuracy } = await models.at(0, job.rewardModelVersion)
     const judged = await trajectories.find(
       job.iteration,
@@ -55,27 +55,18 @@ export function simulatedWorker(role: Role, config: Config, log: LogClient): Wor
   return {
     concurrency: 64,
     queues: role === 'environment' ? [rolloutQueue(config.run.deadlines.rolloutSeconds * 1000)] : [],
-    async perform({ kind, input }) {
-      switch (kind) {
-        case 'load-tasks':
-          return addTasks(input as LoadTasks)
-        case 'play':
-          return [await play(input as EventData<'RolloutRequested'>)]
-        case 'judge':
-          return judge(input as Judge)
-        case 'rewrite': {
-          const job = input as RewriteTask
-          return [{ type: 'TaskProposed', data: simulatedRewrite(job, await tasks.find(job.parent)) }]
-        }
-        case 'cold-start':
-          return role === 'policy'
-            ? [{ type: 'PolicyUpdated', data: simulatedColdStart('policy', config) }]
-            : [{ type: 'RewardModelUpdated', data: simulatedColdStart('reward-model', config) }]
-        case 'train':
-          return [await train(input as Train)]
-        default:
-          throw new TypeError(`the simulated learner knows no job '${kind}'`)
-      }
+    jobs: {
+      'load-tasks': async (input) => addTasks(input),
+      play: async (input) => [await play(input)],
+      judge,
+      rewrite: async (job) => [
+        { type: 'TaskProposed', data: simulatedRewrite(job, await tasks.find(job.parent)) },
+      ],
+      'cold-start': async () =>
+        role === 'policy'
+          ? [{ type: 'PolicyUpdated', data: simulatedColdStart('policy', config) }]
+          : [{ type: 'RewardModelUpdated', data: simulatedColdStart('reward-model', config) }],
+      train: async (input) => [await train(input)],
     },
   }
 }

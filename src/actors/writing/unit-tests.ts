@@ -18,7 +18,7 @@ import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { Generation } from '../../models/port.ts'
 import { type Seed, seedOf } from '../../random.ts'
-import type { Judge } from '../decider/jobs.ts'
+import type { JudgeRollouts } from '../decider/jobs.ts'
 import { reasoningText } from '../learner/reasoning.ts'
 import { openTaskBook, trajectoryBook } from '../rollout/log-queries.ts'
 
@@ -39,7 +39,7 @@ export type WriteTests = (
 
 export type UnitTestJudge = {
   /** UnitTestWritten for each test, then StepScored for each rollout. Throws where one could not be run: then nothing counts. */
-  readonly judge: (job: Judge, signal: AbortSignal) => Promise<NewEvent[]>
+  readonly judge: (job: JudgeRollouts, signal: AbortSignal) => Promise<NewEvent[]>
 }
 
 export function unitTestJudge(
@@ -54,7 +54,7 @@ export function unitTestJudge(
   const prompt = promptSha256 === undefined ? {} : { promptSha256 }
 
   /** Those of an evaluation are the same in each, as its rollouts' are. */
-  function seedsOf({ iteration, slot }: Judge, isEvaluation: boolean): Seed[] {
+  function seedsOf({ iteration, slot }: JudgeRollouts, isEvaluation: boolean): Seed[] {
     const { seed } = config.run
     return Array.from({ length: config.rewardModel.samples }, (_, index) =>
       isEvaluation
@@ -63,7 +63,7 @@ export function unitTestJudge(
     )
   }
 
-  async function judge(job: Judge, signal: AbortSignal): Promise<NewEvent[]> {
+  async function judge(job: JudgeRollouts, signal: AbortSignal): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const { iteration, slot, rewardModelVersion } = job
     const task = await tasks.find(job.task)

@@ -1,4 +1,5 @@
 import { RlError } from '../../errors.ts'
+import { isRecord } from '../../is-record.ts'
 import { jsonErrorOffset } from './json-error.ts'
 
 /** One production of a rule. It applies if its condition is empty or has a solution. */
@@ -151,9 +152,6 @@ function addRules(rules: Map<string, readonly Production[]>, { json, line }: Blo
     )
   }
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * Returns a function from positions to lines. Positions must not decrease, so one pass through the text is

@@ -7,7 +7,7 @@ import { type Params, weight } from './params.ts'
  * enough; where no halving is left it is taken back. Without `klHalvings` a step stays as it is.
  */
 export type Leash = {
-  /** @param kl of the policy that sampled to the present one: the mean `drift` of learning/loss.ts over trained tokens */
+  /** @param kl of the policy that sampled to the present one: the mean `drift` of models/local/loss.ts over trained tokens */
   tooFar(kl: number): boolean
   /** How often a step was halved: so often is the learning rate as well. */
   readonly halvings: number

@@ -7,7 +7,7 @@ import type { LocalGeneration, LocalModelFace, TokenEvent } from '../model.ts'
 import { type Answers, createAnswers, type Told } from './answers.ts'
 import { bestOf, type Plan, planChat, planCompletion } from './plan.ts'
 import { parseChat, parseCompletion, parseLoad, parseUnload } from './requests.ts'
-import type { ServedModel, ServedModels } from './served.ts'
+import type { NamedModel, ServedModels } from './served.ts'
 import { createTextStream } from './text-stream.ts'
 
 export type AppOptions = {
@@ -22,7 +22,7 @@ const UTF8 = new TextEncoder()
 /** The OpenAI-compatible HTTP interface of local models. */
 export function createApp(served: ServedModels, { token, maxBodyBytes, maxRequests }: AppOptions): Hono {
   const app = new Hono()
-  const card = ({ name, model, root, created }: ServedModel) => ({
+  const card = ({ name, model, root, created }: NamedModel) => ({
     id: name,
     object: 'model',
     created,
@@ -83,7 +83,7 @@ export function createApp(served: ServedModels, { token, maxBodyBytes, maxReques
   async function answer(
     c: Context,
     kind: 'chat' | 'completion',
-    one: ServedModel,
+    one: NamedModel,
     plan: Plan,
   ): Promise<Response> {
     const { name, model } = one

@@ -11,7 +11,7 @@ export type LoadingOptions = {
   readonly most: number
 }
 
-export type ServedModel = {
+export type NamedModel = {
   readonly name: string
   readonly model: LocalModelFace
   /** The folder; of the server's own model null. */
@@ -20,11 +20,11 @@ export type ServedModel = {
 }
 
 export type ServedModels = {
-  readonly list: () => readonly ServedModel[]
+  readonly list: () => readonly NamedModel[]
   /** Errors: ApiError 404. */
-  readonly find: (name: string) => ServedModel
+  readonly find: (name: string) => NamedModel
   /** Counts a request in work; the function returned ends it. A model that was unloaded is closed after its last. */
-  readonly begin: (served: ServedModel) => () => void
+  readonly begin: (served: NamedModel) => () => void
   /** Errors: ApiError 400 where the name was used before or the folder is no model, 404 where there is none. */
   readonly load: (name: string, folder: string) => Promise<void>
   /** Errors: ApiError 404. */
@@ -39,12 +39,12 @@ export function servedModels(
   loading: LoadingOptions | null,
 ): ServedModels {
   const now = () => Math.floor(Date.now() / 1000)
-  const models = new Map<string, ServedModel>([[name, { name, model: own, root: null, created: now() }]])
+  const models = new Map<string, NamedModel>([[name, { name, model: own, root: null, created: now() }]])
   /** Also of models that are gone: a name never means other weights than before. */
   const names = new Set<string>([name])
   const opening = new Map<string, Promise<void>>()
-  const inWork = new Map<ServedModel, number>()
-  const leaving = new Set<ServedModel>()
+  const inWork = new Map<NamedModel, number>()
+  const leaving = new Set<NamedModel>()
 
   async function open(asked: string, folder: string, model: LoadingOptions['open']): Promise<void> {
     try {
@@ -55,7 +55,7 @@ export function servedModels(
     }
   }
 
-  function closeIfIdle(served: ServedModel): void {
+  function closeIfIdle(served: NamedModel): void {
     if (!leaving.has(served) || (inWork.get(served) ?? 0) > 0) return
     leaving.delete(served)
     void served.model.close().catch(() => {})
