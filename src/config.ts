@@ -36,8 +36,9 @@ export function loadConfig(sources: ConfigSources, setting?: Setting): Config {
 }
 
 /**
- * As `loadConfig`, for whoever may meet a setting or a provider that is not ours: their modules are loaded first, so that keys are
- * checked, and so is what the roles of a run would refuse as soon as they are started.
+ * Opens a config as `loadConfig` does, for settings and providers that may be a user's. Their modules are
+ * loaded first, so that keys are checked. It also refuses what the roles of a run would refuse at their
+ * start.
  */
 export async function openConfig(sources: ConfigSources): Promise<Config> {
   const setting = await loadSetting(loadConfig(sources).environment)
@@ -49,7 +50,7 @@ export async function openConfig(sources: ConfigSources): Promise<Config> {
   return config
 }
 
-/** A path that a local policy begins with is there; a hub's name may be fetched later. */
+/** Refuses a missing path of a local policy. A hub's name may be fetched later. */
 function checkModelPlace({ policy, models }: Config, refuse: Refuse): void {
   const trains = MODEL_PROVIDERS.find(policy.provider, models.module)?.trains
   if (!trains || isPreset(policy.model) || isHubName(policy.model)) return
@@ -98,7 +99,7 @@ export function parseConfig(values: unknown, origin: OriginOf = () => 'config', 
   return deepFreeze(config)
 }
 
-/** Where the setting takes texts, that is how a policy acts unless something else is said. */
+/** Adds the default way of acting for a setting that takes texts. */
 function actingByTexts(values: unknown): unknown {
   if (!isRecord(values)) return values
   const { policy = {} } = values

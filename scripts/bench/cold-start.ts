@@ -3,8 +3,7 @@
  * and reward model, success on held-out tasks, process accuracy, rollouts, judging, updates. Generated tasks,
  * default model.
  *
- * npm run -s bench -- cold-start [--noise 0.22] [--updates 450] [--demonstrations 1500] [--flipped 0.1]
- * [--judge-updates 100] [--iterations 0]
+ * npm run -s bench -- cold-start [--noise 0.22] [--updates 450] [--demonstrations 1500] [--flipped 0.1] [--judge-updates 100] [--iterations 0]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

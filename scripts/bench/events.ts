@@ -2,8 +2,7 @@
  * Throughput of the log, of the bus and of both together, end to end and durable, and the time until a run is
  * back.
  *
- * npm run -s bench -- events [--only append,latency,heap,catch-up,limits,folds,restart] [--restart
- * 1000000,5000000]
+ * npm run -s bench -- events [--only append,latency,heap,catch-up,limits,folds,restart] [--restart 1000000,5000000]
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

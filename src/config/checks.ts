@@ -1,4 +1,4 @@
-/** What a config must make sense of beyond the types of its keys. */
+/** Checks of a config beyond the types of its keys. */
 import { sectionOf } from '../environments/sections.ts'
 import type { Refuse, Setting } from '../environments/setting.ts'
 import { settingNames, unknownSetting } from '../environments/settings.ts'
@@ -20,7 +20,10 @@ export const refusing =
     })
   }
 
-/** Every check of a config that may be replayed: those of its setting as well, if that is known. */
+/**
+ * Does every check of a config that may be replayed. The checks of its setting are done if the setting is
+ * known.
+ */
 export function checkConfig(config: Config, setting: Setting | undefined, refuse: Refuse): void {
   checkDeadlines(config, refuse)
   const { name, module } = config.environment
@@ -49,7 +52,10 @@ export function trains(
   return MODEL_PROVIDERS.find(provider, models.module)?.trains === true
 }
 
-/** One budget of time: what is inside must end before what is around it, or a late scorer finds a dead worker. */
+/**
+ * Checks the nested deadlines. An inner one must end before the outer one, or a late scorer finds a dead
+ * worker.
+ */
 function checkDeadlines({ run: { deadlines } }: Config, refuse: Refuse): void {
   const order = ['llmCallSeconds', 'stepSeconds', 'rolloutSeconds', 'scoringSeconds'] as const
   for (let i = 1; i < order.length; i++) {
@@ -151,7 +157,7 @@ function checkSense(config: Config, refuse: Refuse): void {
     ['learning.expert.policyAccuracyRange', learning.expert.policyAccuracyRange],
   ] as const)
     if (range !== null && range[0] > range[1]) refuse(path, `[${range}] is upside down`, 'low end first')
-  // What a user's module has is known when it is loaded.
+  // The parts of a user's module are known when it is loaded.
   const wrongs = [
     learning.module === null ? wrongRule(config) : null,
     models.module === null ? wrongProvider(config) : null,

@@ -5,17 +5,17 @@ import { registeredSettings } from '../environments/settings.ts'
 import type { Reader } from './schema/readers.ts'
 import { configSchema } from './schema.ts'
 
-/** One key of the configuration as docs and error messages name it. */
+/** One key of the configuration, as docs and error messages name it. */
 export type ConfigKey = {
-  /** From the root, e.g. `['run', 'deadlines', 'stepSeconds']`. */
+  /** Path from the root, e.g. `['run', 'deadlines', 'stepSeconds']`. */
   readonly path: readonly string[]
   readonly description: string
-  /** What may be written, e.g. `number` or `off | fixed`. Null for a section. */
+  /** Allowed values, e.g. `number` or `off | fixed`. Null for a section. */
   readonly values: string | null
   readonly fallback: unknown
-  /** Which models alone read it; null if all do. */
+  /** The models that read the key. Null if all do. */
   readonly readBy: Reader | null
-  /** The setting that alone has it; null for keys of every setting. */
+  /** The only setting that has the key. Null for keys of every setting. */
   readonly setting: string | null
 }
 
@@ -32,8 +32,9 @@ type JsonSchema = {
 }
 
 /**
- * Every section and key in the order of the schema; after those of the section `environment` those that settings have of their own.
- * @param setting whose own keys are meant; absent: those of all that are loaded
+ * Returns every section and key in the order of the schema. Keys of settings come after those of the section
+ * `environment`.
+ * @param setting setting whose own keys are meant; if absent, those of all loaded settings
  */
 export function configKeys(setting?: Setting): readonly ConfigKey[] {
   if (setting) return keysOf([setting])

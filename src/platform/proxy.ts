@@ -17,8 +17,8 @@ export type HttpProxy = {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Returns null for a call that goes straight to its server: no variable names a proxy, NO_PROXY names the
- * host, or the host is this machine.
+ * Returns null for a call that goes straight to its server. Then no variable names a proxy, NO_PROXY names
+ * the host, or the host is this machine.
  * @throws RlError `config.proxy` if the variable holds no address of an HTTP proxy
  */
 export function proxyFor(

@@ -83,6 +83,13 @@ export interface CodingEnvironment extends Environment {
   close(): Promise<void>
 }
 
+/**
+ * Returns the environment of programs against tests.
+ *
+ * @example
+ * const counts = { train: 20, 'in-domain': 5, ood: 5 }
+ * const environment = codingEnvironment({ source: { kind: 'generated', seed: 1, counts, maxLevel: 2 } })
+ */
 export function codingEnvironment({
   source,
   executor,

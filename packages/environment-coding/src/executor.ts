@@ -103,9 +103,10 @@ export interface Executor {
   /** Results in the order in which tests end. Identical runs in a batch or in the cache are executed once. */
   run(batch: readonly ProgramRun[], signal?: AbortSignal): AsyncIterable<TestResult>
   /**
-   * Number of tests that were executed, that were answered from the cache or by an identical run of the same
-   * batch, that were tried again, and that failed because their program ended its sandbox. Number of programs
-   * that were run twice, and of those with different results.
+   * Counts of tests and programs:
+   * - tests: executed, answered from the cache or by an identical run of the same batch, tried again, and
+   *   failed because their program ended its sandbox
+   * - programs: run twice, and of those the ones with different results
    */
   readonly counts: Readonly<{
     executed: number
@@ -377,8 +378,8 @@ function whyInvalid(program: string, maxBytes: number): string | null {
 }
 
 /**
- * Whether the same run would end in the same way again. It was not seen to be flaky, is not a sandbox error,
- * did not end by the wall clock, and is not within 20 % of the CPU limit.
+ * Whether the same run would end in the same way again. It was not seen to be flaky, and is not a sandbox
+ * error. It did not end by the wall clock, and is not within 20 % of the CPU limit.
  */
 function isRepeatable({ verdict, cpuMs, flaky, interaction }: RunResult, limits: Limits): boolean {
   if (interaction?.failed) return false

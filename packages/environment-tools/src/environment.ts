@@ -46,6 +46,11 @@ export type ToolsOptions = {
 
 const HELD_OUT = 200
 
+/**
+ * Returns the environment of questions that are answered with tools.
+ *
+ * @example const environment = toolsEnvironment({ seed: 3, difficulty: 'medium', tasks: 20, towns: 60 })
+ */
 export function toolsEnvironment({ seed, difficulty, tasks, towns }: ToolsOptions): Environment {
   const book = almanac(seedOf(seed), towns)
 

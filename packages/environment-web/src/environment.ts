@@ -118,6 +118,12 @@ export interface WebEnvironment extends Environment {
   close(): Promise<void>
 }
 
+/**
+ * Returns the environment of pages in a browser.
+ *
+ * @throws RlError `web.no-browser`
+ * @example const environment = webEnvironment({ site, browser: null, pages: 2 })
+ */
 export function webEnvironment({
   site,
   browser,

@@ -1,4 +1,4 @@
-/** What names a model and how an endpoint is asked: keys of three sections. */
+/** Keys of three sections that name a model and its endpoint. */
 import { z } from 'zod'
 import { readBy } from './readers.ts'
 import { positive } from './values.ts'

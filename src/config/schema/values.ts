@@ -1,4 +1,4 @@
-/** What the sections of the schema are made of. */
+/** Building blocks of the schema's sections. */
 import { z } from 'zod'
 
 export const seconds = z.number().positive()
@@ -13,5 +13,5 @@ export const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
 export const expert = <Shape extends z.ZodRawShape>(shape: Shape) =>
   section(shape).describe('Fine points that few runs change.')
 
-/** The name of a rule: one of ours, or of the module that `learning.module` names. */
+/** Returns the type of a rule's name: one of ours, or of the module that `learning.module` names. */
 export const rule = (ours: string) => z.string().min(1).default(ours)

@@ -157,8 +157,8 @@ export function problemOf(recipe: FamilyRecipe): CodingProblem {
 const LEAST_TESTS = 4
 
 /**
- * Returns the reason why a recipe makes no good problem, or null: too few tests, nearly always the same
- * answer, or a step that changes nothing.
+ * Returns the reason why a recipe makes no good problem, or null. It has too few tests, nearly always the
+ * same answer, or a step that changes nothing.
  */
 export function whyPoor(recipe: FamilyRecipe): string | null {
   const illTyped = whyIllTyped(recipe)

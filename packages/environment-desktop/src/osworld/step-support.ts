@@ -42,9 +42,9 @@ export function unsupportedInStep({ type, parameters }: SetupStep, supply: Suppl
 }
 
 /**
- * Programs that need something that a local desktop does not have: a settings service, sound, an init system,
- * the network, or the rights of an administrator. Such a program may exist and yet do nothing, or forget what
- * it was told.
+ * Programs that need something that a local desktop does not have. It has no settings service, sound, init
+ * system or network, and nobody with the rights of an administrator. Such a program may exist and yet do
+ * nothing, or forget what it was told.
  */
 const NEEDS_A_SERVICE = new Set(
   [

@@ -49,6 +49,11 @@ export const LIMITS = {
   waitSeconds: 60,
 } as const
 
+/**
+ * Makes the error for an action that cannot be read. Its message is for the author of the action.
+ *
+ * @example throw actionError(`there is no key ${name}`, 'keys have the names of pyautogui')
+ */
 export function actionError(message: string, hint?: string): RlError {
   return new RlError(message, { code: 'screen.action', hint })
 }
@@ -90,8 +95,10 @@ export function textOf(name: string, value: unknown): string {
 
 /**
  * Returns the same actions.
+ *
  * @throws RlError `screen.action` if they take too long: an answer must not keep a page or a desktop for
  * hours
+ * @example withinReach([{ type: 'wait', seconds: 5 }])
  */
 export function withinReach(
   actions: readonly ScreenAction[],

@@ -11,7 +11,15 @@ import { parseUiTars } from './grammars/ui-tars.ts'
 
 const PROMPTS = fileURLToPath(new URL('../../prompts/', import.meta.url))
 
-/** @throws RlError `screen.action` with the mistake, for the author of the answer */
+/**
+ * Reads the actions of a model's answer.
+ *
+ * @param screen size in pixels, for answers in other units
+ * @throws RlError `screen.action` with the mistake, for the author of the answer
+ * @example
+ * parseAnswer('computer_13', '{"action_type": "CLICK", "parameters": {"x": 10, "y": 20}}', { width: 100, height: 100 })
+ * // [{ type: 'click', at: { x: 10, y: 20 }, button: 'left', count: 1 }]
+ */
 export function parseAnswer(
   grammar: ScreenGrammar,
   answer: string,
@@ -48,7 +56,11 @@ function lastBlock(answer: string): string {
 const ANY_SCREEN: ScreenSize = { width: 1000, height: 1000 }
 const BRIEF = 200
 
-/** Returns how models act in a setting by this grammar. Returns null for commands. */
+/**
+ * Returns how models act in a setting by this grammar. Returns null for commands.
+ *
+ * @example seeingBy('pyautogui')?.invalid('WAIT') // null: the answer holds an action
+ */
 export function seeingBy(grammar: Grammar): Seeing | null {
   if (grammar === 'commands') return null
   return {

@@ -85,7 +85,11 @@ const FUNCTION_KEYS: Readonly<Record<string, number>> = Object.fromEntries([
 const PLAIN = "`1234567890-=[]\\;',./"
 const SHIFTED = '~!@#$%^&*()_+{}|:"<>?'
 
-/** Returns the character that a key writes with shift. */
+/**
+ * Returns the character that a key writes with shift.
+ *
+ * @example withShift('1') // '!'
+ */
 export function withShift(key: string): string {
   if (/^[a-z]$/.test(key)) return key.toUpperCase()
   const at = key.length === 1 ? PLAIN.indexOf(key) : -1
@@ -99,12 +103,21 @@ export function withoutShift(character: string): string {
   return at < 0 ? character : PLAIN[at]
 }
 
-/** Returns pyautogui's name of a key, in lower case. A single character stays as it is. */
+/**
+ * Returns pyautogui's name of a key, in lower case. A single character stays as it is.
+ *
+ * @example keyName('Return') // 'return'
+ */
 export function keyName(written: string): string {
   const name = written.length === 1 ? written : written.toLowerCase()
   return Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : name
 }
 
+/**
+ * Whether pyautogui has a key of this name.
+ *
+ * @example isKey('enter') // true
+ */
 export function isKey(name: string): boolean {
   return keysymOf(name) !== null
 }

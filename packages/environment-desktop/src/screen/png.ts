@@ -41,7 +41,11 @@ function chunk(type: string, data: Uint8Array): Buffer {
   return Buffer.concat([length, body, check])
 }
 
-/** Returns the size in an image's header, or null if the bytes are not a PNG. */
+/**
+ * Returns the size in an image's header, or null if the bytes are not a PNG.
+ *
+ * @example pngSize(await readFile('screen.png')) // { width: 1280, height: 800 }
+ */
 export function pngSize(bytes: Uint8Array): ScreenSize | null {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (buffer.length < 45 || !buffer.subarray(0, 8).equals(SIGNATURE)) return null

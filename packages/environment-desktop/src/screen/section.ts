@@ -2,6 +2,11 @@
 import type { z } from 'zod'
 import { GRAMMARS } from './grammars/names.ts'
 
+/**
+ * Returns the key `grammar` of a setting.
+ *
+ * @example config: (zod) => ({ grammar: grammarKey(zod) })
+ */
 export const grammarKey = (zod: typeof z) =>
   zod
     .enum(GRAMMARS)

@@ -16,8 +16,8 @@ export type ProtocolEvent = {
 
 export type Connection = {
   /**
-   * Rejects with `web.protocol` for an error of the browser or an answer that is too large, with `web.late`
-   * after the deadline, and with `web.gone` when the pipe closes.
+   * Rejects with `web.protocol` for an error of the browser or an answer that is too large. Rejects with
+   * `web.late` after the deadline, and with `web.gone` when the pipe closes.
    */
   readonly send: (
     method: string,

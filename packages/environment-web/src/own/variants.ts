@@ -1,7 +1,11 @@
 /**
- * Harder and easier tasks of our own pages, in four symbolic ways: a parameter moved by one, a part added or
- * left out, other seeds of the same type, and one changed draw. Each is only a proposal: the oracle proves
- * it.
+ * Harder and easier tasks of our own pages, in four symbolic ways:
+ * - one parameter moves by one
+ * - a part is added or left out
+ * - the same type gets other seeds
+ * - one draw changes
+ *
+ * Each is only a proposal: the oracle proves it.
  */
 import type { Direction, Rng, Task } from 'rlanything/environments'
 import type { Variant } from '../site.ts'
