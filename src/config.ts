@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { checkConfig, checkNew, refusing } from './config/checks.ts'
+import { checkConfig, refusing } from './config/checks.ts'
 import { issueError } from './config/issue.ts'
+import { checkNew } from './config/new-run.ts'
 import { placeModule } from './config/place-module.ts'
 import { withPresentNames } from './config/renamed.ts'
 import { checkRoles } from './config/roles.ts'
@@ -30,7 +31,7 @@ export function loadConfig(sources: ConfigSources, setting?: Setting): Config {
   const { values, origin } = readSources(sources)
   placeModule(values, sources.file)
   const config = parseConfig(values, origin, setting)
-  checkNew(config, origin)
+  checkNew(config, refusing(origin))
   return config
 }
 
@@ -93,7 +94,7 @@ export function parseConfig(values: unknown, origin: OriginOf = () => 'config', 
   )
   if (!parsed.success) throw issueError(parsed.error.issues[0], origin, setting)
   const config = parsed.data
-  checkConfig(config, setting, origin)
+  checkConfig(config, setting, refusing(origin))
   return deepFreeze(config)
 }
 

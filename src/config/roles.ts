@@ -60,7 +60,8 @@ function checkPolicy(config: Config, setting: Setting, refuse: Refuse): void {
   const { provider, acting: by, model } = config.policy
   const { name, acting, expert } = setting
   const worker = policyWorkerOf(config, setting)
-  if (worker === null)
+  const isChoice = acting?.kind === 'texts' && by === 'choices'
+  if (worker === null || isChoice)
     refuse(
       'policy.acting',
       `'${by}' is not for provider ${provider} and the setting '${name}'`,

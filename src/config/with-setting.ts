@@ -3,7 +3,8 @@ import type { z } from 'zod'
 import { sectionShape } from '../environments/sections.ts'
 import type { Setting } from '../environments/setting.ts'
 import { settingOf } from '../environments/settings.ts'
-import { configSchema, environmentSection } from './schema.ts'
+import { environmentSection } from './schema/environment.ts'
+import { configSchema } from './schema.ts'
 
 const schemas = new Map<Setting | undefined, typeof configSchema>()
 

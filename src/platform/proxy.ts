@@ -1,5 +1,5 @@
 /**
- * Which proxy a call goes by. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are read as curl reads them: lower case
+ * Finds the proxy of a call. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are read as curl reads them: lower case
  * comes first.
  */
 import { BlockList, isIP } from 'node:net'

@@ -75,7 +75,7 @@ export interface Provider {
   readonly detail: string
   /** Changes when the same program may give other results: a part of the cache's key. */
   readonly semantics: string
-  /** How many programs it runs at once. */
+  /** Number of programs that it runs at a time. */
   readonly concurrency: number
   /** Default Python alone. */
   readonly languages?: readonly Language[]
@@ -398,7 +398,7 @@ function checkAbility(
   const needs = language === 'cpp' ? ' and g++ is on the PATH' : ''
   throw new RlError(`the sandbox ${name} runs no ${language}, only ${languages.join(', ')}`, {
     code: 'coding.language',
-    hint: `use --provider bwrap (environment.coding.sandbox.provider) where it works${needs}, or sandbox-fusion`,
+    hint: `use --provider bwrap (environment.coding.sandbox.provider) if it works${needs}, or sandbox-fusion`,
   })
 }
 

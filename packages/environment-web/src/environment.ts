@@ -1,6 +1,6 @@
 /**
- * Pages behind the `Environment` port. An episode is a value: its task and what was done. Where the page that shows it has gone on to
- * something else, its actions are done again on another: pages are deterministic.
+ * Pages behind the `Environment` port. An episode is a value: its task and its actions. If its page shows
+ * something else by now, the actions are repeated on another page. Pages are deterministic.
  */
 
 import { readFileSync } from 'node:fs'
@@ -38,12 +38,12 @@ import { becomes, isDoubtful, ownTexts, withOtherLetters } from './written.ts'
 const PLAY_MS = 10_000
 /** Goals that are asked for at once. */
 const GOALS = 200
-/** Success: sums of sixths do not make up one. */
+/** Least reward that is a success: sums of sixths are not exactly one. */
 export const SUCCESS = 1 - 1e-6
 /** Most steps of an oracle from any state. */
 const MOST_ORACLE_STEPS = 60
 
-/** What runs before a page's own scripts, in this order; in its workers. */
+/** Scripts that run before a page's own, in this order, also in its workers. */
 const PAGE_SCRIPTS = [
   ...[
     'clock',
@@ -62,35 +62,36 @@ const WORKER_SCRIPTS = ['clock', 'machine', 'waiting', 'worker']
 
 export type WebOptions = {
   readonly site: Site
-  /** A path or a name on the PATH; null: the first that is there. */
+  /** A path or a name on the PATH. null: the first browser that is found. */
   readonly browser: string | null
   /** Pages that are open at once. */
   readonly pages: number
-  /** In what form actions are written; default commands. */
+  /** Form of actions. Default: commands. */
   readonly grammar?: Grammar
-  /** Pixels of a picture for one of a page; default 1. */
+  /** Pixels of a picture for one pixel of a page. Default: 1. */
   readonly scale?: number
   readonly deadlineMs?: number
   /**
-   * Characters of what pages showed that are remembered by task and actions: rollouts of a group begin alike, and pages are
-   * deterministic. Default 0: each is played anew, as checks and measurements need it.
+   * Most characters of page contents that are remembered by task and actions. Rollouts of a group begin
+   * alike, and pages are deterministic. Default: 0. Then each is played anew, as checks and measurements need
+   * it.
    */
   readonly remembered?: number
 }
 
-/** Actions that bring a page from its start to a state, and what was read there. */
+/** Actions that bring a page from its start to a state, and the page's content there. */
 type State = {
   readonly task: Task
   readonly maxSteps: number
   readonly actions: readonly Step[]
-  /** What the task and the page at its start tell. */
+  /** The text of the task and of the page at its start. */
   readonly given: string
   /** Names and texts of the goal that actions have used. */
   readonly used: ReadonlySet<string>
   readonly reading: Reading
   readonly steps: number
   readonly turn: Turn
-  /** What the page shows is held by this object. */
+  /** Identifies the state that a page shows. */
   readonly holder: object
 }
 
@@ -102,16 +103,19 @@ export interface WebEnvironment extends Environment {
   reset(task: Task, options: { readonly seed: Seed; readonly maxSteps: number }): Promise<WebEpisode>
   rewrite(request: RewriteRequest): Promise<Rewrite>
   validate(task: Task): Promise<Validation>
-  /** Steps that the oracle takes to success after some actions; null where it does not succeed. */
+  /**
+   * Resolves to the number of the oracle's steps to success after some actions. Resolves to null if it does
+   * not succeed.
+   */
   remaining(task: Task, actions: readonly string[]): Promise<number | null>
   progress(task: Task, actions: readonly string[]): Promise<Float32Array | null>
   /** Some tasks of each page, by its name. */
   samples(seeds: number): Promise<ReadonlyMap<string, readonly Task[]>>
-  /** What the page's oracle says at a turn; no agent sees it. */
+  /** Returns the advice of the page's oracle at a turn. No agent sees it. */
   advice(turn: Turn): string | null
   /** Gives the oracle's advice, else a random action. */
   readonly expert: Expert
-  /** What an episode shows now. */
+  /** Resolves to a picture of the episode's current page. */
   picture(episode: Episode): Promise<Picture>
   words(): readonly string[] | undefined
   runtime(): Promise<string>
@@ -139,10 +143,10 @@ export function webEnvironment({
     serve: site.serve,
     scale,
   })
-  /** What the oracle says, by the turn that it is said of: no agent sees it. */
+  /** Advice of the oracle by turn. No agent sees it. */
   const advised = new WeakMap<Turn, string>()
   const states = new WeakMap<Episode, State>()
-  /** What a text says behind some steps. */
+  /** Returns the step that a text means after some steps. */
   function stepAfter({ goal }: Task, before: readonly Step[], text: string): ReturnType<typeof readStep> {
     const step = readStep(text)
     const refused = !('problem' in step) && bringsMarkup(before, step, goal)
@@ -153,7 +157,7 @@ export function webEnvironment({
   const remainders = createMemo<number | null>(remembered, () => 8)
   const keyOf = ({ recipe }: Task, actions: readonly Step[]) => JSON.stringify([recipe, actions])
 
-  /** What a page shows after some actions. @param from as for `play` */
+  /** Resolves to the page's content after some actions. @param from as for `play` */
   const look = (
     task: Task,
     actions: readonly Step[],
@@ -183,7 +187,7 @@ export function webEnvironment({
     }
   }
 
-  /** Sees to it that an address is loaded; nothing stands on the page then. */
+  /** Loads an address. The page shows no episode then. */
   async function bring(slot: Slot, path: string, fresh: boolean): Promise<void> {
     slot.holder = null
     if (!fresh && slot.path === path) return
@@ -192,7 +196,7 @@ export function webEnvironment({
     slot.path = path
   }
 
-  /** Lends a page. That browsers go on ending is no fault of the task that waits for one. */
+  /** Lends a page. If browsers keep ending, that is not the fault of the task that waits for one. */
   async function lent<T>(wish: Wish, job: (slot: Slot) => Promise<T>): Promise<T> {
     try {
       return await pool.run(wish, job)
@@ -202,7 +206,9 @@ export function webEnvironment({
     }
   }
 
-  /** Brings a page to the state after some actions, and asks it. @param from the state that a page may still stand on */
+  /**
+   * Brings a page to the state after some actions, and asks it. @param from state that a page may still show
+   */
   function play(
     task: Task,
     actions: readonly Step[],
@@ -245,7 +251,8 @@ export function webEnvironment({
         const used = usedAfter(state, text)
         return episode(stateAfter({ ...state, actions, used, holder }, next, done.ends))
       },
-      // Told at any time: an episode whose page no longer fits into the model's context has not solved it.
+      // May be asked at any time: an episode whose page no longer fits into the model's context has not
+      // solved it.
       outcome: () => (reading.done && reading.reward >= SUCCESS ? 1 : 0),
     }
     states.set(value, state)
@@ -264,7 +271,7 @@ export function webEnvironment({
   }
 
   /**
-   * @param before with what was done since it was read
+   * @param before last state, with the actions since its page was read
    * @param ends whether the agent says that it is over
    */
   function stateAfter(before: State, reading: Reading, ends: boolean): State {
@@ -287,7 +294,7 @@ export function webEnvironment({
       const starts = recipes.map((recipe) => site.start(recipe))
       const byPath = new Map<string, number[]>()
       for (const [i, { path, fresh }] of starts.entries()) {
-        // Those that are loaded anew each time are asked for one by one.
+        // Pages that are loaded anew each time are asked one by one.
         const key = fresh ? `${path}#${i}` : path
         byPath.set(key, [...(byPath.get(key) ?? []), i])
       }
@@ -316,7 +323,7 @@ export function webEnvironment({
       }),
   }
 
-  /** What the steps of an episode are, without those that were refused. */
+  /** Returns the steps of an episode, without refused ones. */
   async function stepsOf(task: Task, actions: readonly string[]): Promise<Step[]> {
     const steps: Step[] = []
     let given: string | null = null
@@ -345,7 +352,10 @@ export function webEnvironment({
     })
   }
 
-  /** Remaining steps before each action and after the last. An oracle without memory comes from its own step to where it would have been. */
+  /**
+   * Returns the remaining steps before each action and after the last. An oracle without memory goes from its
+   * own step to the next state.
+   */
   async function remainingAll(task: Task, actions: readonly string[]): Promise<(number | null)[]> {
     const left = [await remaining(task, actions)]
     for (let done = actions.length - 1; done >= 0; done--) {
@@ -400,7 +410,8 @@ export function webEnvironment({
     async progress(task, actions) {
       const left = await remainingAll(task, actions)
       if (left[0] === null) return null
-      // From where the oracle does not succeed nothing is left to gain, and what led there has lost a step.
+      // If the oracle does not succeed from a state, nothing is left to gain. The action that led there has
+      // lost a step.
       return Float32Array.from(actions, (_, i) => {
         const [before, after] = [left[i], left[i + 1]]
         if (before === null) return 0
@@ -435,14 +446,17 @@ export function webEnvironment({
   }
 }
 
-/** What was told and is done: a text for the wrong element, or another text than the one told, does not count. */
+/**
+ * Returns the used names and texts after a command. A text for the wrong element, or a text that the goal
+ * does not tell, does not count.
+ */
 function usedAfter({ task, used, reading }: State, command: string): ReadonlySet<string> {
   const parts = partsOf(command)
   const named = new Set(namedIn(task.goal, reading.commands))
   return parts.every((part) => named.has(part)) ? new Set([...used, ...parts]) : used
 }
 
-/** What the task says and what its page shows at the start. */
+/** Returns the text of the task and of its page at the start. */
 const givenBy = ({ goal }: Task, { lines }: Reading): string => [goal, ...lines.map(lineText)].join('\n')
 
 const hasPrograms = (told: unknown): boolean => {
@@ -450,7 +464,7 @@ const hasPrograms = (told: unknown): boolean => {
   return (sinks?.programs?.length ?? 0) > 0
 }
 
-/** Characters of what a page showed. */
+/** Returns the number of characters of a page's content. */
 const sizeOf = ({ lines, commands }: Reading): number =>
   lines.reduce((sum, [, , name, value]) => sum + name.length + value.length + 40, 0) +
   commands.reduce((sum, command) => sum + command.length, 0)

@@ -1,4 +1,4 @@
-/** What a page gave to read, checked: pages are as hostile as anything that comes from outside. */
+/** The content of a page, checked. Pages are as hostile as any outside data. */
 import { RlError } from 'rlanything/kit'
 import { z } from 'zod'
 
@@ -11,7 +11,7 @@ const line = z.tuple([
   z.string().max(100),
 ])
 
-/** What texts have become on a page: programs, and elements by their names and those of their attributes. */
+/** Effects of texts on a page: programs, and elements by their names and the names of their attributes. */
 const sinks = z.object({
   programs: z.array(z.string()).max(2_000),
   elements: z.array(z.string()).max(50_000),
@@ -33,26 +33,26 @@ const reading = z.object({
 export type Line = z.infer<typeof line>
 export type Sinks = z.infer<typeof sinks>
 export type Reading = z.infer<typeof reading> & {
-  /** Why the last action does not count: what the agent wrote would have become a part of the page. */
+  /** Reason why the last action does not count: the agent's text would have become a part of the page. */
   readonly refused?: string
 }
 
 const left = z.object({ left: z.int().nonnegative().nullable() })
 const goals = z.array(z.string().max(5_000))
 
-/** Error: `web.page`. */
+/** @throws RlError `web.page` */
 function checked<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [{ path, message }] = parsed.error.issues
-  throw new RlError(`the page failed: what it tells has ${path.join('.')}: ${message}`, { code: 'web.page' })
+  throw new RlError(`the page failed: in its answer, ${path.join('.')}: ${message}`, { code: 'web.page' })
 }
 
 export const readReading = (value: unknown): Reading => checked(reading, value)
 export const readLeft = (value: unknown): number | null => checked(left, value).left
 export const readGoals = (value: unknown): string[] => checked(goals, value)
 
-/** `[5] textbox "name" = anna (focused)`; a text as it is. */
+/** Writes `[5] textbox "name" = anna (focused)`. A text line stays as it is. */
 export function lineText([role, ref, name, value, states]: Line): string {
   if (ref === 0) return name
   return `[${ref}] ${role} "${name}"${value === '' ? '' : ` = ${value}`}${states === '' ? '' : ` (${states})`}`

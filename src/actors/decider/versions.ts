@@ -41,7 +41,7 @@ export function versioning<Context extends Versioned>(
           'cold-start',
           doneBy(updated, { version: 0 }),
           { seed: seedOf(seed, `${role}-cold-start`) },
-          deadlines.coldStartSeconds,
+          deadlines.expert.coldStartSeconds,
         ),
       ]),
       adoptVersion: fold(updated, (context: Context, { version }) => {

@@ -97,12 +97,14 @@ export async function openEndpointPolicy(
 export function actingByPrompt({ setting, section }: OpenSetting, policy: Config['policy']): Acting {
   const seeing = setting.pictures?.seeing(section)
   if (seeing) return seeingActing(readPrompt(seeing.prompt), seeing, policy.frames, policy.historySteps)
+  const { historySteps, expert } = policy
+  const prompting = { historySteps, trainReasoning: expert.trainReasoning }
   const part = partOf(setting, 'acting', 'a policy that reads prompts')
   if (part.kind === 'texts' && part.tools)
-    return toolActing(part, part.tools, readPrompt(part.prompt ?? TEXTS_PROMPT), policy)
-  if (part.kind === 'texts') return promptedTexts(part, readPrompt(part.prompt ?? TEXTS_PROMPT), policy)
+    return toolActing(part, part.tools, readPrompt(part.prompt ?? TEXTS_PROMPT), prompting)
+  if (part.kind === 'texts') return promptedTexts(part, readPrompt(part.prompt ?? TEXTS_PROMPT), prompting)
   const { prompt, form } = listedPrompt(part, policy)
-  return promptedActing(prompt, form, policy)
+  return promptedActing(prompt, form, prompting)
 }
 
 /** Where commands are listed: the prompt that shows them, and the form of its answer. */

@@ -84,16 +84,19 @@ export function openLocalPolicy(config: Config, opened: OpenSetting, log: LogCli
 
   /** A preset or an adapter is taught on demonstrations; a released model whose weights all learn is taken as it is. */
   async function taughtModel(seed: Seed, tell: TellFault): Promise<TaughtModel> {
-    const { model: preset, contextTokens, cacheMegabytes } = policy
-    const { demonstrations, expertNoise, updates, batch, learningRate } = policy.coldStart
-    const { rank, alpha, targets } = policy.lora
+    const { model: preset, contextTokens } = policy
+    const { cacheMegabytes } = policy.expert
+    const { demonstrations, updates } = policy.coldStart
+    const { expertNoise, batch, learningRate } = policy.coldStart.expert
+    const { rank, alpha } = policy.lora
+    const { targets } = policy.lora.expert
     if (!isPreset(preset) && rank === null) return { folder: modelPlace(preset) }
     return withDemonstrationTasks(
       config,
       opened,
       demonstrations,
       async (demonstrated): Promise<TaughtModel> => {
-        const { tokenBudget } = policy.training
+        const { tokenBudget } = policy.training.expert
         const { maxSteps } = config.environment
         const settings = { updates, batch, learningRate, contextTokens, tokenBudget, seed }
         const resources = {

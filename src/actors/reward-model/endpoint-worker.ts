@@ -44,7 +44,8 @@ export async function openEndpointJudge(
   const { setting, section } = opened
   const part = partOf(setting, 'judging', 'a judge behind an endpoint')
   const served = await openServedModel(config, 'reward-model', log, run.deadlines.scoringSeconds)
-  const { samples, temperature, topP, maxTokens, frames } = rewardModel
+  const { samples, temperature, maxTokens, frames } = rewardModel
+  const { topP } = rewardModel.expert
   const prompt = readPrompt(frames ? SEEING_PROMPT : (part.prompt ?? PROMPT))
   const judging: PromptedJudging = {
     ...{ prompt, temperature, topP, maxTokens },

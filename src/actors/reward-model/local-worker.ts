@@ -11,7 +11,6 @@ import { computeOf, type LocalModelFace, openLocalModel } from '../../models/loc
 import { readModelFolder } from '../../models/local/model-folder.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { cachePlace } from '../../package.ts'
-import type { Seed } from '../../random.ts'
 import type { ColdStart, JudgeRollouts, Train } from '../decider/jobs.ts'
 import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import { keptModel } from '../learner/kept-model.ts'
@@ -24,7 +23,7 @@ import { codecOf, viewOf } from '../rollout/packing.ts'
 import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
 import type { JobContext } from '../runtime/worker.ts'
 import { judgeBatch } from './batch.ts'
-import { coldStartRewardModel } from './cold-start.ts'
+import { coldStartRewardModel, type TaughtOptions } from './cold-start.ts'
 import { chainTokens, type Judgements, judgeEpisodes } from './judge.ts'
 import { chatJudgeCodec, type JudgeCodec, judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
@@ -50,7 +49,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   const trajectories: TrajectoryBook = trajectoryBook(log)
   const resident = residentModel({ folderOf: (version) => weightsFolder(log, 'reward-model', version), open })
 
-  const cacheBytes = config.policy.cacheMegabytes * 1e6
+  const cacheBytes = config.policy.expert.cacheMegabytes * 1e6
   const isReleased = !isPreset(config.policy.model)
 
   async function open(folder: string) {
@@ -68,7 +67,11 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   async function coldStart({ seed }: ColdStart, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const policy = await checkpointOf(log, 'policy', 0)
-    const settings = { ...rewardModel.coldStart, seed, maxSteps: config.environment.maxSteps }
+    const { rollouts, updates } = rewardModel.coldStart
+    const { flippedLabels, batch, learningRate } = rewardModel.coldStart.expert
+    const { maxSteps } = config.environment
+    // The order of the keys is a part of the digest under which models are kept.
+    const settings = { rollouts, flippedLabels, updates, batch, learningRate, seed, maxSteps }
     const { folder, cached, figures } = await keptModel({
       cache: cachePlace('cold-start'),
       name: 'reward-model',
@@ -89,7 +92,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
 
   async function teach(
     model: LocalModelFace,
-    settings: Config['rewardModel']['coldStart'] & { readonly seed: Seed },
+    settings: TaughtOptions,
     tell: TellFault,
   ): Promise<Record<string, number>> {
     const report = (message: string) => void process.stdout.write(`${message}\n`)
@@ -97,7 +100,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       report,
       tell,
     })
-    const { tokenBudget } = rewardModel.training
+    const { tokenBudget } = rewardModel.training.expert
     const { loss, quality, warning } = await coldStartRewardModel(model, judgeOf(model), episodes, {
       ...{ ...settings, tokenBudget, report },
       contextTokens: Math.min(tokenBudget, model.describe().contextTokens),
@@ -123,7 +126,8 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       actions,
       seed: seeds.get(rollout)!,
     }))
-    const { samples, temperature, topP, logprobs } = rewardModel
+    const { samples, temperature } = rewardModel
+    const { topP, logprobs } = rewardModel.expert
     const judgements = await resident.use(job.rewardModelVersion, ({ model, judge, limited }) => {
       const { contextTokens } = model.describe()
       const lengths = episodes.map((episode) => Math.min(chainTokens(judge, episode), contextTokens))

@@ -28,7 +28,8 @@ export async function openEndpointTestWriter(
   const judging = testJudgingOf(opened.setting)
   const served = await openServedModel(config, 'reward-model', log, run.deadlines.scoringSeconds)
   const prompt = readPrompt(judging.prompt)
-  const { temperature, topP, maxTokens } = rewardModel
+  const { temperature, maxTokens } = rewardModel
+  const { topP } = rewardModel.expert
   const invalid = createCounts()
   const write: WriteTests = async (task, version, seeds, signal) => {
     const messages = prompt.render({
@@ -59,7 +60,7 @@ export async function openEndpointTestWriter(
   async function batchOf(job: Train): Promise<OutsideBatch> {
     const { tests, health } = await readTests(log, job, config)
     const samples = tests.flatMap(({ id, test, advantage }) => {
-      const sample = toldSample(id, test, advantage, rewardModel)
+      const sample = toldSample(id, test, advantage, rewardModel.expert)
       return sample === null ? [] : [{ ...sample, policyVersion: test.rewardModelVersion }]
     })
     const unknown = tests.length - samples.length

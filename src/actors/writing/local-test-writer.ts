@@ -39,7 +39,8 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       return { model, codec: textCodec(model) }
     },
   })
-  const { temperature, topP, maxTokens, logprobs } = rewardModel
+  const { temperature, maxTokens } = rewardModel
+  const { topP, logprobs } = rewardModel.expert
 
   const write: WriteTests = async (task, version, seeds, signal) => {
     const question = await lessons.question(environment, task)
@@ -56,14 +57,15 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
 
   async function coldStart({ seed }: ColdStart, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
-    const { rollouts, flippedLabels, ...settings } = rewardModel.coldStart
+    const { rollouts, updates } = rewardModel.coldStart
+    const { flippedLabels, batch, learningRate } = rewardModel.coldStart.expert
     const tasks = await withDemonstrationTasks(config, opened, rollouts, async (own) => own.tasks)
     const start = await coldStartTests(
       await checkpointOf(log, 'policy', 0),
       {
-        ...settings,
+        ...{ updates, batch, learningRate },
         noise: flippedLabels,
-        tokenBudget: rewardModel.training.tokenBudget,
+        tokenBudget: rewardModel.training.expert.tokenBudget,
         contextTokens: config.policy.contextTokens,
         seed,
       },

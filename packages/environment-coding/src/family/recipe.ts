@@ -138,7 +138,7 @@ export function drawTests(recipe: FamilyRecipe, count = TEST_COUNT + EXAMPLE_COU
   return [...tests.values()]
 }
 
-/** The problem that a recipe stands for. */
+/** Returns the problem of a recipe. */
 export function problemOf(recipe: FamilyRecipe): CodingProblem {
   const drawn = drawTests(recipe)
   return {

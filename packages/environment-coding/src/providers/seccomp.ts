@@ -165,7 +165,7 @@ const RULES: Partial<Record<SystemCall, readonly Instruction[]>> = {
   ioctl: oneOf(1, IOCTL, ENOTTY),
   fcntl: oneOf(1, FCNTL, EINVAL, LOCKS),
   flock: always(PRETEND),
-  // Which pages of the host's files are in memory nobody changes by a wish, and nobody asks.
+  // A program must not change which pages of the host's files are in memory, and cannot ask for it.
   fadvise64: always(PRETEND),
   madvise: oneOf(2, MADVISE, EINVAL, [MADV_WILLNEED]),
   preadv2: noneOf(5, 0xffffffff, EOPNOTSUPP),

@@ -15,20 +15,22 @@ const [KEY_PRESS, KEY_RELEASE, BUTTON_PRESS, BUTTON_RELEASE, MOTION] = [2, 3, 4,
 /** Substructure redirect and notify: messages to the window manager go by these. */
 const TO_WINDOW_MANAGER = 0x180000
 const MOST_WINDOWS = 1000
-/** In which a program has looked up what was typed last, where there are more characters than codes. */
+/**
+ * Time in which a program has looked up the last typed character, if there are more characters than codes.
+ */
 const LOOKED_UP_MS = 30
 
 export type Window = { readonly id: number; readonly title: string; readonly class: string }
 
 export type Display = {
-  /** Resolves when the server has taken the input; programs may still be busy with it. */
+  /** Resolves when the server has taken the input. Programs may still be busy with it. */
   readonly input: (action: ScreenAction) => Promise<void>
   readonly pointer: () => Promise<Point>
   /** Whether a window manager is there. */
   readonly managed: () => Promise<boolean>
   /** Windows of programs, in the order in which they came. */
   readonly windows: () => Promise<readonly Window[]>
-  /** False where no window fits. */
+  /** Resolves to false if no window matches. */
   readonly activate: (query: WindowQuery) => Promise<boolean>
   readonly shut: (query: WindowQuery) => Promise<boolean>
   readonly geometry: (window: number) => Promise<ScreenSize>
@@ -46,7 +48,8 @@ export async function openDisplay(socket: string, { width, height }: ScreenSize)
   X.atoms = { ...X.atoms }
   let broken: string | null = null
   X.on('error', (error) => {
-    // Errors of windows that have gone in the meantime come here as well; only the connection's end is one of the desktop.
+    // Errors of windows that are gone by now come here as well. Only the end of the connection is an error of
+    // the desktop.
     if (!('error' in error)) broken ??= error.message
   })
   X.on('end', () => {
@@ -54,7 +57,7 @@ export async function openDisplay(socket: string, { width, height }: ScreenSize)
   })
   const root = screen[0].root
 
-  /** One request with an answer; every one has a deadline. */
+  /** Sends one request with an answer. Every request has a deadline. */
   function ask<Answer>(
     request: (done: (error: Error | null, answer: Answer) => void) => void,
   ): Promise<Answer> {
@@ -95,12 +98,12 @@ export async function openDisplay(socket: string, { width, height }: ScreenSize)
     return { places, free, columns: rows[0]?.length ?? 2 }
   }
 
-  /** Codes that bear characters without a key of their own, the one that was used longest ago first. */
+  /** Codes that carry characters without a key of their own, the least recently used first. */
   const lent = new Map<number, number>()
 
   /**
-   * Programs look a symbol up when the event reaches them, on a busy machine many strokes later: so a code keeps its character
-   * until all other free ones are in use.
+   * Lends a code to a character. Programs look a symbol up when the event reaches them, on a busy machine
+   * many strokes later. So a code keeps its character until all other free codes are in use.
    */
   async function lend(keysym: number): Promise<number> {
     let code = lent.get(keysym) ?? keyboard.free.pop()
@@ -131,7 +134,9 @@ export async function openDisplay(socket: string, { width, height }: ScreenSize)
     await sync()
   }
 
-  /** Of a key that is held: its code alone, since who holds Ctrl and presses `+` says whether Shift is down. */
+  /**
+   * Returns the code of a key to hold, without shift. If Shift must be down too, the agent holds it itself.
+   */
   async function codeOf(key: string): Promise<number> {
     return (await place(keysymOf(key) as number)).code
   }
@@ -268,7 +273,7 @@ export async function openDisplay(socket: string, { width, height }: ScreenSize)
     event[1] = 32
     event.writeUInt32LE(found.id, 4)
     event.writeUInt32LE(type, 8)
-    // Of activation: asked for by a person's tool, so that the window manager does not refuse.
+    // Source of the activation: a person's tool, so the window manager does not refuse.
     event.writeUInt32LE(type === atoms.activate ? 2 : 0, 12)
     X.SendEvent(root, 0, TO_WINDOW_MANAGER, event)
     await sync()
@@ -299,7 +304,7 @@ export function fits(window: Window, { name, strict, byClass }: WindowQuery): bo
 
 type Done<Answer> = (error: Error | null, answer: Answer) => void
 
-/** What is used here of the package x11. */
+/** The used part of the package x11. */
 type X11Client = {
   readonly display: { readonly min_keycode: number; readonly max_keycode: number }
   atoms: Readonly<Record<string, number>>

@@ -11,7 +11,7 @@ import { parseUiTars } from './grammars/ui-tars.ts'
 
 const PROMPTS = fileURLToPath(new URL('../../prompts/', import.meta.url))
 
-/** @throws RlError `screen.action` with what is wrong, for whoever wrote it to read */
+/** @throws RlError `screen.action` with the mistake, for the author of the answer */
 export function parseAnswer(
   grammar: ScreenGrammar,
   answer: string,
@@ -35,7 +35,10 @@ function actionsOf(grammar: ScreenGrammar, answer: string, screen: ScreenSize): 
   }
 }
 
-/** What stands in the last fence, also in one that was not closed; the whole answer where there is none. */
+/**
+ * Returns the content of the last fence, also of one that was not closed. Without a fence returns the whole
+ * answer.
+ */
 function lastBlock(answer: string): string {
   if (answer.length > LIMITS.source) return answer
   const pieces = answer.split(/^[ \t]*```[^\n]*$/m)
@@ -45,7 +48,7 @@ function lastBlock(answer: string): string {
 const ANY_SCREEN: ScreenSize = { width: 1000, height: 1000 }
 const BRIEF = 200
 
-/** How models act in a setting by this grammar; null for commands. */
+/** Returns how models act in a setting by this grammar. Returns null for commands. */
 export function seeingBy(grammar: Grammar): Seeing | null {
   if (grammar === 'commands') return null
   return {
@@ -63,7 +66,7 @@ export function seeingBy(grammar: Grammar): Seeing | null {
   }
 }
 
-/** The line behind `Action:`, which says what the model meant to do; else the end of the answer. */
+/** Returns the line after `Action:`, which names the model's intention, or else the end of the answer. */
 function briefOf(answer: string): string {
   const said = [...answer.slice(-LIMITS.source).matchAll(/^[ \t]*Action:[ \t]*(\S.*)$/gm)].at(-1)?.[1]
   return (said ?? answer.slice(-4 * BRIEF)).replace(/\s+/g, ' ').trim().slice(-BRIEF)

@@ -7,5 +7,5 @@ export const grammarKey = (zod: typeof z) =>
     .enum(GRAMMARS)
     .default('commands')
     .describe(
-      'Form of actions: `commands` in words over what shows, or that of a model that sees (`policy.frames`).',
+      'Form of actions: `commands` in words over shown elements, or a form of models that see (`policy.frames`).',
     )
