@@ -65,15 +65,14 @@ function unsetKeys(): readonly string[] {
     .map((path) => path.join('.'))
 }
 
-/** Places that say what the input of a job is, instead of a type that knows. */
+/** Casts of the inputs of jobs. The kind of a job should say the type of its input. */
+const CAST = /\b(?:job\.)?input as (?:Judge\w*|Train|ColdStart|LoadTasks|RewriteTask|Request|EventData|\{)/g
+
 function casts(): number {
   const all = ['src', ...readdirSync('packages').map((name) => join('packages', name, 'src'))].flatMap(
     sourcesOf,
   )
-  return all.reduce(
-    (total, file) => total + (readFileSync(file, 'utf8').match(/\binput as \w/g)?.length ?? 0),
-    0,
-  )
+  return all.reduce((total, file) => total + (readFileSync(file, 'utf8').match(CAST)?.length ?? 0), 0)
 }
 
 function deadExports(): number {

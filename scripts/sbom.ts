@@ -1,6 +1,6 @@
 /**
- * `node bin/launch.mjs scripts/sbom.ts FILE`: the software bill of materials (CycloneDX) of what an install of the package
- * brings, from the lockfile: the same bytes for the same lockfile.
+ * `node bin/launch.mjs scripts/sbom.ts FILE` writes the software bill of materials (CycloneDX) of an
+ * installed package, from the lockfile. The same lockfile gives the same bytes.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ export function buildBom(): Bom {
     encoding: 'utf8',
     maxBuffer: 64 << 20,
     stdio: ['ignore', 'pipe', 'ignore'],
-    shell: process.platform === 'win32', // where npm is a script
+    shell: process.platform === 'win32', // npm is a script there
   })
   const bom = JSON.parse(output) as Bom
   delete bom.serialNumber

@@ -20,7 +20,10 @@ import { endAll, type FileResult, runFile } from './test/run-file.ts'
 const COSTS = 'test/costs.json'
 /** Seconds that a file of the short run takes at most, alone on two cores. */
 const SHORT_S = 6
-/** Files of the short run that take longer: a loop from end to end, a page in a browser, a program in a sandbox. */
+/**
+ * Files of the short run that take longer: a loop from end to end, a page in a browser, a program in a
+ * sandbox.
+ */
 const LONGER = [
   'test/loop.test.ts',
   'packages/environment-web/test/screen.test.ts',
@@ -32,6 +35,9 @@ const { values: options, positionals: patterns } = parseArgs({
   allowPositionals: true,
   options: { all: { type: 'boolean', default: false }, costs: { type: 'boolean', default: false } },
 })
+
+// The number of drawn configs that test/config/drawn.test.ts tries.
+if (options.all) process.env.RL_TEST_DRAWN ??= '2000'
 
 /** Seconds and number of cases of each file that was measured. */
 const measured: Readonly<Record<string, { readonly seconds: number; readonly cases: number }>> = existsSync(

@@ -1,14 +1,14 @@
-/** Time as a port: what waits or stamps takes it from here, so that a simulation can turn it. */
+/** Time as a port. All waits and time stamps use it, so a simulation can turn the clock. */
 export type Clock = {
-  /** Milliseconds since 1970; may jump. */
+  /** Milliseconds since 1970. It may jump. */
   readonly now: () => number
-  /** Milliseconds since some moment; never goes back. */
+  /** Milliseconds since some moment. It never goes back. */
   readonly monotonic: () => number
-  /** Calls back once after so many milliseconds, unless it is cancelled. */
+  /** Calls back once after a number of milliseconds, unless it is cancelled. */
   readonly after: (ms: number, callback: () => void) => () => void
   /** Calls back again and again until it is cancelled. */
   readonly every: (ms: number, callback: () => void) => () => void
-  /** Calls back in the next turn of the event loop, after what has arrived by now. */
+  /** Calls back in the next turn of the event loop, after all that has arrived by now. */
   readonly soon: (callback: () => void) => void
 }
 
@@ -29,12 +29,15 @@ export const systemClock: Clock = {
 /** The last moment of the calendar, ms since 1970. */
 const LAST_MS = 8.64e15
 
-/** ISO 8601 of a time that an event bears: a clock may say anything, and what no calendar has is its last moment. */
+/**
+ * Returns the ISO 8601 text of an event's time. A clock may give any number. One beyond the calendar becomes
+ * its last moment.
+ */
 export function isoTime(ms: number): string {
   return new Date(Math.min(ms, LAST_MS)).toISOString()
 }
 
-/** Resolves after so many milliseconds, or as soon as the signal fires. */
+/** Resolves after a number of milliseconds, or as soon as the signal fires. */
 export function pause(ms: number, signal?: AbortSignal, clock: Clock = systemClock): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()
@@ -48,7 +51,7 @@ export function pause(ms: number, signal?: AbortSignal, clock: Clock = systemClo
   })
 }
 
-/** What a promise becomes; rejects with `ended` as soon as the signal fires. The work itself goes on, and nobody hears of it any more. */
+/** Awaits a promise. Rejects with `ended` as soon as the signal fires. The work itself goes on unheard. */
 export async function unlessAborted<T>(
   work: Promise<T>,
   signal: AbortSignal,
@@ -67,7 +70,7 @@ export async function unlessAborted<T>(
   }
 }
 
-/** What a promise becomes; rejects with `late` where it takes longer. The work itself goes on, and nobody hears of it any more. */
+/** Awaits a promise. Rejects with `late` if it takes longer. The work itself goes on unheard. */
 export async function within<T>(
   work: T | Promise<T>,
   ms: number,

@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { checkConfig, checkNew, refusing } from './config/checks.ts'
+import { checkConfig, refusing } from './config/checks.ts'
 import { issueError } from './config/issue.ts'
+import { checkNew } from './config/new-run.ts'
 import { placeModule } from './config/place-module.ts'
 import { withPresentNames } from './config/renamed.ts'
 import { checkRoles } from './config/roles.ts'
@@ -30,13 +31,14 @@ export function loadConfig(sources: ConfigSources, setting?: Setting): Config {
   const { values, origin } = readSources(sources)
   placeModule(values, sources.file)
   const config = parseConfig(values, origin, setting)
-  checkNew(config, origin)
+  checkNew(config, refusing(origin))
   return config
 }
 
 /**
- * As `loadConfig`, for whoever may meet a setting or a provider that is not ours: their modules are loaded first, so that keys are
- * checked, and so is what the roles of a run would refuse as soon as they are started.
+ * Opens a config as `loadConfig` does, for settings and providers that may be a user's. Their modules are
+ * loaded first, so that keys are checked. It also refuses what the roles of a run would refuse at their
+ * start.
  */
 export async function openConfig(sources: ConfigSources): Promise<Config> {
   const setting = await loadSetting(loadConfig(sources).environment)
@@ -48,7 +50,7 @@ export async function openConfig(sources: ConfigSources): Promise<Config> {
   return config
 }
 
-/** A path that a local policy begins with is there; a hub's name may be fetched later. */
+/** Refuses a missing path of a local policy. A hub's name may be fetched later. */
 function checkModelPlace({ policy, models }: Config, refuse: Refuse): void {
   const trains = MODEL_PROVIDERS.find(policy.provider, models.module)?.trains
   if (!trains || isPreset(policy.model) || isHubName(policy.model)) return
@@ -93,11 +95,11 @@ export function parseConfig(values: unknown, origin: OriginOf = () => 'config', 
   )
   if (!parsed.success) throw issueError(parsed.error.issues[0], origin, setting)
   const config = parsed.data
-  checkConfig(config, setting, origin)
+  checkConfig(config, setting, refusing(origin))
   return deepFreeze(config)
 }
 
-/** Where the setting takes texts, that is how a policy acts unless something else is said. */
+/** Adds the default way of acting for a setting that takes texts. */
 function actingByTexts(values: unknown): unknown {
   if (!isRecord(values)) return values
   const { policy = {} } = values

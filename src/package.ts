@@ -1,4 +1,4 @@
-/** This package: where its files are, and how a module of it is started in a process or a thread of its own. */
+/** This package: its files, and how to start its modules in a process or a thread. */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -7,15 +7,19 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { RlError } from './errors.ts'
 
-/** Whether these are the sources, from which Node strips the types, and not what `npm pack` compiled from them. */
+/** Whether these are the sources, from which Node strips the types, or the compiled files of `npm pack`. */
 export const SOURCES = import.meta.url.endsWith('.ts')
 
-/** The folder that has package.json, config/ and data/: src and dist lie side by side in it, and are alike inside. */
+/**
+ * The folder with package.json, config/ and data/. src and dist are side by side in it, and have the same
+ * layout.
+ */
 export const PACKAGE_ROOT = fileURLToPath(new URL('../', import.meta.url))
 
 /**
- * The folder of what is kept between runs: in a checkout `.cache/`, for an installed package the user's cache folder, which a
- * reinstallation leaves alone. Null if a package is installed and nobody says where this user's home is.
+ * Folder of what is kept between runs. In a checkout it is `.cache/`. For an installed package it is the
+ * user's cache folder, which survives a reinstallation. Returns null if a package is installed and this user
+ * has no home.
  */
 export function findCache(): string | null {
   if (SOURCES) return join(PACKAGE_ROOT, '.cache/')
@@ -23,14 +27,21 @@ export function findCache(): string | null {
   return folder === null ? null : join(folder, 'rlanything/')
 }
 
-/** A place in that folder. It is asked for when it is needed: most commands need none. Errors: `cache.no-home`. */
+/**
+ * Returns a place in the cache. Call it only when it is needed: most commands need none.
+ * @throws RlError `cache.no-home`
+ */
 export function cachePlace(...parts: readonly string[]): string {
   const cache = findCache()
   if (cache !== null) return join(cache, ...parts)
   throw noHome('what is kept between runs has no place')
 }
 
-/** The user's home folder. Errors: `cache.no-home`, in which `what` says what it is needed for. */
+/**
+ * Returns the user's home folder.
+ * @param what the need for it, for the message
+ * @throws RlError `cache.no-home`
+ */
 export function homeFolder(what: string): string {
   const home = findHome()
   if (home !== null) return home
@@ -44,7 +55,9 @@ function noHome(what: string): RlError {
   })
 }
 
-/** Null without HOME and without a line in /etc/passwd, as of users of a container that have a number alone. */
+/**
+ * Returns null without HOME and without a line in /etc/passwd. Users of a container may have a number alone.
+ */
 function findHome(): string | null {
   try {
     const home = homedir()
@@ -54,7 +67,7 @@ function findHome(): string | null {
   }
 }
 
-/** A file that somebody named: the one in the working directory, else one that the package brings (`config/default.yaml`). */
+/** Returns a named file: from the working directory, or else from the package (`config/default.yaml`). */
 export function findFile(name: string): string {
   const own = join(PACKAGE_ROOT, name)
   return !existsSync(name) && existsSync(own) ? own : name

@@ -105,9 +105,10 @@ function checkedList<T extends Named>(
     if (!Number.isInteger(fields.version)) refuse(`'${fields.name}' has no version, a whole number`)
     for (const part of [does, ...also])
       if (typeof fields[part] !== 'function') refuse(`'${fields.name}' has no function \`${part}\``)
-    if (ours.some(({ name }) => name === fields.name)) refuse(`'${fields.name}' is a ${noun} of ours`)
+    if (ours.some(({ name }) => name === fields.name))
+      refuse(`'${fields.name}' is the name of a built-in ${noun}`)
     if (found.findIndex((other) => other?.name === fields.name) !== i)
-      refuse(`'${fields.name}' stands there twice`)
+      refuse(`'${fields.name}' is listed twice`)
   }
   return found
 }

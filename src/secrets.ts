@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 /**
- * Whether an Authorization header brings this token as a bearer. Tokens are compared by digest: neither the content nor the length
- * shows in the time it takes, and only the digest is kept.
+ * Returns a test whether an Authorization header has this token as a bearer. Tokens are compared by digest.
+ * So the time shows neither content nor length, and only the digest is kept.
  */
 export function bearerOf(token: string): (authorization: string | undefined) => boolean {
   const expected = digestOf(token)
@@ -15,15 +15,19 @@ export function bearerOf(token: string): (authorization: string | undefined) => 
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** What stands between a scheme and the last @ before a slash: a password may hold one. Of a scheme no more is read than schemes have: a text of dots would be tried from each of them. */
+/**
+ * User and password of an address, up to the last @ before a slash, because a password may hold one. A scheme
+ * has at most 31 characters. Without the limit the pattern needs quadratic time on long texts of letters and
+ * dots.
+ */
 const CREDENTIALS = /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/]+@/gi
 
-/** A text whose addresses have no user and no password. */
+/** Returns the text with addresses that have no user and no password. */
 export function withoutCredentials(text: string, instead = '***'): string {
   return text.replace(CREDENTIALS, `$1${instead}@`)
 }
 
-/** A secret of so many characters stands in no text by chance. */
+/** Least length of a secret that is in no text by chance. */
 const TELLING = 8
 
 /**

@@ -1,4 +1,4 @@
-/** The file in which an ablation keeps its config and its rows: with it anybody can go on where it stopped. */
+/** The file of an ablation with its config and its rows. With it anybody can resume the ablation. */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -12,7 +12,7 @@ const schema = z.strictObject({
   command: z.string(),
   /** Before any setting's changes. */
   config: z.record(z.string(), z.unknown()),
-  /** By run, in order of their ends. */
+  /** One row a run, in order of their ends. */
   rows: z.array(rowSchema),
 })
 
@@ -26,7 +26,7 @@ export function readResults(path: string): Results {
   if (!existsSync(path))
     throw new RlError(`there is nothing to resume at ${path}`, {
       code: 'ablate.nothing',
-      hint: 'leave --resume away to begin',
+      hint: 'omit --resume to begin',
     })
   const parsed = schema.safeParse(JSON.parse(readFileSync(path, 'utf8')))
   if (!parsed.success)
@@ -49,7 +49,7 @@ export function baseConfig({ config }: Results): Config {
   return loggedConfig(config)
 }
 
-/** Names the ablation in its runs' ids: another config is another ablation. */
+/** Returns the key in the runs' ids. Another config makes another ablation. */
 export function ablationKey({ config }: Results): string {
   return createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, 6)
 }

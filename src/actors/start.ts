@@ -58,7 +58,7 @@ export async function startRole(options: StartOptions): Promise<number> {
     knowKeys(config)
     await loadUserParts(first)
     const own = await loadAllUserParts(config)
-    const { silenceSeconds } = config.run.deadlines
+    const { silenceSeconds } = config.run.deadlines.expert
     if (config.environment.module !== null || own.length > 0) watchHeld(500 * silenceSeconds)
     const { worker, note } = await (executor ? openExecutor(config, log) : openWorker(role, config, log))
     const decider = further ? undefined : deciderOf(role, first)
@@ -73,8 +73,8 @@ export async function startRole(options: StartOptions): Promise<number> {
       note: [note, frames?.note].filter(Boolean).join('; '),
       decider,
       frames,
-      heartbeatMs: config.run.heartbeatSeconds * 1000,
-      attempts: config.run.attempts,
+      heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
+      attempts: config.run.expert.attempts,
       giveUp: lastAttempt(config),
       // A child of the head learns of its end by the pipe, and waits while a broker cannot be started.
       headGoneMs: isChild() ? Number.POSITIVE_INFINITY : undefined,

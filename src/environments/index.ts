@@ -1,6 +1,6 @@
 /**
- * What an environment is, for authors of environments: `import { defineSetting } from
- * 'rlanything/environments'`. The page docs/environments.md explains it.
+ * Types and functions for authors of environments: `import { defineSetting } from 'rlanything/environments'`.
+ * The page docs/environments.md explains them.
  */
 export type { Config } from '../config/schema.ts'
 export type { ChatMessage, Generation, ToolSpec } from '../models/port.ts'

@@ -126,7 +126,7 @@ export type Finding = {
   /** `warn`: works, but less well. `fail`: nothing runs. */
   readonly result: 'ok' | 'warn' | 'fail'
   readonly detail: string
-  /** What to do, or null. */
+  /** Next step, or null. */
   readonly advice: string | null
 }
 

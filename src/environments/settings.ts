@@ -17,7 +17,7 @@ import { userSetting } from './user-setting.ts'
 export type SettingPackage = {
   /** Name of the setting. */
   readonly name: string
-  /** What npm installs. Its main entry exports `setting`. */
+  /** The npm package. Its main entry exports `setting`. */
   readonly package: string
   readonly load: () => Promise<Readonly<Record<string, unknown>>>
   /** Address of its main module. Throws if the package is not installed. */

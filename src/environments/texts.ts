@@ -101,7 +101,7 @@ export interface TestLessons<E extends Environment = Environment> {
   demonstrate(environment: E, task: Task, noise: number, seed: Seed): Promise<Demonstration>
 }
 
-/** What the log knows of the actions that were tried on a task. */
+/** Results in the log of the actions that were tried on a task. */
 export type Evidence = {
   /** Results of the actions on each test. Absent if no test was run. */
   readonly tested?: {

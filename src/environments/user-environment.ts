@@ -40,7 +40,7 @@ function rolloutLimit({ run }: Config): CallLimit {
 
 /** Time limit of loading all tasks, and of opening the environment. */
 export function loadLimit({ run }: Config): CallLimit {
-  return { ms: run.deadlines.loadTasksSeconds * 1000, key: 'run.deadlines.loadTasksSeconds' }
+  return { ms: run.deadlines.expert.loadTasksSeconds * 1000, key: 'run.deadlines.expert.loadTasksSeconds' }
 }
 
 /** Maps a checked episode to the episode of the user's environment. */

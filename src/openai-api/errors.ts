@@ -41,6 +41,19 @@ export function apiError(
   return new ApiError(status, { error: { message, type, param, code } })
 }
 
+export function unauthorised(): ApiError {
+  return apiError(401, 'the bearer token is missing or wrong', { code: 'invalid_api_key' })
+}
+
+export function bodyTooLarge(maxBytes: number): ApiError {
+  return apiError(413, `the body is larger than ${maxBytes} bytes`, { code: 'body_too_large' })
+}
+
+/** The header that tells a client to ask again, for statuses that pass. */
+export function retryHeader(status: number): Readonly<Record<string, string>> {
+  return status === 429 || status === 503 ? { 'retry-after': '1' } : {}
+}
+
 /** The answer for anything that was thrown; nothing about the inside of the server gets out. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error

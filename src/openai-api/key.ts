@@ -4,8 +4,9 @@ import { RlError } from '../errors.ts'
 import { withoutSecrets } from '../secrets.ts'
 
 /**
- * Without white space around it; null where no variable is named, or none is set.
- * @throws RlError `config.key` where it holds what no header can: the client would call that a lost connection
+ * Returns the key without white space around it. Returns null if no variable is named, or none is set.
+ * @throws RlError `config.key` if it has characters that a header cannot have: the client would report a lost
+ * connection
  */
 export function keyIn(variable: string | undefined, env: NodeJS.ProcessEnv = process.env): string | null {
   const key = (variable === undefined ? undefined : env[variable])?.trim() || null

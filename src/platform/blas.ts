@@ -1,4 +1,4 @@
-/** Which native BLAS a platform has. */
+/** Finds the native BLAS of a platform. */
 import { readFileSync } from 'node:fs'
 import { type Machine, THIS_MACHINE } from './machine.ts'
 

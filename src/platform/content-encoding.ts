@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { pipeline, type Readable, Transform, type TransformCallback } from 'node:stream'
 import * as zlib from 'node:zlib'
 
-/** How each coding is undone. A body that ends in the middle is an error. */
+/** Decoders by coding. A body that ends in the middle is an error. */
 const DECODERS: Readonly<Record<string, () => Transform>> = {
   gzip: () => zlib.createGunzip(FLUSH),
   'x-gzip': () => zlib.createGunzip(FLUSH),

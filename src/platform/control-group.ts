@@ -39,7 +39,7 @@ const LONGEST_WAIT_MS = 2048
  * @param use one word that tells this group from others of the process
  * @param slot number of the group among those of the same use
  * @example
- * const group = createControlGroup('coding', 0)
+ * const group = createControlGroup('shell', 0)
  * group?.enter(pid, { memoryMB: 512, processes: 64 })
  */
 export function createControlGroup(use: string, slot: number): ControlGroup | null {

@@ -6,7 +6,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { RlError } from '../errors.ts'
 
 /**
- * A handler that wrote to `c.env.outgoing` itself returns this. It must be made before the first server: the
+ * A handler that wrote to `c.env.outgoing` itself returns this. It must be made before the first server. The
  * adapter then replaces the global `Response`, and does not know its own mark in the new one.
  */
 export const WRITTEN: Response = RESPONSE_ALREADY_SENT

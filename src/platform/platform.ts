@@ -1,6 +1,6 @@
 /**
- * What a process takes from its machine beside the bus: time, names, and unique ids. A simulation gives its
- * own.
+ * Parts of the machine, beside the bus, that a process uses: time, names, and unique ids. A simulation gives
+ * its own.
  */
 import { hostname } from 'node:os'
 import { uuidv7 } from 'uuidv7'

@@ -1,4 +1,4 @@
-/** Where programs are, and which command installs a missing one. */
+/** Finds programs, and names the command that installs a missing one. */
 import { accessSync, constants } from 'node:fs'
 import { posix, win32 } from 'node:path'
 import { type Machine, THIS_MACHINE } from './machine.ts'
@@ -46,7 +46,7 @@ const MANAGERS: readonly {
 /**
  * Returns one command that installs the tool, or the place to get it.
  *
- * @example installHint('bubblewrap') // 'run: apt-get install bubblewrap' on Debian
+ * @example installHint('bubblewrap') // 'run: sudo apt-get install -y bubblewrap' on Debian
  */
 export function installHint(tool: Tool, machine: Machine = THIS_MACHINE): string {
   if (machine.platform === 'win32' && tool === 'nats-server') return 'run: scoop install nats-server'

@@ -1,5 +1,5 @@
 /**
- * Which proxy a call goes by. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are read as curl reads them: lower case
+ * Finds the proxy of a call. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are read as curl reads them: lower case
  * comes first.
  */
 import { BlockList, isIP } from 'node:net'
@@ -17,8 +17,8 @@ export type HttpProxy = {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Returns null for a call that goes straight to its server: no variable names a proxy, NO_PROXY names the
- * host, or the host is this machine.
+ * Returns null for a call that goes straight to its server. Then no variable names a proxy, NO_PROXY names
+ * the host, or the host is this machine.
  * @throws RlError `config.proxy` if the variable holds no address of an HTTP proxy
  */
 export function proxyFor(

@@ -1,4 +1,4 @@
-/** Trajectories as a Parquet file: lists are LIST columns, one row group a thousand rows. */
+/** Trajectories as a Parquet file. Lists are LIST columns. A row group has a thousand rows. */
 import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import { COLUMNS, type Kind, type TrajectoryRow } from './trajectory-row.ts'
 

@@ -29,7 +29,7 @@ export type EnvironmentTest = {
   readonly answer?: (task: Task, random: Rng) => string | Promise<string>
 }
 
-/** Numbers of what was tried. */
+/** Numbers of tried episodes, steps and rewrites. */
 export type EnvironmentTested = {
   readonly episodes: number
   readonly steps: number

@@ -68,7 +68,7 @@ export async function startTrainer({
     const { samples } = decodeBatch(await log.getBlob(data.file))
     const folder = await folderOf(data)
     // Opened as the run's own worker opens it: the cache bounds the context.
-    const cacheBytes = config.policy.cacheMegabytes * 1e6
+    const cacheBytes = config.policy.expert.cacheMegabytes * 1e6
     if (model === null)
       model = await openLocalModel({ folder, ...computeOf(config), cacheBytes, trains: true })
     else if (holds !== data.parent?.sha256) await model.load(folder)
@@ -134,7 +134,7 @@ export async function startTrainer({
     if (parent && parent.sha256 === holds) return checkpointFolder(parent.run, parent)
     if (parent) return checkedFolder(parent.run, parent, `${role} version ${parentVersion}`)
     if (baseFolder !== null) return baseFolder
-    throw new RlError(`the weights of version ${parentVersion} lie in no run's folder`, {
+    throw new RlError(`the weights of version ${parentVersion} are in no run's folder`, {
       code: 'cli.usage',
       hint: 'name the folder that the endpoint serves: --model DIR',
     })

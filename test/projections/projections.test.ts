@@ -24,7 +24,7 @@ test.after(() => rmSync(folder, { recursive: true }))
 const config = smallConfig({
   run: { iterations: 5, evaluateEvery: 2 },
   evaluation: { splits: ['in-domain', 'ood'], tasks: 2, judge: true },
-  simulation: { steps: 3, failureShare: 0.1 },
+  simulation: { steps: 3, failureShare: 0.1, judgeAccuracy: 0.75 },
 })
 const { log } = playLoop({ config })
 

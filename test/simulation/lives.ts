@@ -58,7 +58,7 @@ export async function headLife(
   },
 ): Promise<HeadEnd> {
   const { platform } = process
-  const heartbeatMs = config.run.heartbeatSeconds * 1000
+  const heartbeatMs = config.run.expert.heartbeatSeconds * 1000
   const bus = await connect('head', 'head-log')
   const served = await serveRun({ log, bus, work: [ROLLOUT_WORK], heartbeatMs, alone, measured, platform })
   try {
@@ -161,8 +161,8 @@ export async function roleLife(
       worker: troubled(simulatedWorker(role, config, log), trouble, platform.clock),
       decider,
       frames,
-      heartbeatMs: config.run.heartbeatSeconds * 1000,
-      attempts: config.run.attempts,
+      heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
+      attempts: config.run.expert.attempts,
       giveUp: lastAttempt(config),
       platform,
       connect: () => connect(user, `${process.name}-actor`),

@@ -27,7 +27,7 @@ const SECRET = 'RL_ATTACK_SECRET'
  */
 export async function attackGround(): Promise<{
   readonly attacks: readonly Attack[]
-  /** How often the server was reached. */
+  /** Number of times that the server was reached. */
   readonly reached: () => number
   readonly close: () => Promise<void>
 }> {

@@ -37,8 +37,8 @@ export async function checked(
 }
 
 /**
- * Whether a text has words that Python's int() and float() read and no other language reads: with digits
- * beyond ASCII, or with an underscore among the digits.
+ * Whether a text has words that Python's int() and float() read and no other language reads. They have digits
+ * beyond ASCII, or an underscore among the digits.
  */
 function hasStrangeNumbers(text: string): boolean {
   return (

@@ -1,4 +1,7 @@
-/** Which provider runs programs on this machine: the best that passes a self-test, and why the others were passed over. */
+/**
+ * Chooses the provider of programs on this machine: the best that passes a self-test. It tells why others
+ * were passed over.
+ */
 
 import { createServer } from 'node:net'
 import type { Kept } from 'rlanything/environments'

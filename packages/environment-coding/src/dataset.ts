@@ -50,7 +50,7 @@ export async function* readProblems(
 
 export const isSkipped = (record: CodingProblem | Skipped): record is Skipped => 'reason' in record
 
-/** All problems of the files, in order. A record that cannot be read is left out and told. */
+/** Returns all problems of the files, in order. A record that cannot be read is left out and reported. */
 export async function loadProblems(
   files: readonly string[],
   options: DatasetOptions = {},

@@ -83,6 +83,13 @@ export interface CodingEnvironment extends Environment {
   close(): Promise<void>
 }
 
+/**
+ * Returns the environment of programs against tests.
+ *
+ * @example
+ * const counts = { train: 20, 'in-domain': 5, ood: 5 }
+ * const environment = codingEnvironment({ source: { kind: 'generated', seed: 1, counts, maxLevel: 2 } })
+ */
 export function codingEnvironment({
   source,
   executor,
@@ -271,14 +278,17 @@ function settledEpisode({ task, steps }: Episode, value: number, grades: readonl
   return episode
 }
 
-/** Nothing is known of a program if the sandbox failed, or its judge: no reward, but another try. */
+/**
+ * Makes the error for a failed sandbox or judge. Nothing is known of the program, so it gets no reward but
+ * another try.
+ */
 function noVerdict(task: Task, grades: readonly Grade[]): RlError {
   const open = grades.find(({ passed }) => passed === null)
   const reason = open?.result.stderrTail || 'no result'
   return open?.judgeFailed
     ? new RlError(`there is no verdict on a program for '${task.id}': ${reason}`, {
         code: 'coding.judge',
-        hint: 'mend the checker, the interactor or the code of the tests, or leave the problem out',
+        hint: 'correct the checker, the interactor or the code of the tests, or leave the problem out',
       })
     : new RlError(`the sandbox failed at '${task.id}': ${reason}`, {
         code: 'coding.sandbox',

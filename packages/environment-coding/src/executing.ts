@@ -95,9 +95,9 @@ function readResults(answer: Uint8Array, tests: number): readonly RunResult[] {
   let results: unknown = null
   try {
     results = unpackJson(answer)
-  } catch {} // told below
+  } catch {} // reported below
   if (!Array.isArray(results) || results.length !== tests)
-    throw new RlError('an executor answered something else than results', { code: 'coding.sandbox' })
+    throw new RlError('an executor did not answer with results', { code: 'coding.sandbox' })
   return results
 }
 

@@ -75,7 +75,7 @@ export interface Provider {
   readonly detail: string
   /** Changes when the same program may give other results: a part of the cache's key. */
   readonly semantics: string
-  /** How many programs it runs at once. */
+  /** Number of programs that it runs at a time. */
   readonly concurrency: number
   /** Default Python alone. */
   readonly languages?: readonly Language[]
@@ -103,9 +103,10 @@ export interface Executor {
   /** Results in the order in which tests end. Identical runs in a batch or in the cache are executed once. */
   run(batch: readonly ProgramRun[], signal?: AbortSignal): AsyncIterable<TestResult>
   /**
-   * Number of tests that were executed, that were answered from the cache or by an identical run of the same
-   * batch, that were tried again, and that failed because their program ended its sandbox. Number of programs
-   * that were run twice, and of those with different results.
+   * Counts of tests and programs:
+   * - tests: executed, answered from the cache or by an identical run of the same batch, tried again, and
+   *   failed because their program ended its sandbox
+   * - programs: run twice, and of those the ones with different results
    */
   readonly counts: Readonly<{
     executed: number
@@ -377,8 +378,8 @@ function whyInvalid(program: string, maxBytes: number): string | null {
 }
 
 /**
- * Whether the same run would end in the same way again. It was not seen to be flaky, is not a sandbox error,
- * did not end by the wall clock, and is not within 20 % of the CPU limit.
+ * Whether the same run would end in the same way again. It was not seen to be flaky, and is not a sandbox
+ * error. It did not end by the wall clock, and is not within 20 % of the CPU limit.
  */
 function isRepeatable({ verdict, cpuMs, flaky, interaction }: RunResult, limits: Limits): boolean {
   if (interaction?.failed) return false
@@ -398,7 +399,7 @@ function checkAbility(
   const needs = language === 'cpp' ? ' and g++ is on the PATH' : ''
   throw new RlError(`the sandbox ${name} runs no ${language}, only ${languages.join(', ')}`, {
     code: 'coding.language',
-    hint: `use --provider bwrap (environment.coding.sandbox.provider) where it works${needs}, or sandbox-fusion`,
+    hint: `use --provider bwrap (environment.coding.sandbox.provider) if it works${needs}, or sandbox-fusion`,
   })
 }
 

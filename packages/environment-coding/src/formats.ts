@@ -62,7 +62,7 @@ export function parseRecord(record: unknown, place: string): CodingProblem {
       if (cause instanceof RangeError)
         throw new RlError(`${place}: nested too deep`, {
           code: 'coding.dataset',
-          hint: 'mend the record or leave it out',
+          hint: 'correct the record or leave it out',
           cause,
         })
       throw cause

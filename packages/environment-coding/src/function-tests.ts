@@ -19,7 +19,7 @@ export type FunctionCall = {
 /** A value, or the type of the exception that the call ended with. */
 export type CallResult = { readonly value: PythonValue } | { readonly raised: string }
 
-/** How values travel, for both sides. */
+/** Encoding of values, for both sides. */
 const CODEC = `
 import json as _json
 

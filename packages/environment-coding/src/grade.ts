@@ -93,7 +93,7 @@ export async function grade(
       const settled = Promise.resolve(judge(result)).then((grade) => {
         grades[place[0]][place[1]] = grade
       })
-      settled.catch(() => {}) // told below, after the others
+      settled.catch(() => {}) // reported below, after the others
       judging.push(settled)
     },
     signal,

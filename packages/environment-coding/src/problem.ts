@@ -14,8 +14,10 @@ export type { TestCase }
  *   `wrapped`: the data do not tell whether the output is the value or a list of one value, so either is
  *   right.
  * - `function`: the input is a Python expression (mostly one call) that must equal the output, or statements
- *   that assert. `prelude` and `setup` are Python that runs before a Python program: the imports of the data
- *   set's harness, and a problem's own.
+ *   that assert.
+ *
+ * `prelude` and `setup` are Python that runs before a Python program: the imports of the data set's harness,
+ * and a problem's own.
  */
 export type Call =
   | { readonly kind: 'stdio'; readonly prelude?: string }

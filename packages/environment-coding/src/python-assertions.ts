@@ -55,7 +55,7 @@ function logicalLines(source: string): string[] {
   return [...lines, line.trim()].filter((statement) => statement !== '')
 }
 
-/** The parts of an expression between marks that stand outside of all brackets and strings. */
+/** Returns the parts of an expression between marks outside of all brackets and strings. */
 function splitAtTop(expression: string, separator: string): string[] {
   const parts: string[] = []
   let start = 0

@@ -21,7 +21,7 @@ export function readCall(source: string): LiteralCall | undefined {
   return read(source, (reader) => reader.call())
 }
 
-/** The calls of a function with nothing but literals for arguments that stand anywhere in a text. */
+/** Returns the calls of a function anywhere in a text whose arguments are all literals. */
 export function findCalls(text: string, name: string): LiteralCall[] {
   return namesCalled(text).flatMap((called) => {
     if (called.name !== name) return []

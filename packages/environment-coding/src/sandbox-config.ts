@@ -16,6 +16,43 @@ export function codingKeys(zod: typeof z) {
     })
     .prefault({})
     .describe('Limits of a test. null: the problem’s own, or the default.')
+  const expert = zod
+    .strictObject({
+      apiKeyEnv: zod
+        .string()
+        .nullable()
+        .default(null)
+        .describe('Environment variable that holds the server’s key. Keys are never in a config.'),
+      python: zod
+        .string()
+        .nullable()
+        .default(null)
+        .describe('Python interpreter of bwrap. null: the system’s.'),
+      cache: zod
+        .string()
+        .nullable()
+        .default(null)
+        .describe('Folder in which results are kept for other processes and runs.'),
+      recheck: zod
+        .number()
+        .min(0)
+        .max(1)
+        .default(0.01)
+        .describe(
+          'Share of the programs, drawn by `environment.seed`, that is run twice. A program whose results differ is flaky, and counted.',
+        ),
+      executors: zod
+        .int()
+        .nonnegative()
+        .nullable()
+        .default(null)
+        .describe(
+          'Number of executor processes that the head starts to run programs (`npm start -- --role executor`, on any host). null: the roles that need programs run them.',
+        ),
+      limits,
+    })
+    .prefault({})
+    .describe('Fine points that few runs change.')
   return {
     language: zod
       .enum(LANGUAGES)
@@ -52,17 +89,7 @@ export function codingKeys(zod: typeof z) {
           .default(null)
           .describe('Path or package of a module with sandbox providers of your own.'),
         url: zod.string().nullable().default(null).describe('Address of a SandboxFusion server.'),
-        apiKeyEnv: zod
-          .string()
-          .nullable()
-          .default(null)
-          .describe('Environment variable that holds the server’s key. Keys are never in a config.'),
         image: zod.string().nullable().default(null).describe('Image with python3, for podman and docker.'),
-        python: zod
-          .string()
-          .nullable()
-          .default(null)
-          .describe('Python interpreter of bwrap. null: the system’s.'),
         packages: zod
           .array(zod.string())
           .default([])
@@ -73,28 +100,7 @@ export function codingKeys(zod: typeof z) {
           .nullable()
           .default(null)
           .describe('Programs at a time in a process. null: the provider’s.'),
-        executors: zod
-          .int()
-          .nonnegative()
-          .nullable()
-          .default(null)
-          .describe(
-            'Number of executor processes that the head starts to run programs (`npm start -- --role executor`, on any host). null: the roles that need programs run them.',
-          ),
-        cache: zod
-          .string()
-          .nullable()
-          .default(null)
-          .describe('Folder in which results are kept for other processes and runs.'),
-        recheck: zod
-          .number()
-          .min(0)
-          .max(1)
-          .default(0.01)
-          .describe(
-            'Share of the programs, drawn by `environment.seed`, that is run twice. A program whose results differ is flaky, and counted.',
-          ),
-        limits,
+        expert,
       })
       .prefault({})
       .describe('Where and how programs are run.'),
@@ -105,7 +111,8 @@ export type CodingKeys = z.infer<z.ZodObject<ReturnType<typeof codingKeys>>>
 
 /** @param seed by which the programs that are run twice are drawn */
 export function chooseOptions({ sandbox }: CodingKeys, seed: number): ChooseOptions {
-  const { provider, module, url, apiKeyEnv, image, python, packages, concurrency, cache, recheck } = sandbox
+  const { provider, module, url, image, packages, concurrency } = sandbox
+  const { apiKeyEnv, python, cache, recheck } = sandbox.expert
   return {
     provider,
     module,
@@ -121,8 +128,8 @@ export function chooseOptions({ sandbox }: CodingKeys, seed: number): ChooseOpti
 }
 
 /** Returns the limits that replace a problem's own. */
-export function limitsIn({ sandbox: { limits } }: CodingKeys): Partial<Limits> {
-  const { cpuSeconds, ...others } = limits
+export function limitsIn({ sandbox }: CodingKeys): Partial<Limits> {
+  const { cpuSeconds, ...others } = sandbox.expert.limits
   const named = { ...others, cpuMs: cpuSeconds === null ? null : cpuSeconds * 1000 }
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== null))
 }

@@ -25,7 +25,7 @@ export type CodingSource = GeneratedSource | FileSource
 type GeneratedSource = {
   readonly kind: 'generated'
   readonly seed: number
-  /** How many problems each split has. */
+  /** Number of problems of each split. */
   readonly counts: Readonly<Record<FamilySplit, number>>
   /** Problems of a higher level are left out: 2 easy, 4 medium, 9 all. */
   readonly maxLevel: number
@@ -154,7 +154,7 @@ const FURTHER = z.array(z.strictObject({ input: z.string(), output: z.string() }
 function furtherOf({ id, recipe: { further = [] } }: Task): readonly TestCase[] {
   const parsed = FURTHER.safeParse(further)
   if (parsed.success) return parsed.data
-  throw new RlError(`the task '${id}' has further tests that are none`, { code: 'coding.recipe' })
+  throw new RlError(`the task '${id}' has further tests in a wrong form`, { code: 'coding.recipe' })
 }
 
 const isFamilySplit = (split: string): split is FamilySplit => ['train', 'in-domain', 'ood'].includes(split)

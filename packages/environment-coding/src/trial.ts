@@ -16,7 +16,7 @@ import { type Grade, grade } from './grade.ts'
 import { type CodingProblem, STDIO } from './problem.ts'
 
 export type Trial = {
-  /** How its runs ended. */
+  /** Verdicts of its runs. */
   readonly verdicts: readonly Verdict[]
   /** Whether it passed a test, or printed the mark of an escape. */
   readonly passed: boolean

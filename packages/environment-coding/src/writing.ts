@@ -17,7 +17,7 @@ import { isNovel, testForm } from './test-form.ts'
 
 /** Faults that a word-level model can write, and that cost no time to run. */
 const FAULTS: readonly Fault[] = ['other-constant', 'other-operator', 'other-function', 'extra-output']
-/** How often an example comes up among the tests to imitate, for once that another test does. */
+/** Weight of an example among the tests to imitate. Any other test has weight 1. */
 const EXAMPLE_WEIGHT = 24
 
 export const acting: Texts<CodingEnvironment> = {

@@ -1,4 +1,7 @@
-/** A local text to search in: a page for each of some towns that there are not, with figures that nobody can know by heart. */
+/**
+ * A local text to search in: a page for each of some invented towns, with figures that nobody can know by
+ * heart.
+ */
 import { type Rng, rng, type Seed, seedOf } from 'rlanything/environments'
 
 export type Town = { readonly name: string; readonly figures: Readonly<Record<Figure, number>> }
@@ -31,11 +34,11 @@ const RANGES: Readonly<Record<Figure, readonly [number, number]>> = {
 
 export type Almanac = {
   readonly towns: readonly Town[]
-  /** The best pages for some words, best first; empty where no word is known. */
+  /** Returns the best pages for some words, best first. Returns none if no word is known. */
   readonly search: (query: string) => readonly string[]
 }
 
-/** Most pages of a search. */
+/** Most pages of a search result. */
 const PAGES = 2
 
 export function almanac(seed: Seed, count: number): Almanac {
@@ -55,12 +58,12 @@ export function almanac(seed: Seed, count: number): Almanac {
     search(query) {
       const asked = new Set(wordsOf(query.slice(0, 500)))
       const scores = pages.map(({ town, text, words }, page) => {
-        // A page is about the town that it begins with, and names another one by the way.
+        // A page is about the town that it begins with. It also mentions another one.
         let score = asked.has(town.name.toLowerCase()) ? Math.log(1 + count) : 0
         for (const word of asked) if (words.has(word)) score += Math.log(1 + count / (rarity.get(word) ?? 1))
         return { page, text, score }
       })
-      // A word that stands on every page finds none of them.
+      // A word on every page finds none of them.
       const least = Math.log(2) * asked.size
       return scores
         .filter(({ score }) => score > least)

@@ -6,7 +6,7 @@ const MOST_DEPTH = 40
 
 const TOKEN = /\s*(?:(\d+(?:\.\d+)?)|([-+*/%^()]))/y
 
-/** The value as a text, or what is wrong with the expression, which begins with `error:`. */
+/** Returns the value as a text. If the expression is wrong, the text begins with `error:`. */
 export function calculate(expression: string): string {
   if (expression.length > MOST_CHARACTERS) return `error: longer than ${MOST_CHARACTERS} characters`
   const tokens = tokensOf(expression.replaceAll(',', '').replaceAll('**', '^'))

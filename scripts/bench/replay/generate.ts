@@ -24,7 +24,9 @@ type Waiting = { readonly event: NewEvent; readonly cause: string | null }
 
 const BATCH = 2_000
 
-/** Plays the run of a config into an empty log, to its end or until there are `most` events; returns how many there are. */
+/**
+ * Plays the run of a config into an empty log, to its end or to `most` events. Returns the number of events.
+ */
 export function generateLog(log: EventLog, config: Config, most = Infinity): number {
   const deciders = decidersOf(config).map(startDecider)
   const tasks = new Map<string, Task>()

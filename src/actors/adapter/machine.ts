@@ -63,7 +63,7 @@ export function adapterDecider(config: Config): Decider {
             taken: context.versions.get(slot) ?? [task],
             seed: seedOf(config.run.seed, 'rewrite', iteration, slot),
           },
-          config.run.deadlines.rewriteSeconds,
+          config.run.deadlines.expert.rewriteSeconds,
         ),
       ]
     })
@@ -78,7 +78,7 @@ export function adapterDecider(config: Config): Decider {
           counts.set(text, (counts.get(text) ?? 0) + 1)
     return [...counts]
       .sort(([a, countA], [b, countB]) => countB - countA || byText(a, b))
-      .slice(0, config.adaptation.critiques)
+      .slice(0, config.adaptation.expert.critiques)
       .map(([text, count]) => `${count}x ${text}`)
       .join('\n')
   }

@@ -138,7 +138,7 @@ export function environmentDecider(config: Config): Decider {
             })),
             seed: seedOf(run.seed, 'tasks'),
           },
-          run.deadlines.loadTasksSeconds,
+          run.deadlines.expert.loadTasksSeconds,
         ),
       ]),
       enterTask: fold('TaskAdded', (context: Context, added) => {

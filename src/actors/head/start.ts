@@ -83,8 +83,8 @@ export async function startHead(options: StartOptions): Promise<number> {
     queues: executors === null ? [] : [executorQueue(run)],
     nats: options.nats === null ? undefined : addressFromEnvironment(options.nats),
     work: [ROLLOUT_WORK],
-    heartbeatMs: config.run.heartbeatSeconds * 1000,
-    minFreeBytes: config.log.keepFreeMegabytes * 1024 * 1024,
+    heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
+    minFreeBytes: config.run.expert.keepFreeMegabytes * 1024 * 1024,
     onBrokerRestart: display.say,
   })
   let children: Children | null = null
@@ -107,8 +107,9 @@ export async function startHead(options: StartOptions): Promise<number> {
       onExit: ({ spec, reason }) => display.say(`${spec.role} ${reason}; it is started again`),
       onPrinted: openReports(display.say),
       silentMs: ({ role }, pid) => core.watch.silentMs(role === 'executor' ? 'environment' : role, pid),
-      mostSilentMs: Math.max(config.run.deadlines.silenceSeconds, 4 * config.run.heartbeatSeconds) * 1000,
-      mostStartMs: config.run.deadlines.coldStartSeconds * 1000,
+      mostSilentMs:
+        Math.max(config.run.deadlines.expert.silenceSeconds, 4 * config.run.expert.heartbeatSeconds) * 1000,
+      mostStartMs: config.run.deadlines.expert.coldStartSeconds * 1000,
     })
     const view = await subscribe({ bus: core.bus, run, from: shown + 1 }, (event) => {
       display.see(event, event.position >= begun.position)
@@ -126,7 +127,7 @@ export async function startHead(options: StartOptions): Promise<number> {
       decider,
       frames,
       worker: { jobs: {} },
-      heartbeatMs: config.run.heartbeatSeconds * 1000,
+      heartbeatMs: config.run.expert.heartbeatSeconds * 1000,
       headGoneMs: Number.POSITIVE_INFINITY,
       waits: (context) => awaitedBy(context as HeadContext, config),
     })

@@ -4,13 +4,10 @@
  */
 import type { Config } from '../../config.ts'
 import type { NewEvent } from '../../events/catalogue.ts'
-import type { LogClient } from '../../events/log-client.ts'
-import type { TrainableModel } from '../../models/port.ts'
 import type { ColdStart, JudgeRollouts, Train } from '../decider/jobs.ts'
 import type { JobContext, Worker } from '../runtime/worker.ts'
-import { type ModelRole, newestVersion } from './checkpoints.ts'
+import type { ModelRole } from './checkpoints.ts'
 import { type OutsideBatch, trainOutside } from './outside.ts'
-import type { ResidentModel } from './resident-model.ts'
 
 /** Makes the versions of a role's model. */
 export type Learner = {
@@ -34,7 +31,7 @@ export type OpenedModel = Pick<Worker, 'counters' | 'prepare' | 'broken' | 'clos
   readonly learner: Learner
 }
 
-/** What an update is made of, for a trainer outside. */
+/** What an update is made of, for a learner here or a trainer outside. */
 export type BatchOf = (job: Train) => Promise<OutsideBatch>
 
 /** The learner with updates by a trainer outside. Version 0 is made as before. */
@@ -47,21 +44,5 @@ export function trainedOutside(
   return {
     begin,
     update: async (job, context) => trainOutside(role, job, await batchOf(job), config, context),
-  }
-}
-
-/** What a worker does for a model in this process beside its jobs. */
-export function partsOf(
-  resident: Pick<ResidentModel<{ readonly model: TrainableModel }>, 'ready' | 'broken' | 'close'>,
-  role: ModelRole,
-  log: LogClient,
-): Pick<Worker, 'prepare' | 'broken' | 'close'> {
-  return {
-    async prepare() {
-      const version = await newestVersion(log, role)
-      if (version !== null) await resident.ready(version)
-    },
-    broken: resident.broken,
-    close: () => resident.close(),
   }
 }

@@ -3,8 +3,8 @@ import type { Config } from '../../config.ts'
 import type { Turn } from '../../environments/port.ts'
 import { type OpenSetting, partOf } from '../../environments/setting.ts'
 import { rng, seedOf } from '../../random.ts'
-import { unlearning } from '../learner/unlearning.ts'
-import type { ActReply, ActRequest } from '../rollout/act.ts'
+import { scriptedPolicyLearner } from '../learner/fixed-learner.ts'
+import { type ActReply, type ActRequest, EMPTY_REPLY } from '../rollout/act.ts'
 import { faultOf } from './acting.ts'
 import type { OpenedPolicy } from './opened-policy.ts'
 
@@ -37,15 +37,9 @@ export function openScriptedChooser(config: Config, { setting, environment }: Op
 
   return {
     note: `scripted, follows the expert in a share of ${policyAccuracy}`,
-    learner: unlearning('policy'),
+    learner: scriptedPolicyLearner(),
     act: async (requests) => requests.map(actOrFault),
   }
 }
 
-const REPLY: Omit<ActReply, 'action'> = {
-  invalid: null,
-  fits: true,
-  continues: false,
-  tokens: null,
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-}
+const REPLY: ActReply = { ...EMPTY_REPLY, fits: true }

@@ -7,6 +7,7 @@ import type { LogClient } from '../../events/log-client.ts'
 import { trainedOutside } from '../learner/ports.ts'
 import { ACT_SERVICE, serveAct } from '../rollout/act-service.ts'
 import type { OpenedWorker } from '../runtime/worker.ts'
+import { policyBatchOf } from './batch-of.ts'
 import type { OpenedPolicy } from './opened-policy.ts'
 
 export async function openPolicyWorker(
@@ -16,7 +17,7 @@ export async function openPolicyWorker(
 ): Promise<OpenedWorker> {
   const { note, learner: own, act, ...parts } = await openPolicy(config, opened, log)
   const isOutside = config.policy.trainer === 'external'
-  const learner = isOutside ? await taughtOutside(own, config, log) : own
+  const learner = isOutside ? trainedOutside(own, 'policy', policyBatchOf(config, log), config) : own
   return {
     note: isOutside ? `${note}, trained outside` : note,
     worker: {
@@ -25,11 +26,6 @@ export async function openPolicyWorker(
       services: { [ACT_SERVICE]: serveAct(act) },
     },
   }
-}
-
-async function taughtOutside(own: OpenedPolicy['learner'], config: Config, log: LogClient) {
-  const { policyBatchOf } = await import('./outside-batch.ts')
-  return trainedOutside(own, 'policy', policyBatchOf(config, log), config)
 }
 
 /** Only what the provider needs is loaded: a policy behind an endpoint holds no tensors. */

@@ -5,11 +5,9 @@ import type { NewEvent } from '../../events/catalogue.ts'
 import { float32Column, int32Column } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { GenerateRequest } from '../../models/port.ts'
-import { unchangedVersion } from '../decider/fold.ts'
 import type { JudgeRollouts, Train } from '../decider/jobs.ts'
-import { updatedEvents } from '../learner/checkpoints.ts'
-import { createCounts, tryOut } from '../learner/endpoint.ts'
-import { measuredUpdate } from '../learner/measured-update.ts'
+import { createCounts } from '../learner/endpoint.ts'
+import { servedJudgeLearner } from '../learner/fixed-learner.ts'
 import type { OutsideBatch } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { reasoningText } from '../learner/reasoning.ts'
@@ -46,7 +44,8 @@ export async function openEndpointJudge(
   const { setting, section } = opened
   const part = partOf(setting, 'judging', 'a judge behind an endpoint')
   const served = await openServedModel(config, 'reward-model', log, run.deadlines.scoringSeconds)
-  const { samples, temperature, topP, maxTokens, frames } = rewardModel
+  const { samples, temperature, maxTokens, frames } = rewardModel
+  const { topP } = rewardModel.expert
   const prompt = readPrompt(frames ? SEEING_PROMPT : (part.prompt ?? PROMPT))
   const judging: PromptedJudging = {
     ...{ prompt, temperature, topP, maxTokens },
@@ -147,11 +146,6 @@ export async function openEndpointJudge(
     return { judgements, ...(prompt === null ? {} : { promptI32: int32Column(prompt) }) }
   }
 
-  async function firstVersion(): Promise<NewEvent[]> {
-    await tryOut(served.first, { temperature, topP })
-    return updatedEvents('reward-model', unchangedVersion(0, null))
-  }
-
   async function batchOf({ iteration, groups }: Train): Promise<OutsideBatch> {
     const judged = await readIteration(log, iteration, ['TrajectoryCompleted', 'StepScored'])
     const { TrajectoryCompleted: trajectories, StepScored: scored } = judged
@@ -160,7 +154,7 @@ export async function openEndpointJudge(
 
   return {
     note: `${rewardModel.model} behind an endpoint`,
-    learner: { begin: firstVersion, update: measuredUpdate(batchOf) },
+    learner: servedJudgeLearner(served.first, { temperature, topP }, batchOf),
     ...{ judge, concurrency: JOBS_AT_A_TIME, batchOf },
     counters: () => ({ ...served.counters(), ...counted.counts() }),
     close: () => served.close(),

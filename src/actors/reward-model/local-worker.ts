@@ -11,21 +11,19 @@ import { computeOf, type LocalModelFace, openLocalModel } from '../../models/loc
 import { readModelFolder } from '../../models/local/model-folder.ts'
 import { isPreset } from '../../models/local/presets.ts'
 import { cachePlace } from '../../package.ts'
-import type { Seed } from '../../random.ts'
 import type { ColdStart, JudgeRollouts, Train } from '../decider/jobs.ts'
 import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import { keptModel } from '../learner/kept-model.ts'
 import type { OutsideBatch } from '../learner/outside.ts'
-import { partsOf } from '../learner/ports.ts'
+import { residentLearner } from '../learner/resident-learner.ts'
 import { residentModel } from '../learner/resident-model.ts'
-import { firstVersion, updateModel } from '../learner/update.ts'
-import { logprobTemperature } from '../learner/update-options.ts'
+import { firstVersion } from '../learner/update.ts'
 import { openTaskBook, readIteration, type TrajectoryBook, trajectoryBook } from '../rollout/log-queries.ts'
 import { codecOf, viewOf } from '../rollout/packing.ts'
 import { faultTeller, type TellFault } from '../runtime/tell-fault.ts'
 import type { JobContext } from '../runtime/worker.ts'
 import { judgeBatch } from './batch.ts'
-import { coldStartRewardModel } from './cold-start.ts'
+import { coldStartRewardModel, type TaughtOptions } from './cold-start.ts'
 import { chainTokens, type Judgements, judgeEpisodes } from './judge.ts'
 import { chatJudgeCodec, type JudgeCodec, judgeCodecOf } from './judging.ts'
 import { labelledRollouts } from './labelled-rollouts.ts'
@@ -51,7 +49,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   const trajectories: TrajectoryBook = trajectoryBook(log)
   const resident = residentModel({ folderOf: (version) => weightsFolder(log, 'reward-model', version), open })
 
-  const cacheBytes = config.policy.cacheMegabytes * 1e6
+  const cacheBytes = config.policy.expert.cacheMegabytes * 1e6
   const isReleased = !isPreset(config.policy.model)
 
   async function open(folder: string) {
@@ -69,7 +67,11 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
   async function coldStart({ seed }: ColdStart, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
     const policy = await checkpointOf(log, 'policy', 0)
-    const settings = { ...rewardModel.coldStart, seed, maxSteps: config.environment.maxSteps }
+    const { rollouts, updates } = rewardModel.coldStart
+    const { flippedLabels, batch, learningRate } = rewardModel.coldStart.expert
+    const { maxSteps } = config.environment
+    // The order of the keys is a part of the digest under which models are kept.
+    const settings = { rollouts, flippedLabels, updates, batch, learningRate, seed, maxSteps }
     const { folder, cached, figures } = await keptModel({
       cache: cachePlace('cold-start'),
       name: 'reward-model',
@@ -90,7 +92,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
 
   async function teach(
     model: LocalModelFace,
-    settings: Config['rewardModel']['coldStart'] & { readonly seed: Seed },
+    settings: TaughtOptions,
     tell: TellFault,
   ): Promise<Record<string, number>> {
     const report = (message: string) => void process.stdout.write(`${message}\n`)
@@ -98,7 +100,7 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       report,
       tell,
     })
-    const { tokenBudget } = rewardModel.training
+    const { tokenBudget } = rewardModel.training.expert
     const { loss, quality, warning } = await coldStartRewardModel(model, judgeOf(model), episodes, {
       ...{ ...settings, tokenBudget, report },
       contextTokens: Math.min(tokenBudget, model.describe().contextTokens),
@@ -124,7 +126,8 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
       actions,
       seed: seeds.get(rollout)!,
     }))
-    const { samples, temperature, topP, logprobs } = rewardModel
+    const { samples, temperature } = rewardModel
+    const { topP, logprobs } = rewardModel.expert
     const judgements = await resident.use(job.rewardModelVersion, ({ model, judge, limited }) => {
       const { contextTokens } = model.describe()
       const lengths = episodes.map((episode) => Math.min(chainTokens(judge, episode), contextTokens))
@@ -192,26 +195,10 @@ export function openLocalJudge(config: Config, opened: OpenSetting, log: LogClie
     return { ...batch, samples, trainedOn: rollouts, none: NOTHING_TO_LEARN }
   }
 
-  async function train(job: Train): Promise<NewEvent[]> {
-    const startedMs = performance.now()
-    const { none, ...batch } = await batchOf(job)
-    return updateModel(
-      job,
-      batch,
-      {
-        ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
-        ...{ training: rewardModel.training, temperature: logprobTemperature(rewardModel) },
-        ...{ iterations: config.run.iterations, none },
-      },
-      startedMs,
-    )
-  }
-
   return {
     note: rewardModel.mode === 'off' ? 'off' : `${rewardModel.provider}, from the policy's weights`,
-    learner: { begin: coldStart, update: train },
     ...{ judge, concurrency: JOBS_AT_A_TIME, batchOf },
-    ...partsOf(resident, 'reward-model', log),
+    ...residentLearner('reward-model', resident, coldStart, batchOf, config, log),
   }
 }
 

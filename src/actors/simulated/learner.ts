@@ -185,7 +185,7 @@ export function simulatedUpdate(
   config: Config,
 ): Update {
   const { simulation, learning } = config
-  const range = role === 'policy' ? learning.policyAccuracyRange : null
+  const range = role === 'policy' ? learning.expert.policyAccuracyRange : null
   const taught = groups.filter(({ accuracy }) => within(accuracyOf(accuracy), range))
   const signal = taught.reduce((sum, group) => sum + 4 * spread(group), 0) / groups.length
   const judged = rulesOf(config).stepReward.needs === 'verdicts'

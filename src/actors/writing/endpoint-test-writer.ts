@@ -3,19 +3,16 @@ import type { Config } from '../../config.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import type { Generation } from '../../models/port.ts'
-import { unchangedVersion } from '../decider/fold.ts'
 import type { Train } from '../decider/jobs.ts'
-import { updatedEvents } from '../learner/checkpoints.ts'
-import { createCounts, tryOut } from '../learner/endpoint.ts'
-import { measuredUpdate } from '../learner/measured-update.ts'
+import { createCounts } from '../learner/endpoint.ts'
+import { servedJudgeLearner } from '../learner/fixed-learner.ts'
 import type { OutsideBatch } from '../learner/outside.ts'
 import { readPrompt } from '../learner/prompts.ts'
 import { openServedModel } from '../learner/served-model.ts'
 import { askFitting, isTooLong, TOO_LONG } from '../learner/shortening.ts'
 import type { OpenedJudge } from '../reward-model/opened-judge.ts'
 import { toldSample } from '../reward-model/prompted-batch.ts'
-import { readIteration } from '../rollout/log-queries.ts'
-import { testAdvantages } from './test-batch.ts'
+import { readTests } from './read-tests.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests, type WrittenTest } from './unit-tests.ts'
 
 /** Tasks that are judged at a time; the endpoint's own bound is that of its calls. */
@@ -31,7 +28,8 @@ export async function openEndpointTestWriter(
   const judging = testJudgingOf(opened.setting)
   const served = await openServedModel(config, 'reward-model', log, run.deadlines.scoringSeconds)
   const prompt = readPrompt(judging.prompt)
-  const { temperature, topP, maxTokens } = rewardModel
+  const { temperature, maxTokens } = rewardModel
+  const { topP } = rewardModel.expert
   const invalid = createCounts()
   const write: WriteTests = async (task, version, seeds, signal) => {
     const messages = prompt.render({
@@ -58,30 +56,14 @@ export async function openEndpointTestWriter(
     }
     return answers
   }
-  const { judge } = unitTestJudge(config, opened, log, { write, promptSha256: prompt.sha256 })
 
-  async function firstVersion() {
-    await tryOut(served.first, { temperature, topP })
-    return updatedEvents('reward-model', unchangedVersion(0, null))
-  }
-
-  async function batchOf({ iteration, groups }: Train): Promise<OutsideBatch> {
-    const types = ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'] as const
-    const judged = await readIteration(log, iteration, types)
-    const { TrajectoryCompleted: trajectories, StepScored: scored, UnitTestWritten: all } = judged
-    const written = all.filter((test) => test.iteration === iteration)
-    const { bySlot, health } = testAdvantages(groups, trajectories, scored, written, config)
-    const samples: OutsideBatch['samples'][number][] = []
-    let unknown = 0
-    for (const [slot, advantages] of bySlot)
-      for (const test of written.filter((one) => one.slot === slot).sort((a, b) => a.index - b.index)) {
-        const advantage = advantages[test.index] ?? 0
-        if (advantage === 0) continue
-        const id = `${iteration}/${slot}/test-${test.index}`
-        const sample = toldSample(id, test, advantage, rewardModel)
-        if (sample === null) unknown++
-        else samples.push({ ...sample, policyVersion: test.rewardModelVersion })
-      }
+  async function batchOf(job: Train): Promise<OutsideBatch> {
+    const { tests, health } = await readTests(log, job, config)
+    const samples = tests.flatMap(({ id, test, advantage }) => {
+      const sample = toldSample(id, test, advantage, rewardModel.expert)
+      return sample === null ? [] : [{ ...sample, policyVersion: test.rewardModelVersion }]
+    })
+    const unknown = tests.length - samples.length
     return {
       ...{ samples, trainedOn: samples.map(({ id }) => id) },
       health: { ...health, ...(unknown > 0 ? { untrainable: unknown } : {}) },
@@ -91,8 +73,8 @@ export async function openEndpointTestWriter(
 
   return {
     note: `${rewardModel.model} behind an endpoint, writing unit tests`,
-    learner: { begin: firstVersion, update: measuredUpdate(batchOf) },
-    judge: (job, { signal }) => judge(job, signal),
+    learner: servedJudgeLearner(served.first, { temperature, topP }, batchOf),
+    judge: unitTestJudge(config, opened, log, { write, promptSha256: prompt.sha256 }),
     ...{ concurrency: JOBS_AT_A_TIME, batchOf },
     counters: () => ({ ...served.counters(), ...invalid.counts() }),
     close: () => served.close(),

@@ -1,26 +1,24 @@
 import type { Config } from '../../config.ts'
 import type { OpenSetting } from '../../environments/setting.ts'
-import type { EventData, NewEvent } from '../../events/catalogue.ts'
+import type { NewEvent } from '../../events/catalogue.ts'
 import { readFloat32, readInt32 } from '../../events/columns.ts'
 import type { LogClient } from '../../events/log-client.ts'
 import { computeOf, openLocalModel } from '../../models/local/model.ts'
-import type { TrainingSample } from '../../models/port.ts'
 import { cachePlace } from '../../package.ts'
 import type { ColdStart, Train } from '../decider/jobs.ts'
 import { checkpointOf, weightsFolder } from '../learner/checkpoints.ts'
 import type { OutsideBatch } from '../learner/outside.ts'
-import { partsOf } from '../learner/ports.ts'
+import { residentLearner } from '../learner/resident-learner.ts'
 import { residentModel } from '../learner/resident-model.ts'
-import { firstVersion, updateModel } from '../learner/update.ts'
-import { logprobTemperature } from '../learner/update-options.ts'
+import { firstVersion } from '../learner/update.ts'
 import { withDemonstrationTasks } from '../policy/demonstration-tasks.ts'
 import type { OpenedJudge } from '../reward-model/opened-judge.ts'
-import { openTaskBook, readIteration } from '../rollout/log-queries.ts'
+import { openTaskBook } from '../rollout/log-queries.ts'
 import { faultTeller } from '../runtime/tell-fault.ts'
 import type { JobContext } from '../runtime/worker.ts'
 import { coldStartTests, lessonsOf } from './cold-start.ts'
 import { answerSample, textCodec, textPrompt } from './packing.ts'
-import { testAdvantages } from './test-batch.ts'
+import { readTests } from './read-tests.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
 
 const NOTHING_TO_LEARN = 'no unit test has an advantage'
@@ -41,7 +39,8 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       return { model, codec: textCodec(model) }
     },
   })
-  const { temperature, topP, maxTokens, logprobs } = rewardModel
+  const { temperature, maxTokens } = rewardModel
+  const { topP, logprobs } = rewardModel.expert
 
   const write: WriteTests = async (task, version, seeds, signal) => {
     const question = await lessons.question(environment, task)
@@ -55,18 +54,18 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
       return written.map(({ tokens, logprobs }) => ({ text: codec.decode(tokens ?? []), tokens, logprobs }))
     })
   }
-  const { judge } = unitTestJudge(config, opened, log, { write })
 
   async function coldStart({ seed }: ColdStart, context: JobContext): Promise<NewEvent[]> {
     const startedMs = performance.now()
-    const { rollouts, flippedLabels, ...settings } = rewardModel.coldStart
+    const { rollouts, updates } = rewardModel.coldStart
+    const { flippedLabels, batch, learningRate } = rewardModel.coldStart.expert
     const tasks = await withDemonstrationTasks(config, opened, rollouts, async (own) => own.tasks)
     const start = await coldStartTests(
       await checkpointOf(log, 'policy', 0),
       {
-        ...settings,
+        ...{ updates, batch, learningRate },
         noise: flippedLabels,
-        tokenBudget: rewardModel.training.tokenBudget,
+        tokenBudget: rewardModel.training.expert.tokenBudget,
         contextTokens: config.policy.contextTokens,
         seed,
       },
@@ -86,63 +85,28 @@ export function openLocalTestWriter(config: Config, opened: OpenSetting, log: Lo
     }))
   }
 
-  async function batchOf({ iteration, parentVersion, groups }: Train): Promise<OutsideBatch> {
-    const types = ['TrajectoryCompleted', 'StepScored', 'UnitTestWritten'] as const
-    const judged = await readIteration(log, iteration, types)
-    const { TrajectoryCompleted: trajectories, StepScored: scored, UnitTestWritten: all } = judged
-    const written = all.filter((test) => test.iteration === iteration)
-    const { bySlot, health } = testAdvantages(groups, trajectories, scored, written, config)
-    const samples = await samplesOf(written, bySlot, parentVersion)
-    const versioned = samples.map((sample) => ({ ...sample, policyVersion: parentVersion }))
-    return { samples: versioned, trainedOn: samples.map(({ id }) => id), health, none: NOTHING_TO_LEARN }
-  }
-
-  async function train(job: Train): Promise<NewEvent[]> {
-    const startedMs = performance.now()
-    const { none, ...batch } = await batchOf(job)
-    return updateModel(
-      job,
-      batch,
-      {
-        ...{ role: 'reward-model', log, resident, compute: computeOf(config) },
-        ...{ training: rewardModel.training, temperature: logprobTemperature(rewardModel) },
-        ...{ iterations: config.run.iterations, none },
-      },
-      startedMs,
-    )
-  }
-
-  /** The tests with an advantage, in order of their slots and places. */
-  function samplesOf(
-    written: readonly EventData<'UnitTestWritten'>[],
-    bySlot: ReadonlyMap<string, Float64Array>,
-    version: number,
-  ): Promise<TrainingSample[]> {
-    return resident.use(version, async ({ codec }) => {
-      const samples: TrainingSample[] = []
-      for (const [slot, advantages] of bySlot)
-        for (const test of written.filter((one) => one.slot === slot).sort((a, b) => a.index - b.index)) {
-          const advantage = advantages[test.index] ?? 0
-          if (advantage === 0 || test.tokensI32.length === 0) continue
-          const question = await lessons.question(environment, await tasks.find(test.task))
-          samples.push(
-            answerSample(
-              `${test.iteration}/${slot}/test-${test.index}`,
-              textPrompt(codec, 'test', question),
-              readInt32(test.tokensI32),
-              { advantage, logprobs: readFloat32(test.logprobsF32) },
-            ),
-          )
-        }
+  async function batchOf(job: Train): Promise<OutsideBatch> {
+    const { parentVersion } = job
+    const { tests, health } = await readTests(log, job, config)
+    const samples = await resident.use(parentVersion, async ({ codec }) => {
+      const samples: OutsideBatch['samples'][number][] = []
+      for (const { id, test, advantage } of tests) {
+        if (test.tokensI32.length === 0) continue
+        const question = await lessons.question(environment, await tasks.find(test.task))
+        const prompt = textPrompt(codec, 'test', question)
+        const behaviour = { advantage, logprobs: readFloat32(test.logprobsF32) }
+        const sample = answerSample(id, prompt, readInt32(test.tokensI32), behaviour)
+        samples.push({ ...sample, policyVersion: parentVersion })
+      }
       return samples
     })
+    return { samples, trainedOn: samples.map(({ id }) => id), health, none: NOTHING_TO_LEARN }
   }
 
   return {
     note: `${rewardModel.provider}, writing unit tests, from the policy's weights`,
-    learner: { begin: coldStart, update: train },
-    judge: (job, { signal }) => judge(job, signal),
+    judge: unitTestJudge(config, opened, log, { write }),
     ...{ concurrency: JOBS_AT_A_TIME, batchOf },
-    ...partsOf(resident, 'reward-model', log),
+    ...residentLearner('reward-model', resident, coldStart, batchOf, config, log),
   }
 }

@@ -3,16 +3,13 @@ import type { Config } from '../../config.ts'
 import { type OpenSetting, partOf, type Setting, type Texts } from '../../environments/setting.ts'
 import { RlError } from '../../errors.ts'
 import type { LogClient } from '../../events/log-client.ts'
-import { unchangedVersion } from '../decider/fold.ts'
-import type { Train } from '../decider/jobs.ts'
-import { updatedEvents } from '../learner/checkpoints.ts'
-import { unlearning } from '../learner/unlearning.ts'
+import { A_SCRIPT, fixedLearner, scriptedPolicyLearner } from '../learner/fixed-learner.ts'
 import { faultOf } from '../policy/acting.ts'
 import type { OpenedPolicy } from '../policy/opened-policy.ts'
 import type { OpenedJudge } from '../reward-model/opened-judge.ts'
-import type { ActReply, ActRequest } from '../rollout/act.ts'
+import { type ActReply, type ActRequest, EMPTY_REPLY } from '../rollout/act.ts'
 import { openTaskBook } from '../rollout/log-queries.ts'
-import { readTestHealth } from './test-health.ts'
+import { readTests } from './read-tests.ts'
 import { testJudgingOf, unitTestJudge, type WriteTests } from './unit-tests.ts'
 
 export function openScriptedPolicy(
@@ -36,7 +33,7 @@ export function openScriptedPolicy(
 
   return {
     note: `scripted, right with probability ${policyAccuracy}`,
-    learner: unlearning('policy'),
+    learner: scriptedPolicyLearner(),
     act: (requests) => Promise.all(requests.map(actOne)),
   }
 }
@@ -56,17 +53,15 @@ export function openScriptedTestWriter(config: Config, opened: OpenSetting, log:
         }
       }),
     )
-  const { judge } = unitTestJudge(config, opened, log, { write })
-
-  async function train(job: Train) {
-    const unchanged = unchangedVersion(job.version, 'a script does not learn')
-    return updatedEvents('reward-model', { ...unchanged, metrics: await readTestHealth(log, job, config) })
-  }
 
   return {
     note: `scripted, right with probability ${judgeAccuracy}`,
-    learner: { begin: async () => updatedEvents('reward-model', unchangedVersion(0, null)), update: train },
-    judge: (job, { signal }) => judge(job, signal),
+    learner: fixedLearner(
+      'reward-model',
+      async () => ({}),
+      async (job) => ({ metrics: { ...(await readTests(log, job, config)).health }, stopped: A_SCRIPT }),
+    ),
+    judge: unitTestJudge(config, opened, log, { write }),
     ...{ concurrency: 16, batchOf: null },
   }
 }
@@ -78,10 +73,4 @@ function noScript({ name }: Setting, part: string): RlError {
   })
 }
 
-const REPLY: Omit<ActReply, 'action'> = {
-  invalid: null,
-  fits: true,
-  continues: false,
-  tokens: null,
-  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-}
+const REPLY: ActReply = { ...EMPTY_REPLY, fits: true }

@@ -1,7 +1,7 @@
 /**
  * Short forms of ALFWorld's texts, for a small model that reads a whole episode as one packed sequence. They
- * leave out only what is known anyway: where the agent arrived, and the words around a list. A text that no
- * rule knows stays as it is.
+ * leave out only what is known anyway: the place of arrival, and the words around a list. A text that no rule
+ * knows stays as it is.
  */
 
 /** Goal and surroundings, e.g. `put a hot egg in garbagecan : cabinet 2 cabinet 1 fridge 1`. */

@@ -50,9 +50,9 @@ const MAX_BYTES = 4 * MAX_GAME_CHARACTERS
 const MAX_DEPTH = 8
 
 /**
- * Opens a data set: a folder with `json_2.1.1`, that folder, a split, a task, a single game file (also .gz),
- * or an archive of any of these. Archives directly in a folder belong to it. An unpacked copy of a game comes
- * first.
+ * Opens a data set. It may be a folder with `json_2.1.1`, that folder, a split, a task, a single game file
+ * (also .gz), or an archive of these. Archives directly in a folder belong to it. An unpacked copy of a game
+ * comes first.
  */
 export async function openDataset(root: string): Promise<Dataset> {
   const info = await stat(root).catch((cause) => {

@@ -164,7 +164,7 @@ function readAction(section: List, scope: Scope): ActionSchema {
 
 function readEffects(node: Node, scope: Scope, when: Formula | null): Effect[] {
   const head = isWord(node) ? undefined : node.items[0]
-  if (isWord(node)) throw syntaxError(SOURCE, node.line, `${construct(node)} where an effect must be`)
+  if (isWord(node)) throw syntaxError(SOURCE, node.line, `expected an effect, found ${construct(node)}`)
   if (head === undefined) return []
   const rest = node.items.slice(1)
   switch (isWord(head) ? head.word : '') {

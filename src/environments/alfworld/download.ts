@@ -11,7 +11,7 @@ export type Download = {
   readonly path: string
   /** 64 hexadecimal digits. */
   readonly sha256: string
-  /** What the checksum was compared with. */
+  /** The checksum with which the file's was compared. */
   readonly trust:
     | 'as given with --sha256'
     | 'as recorded at the first download'

@@ -36,7 +36,8 @@ export type Scope = {
 
 /** Reads a condition. @throws RlError with the line and the construct, also for undeclared names. */
 export function parseFormula(node: Node, scope: Scope): Formula {
-  if (isWord(node)) throw syntaxError(scope.source, node.line, `${construct(node)} where a condition must be`)
+  if (isWord(node))
+    throw syntaxError(scope.source, node.line, `expected a condition, found ${construct(node)}`)
   const [head, ...rest] = node.items
   if (head === undefined) return { op: 'and', parts: [] }
   if (!isWord(head)) throw syntaxError(scope.source, node.line, 'a condition must begin with a word')
@@ -77,7 +78,7 @@ export function parseFormula(node: Node, scope: Scope): Formula {
 
 /** Reads `(predicate term …)` and checks every name in it. */
 export function parseAtom(node: Node, scope: Scope): Atom {
-  if (isWord(node)) throw syntaxError(scope.source, node.line, `${construct(node)} where a fact must be`)
+  if (isWord(node)) throw syntaxError(scope.source, node.line, `expected a fact, found ${construct(node)}`)
   const { items, line } = node
   const head = items[0]
   if (!isWord(head)) throw syntaxError(scope.source, line, 'a fact must begin with a predicate')

@@ -83,7 +83,7 @@ function constraintsOf(type: TaskType): string {
   ].join('\n')
 }
 
-/** Describes the room: where things are, what can be done with them, and what each place can hold. */
+/** Describes the room: the place of each thing, what can be done with it, and what each place can hold. */
 function roomText(game: Game): string {
   const { world } = initialState(game)
   const { receptacles, objects, flags, accepts } = layoutOf(game)

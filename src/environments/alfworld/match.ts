@@ -107,7 +107,7 @@ function expectedFacts(
 
 const counts = new WeakMap<Relation, [number?, number?]>()
 
-/** How many different values the first or second argument has in the facts, at least 1. */
+/** Number of different values of the first or second argument in the facts, at least 1. */
 function distinct({ bits, mask }: Packing, relation: Relation, position: number): number {
   const known = counts.get(relation) ?? []
   counts.set(relation, known)

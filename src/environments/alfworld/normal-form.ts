@@ -32,7 +32,7 @@ function multipliedOut(formula: Formula, place: string): Conjunction[] {
   const tooLarge = (limit: number, what: string) =>
     new RlError(`${place}: a condition has more than ${limit} ${what}`, {
       code: 'alfworld.too-large',
-      hint: 'the game is none of ALFWorld, or damaged',
+      hint: 'the game is not from ALFWorld, or is damaged',
     })
   const both = (a: Conjunction, b: Conjunction): Conjunction => {
     if (a.literals.length + b.literals.length > MAX_LITERALS) throw tooLarge(MAX_LITERALS, 'literals')

@@ -7,7 +7,7 @@
  * cost of all looks up to the i-th. rest_i is the shortest route after the object was found there. The
  * expected remaining cost is
  *
- * V = sum_i p_i (C_i + rest_i).
+ *   V = sum_i p_i (C_i + rest_i).
  *
  * Two missing objects (pick two, or object and lamp) are taken as independent. V then runs over the looks in
  * their order and over the finds of each: nothing, one object, or both.

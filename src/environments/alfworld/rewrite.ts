@@ -86,8 +86,9 @@ function demand({ search, opens, planLength, instances, targets }: ScoredGoal, c
 }
 
 /**
- * Returns the task with a given goal, e.g. one that a language model named. Refuses a goal if it equals the
- * parent or an earlier version, is no task for this room, holds at the start, or cannot be solved.
+ * Returns the task with a given goal, e.g. one that a language model named. Refuses a goal that equals the
+ * parent or an earlier version. Refuses a goal that is no task for this room, holds at the start, or cannot
+ * be solved.
  */
 export function proposeGoal(
   original: Game,

@@ -66,7 +66,7 @@ export function readList(text: string, source: string): List {
   return top
 }
 
-/** How a node reads, for messages: a word, or the head of a list. */
+/** Returns a node for messages: a word, or the head of a list. */
 export function construct(node: Node): string {
   if (isWord(node)) return `'${clip(node.word)}'`
   const [head] = node.items
@@ -76,7 +76,7 @@ export function construct(node: Node): string {
 export function syntaxError(source: string, line: number, what: string): RlError {
   return new RlError(`${source}, line ${line}: ${what}`, {
     code: 'alfworld.pddl-syntax',
-    hint: 'the game file is damaged or no ALFWorld game',
+    hint: 'the game file is damaged, or is not from ALFWorld',
   })
 }
 

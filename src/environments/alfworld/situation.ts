@@ -8,7 +8,7 @@ type Receptacle = {
   readonly name: string
   /** Lower-cased, e.g. `sinkbasin`. */
   readonly type: string
-  /** Receptacles with the same number stand at the same place. */
+  /** Receptacles with the same number are in the same place. */
   readonly place: number
   readonly openable: boolean
   readonly open: boolean

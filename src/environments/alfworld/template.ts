@@ -3,7 +3,7 @@ import { grammarError } from './twl2.ts'
 /** `p(x:type, y:type) & q(x:type)`, evaluated from left to right. */
 export type Query = readonly Conjunct[]
 export type Conjunct = { readonly predicate: string; readonly args: readonly QueryVariable[] }
-/** A query's variable is told apart by its name and its type. */
+/** A query's variable is identified by its name and its type. */
 export type QueryVariable = { readonly name: string; readonly type: string }
 
 /** Content of a pair of braces. */

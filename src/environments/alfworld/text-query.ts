@@ -11,7 +11,7 @@ export type RenderContext = {
   readonly tables: Pick<Tables, 'ids' | 'types' | 'packing'>
   /** Name of each entity. */
   readonly names: readonly string[]
-  /** The sentence that stands for the grammar's task rule. */
+  /** The sentence that replaces the grammar's task rule. */
   readonly task: string
   readonly facts: Facts
   readonly values: Entity[]

@@ -4,7 +4,7 @@ import { jsonErrorOffset } from './json-error.ts'
 
 /** One production of a rule. It applies if its condition is empty or has a solution. */
 type Production = { readonly rhs: string; readonly condition: string; readonly line: number }
-/** How a PDDL action reads: the command that names it, and the text that answers it. */
+/** Texts of a PDDL action: the command that names it, and the answer. */
 type ActionText = { readonly template: string; readonly feedback: string; readonly line: number }
 
 /** A parsed twl2 text. Names of actions are in lower case, names of rules are as written. */
@@ -46,7 +46,7 @@ export function readTwl2(text: string): Twl2 {
       if (template === undefined || feedback === undefined)
         throw grammarError(line, `action '${name}' needs a template and a feedback`)
       actions.set(name.toLowerCase(), { template, feedback, line: line })
-    } else throw grammarError(line, `'${word}' where 'grammar' or 'action' must be`)
+    } else throw grammarError(line, `expected 'grammar' or 'action', found '${word}'`)
   }
   return { rules, actions }
 }
@@ -54,7 +54,7 @@ export function readTwl2(text: string): Twl2 {
 export function grammarError(line: number, what: string): RlError {
   return new RlError(`${SOURCE}, line ${line}: ${what}`, {
     code: 'alfworld.grammar-syntax',
-    hint: 'the game file is damaged or no ALFWorld game',
+    hint: 'the game file is damaged, or is not from ALFWorld',
   })
 }
 

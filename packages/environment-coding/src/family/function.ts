@@ -1,7 +1,6 @@
 /**
  * Compares problems by what they compute, whatever their words. Two problems count as the same function if
- * they agree on
- * INPUTS inputs.
+ * they agree on INPUTS inputs.
  */
 import { rng, seedOf } from 'rlanything/environments'
 import { printed, SHAPES, type Shape } from './operations.ts'

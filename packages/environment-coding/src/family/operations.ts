@@ -61,9 +61,9 @@ export type Operation = {
   readonly to: Kind
   /** Smallest and largest constant. Absent if the operation has none. */
   readonly range?: readonly [least: number, most: number]
-  /** How hard to understand and write, 1 to 3. */
+  /** Difficulty to understand and write, 1 to 3. */
   readonly level: number
-  /** `#` stands for the constant, here and in `code`. */
+  /** `#` is replaced by the constant, here and in `code`. */
   readonly phrase: string
   /** A Python expression of `r`. */
   readonly code: string

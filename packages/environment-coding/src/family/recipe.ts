@@ -138,7 +138,7 @@ export function drawTests(recipe: FamilyRecipe, count = TEST_COUNT + EXAMPLE_COU
   return [...tests.values()]
 }
 
-/** The problem that a recipe stands for. */
+/** Returns the problem of a recipe. */
 export function problemOf(recipe: FamilyRecipe): CodingProblem {
   const drawn = drawTests(recipe)
   return {
@@ -157,8 +157,8 @@ export function problemOf(recipe: FamilyRecipe): CodingProblem {
 const LEAST_TESTS = 4
 
 /**
- * Returns the reason why a recipe makes no good problem, or null: too few tests, nearly always the same
- * answer, or a step that changes nothing.
+ * Returns the reason why a recipe makes no good problem, or null. It has too few tests, nearly always the
+ * same answer, or a step that changes nothing.
  */
 export function whyPoor(recipe: FamilyRecipe): string | null {
   const illTyped = whyIllTyped(recipe)

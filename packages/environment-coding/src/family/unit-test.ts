@@ -1,4 +1,7 @@
-/** How a small model reads and writes a unit test of a generated problem: `input`, the input, `output`, the output. */
+/**
+ * The form in which a small model reads and writes a unit test of a generated problem: `input`, the input,
+ * `output`, the output.
+ */
 import { rng, type Seed } from 'rlanything/environments'
 import type { ParsedTest } from '../parse.ts'
 import type { CodingProblem, TestCase } from '../problem.ts'

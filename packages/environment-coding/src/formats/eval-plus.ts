@@ -26,7 +26,7 @@ export function parseEvalPlus(record: unknown, place: string): CodingProblem {
   const solution = isComplete ? data.canonical_solution : data.prompt + data.canonical_solution
   const prompt = isComplete ? '' : runnablePrompt(data.prompt)
   if (!isGraded(data.task_id, data.entry_point))
-    throw refusal(place, 'entry_point', 'EvalPlus takes every answer for right')
+    throw refusal(place, 'entry_point', 'EvalPlus accepts every answer')
   const tests = inputs.map(
     (args): TestCase => ({ input: evalPlusTest(JSON.stringify(args), data.atol), output: 'True' }),
   )

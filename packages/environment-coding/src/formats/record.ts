@@ -64,7 +64,7 @@ export function read<T>(schema: z.ZodType<T>, record: unknown, place: string, un
 export function refusal(place: string, key: string, message: string, hint?: string): RlError {
   return new RlError(`${place}: ${key}: ${message}`, {
     code: 'coding.dataset',
-    hint: hint ?? 'mend the record or leave it out',
+    hint: hint ?? 'correct the record or leave it out',
   })
 }
 

@@ -160,7 +160,10 @@ function verdictOf(report: RunnerReport, limits: Limits, oomKilled: boolean): Ve
   return isMemoryError(report.stderrTail.toString()) ? 'memory' : 'runtime_error'
 }
 
-/** Whether the last line of a traceback says MemoryError. A failing program may print the same; both verdicts fail. */
+/**
+ * Whether the last line of a traceback says MemoryError. A failing program may print the same. Both verdicts
+ * fail.
+ */
 export const isMemoryError = (stderrTail: string) => /(^|\n)MemoryError[^\n]*\n?$/.test(stderrTail)
 
 export function resultOf(report: RunnerReport, limits: Limits, oomKilled: boolean): RunResult {

@@ -16,7 +16,7 @@ import { isMemoryError } from './runner-protocol.ts'
 export type SandboxFusionOptions = {
   /** e.g. `http://127.0.0.1:8080` */
   readonly url: string
-  /** Sent as a bearer token. */
+  /** Key, sent as a bearer token. */
   readonly key?: string
   /** Number of programs at a time. The reference configuration has 128 workers. */
   readonly concurrency?: number
@@ -111,7 +111,7 @@ export function createSandboxFusionProvider({
     const parsed = RESPONSE.safeParse(body)
     if (!parsed.success) {
       const [{ path, message }] = parsed.error.issues
-      throw failure(`${endpoint} answered something else than /run_code does: ${path.join('.')}: ${message}`)
+      throw failure(`${endpoint} did not answer like /run_code: ${path.join('.')}: ${message}`)
     }
     return resultOf(parsed.data, limits, performance.now() - begun)
   }

@@ -165,7 +165,7 @@ const RULES: Partial<Record<SystemCall, readonly Instruction[]>> = {
   ioctl: oneOf(1, IOCTL, ENOTTY),
   fcntl: oneOf(1, FCNTL, EINVAL, LOCKS),
   flock: always(PRETEND),
-  // Which pages of the host's files are in memory nobody changes by a wish, and nobody asks.
+  // A program must not change which pages of the host's files are in memory, and cannot ask for it.
   fadvise64: always(PRETEND),
   madvise: oneOf(2, MADVISE, EINVAL, [MADV_WILLNEED]),
   preadv2: noneOf(5, 0xffffffff, EOPNOTSUPP),
@@ -187,10 +187,12 @@ const NEW_CALLS = 424
 
 /**
  * Returns the filter as an array of struct sock_filter. Calls outside the table are refused, among others:
- * keyrings, ptrace, process_vm_*, io_uring, bpf, perf, userfaultfd, memfd_create, namespaces, mounts, System
- * V and POSIX queues, extended attributes, mlock, mincore, cachestat, readahead, sync, sysinfo, statfs,
- * scheduling classes, affinity, inotify, fanotify, pidfds, users and groups, seccomp itself. Throws if the
- * machine is not known.
+ * - keyrings, ptrace, process_vm_*, io_uring, bpf, perf, userfaultfd, memfd_create, seccomp itself
+ * - namespaces, mounts, System V and POSIX queues, extended attributes, inotify, fanotify, pidfds
+ * - mlock, mincore, cachestat, readahead, sync, sysinfo, statfs, scheduling classes, affinity, users and
+ *   groups
+ *
+ * @throws if the machine is not known
  */
 export function systemCallFilter(arch: string = process.arch): Buffer {
   const machine = MACHINES[arch]

@@ -98,7 +98,7 @@ export function situationOfScene({ receptacles, objects }: Scene, goal: Goal): S
   }
 }
 
-/** How many of the first drawn objects the goal is about: its own, and the lamp of a look task. */
+/** Number of first drawn objects that the goal is about: its own, and the lamp of a look task. */
 function neededObjects(goal: Goal): number {
   return goal.type === 'pick_two_obj_and_place' || goal.type === 'look_at_obj_in_light' ? 2 : 1
 }

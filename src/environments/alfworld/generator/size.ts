@@ -1,4 +1,4 @@
-/** How large a generated room is, and which types it draws from. */
+/** The size of a generated room, and the types from which it draws. */
 import type { Room } from './tables.ts'
 
 export type Range = readonly [least: number, most: number]

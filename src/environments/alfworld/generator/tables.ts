@@ -51,7 +51,7 @@ function text(name: string): string {
   } catch (cause) {
     throw new RlError(`data/alfworld/${name} cannot be read`, {
       code: 'alfworld.data',
-      hint: 'the file is part of the project; restore it',
+      hint: 'restore the file: it is part of the project',
       cause,
     })
   }

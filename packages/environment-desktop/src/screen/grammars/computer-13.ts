@@ -17,7 +17,10 @@ import { ownValue } from '../own-value.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A value, or JSON text of one. Error: `screen.action`. */
+/**
+ * Reads a value, or JSON text of one.
+ * @throws RlError `screen.action`
+ */
 export function parseComputer13(source: unknown): readonly ScreenAction[] {
   const action = typeof source === 'string' ? fromText(source) : source
   if (typeof action === 'string') return [ending(action)]

@@ -17,8 +17,9 @@ const SCALE = 999
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * A model's answer: free text with one tool call `{"name": "computer_use", "arguments": {"action": ..., ...}}`; of several the
- * last counts. Error: `screen.action`.
+ * Reads a model's answer: free text with a tool call `{"name": "computer_use", "arguments": {"action": ...,
+ * ...}}`. Of several calls the last one counts.
+ * @throws RlError `screen.action`
  */
 export function parseComputerUse(answer: string, screen: ScreenSize): readonly ScreenAction[] {
   if (answer.length > LIMITS.source)

@@ -17,25 +17,31 @@ import {
 import { ownValue } from '../own-value.ts'
 import { type Call, parseStatements, type Value } from './python-calls.ts'
 
-/** What the code does, and what it prints: by that OSWorld's client asks for the platform and for where files are. */
+/**
+ * Actions of the code, and its output. OSWorld's client asks for the platform and for places of files by
+ * outputs.
+ */
 export type Script = { readonly actions: readonly ScreenAction[]; readonly output: string }
 
-/** What code may ask of the machine that it is done on. */
+/** Facts that code may ask of its machine. */
 export type Machine = {
-  /** By Python's name of it, e.g. `x86_64`. */
+  /** Python's name of the architecture, e.g. `x86_64`. */
   readonly architecture: string
   readonly home: string
 }
 
 const MODULES = ['pyautogui', 'time', 'platform', 'os']
 /**
- * After release 1.0.2 OSWorld's client begins with a rule for the key Shift, which needs more than this grammar and is no concern of
- * ours: what stands from the first of these to the second.
+ * After release 1.0.2 OSWorld's client begins with a rule for the key Shift. The rule needs more than this
+ * grammar and is not needed here. It is cut: from the first of these texts to the second.
  */
 const SHIFT_RULE = ['_osworld_shift_chars = ', ' else _osworld_shift_chars); '] as const
 const SETTINGS = ['pyautogui.FAILSAFE', 'pyautogui.PAUSE', 'pyautogui.MINIMUM_DURATION']
 
-/** An action in OSWorld's action space `pyautogui`: code, or WAIT, DONE or FAIL. Error: `screen.action`. */
+/**
+ * Reads an action in OSWorld's action space `pyautogui`: code, or WAIT, DONE or FAIL.
+ * @throws RlError `screen.action`
+ */
 export function parsePyautogui(source: string): readonly ScreenAction[] {
   const word = source.trim()
   if (word === 'WAIT') return [{ type: 'wait', seconds: 1 }]
@@ -45,7 +51,9 @@ export function parsePyautogui(source: string): readonly ScreenAction[] {
   return actions
 }
 
-/** Error: `screen.action`, where anything is more than calls of pyautogui and time.sleep with literals. */
+/**
+ * @throws RlError `screen.action` if the code has more than calls of pyautogui and time.sleep with literals
+ */
 export function parseScript(source: string, machine: Machine | null = null): Script {
   const actions: ScreenAction[] = []
   let output = ''
@@ -76,7 +84,7 @@ function printed({ positional, named }: Call, machine: Machine | null): string {
   return `${answerTo(value, machine)}\n`
 }
 
-/** A literal, or one of the questions that are known here. */
+/** Returns a literal, or the answer to a known question. */
 function answerTo(value: Value, machine: Machine | null): string {
   if (value.kind === 'literal' && typeof value.value !== 'boolean' && value.value !== null)
     return String(value.value)
@@ -150,7 +158,7 @@ const FUNCTIONS: Readonly<Record<string, { readonly arguments: readonly string[]
         ] as const
       ).map(([name, button, clicks]) => [
         `pyautogui.${name}`,
-        // The plain ones have no count and no button of their own.
+        // The plain functions have no count and no button of their own.
         {
           arguments: ['x', 'y', 'interval', ...(button === null ? ['button'] : []), 'duration', 'tween'],
           read: (args: Arguments) => [
@@ -246,9 +254,12 @@ function unknownArgument({ name, named }: Call) {
 }
 
 type Arguments = {
-  /** The plain value; undefined where it is not given. */
+  /** Returns the plain value, or undefined if it is not given. */
   readonly get: (name: string, place: number) => unknown
-  /** The arguments x and y, of which x stands at `place`; also one pair in the place of x. Null where there is none. */
+  /**
+   * Returns the point of the arguments x and y, with x at `place`, or with a pair in the place of x. Returns
+   * null if there is none.
+   */
   readonly point: (place?: number) => Point | null
 }
 
@@ -271,7 +282,7 @@ function argumentsOf({ name, positional, named }: Call, names: readonly string[]
   }
 }
 
-/** Numbers, texts and lists of them; a name (an easing) is null. */
+/** Returns numbers, texts and lists of them. A name (an easing) becomes null. */
 function plain(value: Value): unknown {
   if (value.kind === 'literal') return value.value
   if (value.kind === 'list') return value.items.map(plain)

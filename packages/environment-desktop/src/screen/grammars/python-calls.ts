@@ -1,6 +1,6 @@
 /**
- * A strict reader of the little Python that agents and clients write: calls of named functions with literals, one after the other.
- * It builds data. Nothing is ever evaluated, and whatever is not in this grammar is refused.
+ * A strict reader of the simple Python that agents and clients write: calls of named functions with literals,
+ * in sequence. It builds data. Nothing is ever evaluated, and everything outside the grammar is refused.
  */
 import { actionError, LIMITS, shown } from '../action.ts'
 import { ownValue } from '../own-value.ts'
@@ -13,7 +13,7 @@ export type Value =
   | ({ readonly kind: 'call' } & Call)
 
 export type Call = {
-  /** With dots, e.g. `time.sleep`. */
+  /** Name with dots, e.g. `time.sleep`. */
   readonly name: string
   readonly positional: readonly Value[]
   readonly named: ReadonlyMap<string, Value>
@@ -46,7 +46,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '0': '\0',
 }
 
-/** Statements in order. Error: `screen.action`, which names place and reason. */
+/**
+ * Returns the statements in order.
+ * @throws RlError `screen.action` with place and reason
+ */
 export function parseStatements(source: string): readonly Statement[] {
   if (source.length > LIMITS.source)
     throw actionError(`code of ${source.length} characters, more than ${LIMITS.source}`)
@@ -108,7 +111,7 @@ export function parseStatements(source: string): readonly Statement[] {
     if (inside > MOST_DEPTH) return fail(`at most ${MOST_DEPTH} levels`)
     if (/^[rRuU]?['"]/.test(source.slice(at, at + 2))) {
       let all = text()
-      // Texts that stand beside one another are one.
+      // Adjacent texts are one.
       for (blank(); /^[rRuU]?['"]/.test(source.slice(at, at + 2)); blank()) all += text()
       return { kind: 'literal', value: all }
     }

@@ -12,10 +12,12 @@ import {
 } from '../action.ts'
 import { type Call, parseStatements, type Value } from './python-calls.ts'
 
-/** Over what an answer's coordinates go: a scale for both axes (1000), or the pixels of the image that the model was shown. */
+/**
+ * Range of an answer's coordinates: a scale for both axes (1000), or the pixels of the image for the model.
+ */
 export type CoordinateScale = number | ScreenSize
 
-/** A point, or a box of which the middle is meant, in any of the forms of its releases; the end may be cut off. */
+/** A point, or a box whose middle is meant, in any form of the model's releases. The end may be cut off. */
 const PLACE =
   /^(?:<point>|<bbox>)?(?:<\|box_start\|>)?[([]?(-?[\d.]+(?:[\s,]+-?[\d.]+)+)[)\]]?(?:<\|box_end\|>)?(?:<\/point>|<\/bbox>)?$/
 const BLANK_BESIDE = /\s*([<>()[\]])\s*/g
@@ -28,7 +30,7 @@ const DIRECTIONS: ReadonlyMap<unknown, readonly [dx: number, dy: number]> = new 
   ['right', [1, 0]],
 ])
 
-/** Error: `screen.action`. */
+/** @throws RlError `screen.action` */
 export function parseUiTars(
   answer: string,
   screen: ScreenSize,
