@@ -6,7 +6,7 @@
 import { resolve, sep } from 'node:path'
 import ts from 'typescript'
 
-const FOLDERS = ['packages/environment-tools/src']
+const FOLDERS = ['packages/environment-tools/src', 'packages/environment-desktop/src/screen']
 
 const { config } = ts.readConfigFile('tsconfig.json', ts.sys.readFile)
 const { options, fileNames } = ts.parseJsonConfigFileContent({ ...config, include: FOLDERS }, ts.sys, '.')

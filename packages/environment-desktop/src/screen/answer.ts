@@ -50,7 +50,7 @@ function actionsOf(grammar: ScreenGrammar, answer: string, screen: ScreenSize): 
 function lastBlock(answer: string): string {
   if (answer.length > LIMITS.source) return answer
   const pieces = answer.split(/^[ \t]*```[^\n]*$/m)
-  return pieces[pieces.length - (pieces.length % 2 === 1 && pieces.length > 1 ? 2 : 1)]
+  return pieces[pieces.length - (pieces.length % 2 === 1 && pieces.length > 1 ? 2 : 1)] ?? ''
 }
 
 const ANY_SCREEN: ScreenSize = { width: 1000, height: 1000 }

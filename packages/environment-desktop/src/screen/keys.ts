@@ -1,4 +1,5 @@
 /** Keys by the names that pyautogui has for them, as X keysyms. */
+import { ownValue } from './own-value.ts'
 
 const NAMED: Readonly<Record<string, number>> = {
   '\t': 0xff09,
@@ -93,14 +94,14 @@ const SHIFTED = '~!@#$%^&*()_+{}|:"<>?'
 export function withShift(key: string): string {
   if (/^[a-z]$/.test(key)) return key.toUpperCase()
   const at = key.length === 1 ? PLAIN.indexOf(key) : -1
-  return at < 0 ? key : SHIFTED[at]
+  return at < 0 ? key : SHIFTED.charAt(at)
 }
 
 /** Returns the character that the key of a character writes without shift. */
 export function withoutShift(character: string): string {
   if (/^[A-Z]$/.test(character)) return character.toLowerCase()
   const at = character.length === 1 ? SHIFTED.indexOf(character) : -1
-  return at < 0 ? character : PLAIN[at]
+  return at < 0 ? character : PLAIN.charAt(at)
 }
 
 /**
@@ -110,7 +111,7 @@ export function withoutShift(character: string): string {
  */
 export function keyName(written: string): string {
   const name = written.length === 1 ? written : written.toLowerCase()
-  return Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : name
+  return ownValue(OTHER_NAMES, name) ?? name
 }
 
 /**
@@ -124,8 +125,8 @@ export function isKey(name: string): boolean {
 
 /** Returns a key's keysym, or null if no key has the name. A single character is its own name. */
 export function keysymOf(name: string): number | null {
-  if (Object.hasOwn(NAMED, name)) return NAMED[name]
-  if (Object.hasOwn(FUNCTION_KEYS, name)) return FUNCTION_KEYS[name]
+  const known = ownValue(NAMED, name) ?? ownValue(FUNCTION_KEYS, name)
+  if (known !== undefined) return known
   const [character, ...more] = name
   return character === undefined || more.length > 0 ? null : keysymOfCharacter(character)
 }
@@ -136,7 +137,8 @@ export function keysymOf(name: string): number | null {
  */
 export function keysymOfCharacter(character: string): number | null {
   const code = character.codePointAt(0) as number
-  if (Object.hasOwn(NAMED, character)) return NAMED[character]
+  const known = ownValue(NAMED, character)
+  if (known !== undefined) return known
   if (code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0xd800 && code < 0xe000)) return null
   return code < 0x100 ? code : 0x01000000 | code
 }

@@ -10,13 +10,14 @@ const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 export async function encodePng({ width, height }: ScreenSize, pixels: Uint8Array): Promise<Uint8Array> {
   const row = 1 + width * 3
   const plain = Buffer.allocUnsafe(row * height)
+  // There are four bytes a pixel, so none of these is beyond the end.
   for (let y = 0, from = 0; y < height; y++) {
     let to = y * row
     plain[to++] = 0
     for (let x = 0; x < width; x++, from += 4) {
-      plain[to++] = pixels[from + 2]
-      plain[to++] = pixels[from + 1]
-      plain[to++] = pixels[from]
+      plain[to++] = pixels[from + 2]!
+      plain[to++] = pixels[from + 1]!
+      plain[to++] = pixels[from]!
     }
   }
   const header = Buffer.alloc(13)

@@ -91,7 +91,8 @@ function actionsOf(fields: Fields, screen: ScreenSize): readonly ScreenAction[] 
 function scaled(name: string, value: unknown, { width, height }: ScreenSize): Point {
   if (!Array.isArray(value) || value.length !== 2)
     throw actionError(`${name} is ${shown(value)}, expected [x, y]`)
-  const [x, y] = value.map((one) => numberIn(name, one, 0, SCALE + 1))
+  const read = (one: unknown) => numberIn(name, one, 0, SCALE + 1)
+  const [x, y] = [read(value[0]), read(value[1])]
   return {
     x: Math.min(width - 1, Math.trunc((x * width) / SCALE)),
     y: Math.min(height - 1, Math.trunc((y * height) / SCALE)),

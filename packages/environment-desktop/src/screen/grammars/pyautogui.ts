@@ -14,6 +14,7 @@ import {
   wholeIn,
   withinReach,
 } from '../action.ts'
+import { ownValue } from '../own-value.ts'
 import { type Call, parseStatements, type Value } from './python-calls.ts'
 
 /**
@@ -70,14 +71,16 @@ export function parseScript(source: string, machine: Machine | null = null): Scr
 }
 
 function withoutShiftRule(source: string): string {
-  const [from, to] = SHIFT_RULE.map((part) => source.indexOf(part))
+  const [begin, end] = SHIFT_RULE
+  const [from, to] = [source.indexOf(begin), source.indexOf(end)]
   const isThere = from >= 0 && to > from && !/['"\n]/.test(source.slice(0, from))
-  return isThere ? source.slice(0, from) + source.slice(to + SHIFT_RULE[1].length) : source
+  return isThere ? source.slice(0, from) + source.slice(to + end.length) : source
 }
 
 function printed({ positional, named }: Call, machine: Machine | null): string {
   const [value] = positional
-  if (positional.length !== 1 || named.size > 0) throw actionError('print takes one value here')
+  if (value === undefined || positional.length !== 1 || named.size > 0)
+    throw actionError('print takes one value here')
   return `${answerTo(value, machine)}\n`
 }
 
@@ -90,9 +93,9 @@ function answerTo(value: Value, machine: Machine | null): string {
     const [first] = positional
     if (name === 'platform.system' && positional.length === 0) return 'Linux'
     if (name === 'platform.machine' && positional.length === 0 && machine) return machine.architecture
-    if (name === 'os.getenv' && positional.length === 1 && machine && isText(first, 'HOME'))
+    if (name === 'os.getenv' && positional.length === 1 && machine && first && isText(first, 'HOME'))
       return machine.home
-    if (name === 'os.path.expanduser' && positional.length === 1 && machine)
+    if (name === 'os.path.expanduser' && positional.length === 1 && machine && first)
       return answerTo(first, machine).replace(/^~(?=\/|$)/, () => machine.home)
     if (name === 'os.path.join' && positional.length > 0)
       return positional
@@ -236,9 +239,9 @@ function actionsOf(call: Call): readonly ScreenAction[] {
       { type: 'hotkey', keys: keysOf(given.length === 1 && Array.isArray(given[0]) ? given[0] : given) },
     ]
   }
-  if (!Object.hasOwn(FUNCTIONS, call.name))
-    throw actionError(`${call.name} is not a function that can be called here`)
-  const { arguments: names, read } = FUNCTIONS[call.name]
+  const known = ownValue(FUNCTIONS, call.name)
+  if (!known) throw actionError(`${call.name} is not a function that can be called here`)
+  const { arguments: names, read } = known
   if (call.positional.length > names.length)
     throw actionError(`${call.name} has ${call.positional.length} arguments`)
   if ([...call.named.keys()].some((name) => !names.includes(name) && name !== '_pause'))

@@ -3,6 +3,7 @@
  * in sequence. It builds data. Nothing is ever evaluated, and everything outside the grammar is refused.
  */
 import { actionError, LIMITS, shown } from '../action.ts'
+import { ownValue } from '../own-value.ts'
 
 export type Value =
   | { readonly kind: 'literal'; readonly value: number | string | boolean | null }
@@ -81,7 +82,7 @@ export function parseStatements(source: string): readonly Statement[] {
     for (;;) {
       if (at >= source.length) return fail(`the end of a text, ${quote}`)
       if (source.startsWith(quote, at)) break
-      const c = source[at]
+      const c = source.charAt(at)
       if (c === '\n' && quote.length === 1) return fail(`the end of a text, ${quote}`)
       at++
       if (c !== '\\') parts.push(c)
@@ -94,7 +95,8 @@ export function parseStatements(source: string): readonly Statement[] {
 
   function escaped(): string {
     const c = source[at++] ?? ''
-    if (Object.hasOwn(ESCAPES, c)) return ESCAPES[c]
+    const known = ownValue(ESCAPES, c)
+    if (known !== undefined) return known
     const digits = { x: 2, u: 4, U: 8 }[c]
     if (digits === undefined) return `\\${c}`
     const code = source.slice(at, at + digits)
@@ -149,9 +151,10 @@ export function parseStatements(source: string): readonly Statement[] {
       blank()
       const key = /^([A-Za-z_][A-Za-z0-9_]*)\s*=(?!=)/.exec(source.slice(at, at + 80))
       if (key) {
-        at += key[0].length
-        if (named.has(key[1])) fail(`'${key[1]}' once`)
-        named.set(key[1], value())
+        const [all, argument = ''] = key
+        at += all.length
+        if (named.has(argument)) fail(`'${argument}' once`)
+        named.set(argument, value())
       } else {
         if (named.size > 0) fail('a named argument')
         positional.push(value())
@@ -179,7 +182,7 @@ export function parseStatements(source: string): readonly Statement[] {
     else if (take('=')) statements.push({ kind: 'assignment', name, value: value() })
     else fail("'('")
     blank()
-    if (at < source.length && !/[\r\n;#]/.test(source[at])) fail('the end of the statement')
+    if (at < source.length && !/[\r\n;#]/.test(source.charAt(at))) fail('the end of the statement')
   }
   return statements
 }

@@ -48,9 +48,9 @@ export function parseUiTars(
 
 function actionsOf(call: Call, screen: ScreenSize, scale: CoordinateScale): readonly ScreenAction[] {
   const text = (name: string) => textOf(name, plain(call.named.get(name) ?? call.positional[0]))
-  const at = (...names: readonly string[]): Point => {
-    const value = names.map((name) => call.named.get(name)).find(Boolean) ?? call.positional[0]
-    return scaled(names[0], plain(value), screen, scale)
+  const at = (first: string, ...others: readonly string[]): Point => {
+    const value = [first, ...others].map((name) => call.named.get(name)).find(Boolean) ?? call.positional[0]
+    return scaled(first, plain(value), screen, scale)
   }
   const start = () => at('point', 'start_point', 'start_box')
   switch (call.name) {
@@ -116,11 +116,12 @@ function scaled(name: string, value: unknown, screen: ScreenSize, scale: Coordin
     typeof value === 'string' && value.length <= LONGEST_PLACE
       ? PLACE.exec(value.trim().replace(BLANK_BESIDE, '$1'))
       : null
-  const numbers = written?.[1].split(/[\s,]+/).map(Number) ?? []
-  if (numbers.length !== 2 && numbers.length !== 4)
+  const numbers = written?.[1]?.split(/[\s,]+/).map(Number) ?? []
+  const [left, top, right = left, bottom = top] = numbers
+  const isPlace = numbers.length === 2 || numbers.length === 4
+  if (!isPlace || left === undefined || top === undefined || right === undefined || bottom === undefined)
     throw actionError(`${name} is ${shown(value)}, expected a place such as <point>500 500</point>`)
   const across = typeof scale === 'number' ? { width: scale, height: scale } : scale
-  const [left, top, right = left, bottom = top] = numbers
   const middle = (one: number, other: number, most: number) =>
     (numberIn(name, one, 0, most) + numberIn(name, other, 0, most)) / 2
   const [x, y] = [middle(left, right, across.width), middle(top, bottom, across.height)]
