@@ -1,7 +1,7 @@
 /** The reward model's decider: which trajectories to judge, when a trajectory is judged, and when to train the judge. */
 import { setup } from 'xstate'
 import type { Config } from '../../config.ts'
-import type { EventData, LoggedEvent } from '../../events/catalogue.ts'
+import type { LoggedEvent } from '../../events/catalogue.ts'
 import { accuracyOf } from '../../learning/filters.ts'
 import { seedOf } from '../../random.ts'
 import {
@@ -9,7 +9,6 @@ import {
   BOOK_EVENTS,
   type Books,
   bookkeeping,
-  bookOf,
   learnableGroups,
   readyToLearn,
 } from '../decider/books.ts'
@@ -17,6 +16,7 @@ import type { Decider, Output } from '../decider/decider.ts'
 import { ask, askFor, decide, doneBy, emitEvent, fold, unchangedVersion, when } from '../decider/fold.ts'
 import type { LearnableGroup } from '../decider/jobs.ts'
 import { byText } from '../decider/names.ts'
+import { batchChoice, type Ended, hasOutcome } from './batch-choice.ts'
 import {
   type Batch,
   type Batches,
@@ -27,7 +27,6 @@ import {
   enterStep,
   isLastInBatch,
   membersInOrder,
-  type NewBatch,
   othersOutstanding,
 } from './batches.ts'
 import { summary } from './verdicts.ts'
@@ -44,7 +43,6 @@ type RewardModelContext = {
 }
 
 type Context = RewardModelContext
-type Ended = EventData<'TrajectoryCompleted'> | EventData<'RolloutFailed'>
 
 const ENDS = ['TrajectoryCompleted', 'RolloutFailed'] as const
 
@@ -64,29 +62,10 @@ export function rewardModelDecider(config: Config): Decider {
   const { mode, accuracyRange } = config.rewardModel
   const [low, high] = accuracyRange
   const { deadlines, seed } = config.run
-  const byGroup = config.rewardModel.judging === 'group'
-
-  function nameOf({ iteration, slot, rollout }: Ended): string {
-    return byGroup ? `${iteration}/${slot}` : rollout
-  }
+  const { nameOf, batchFor } = batchChoice(config)
 
   function openBatchOf({ batches }: Context, ended: Ended): Batch {
     return batches.byName.get(nameOf(ended))!
-  }
-
-  /** The batch that a rollout belongs to; null for one that is not judged. */
-  function batchFor({ books }: Context, ended: Ended): NewBatch | null {
-    const { purpose, iteration } = ended
-    if (mode === 'off' || (!byGroup && !hasOutcome(ended))) return null
-    const name = nameOf(ended)
-    if (purpose === 'evaluation') {
-      if (!config.evaluation.judge) return null
-      return { name, rewardModelVersion: iteration, rollouts: byGroup ? config.evaluation.rollouts : 1 }
-    }
-    const book = bookOf(books, ended)
-    if (!book) return null
-    const { rewardModelVersion, rolloutsPerTask } = book
-    return { name, rewardModelVersion, rollouts: byGroup ? rolloutsPerTask : 1 }
   }
 
   /** A trajectory without steps has nothing to ask a judge about. */
@@ -137,13 +116,13 @@ export function rewardModelDecider(config: Config): Decider {
     types: { context: {} as Context, events: {} as LoggedEvent, emitted: {} as Output },
     guards: {
       isOff: () => mode === 'off',
-      isNotJudged: when(ENDS, (context: Context, ended) => batchFor(context, ended) === null),
+      isNotJudged: when(ENDS, (context: Context, ended) => batchFor(context.books, ended) === null),
       othersOutstanding: when(ENDS, (context: Context, ended) => {
-        const batch = batchFor(context, ended)
+        const batch = batchFor(context.books, ended)
         return batch !== null && othersOutstanding(context.batches, batch) > 0
       }),
       judgeIsNotThere: when(ENDS, (context: Context, ended) => {
-        const batch = batchFor(context, ended)
+        const batch = batchFor(context.books, ended)
         return batch !== null && batch.rewardModelVersion > context.version
       }),
       isLastVerdict: when('StepScored', ({ batches }: Context, scored) => isLastInBatch(batches, scored)),
@@ -173,7 +152,7 @@ export function rewardModelDecider(config: Config): Decider {
         context.books.delete(version)
       }),
       enterInBatch: fold(ENDS, (context: Context, ended) => {
-        const batch = batchFor(context, ended)
+        const batch = batchFor(context.books, ended)
         if (batch) enterInBatch(context.batches, batch, hasOutcome(ended) ? ended : null)
       }),
       holdBatch: fold(ENDS, (context: Context, ended) => {
@@ -311,8 +290,4 @@ export function rewardModelDecider(config: Config): Decider {
     version: 2,
     withConfig: rewardModelDecider,
   }
-}
-
-function hasOutcome(ended: Ended): ended is EventData<'TrajectoryCompleted'> {
-  return 'outcome' in ended && ended.outcome.kind === 'scored'
 }
