@@ -4,7 +4,7 @@ export type Clock = {
   readonly now: () => number
   /** Milliseconds since some moment; never goes back. */
   readonly monotonic: () => number
-  /** Calls back once after so many milliseconds, unless it is cancelled. */
+  /** Calls back once after `ms` milliseconds, unless it is cancelled. */
   readonly after: (ms: number, callback: () => void) => () => void
   /** Calls back again and again until it is cancelled. */
   readonly every: (ms: number, callback: () => void) => () => void
@@ -34,7 +34,7 @@ export function isoTime(ms: number): string {
   return new Date(Math.min(ms, LAST_MS)).toISOString()
 }
 
-/** Resolves after so many milliseconds, or as soon as the signal fires. */
+/** Resolves after `ms` milliseconds, or as soon as the signal fires. */
 export function pause(ms: number, signal?: AbortSignal, clock: Clock = systemClock): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()
@@ -48,7 +48,10 @@ export function pause(ms: number, signal?: AbortSignal, clock: Clock = systemClo
   })
 }
 
-/** What a promise becomes; rejects with `ended` as soon as the signal fires. The work itself goes on, and nobody hears of it any more. */
+/**
+ * Settles as `work` does. Rejects with `ended` as soon as the signal fires. The work itself goes on, but its result is
+ * dropped.
+ */
 export async function unlessAborted<T>(
   work: Promise<T>,
   signal: AbortSignal,
@@ -67,7 +70,10 @@ export async function unlessAborted<T>(
   }
 }
 
-/** What a promise becomes; rejects with `late` where it takes longer. The work itself goes on, and nobody hears of it any more. */
+/**
+ * Settles as `work` does. Rejects with `late` if it takes longer than `ms`. The work itself goes on, but its result is
+ * dropped.
+ */
 export async function within<T>(
   work: T | Promise<T>,
   ms: number,

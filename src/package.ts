@@ -1,4 +1,4 @@
-/** This package: where its files are, and how a module of it is started in a process or a thread of its own. */
+/** Paths of this package's files. Starts a module of the package in a process or thread of its own. */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -44,7 +44,9 @@ function noHome(what: string): RlError {
   })
 }
 
-/** Null without HOME and without a line in /etc/passwd, as of users of a container that have a number alone. */
+/**
+ * Returns null without HOME and without a line in /etc/passwd. Container users that have only a number are an example.
+ */
 function findHome(): string | null {
   try {
     const home = homedir()

@@ -15,7 +15,10 @@ export function bearerOf(token: string): (authorization: string | undefined) => 
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** What stands between a scheme and the last @ before a slash: a password may hold one. Of a scheme no more is read than schemes have: a text of dots would be tried from each of them. */
+/**
+ * Matches the text between a scheme and the last @ before a slash: a password may hold an @. A scheme has at most 31
+ * characters. Without the limit the pattern needs quadratic time on long texts of letters and dots.
+ */
 const CREDENTIALS = /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/]+@/gi
 
 /** A text whose addresses have no user and no password. */
@@ -23,7 +26,7 @@ export function withoutCredentials(text: string, instead = '***'): string {
   return text.replace(CREDENTIALS, `$1${instead}@`)
 }
 
-/** A secret of so many characters stands in no text by chance. */
+/** A secret of this many characters stands in no text by chance. */
 const TELLING = 8
 
 /**

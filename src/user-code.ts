@@ -14,7 +14,7 @@ export type UserCall = {
   readonly file: string
   /** The called part, e.g. `step('left')`. */
   readonly part: string
-  /** What the call is about, e.g. `task 'train-3'`, `step 2`. */
+  /** Subject of the call, e.g. `task 'train-3'`, `step 2`. */
   readonly about?: readonly string[]
   /** Code of its errors, e.g. `setting.broken`. A thrown error that has a code keeps its own. */
   readonly code: string

@@ -1,4 +1,4 @@
-/** What a config must make sense of beyond the types of its keys. */
+/** Checks of a config beyond the types of its keys. */
 import { sectionOf } from '../environments/sections.ts'
 import type { Refuse, Setting } from '../environments/setting.ts'
 import { settingNames, unknownSetting } from '../environments/settings.ts'

@@ -1,4 +1,4 @@
-/** What a command says of a run that exists, beside the config that the run has: the run's own is the other side, key by key. */
+/** Compares the config of an existing run with what a command says, key by key. */
 import { isDeepStrictEqual } from 'node:util'
 import { isRecord } from '../is-record.ts'
 import { withoutCredentials } from '../secrets.ts'
@@ -10,9 +10,9 @@ import { type ConfigSources, readSources } from './sources.ts'
 export type Difference = {
   /** E.g. `policy.acting`. */
   readonly key: string
-  /** Where it is said, e.g. `--set policy.acting` or `config/mine.yaml:7`. */
+  /** Place that sets the key, e.g. `--set policy.acting` or `config/mine.yaml:7`. */
   readonly origin: string
-  /** As YAML would have it, without passwords; `said` undefined for a key that the run has not. */
+  /** Value in YAML, without passwords. It is undefined for a key that the run does not have. */
   readonly said: string
   readonly holds: string
 }

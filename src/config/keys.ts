@@ -10,10 +10,10 @@ export type ConfigKey = {
   /** From the root, e.g. `['run', 'deadlines', 'stepSeconds']`. */
   readonly path: readonly string[]
   readonly description: string
-  /** What may be written, e.g. `number` or `off | fixed`. Null for a section. */
+  /** Allowed values, e.g. `number` or `off | fixed`. Null for a section. */
   readonly values: string | null
   readonly fallback: unknown
-  /** Which models alone read it; null if all do. */
+  /** The only models that read the key. Null if all models do. */
   readonly readBy: Reader | null
   /** The setting that alone has it; null for keys of every setting. */
   readonly setting: string | null

@@ -17,7 +17,10 @@ export function checkNew(config: Config, refuse: Refuse): void {
   checkRead(config, refuse)
 }
 
-/** What a run would not do although its config says so. Older runs said of judges that nobody trained that they learn, and learned from progress that nobody measured. */
+/**
+ * Refuses a config that promises learning which would not happen. Older runs claimed to learn with judges that nobody
+ * trained, or from progress that nobody measured.
+ */
 function checkLearns(config: Config, refuse: Refuse): void {
   const { policy, rewardModel, learning, models } = config
   const { openAi } = MODEL_PROVIDERS.find(rewardModel.provider, models.module) ?? {}
@@ -41,7 +44,7 @@ function checkLearns(config: Config, refuse: Refuse): void {
     )
 }
 
-/** What a config says and nothing would read. */
+/** Refuses keys that nothing would read. */
 function checkRead(config: Config, refuse: Refuse): void {
   const unread = unreadKey(config)
   if (unread) refuse(unread.path.join('.'), unread.message, unread.hint)

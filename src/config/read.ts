@@ -70,7 +70,7 @@ function those(readers: Readonly<Partial<Record<Reader, boolean>>>): ReadonlySet
   return new Set(Object.entries(readers).flatMap(([name, reads]) => (reads ? [name as Reader] : [])))
 }
 
-/** Where the model of a section is: in this process, behind an endpoint, or nowhere because a simulation stands in for it. */
+/** Place of a section's model: in this process, behind an endpoint, or nowhere because a simulation replaces it. */
 function placeOf(section: Section, config: Config): 'here' | 'elsewhere' | 'nowhere' {
   const provider = MODEL_PROVIDERS.find(config[section].provider, config.models.module)
   if (provider?.trains) return 'here'

@@ -1,13 +1,16 @@
-/** Which workers a config asks for. The check of a new run and the roles ask the same, so that nothing is refused after a start. */
+/**
+ * Workers that a config asks for. The check of a new run and the roles share these functions, so nothing is refused
+ * after a start.
+ */
 import type { Refuse, Setting } from '../environments/setting.ts'
 import { isPreset } from '../models/local/presets.ts'
 import { MODEL_PROVIDERS } from '../models/registry.ts'
 import type { Config } from './schema.ts'
 
-/** What acts: scripts that write texts or choose, a model of this process, or one that is asked by prompts. */
+/** The policy: scripts that write texts or choose, a model of this process, or a model that is asked by prompts. */
 export type PolicyWorker = 'scripted-writer' | 'scripted-chooser' | 'local' | 'prompted'
 
-/** What judges: steps or whole groups by tests, and by which kind of model; `off` where nothing does. */
+/** The judge: it judges steps, or whole groups by tests, with one kind of model. It is `off` if nothing judges. */
 export type JudgeWorker =
   | 'off'
   | 'local'
@@ -16,7 +19,7 @@ export type JudgeWorker =
   | 'local-test-writer'
   | 'prompted-test-writer'
 
-/** Null where no worker can do what the section says. */
+/** Returns null if no worker can do what the section says. */
 export function policyWorkerOf({ policy, models }: Config, setting: Setting): PolicyWorker | null {
   const { acting, model } = policy
   const provider = MODEL_PROVIDERS.find(policy.provider, models.module)
@@ -29,7 +32,7 @@ export function policyWorkerOf({ policy, models }: Config, setting: Setting): Po
   return provider?.open && acting !== 'choices' ? 'prompted' : null
 }
 
-/** Null where no worker can do what the section says. */
+/** Returns null if no worker can do what the section says. */
 export function judgeWorkerOf({ rewardModel, models }: Config, { judging }: Setting): JudgeWorker | null {
   if (rewardModel.mode === 'off') return 'off'
   const provider = MODEL_PROVIDERS.find(rewardModel.provider, models.module)
@@ -41,7 +44,7 @@ export function judgeWorkerOf({ rewardModel, models }: Config, { judging }: Sett
   return provider?.trains ? 'local' : null
 }
 
-/** How to act instead, for whoever is refused. */
+/** Names another way to act, as the hint of a refusal. */
 export const actingHint = (setting: Setting): string =>
   setting.acting?.kind === 'texts'
     ? 'its actions are texts: add --set policy.acting=free'

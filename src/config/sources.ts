@@ -1,4 +1,7 @@
-/** Where the values of a config come from, and what an error about one of them names: a line of a file, a variable, a word of `--set`. */
+/**
+ * Sources of a config's values. An error about a value names its source: a line of a file, a variable, a word of
+ * `--set`.
+ */
 import { type Document, isMap, LineCounter, parse, parseDocument } from 'yaml'
 import { settingNames, settingOf } from '../environments/settings.ts'
 import { explain, RlError } from '../errors.ts'
@@ -23,7 +26,7 @@ export type ConfigSources = {
 export type OriginOf = (path: readonly PropertyKey[]) => string
 
 type Values = Record<string, unknown>
-/** Where the value of a path comes from, for error messages. */
+/** Source of the value at each path, for error messages. */
 type Origins = Map<string, string>
 
 /** The values of a file, over them those of variables, over them those of words; unchecked. */

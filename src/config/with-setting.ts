@@ -8,7 +8,7 @@ import { configSchema } from './schema.ts'
 
 const schemas = new Map<Setting | undefined, typeof configSchema>()
 
-/** The setting that values name which are not checked yet; undefined where it is unknown or its module not loaded. */
+/** Returns the setting that unchecked values name. Returns undefined if it is unknown or its module is not loaded. */
 export function settingIn(values: unknown): Setting | undefined {
   const { name, module } = (sectionIn(values) ?? {}) as { readonly name?: unknown; readonly module?: unknown }
   return settingOf({

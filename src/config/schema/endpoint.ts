@@ -1,4 +1,4 @@
-/** What names a model and how an endpoint is asked: keys of three sections. */
+/** Keys that name a model and say how its endpoint is asked. Three sections have them. */
 import { z } from 'zod'
 import { readBy } from './readers.ts'
 import { positive } from './values.ts'

@@ -1,4 +1,4 @@
-/** What both trained models have: a cold start and updates. */
+/** Keys of both trained models: a cold start and updates. */
 import { z } from 'zod'
 import { readBy } from './readers.ts'
 import { count, positive, share } from './values.ts'

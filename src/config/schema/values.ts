@@ -1,4 +1,4 @@
-/** What the sections of the schema are made of. */
+/** Values that the sections of the schema share. */
 import { z } from 'zod'
 
 export const seconds = z.number().positive()
