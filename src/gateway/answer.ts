@@ -17,12 +17,12 @@ export type Answer = {
   /** The assistant's message as the model gave it, with content, tool calls, reasoning and whatever else. */
   readonly message: Readonly<Record<string, unknown>>
   readonly content: string
-  /** Said in place of an answer, where the endpoint tells it apart; null for none. */
+  /** Refusal in place of an answer, if the endpoint returns it apart. Null for none. */
   readonly refusal: string | null
   readonly toolCalls: readonly ToolCall[]
-  /** As the endpoint words it, e.g. `stop`, `length` or `tool_calls`. */
+  /** Reason in the endpoint's words, e.g. `stop`, `length` or `tool_calls`. */
   readonly finish: string
-  /** The stop text that ended it, where the endpoint tells. */
+  /** The stop text that ended the answer, if the endpoint tells it. */
   readonly stopText: string | null
   readonly generation: Generation
 }
@@ -112,7 +112,7 @@ function asChatPiece(choice: Choice): unknown {
 
 const tokenLogprobs = z.object({ token_logprobs: z.array(z.number().nullable()) })
 
-/** Of an empty object the text of others is to come. */
+/** Reads a piece of a call's arguments. An empty object is no text: its text is still to come. */
 const pieceOfArguments = z.union([
   z
     .object({})

@@ -10,7 +10,7 @@ type Joined = { index: number; id?: string; name: string; arguments: string }
 
 export type CallPieces = {
   readonly add: (piece: CallPiece) => void
-  /** In the order of their numbers, and of those with one number as they began. */
+  /** Returns calls in the order of their numbers. Calls with one number keep the order in which they began. */
   readonly calls: () => readonly { readonly id?: string; readonly name: string; readonly arguments: string }[]
 }
 

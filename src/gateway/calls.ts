@@ -21,7 +21,7 @@ export type CallsOptions = {
   readonly targetOf: (policyVersion: number) => Target
   /** Takes secrets out of what the endpoint says. */
   readonly clean: (text: string) => string
-  /** Resolves when one more call may be made; rejects where the budget of the run is spent. */
+  /** Resolves when one more call may be made. Rejects if the budget of the run is spent. */
   readonly permit?: () => Promise<void>
   /** Hears of every fault, by kind. */
   readonly onFault: (kind: string) => void
@@ -43,7 +43,10 @@ const WANTED = {
   '/completions': { return_token_ids: true, logprobs: 0 },
 } as const
 
-/** What a server takes from the model's generation_config.json where a call does not tell it: log-probs are then not those of the sampling. */
+/**
+ * Parameters that a server takes from the model's generation_config.json if a call does not set them. Log-probs are
+ * then not those of the sampling.
+ */
 const SAMPLING = ['top_p', 'top_k', 'min_p', 'repetition_penalty'] as const
 
 /** Hosted reasoning models have another name for it. */
@@ -202,7 +205,10 @@ function refuse(error: unknown): never {
   throw isSpent ? apiError(403, error.message, { code: 'budget_spent' }) : error
 }
 
-/** What an agent asks; integers that a number does not hold are sent on with every digit. Errors: ApiError 400. */
+/**
+ * Reads what an agent asks. Integers beyond the precision of numbers are sent on with every digit. Errors: ApiError
+ * 400.
+ */
 function askedIn(raw: Buffer, api: Api): Asked {
   const text = raw.toString('utf8')
   const asked = api.read(parseBody(text))
@@ -220,7 +226,7 @@ type Passing = {
   readonly answer: IncomingMessage
   readonly response: ServerResponse
   readonly keep: (answer: Answer) => void
-  /** As the endpoint was asked. */
+  /** Name by which the endpoint was asked. */
   readonly model: string
   /** A refusal that stands within the answer, as the agent may see it. */
   readonly refused: (refusal: RefusalWithin) => PassedOn
@@ -257,8 +263,9 @@ function worded({ whole, events }: Wording, { stream }: Asked, answer: Answer, m
 }
 
 /**
- * Events are passed on as they come, from the first that is read: an answer that is no stream is refused with a status. Where the
- * stream breaks, so does the agent's, and nothing is kept. An agent may hang up at the last event: the answer is kept before it sees that.
+ * Passes events on as they come, beginning with the first readable one. So an answer that is no stream is refused with
+ * a status. If the stream breaks, so does the agent's, and nothing is kept. An agent may hang up at the last event. So
+ * the answer is kept before the agent sees that event.
  */
 async function passStream({ answer, response, keep, model, refused }: Passing): Promise<void> {
   const stream = answerStream(model)

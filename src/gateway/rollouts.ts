@@ -42,7 +42,7 @@ export type Rollouts = {
     assignment: Assignment,
     agent: string,
   ) => { readonly rollout: OpenRollout; readonly key: string }
-  /** The rollout that a key opens. Errors: ApiError 401, 404, and 410 where it is over. */
+  /** Returns the rollout that a key opens. Errors: ApiError 401, 404, and 410 if it is over. */
   readonly find: (id: string, authorization: string | undefined) => OpenRollout
   /** Ends a rollout; told again with the same words it is the same end. Errors: ApiError 401, 404, 409, 410. */
   readonly end: (id: string, authorization: string | undefined, ending: Ending) => Promise<Ended>

@@ -42,7 +42,7 @@ export type GatewayServerOptions = {
   readonly targetOf: (policyVersion: number) => Target
   readonly host?: string
   readonly port?: number
-  /** A random one where none is given. */
+  /** Token of the server. It is random if absent. */
   readonly token?: string
   readonly maxBodyBytes?: number
   /** Calls in hand at a time; more are answered 429. */
@@ -54,7 +54,7 @@ const LONGEST_WAIT_SECONDS = 300
 
 const takeSchema = z.strictObject({
   agent: z.string().min(1).max(256).default('agent'),
-  /** Seconds to wait where none is there. */
+  /** Seconds to wait if there is no rollout. */
   wait: z.number().min(0).max(LONGEST_WAIT_SECONDS).default(0),
   task: z
     .union([
@@ -69,7 +69,7 @@ const takeSchema = z.strictObject({
     .optional(),
 })
 
-/** @throws RlError `server.listen` where the address cannot be had */
+/** @throws RlError `server.listen` if the address cannot be had */
 export async function startGatewayServer({
   source,
   rollouts,
@@ -223,7 +223,7 @@ export async function startGatewayServer({
   }
 }
 
-/** What agents speak, by path. */
+/** APIs of agents, by path. */
 const APIS: Readonly<Record<string, Api>> = {
   '/v1/chat/completions': chatCompletions,
   '/v1/completions': completions,
@@ -247,7 +247,7 @@ function authorizationOf({ env }: Context<HttpEnv>): string | undefined {
   return authorization ?? (typeof key === 'string' ? `Bearer ${key}` : undefined)
 }
 
-/** A part of a path; as it stands where it is not encoded rightly. */
+/** Decodes a part of a path. Returns it unchanged if its encoding is wrong. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)

@@ -12,15 +12,15 @@ type Request = EventData<'RolloutRequested'>
 type Trajectory = EventData<'TrajectoryCompleted'>
 type RecordedCall = EventData<'CallsRecorded'>['calls'][number]
 
-/** What an agent says of how it went. */
+/** The agent's word on how the rollout went. */
 export type Outcome = {
   readonly outcome: Trajectory['outcome']
   readonly ended: Trajectory['ended']
-  /** What the agent saw last. */
+  /** Last text that the agent saw. */
   readonly observation: string
 }
 
-/** What of an answer is trained: the same as of a policy that plays itself. */
+/** Parts of an answer that are trained, as for a policy that plays itself. */
 export type RecordedTraining = Pick<Prompting, 'trainReasoning'>
 
 export type CallRecorder = {
@@ -47,7 +47,7 @@ export function callRecorder(training: RecordedTraining = { trainReasoning: fals
   const images = imageKeeper()
   const usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 }
   let trainable = true
-  /** Of the last call, each as JSON. */
+  /** Messages of the last call, each as JSON. */
   let shown: readonly string[] = []
   let offered: string | null = null
   let packed: number[] = []
@@ -126,7 +126,10 @@ function commonPrefix(a: readonly string[], b: readonly string[]): number {
   return length
 }
 
-/** What the agent put before the model since its last call; the answer of that call, which it repeats, is no news. */
+/**
+ * Returns what the agent showed the model since its last call. The agent repeats the answer of that call, which is no
+ * news.
+ */
 function observationText(messages: readonly unknown[], goesOn: boolean): string {
   const news = messages
     .map((message) => message as { role?: unknown; content?: unknown })

@@ -13,7 +13,7 @@ import type { Offers } from './source.ts'
 
 type Request = EventData<'RolloutRequested'>
 
-/** How long a rollout waits for an agent, with the time that the agent has: agents may come tomorrow. */
+/** Time that a rollout waits for an agent, including the agent's own time. Agents may come tomorrow. */
 const OFFERED_MS = 24 * 3_600_000
 
 /** Rollouts that a gateway offers or has in agents' hands at a time. */

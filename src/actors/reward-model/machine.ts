@@ -31,7 +31,6 @@ type Context = Versioned & {
   held: Batch[]
 }
 
-
 const ENDS = ['TrajectoryCompleted', 'RolloutFailed'] as const
 
 /** Why a version keeps the weights of the one before. */

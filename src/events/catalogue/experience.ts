@@ -3,7 +3,7 @@ import { flagsWrong, lengthWrong, segmentsWrong } from './columns.ts'
 import { column, count, define, name, reasoning, seed, sha256, share, timing } from './definition.ts'
 import { purpose } from './iteration.ts'
 
-/** Who is to blame for a rollout without an outcome; only an agent's own failure may earn a reward. */
+/** The party to blame for a rollout without an outcome. Only an agent's own failure may earn a reward. */
 const failureCause = z.enum(['infra', 'env', 'agent', 'budget'])
 
 /** One packed token sequence with the steps `firstStep .. firstStep + stepStartI32.length`; T tokens. */
@@ -11,13 +11,15 @@ const segment = z.strictObject({
   firstStep: count,
   /** Int32 [T]. */
   tokensI32: column,
-  /** Uint8 [T]: 1 where the token was sampled and may be trained. */
+  /** Uint8 [T]: 1 if the token was sampled and may be trained. */
   maskU8: column,
-  /** Float32 [T]: sampling log-probs where the mask is 1. */
+  /** Float32 [T]: sampling log-probs of the tokens whose mask is 1. */
   logprobsF32: column,
   /** Int32 [steps]: index of each step's first generated token. */
   stepStartI32: column,
-  /** Tokens allowed at each position as offsets, Int32 [T + 1], and values, Int32: absent where all were allowed. */
+  /**
+   * Tokens allowed at each position as offsets, Int32 [T + 1], and values, Int32. Absent if all tokens were allowed.
+   */
   allowedOffsetsI32: column.optional(),
   allowedI32: column.optional(),
 })
@@ -39,7 +41,7 @@ export const experienceEvents = {
       index: count,
       policyVersion: count,
       seed,
-      /** `abstained` where the environment cannot tell; neither becomes a reward of 0. */
+      /** It is `abstained` if the environment cannot tell. An abstention never becomes a reward of 0. */
       outcome: z.discriminatedUnion('kind', [
         z.strictObject({ kind: z.literal('scored'), value: share, success: z.boolean() }),
         z.strictObject({ kind: z.literal('abstained'), reason: z.string() }),
@@ -52,12 +54,17 @@ export const experienceEvents = {
       actions: z.array(z.string()),
       /** Answers that no rule could read, by reason. */
       invalid: z.record(z.string(), count),
-      /** False where token ids or log-probs are unknown: such a trajectory is judged, but no exact policy gradient exists. */
+      /**
+       * False if token ids or log-probs are unknown. Such a trajectory is judged, but no exact policy gradient exists.
+       */
       trainable: z.boolean(),
       segments: z.array(segment),
-      /** Of the prompt file that the policy was asked with; absent where it takes no prompt. */
+      /** Digest of the prompt file that the policy was asked with. Absent if it takes no prompt. */
       promptSha256: sha256.optional(),
-      /** [steps] what the endpoint told as reasoning, where no tokens are kept that hold it, '' for none; absent where no step has any, and before version 2. */
+      /**
+       * [steps]: reasoning that the endpoint returned and that no kept tokens hold, '' for none. Absent if no step has
+       * any, and before version 2.
+       */
       reasoning: z.array(reasoning).optional(),
       usage: z.strictObject({ promptTokens: count, cachedTokens: count, completionTokens: count }),
       timing,
@@ -81,7 +88,7 @@ export const experienceEvents = {
       purpose,
       slot: name,
       task: name,
-      /** Uint8 [tests]: 1 where the program passes. */
+      /** Uint8 [tests]: 1 if the program passes. */
       passedU8: column,
       /** [tests] how the run ended: `ok`, `runtime_error`, `timeout`, ... */
       verdicts: z.array(name),

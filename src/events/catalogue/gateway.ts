@@ -9,9 +9,9 @@ export const gatewayEvents = {
     schema: z.strictObject({
       rollout: name,
       task: name,
-      /** What the agent calls itself. */
+      /** Name that the agent gives itself. */
       agent: z.string().max(256),
-      /** How long it may take to tell the outcome. */
+      /** Time in which the agent must tell the outcome. */
       deadlineSeconds: z.number().positive(),
     }),
     key: () => null,
@@ -24,13 +24,18 @@ export const gatewayEvents = {
       "An agent's calls of the model in one rollout, word for word. One call is one step of the trajectory.",
     schema: z.strictObject({
       rollout: name,
-      /** In the order of their answers; JSON texts. */
+      /** Calls in the order of their answers, as JSON texts. */
       calls: z.array(
         z.strictObject({
-          /** How many messages of the call before this one begins with; the others are in `messages`. */
+          /**
+           * Number of messages of the previous call that this one begins with. The other messages are in `messages`.
+           */
           kept: count,
           messages: z.string(),
-          /** The tools that were offered, where they are others than before; null where there are none or the same. */
+          /**
+           * The tools that were offered, if they differ from the previous call's. Null if there are none or they are
+           * the same.
+           */
           tools: z.string().nullable(),
           /** The answer: content, tool calls and whatever else the model said. */
           answer: z.string(),
@@ -52,7 +57,7 @@ type Call = {
   readonly answer: string
 }
 
-/** A call begins with messages of the one before it: so many at most as that one has. */
+/** Checks that a call keeps no more messages than the previous call has. */
 function callsWrong(calls: readonly Call[]): string | null {
   let shown = 0
   for (const [at, { kept, messages, tools, answer }] of calls.entries()) {

@@ -1,6 +1,7 @@
 /**
- * What a connection owes: requests that are not answered yet, and answers that the broker does not have yet. Whoever asks and does not
- * read costs memory here, so each asker may hold a bounded part of it; what is beyond that is told `bus.busy`, and asked again later.
+ * Debts of a connection: requests without an answer yet, and answers that the broker does not have yet. An asker that
+ * does not read costs memory here. So each asker may hold a bounded part. A request beyond it gets `bus.busy`, and is
+ * asked again later.
  */
 import { RlError } from '../../errors.ts'
 import { isUser } from '../users.ts'
@@ -23,7 +24,7 @@ const ASKED = 32 * 1024 * 1024
 const UNSENT = 4 * 1024 * 1024
 /** Answers after which the broker is asked whether it has them. */
 const FLUSHED = 1024 * 1024
-/** What a message takes beside its bytes. */
+/** Bytes that a message takes beside its payload. */
 const MESSAGE = 512
 
 /** @param flush resolves when the broker has all that was sent before, or the connection is lost */

@@ -1,16 +1,16 @@
 /** Subjects and headers of JetStream's wire protocol. */
 
-/** Where a stream is made. */
+/** Subject that creates a stream. */
 export const createSubject = (stream: string) => `$JS.API.STREAM.CREATE.${stream}`
 
-/** Where a message of a stream is asked for by its number or its subject. The answer is JSON. */
+/** Subject that returns a message of a stream by its number or its subject. The answer is JSON. */
 export const getSubject = (stream: string) => `$JS.API.STREAM.MSG.GET.${stream}`
 
-/** Where work is asked for; `>` stands for every consumer. */
+/** Subject that asks for work. `>` stands for every consumer. */
 export const nextSubject = (stream: string, consumer: string) =>
   `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
 
-/** Where it is said what became of a stream's deliveries. */
+/** Subject that hears the result of each delivery of a stream. */
 export const ackSubjects = (stream: string) => `$JS.ACK.${stream}.>`
 
 /** Whether a subject belongs to JetStream: nobody answers there if a server runs without it. */

@@ -13,13 +13,13 @@ import { toMessage } from './message.ts'
 import { natsQueues } from './queues.ts'
 import { takeWork } from './take-work.ts'
 
-/** Of a server with default settings. */
+/** Largest payload of a server with default settings, in bytes. */
 const MAX_PAYLOAD = 1_048_576
 
 export function busOver(connection: NatsConnection, url: string, user: User | null): Bus {
   const reconnected = new Set<() => void>()
   const faultListeners = new Set<(fault: Fault) => void>()
-  /** What fails when the connection is lost: the answers of these died with it. */
+  /** Requests that fail when the connection is lost, because their answers are lost with it. */
   const inFlight = new Set<() => void>()
   let connected = true
 

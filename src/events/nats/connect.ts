@@ -15,7 +15,7 @@ import { busOver } from './bus.ts'
 export type BusOptions = BusAddress & {
   /** Shown by the server's monitoring. */
   readonly name?: string
-  /** How long the first connection may take; time in which this process itself was busy does not count. */
+  /** Time that the first connection may take. Time in which this process itself was busy does not count. */
   readonly timeoutMs?: number
 }
 
@@ -47,8 +47,8 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
 }
 
 /**
- * As `connectBus`, and asks again without end as long as nobody answers: for the head of a broker that it starts again itself, and for
- * the processes of that head, which end with it.
+ * Does as `connectBus`, but tries again without end as long as nobody answers. It serves the head of a broker that the
+ * head itself restarts. It also serves the processes of that head, which end with it.
  */
 export async function connectPatiently(options: BusOptions): Promise<Bus> {
   for (;;)
@@ -171,8 +171,9 @@ type Address = {
 }
 
 /**
- * The client asks a certificate for the name that it connects to, but of an address in numbers (which TLS cannot send as a name) it would
- * take one for `localhost`: Node compares with `host` then.
+ * Names the host to compare with the certificate. The client checks the certificate against the name that it connects
+ * to. TLS cannot send a numeric address as a name, and the check would then use `localhost`. Node compares with `host`
+ * instead.
  */
 function tlsOptions({ server }: Address, ca: string | undefined): TlsOptions & { readonly host: string } {
   const host = new URL(server).hostname.replace(/^\[|\]$/g, '')

@@ -1,10 +1,10 @@
-/** What the client throws, as errors of this project. */
+/** Turns errors of the client into errors of this project. */
 import { errors } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
 import { type Bounds, pack, unpackMap } from '../msgpack.ts'
 import { isJetStream } from './api.ts'
 
-/** What helps if a server or an account has no JetStream, which keeps the queues of a run. */
+/** Advice if a server or an account has no JetStream, which keeps the queues of a run. */
 export const JETSTREAM_HINT =
   'start nats-server with -js and give the account JetStream, or leave out --nats: the head starts a server of its own'
 
@@ -17,7 +17,7 @@ export function disconnected(url: string): RlError {
   })
 }
 
-/** Of a server that was started without it, nobody answers on the subjects of its API. */
+/** Returns the error for a server without JetStream: nobody answers on the subjects of its API. */
 export function noJetStream(url: string, cause?: unknown): RlError {
   return new RlError(`the nats-server at ${url} has no JetStream, which keeps the queues of a run`, {
     code: 'bus.no-jetstream',

@@ -1,21 +1,23 @@
-/** What an agent speaks: each API is read into one call of the model, and its answer is worded as that API has it. */
+/**
+ * APIs that agents speak. Each one reads a request into one call of the model, and words the answer in its own shape.
+ */
 import { z } from 'zod'
 import { dropNulls } from '../../openai-api/bodies.ts'
 import { apiError } from '../../openai-api/errors.ts'
 import type { Answer } from '../answer.ts'
 
 export type Asked = {
-  /** Of the model's endpoint. */
+  /** Path at the model's endpoint. */
   readonly path: '/chat/completions' | '/completions'
   /** Sent to it, but for the model's name and the fields that are wanted besides. */
   readonly body: Readonly<Record<string, unknown>>
-  /** As the agent calls it; null where it names none. */
+  /** The model's name in the agent's call. Null if the agent names none. */
   readonly model: string | null
   readonly stream: boolean
-  /** As the trajectory keeps them: messages and tools of a chat. */
+  /** Messages and tools of a chat, as the trajectory keeps them. */
   readonly messages: readonly unknown[]
   readonly tools: unknown
-  /** Null where the endpoint's own bytes are the answer. */
+  /** Null if the endpoint's own bytes are the answer. */
   readonly wording: Wording | null
 }
 
@@ -31,7 +33,7 @@ export type Wording = {
 export type Api = {
   /** Errors: ApiError 400 that names the field. */
   readonly read: (json: unknown) => Asked
-  /** A refusal in the API's own words; OpenAI's where absent. */
+  /** A refusal in the API's own words. OpenAI's wording is used if it is absent. */
   readonly refusal?: (status: number, message: string) => object
 }
 
@@ -61,14 +63,14 @@ export function checked<Schema extends z.ZodType>(schema: Schema, json: unknown)
 
 type Issue = z.core.$ZodIssue
 
-/** What is wrong with each form that a value could have. */
+/** Returns the issues of each form that a value could have. */
 function everyOne(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const inner = issue.errors.flatMap((form) => form.flatMap(everyOne))
   return inner.map((one) => ({ ...one, path: [...issue.path, ...one.path] }))
 }
 
-/** Where no form of a value fits, what is wrong with the one that was followed furthest. */
+/** Returns the issue of the form that matched furthest, if no form of a value fits. */
 function innermost(issue: Issue): Issue {
   if (issue.code !== 'invalid_union') return issue
   const inner = issue.errors.flatMap(([first]) => (first ? [innermost(first)] : []))
