@@ -1,4 +1,4 @@
-/** The model port over any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, `rl serve`, a hosted one. */
+/** The model port over any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, `rl serve` or a hosted one. */
 import OpenAI from 'openai'
 import { z } from 'zod'
 import { RlError } from '../errors.ts'
@@ -17,29 +17,29 @@ import type { GenerateRequest, Generation, LanguageModel } from './port.ts'
 import type { ModelOptions, PromptedModel } from './provider.ts'
 import { whyUntrainable } from './trained-answer.ts'
 
-/** What an endpoint was used for since it was opened. */
+/** Counters of an endpoint since it was opened. */
 export type EndpointUse = {
   readonly requests: number
-  /** Calls that were made again after a passing fault. */
+  /** Number of calls that were repeated after a passing fault. */
   readonly retries: number
   readonly promptTokens: number
   readonly cachedTokens: number
   readonly completionTokens: number
-  /** Images that were sent, each time that they were. */
+  /** Number of images sent, counted each time. */
   readonly images: number
-  /** Answers without token ids or log-probs, or of another model: nothing can be learned from them. */
+  /** Number of answers without token ids or log-probs, or from another model. Nothing can be learned from them. */
   readonly untrainable: number
-  /** Prompts that were known not to fit. */
+  /** Number of prompts that were not sent because they cannot fit. */
   readonly unsent: number
-  /** Null where no price is known. */
+  /** In the currency of the prices. Null if no price is known. */
   readonly cost: number | null
-  /** Every fault, also those that a retry made good. */
+  /** Number of faults by kind, also of those that a retry mended. */
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>
 }
 
 export type EndpointModel = LanguageModel & PromptedModel & { readonly use: () => EndpointUse }
 
-/** A call that gave no answer, and the body that it sent. */
+/** A call without an answer, and the body that it sent. */
 type Failed = {
   readonly fault: Fault
   readonly error: unknown
@@ -47,10 +47,20 @@ type Failed = {
 }
 
 /**
- * Opens an endpoint; nothing is sent yet. `generate` tries again after passing faults (408, 409, 429, 5xx, lost connections,
- * broken answers) as long as the budget lasts, and not before the server's Retry-After.
- * @throws RlError `config.missing-key` without a key for the default endpoint; `config.key` for one that no header can hold; `model.endpoint` for an address with a password. Of `generate`: `model.aborted`; `model.deadline` where
- * the budget ran out; `model.unreachable` where another server has the model; `model.context` where the prompt is too long; `model.not-found` for a name that the server does not know; `model.endpoint` for what else no retry helps.
+ * Opens an endpoint. Nothing is sent yet. `generate` repeats a call after passing faults (408, 409, 429, 5xx, lost connections, broken
+ * answers) as long as the budget lasts, and not before the server's Retry-After.
+ * @throws RlError
+ * - `config.missing-key` without a key for the default endpoint
+ * - `config.key` if no header can hold the key
+ * - `model.endpoint` for an address with a password
+ *
+ * Errors of `generate`:
+ * - `model.aborted` if the signal fired
+ * - `model.deadline` if the budget ran out
+ * - `model.unreachable` if the connection was lost and another server has the model
+ * - `model.context` if the prompt is too long
+ * - `model.not-found` if the server does not know the name
+ * - `model.endpoint` for every other fault that no retry helps
  */
 export function openEndpoint(options: ModelOptions): EndpointModel {
   const { model, baseUrl, apiKeyEnv, callMs, budgetMs, report = () => {} } = options
@@ -134,7 +144,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     }
   }
 
-  /** What vLLM, SGLang and `rl serve` say of the model's context in their list of models. */
+  /** Reads the context from the server's list of models. vLLM, SGLang and `rl serve` report it there. */
   async function windowOfServer(): Promise<number | null> {
     const answer = await client.get<unknown>('/models', { timeout: Math.min(callMs, LIST_MS) })
     const { data } = modelList.parse(answer)
@@ -169,7 +179,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
           if (budget.signal.aborted || error instanceof RlError) throw error
           failed = error as Failed
         }
-        // vLLM names fields where a prompt leaves them no room.
+        // vLLM names fields in its refusal if a prompt leaves no room for the answer.
         if (failed.fault.kind !== 'context' && refusals.adapts(failed.error, failed.sent)) continue
         last = failed.fault
         faults[last.kind] = (faults[last.kind] ?? 0) + 1
@@ -220,7 +230,7 @@ export function openEndpoint(options: ModelOptions): EndpointModel {
     describe: () => ({
       name: model,
       provider: 'openai',
-      // The endpoint knows, and refuses what is too long.
+      // The endpoint knows its context and refuses longer prompts.
       contextTokens: Number.POSITIVE_INFINITY,
       parameters: null,
       backend: null,
@@ -259,7 +269,7 @@ const LIST_MS = 5_000
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 8_000
 
-/** Doubles with each attempt, at half to full length by chance, and never less than the server asks for. */
+/** Doubles with each attempt. The wait is a random half to full length, and never less than the server asks for. */
 function backoffMs(attempt: number, retryAfterMs: number | null): number {
   const doubled = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt)
   const jittered = doubled * (0.5 + Math.random() / 2)

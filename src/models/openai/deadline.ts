@@ -1,14 +1,14 @@
-/** How long calls may take, and what is waited between them. */
+/** Time limits of calls, and the waits between them. */
 
 export type Deadline = {
   readonly signal: AbortSignal
-  /** Whether it was the time that ended it. */
+  /** Returns whether the time limit fired the signal. */
   readonly expired: () => boolean
-  /** To be called when what it bounds is over. */
+  /** Removes timer and listener. Call it at the end of the bounded work. */
   readonly clear: () => void
 }
 
-/** A signal that fires with its parent, or after `ms`. */
+/** Returns a signal that fires with its parent, or after `ms`. */
 export function deadline(ms: number, parent?: AbortSignal): Deadline {
   const controller = new AbortController()
   let expired = false
@@ -29,7 +29,7 @@ export function deadline(ms: number, parent?: AbortSignal): Deadline {
   }
 }
 
-/** Resolves after `ms`, rejects with the signal's reason. */
+/** Resolves after `ms`. Rejects with the signal's reason. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
