@@ -1,14 +1,14 @@
-/** Time as a port: what waits or stamps takes it from here, so that a simulation can turn it. */
+/** Time as a port. All waits and time stamps take it from here, so that a simulation can control it. */
 export type Clock = {
-  /** Milliseconds since 1970; may jump. */
+  /** Milliseconds since 1970. May jump. */
   readonly now: () => number
-  /** Milliseconds since some moment; never goes back. */
+  /** Milliseconds since an arbitrary moment. Never goes back. */
   readonly monotonic: () => number
-  /** Calls back once after so many milliseconds, unless it is cancelled. */
+  /** Calls back once after this number of milliseconds. Returns a function that cancels the call. */
   readonly after: (ms: number, callback: () => void) => () => void
-  /** Calls back again and again until it is cancelled. */
+  /** Calls back at this interval. Returns a function that ends it. */
   readonly every: (ms: number, callback: () => void) => () => void
-  /** Calls back in the next turn of the event loop, after what has arrived by now. */
+  /** Calls back in the next turn of the event loop, after everything that has arrived by now. */
   readonly soon: (callback: () => void) => void
 }
 
@@ -29,12 +29,12 @@ export const systemClock: Clock = {
 /** The last moment of the calendar, ms since 1970. */
 const LAST_MS = 8.64e15
 
-/** ISO 8601 of a time that an event bears: a clock may say anything, and what no calendar has is its last moment. */
+/** Returns the ISO 8601 text of an event's time. A clock may return anything: times after the last moment become the last moment. */
 export function isoTime(ms: number): string {
   return new Date(Math.min(ms, LAST_MS)).toISOString()
 }
 
-/** Resolves after so many milliseconds, or as soon as the signal fires. */
+/** Resolves after this number of milliseconds, or as soon as the signal fires. */
 export function pause(ms: number, signal?: AbortSignal, clock: Clock = systemClock): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()
@@ -48,7 +48,7 @@ export function pause(ms: number, signal?: AbortSignal, clock: Clock = systemClo
   })
 }
 
-/** What a promise becomes; rejects with `ended` as soon as the signal fires. The work itself goes on, and nobody hears of it any more. */
+/** Settles as the promise does. Rejects with `ended` as soon as the signal fires. The work itself continues, and its result is ignored. */
 export async function unlessAborted<T>(
   work: Promise<T>,
   signal: AbortSignal,
@@ -67,7 +67,7 @@ export async function unlessAborted<T>(
   }
 }
 
-/** What a promise becomes; rejects with `late` where it takes longer. The work itself goes on, and nobody hears of it any more. */
+/** Settles as the promise does. Rejects with `late` if it takes longer than `ms`. The work itself continues, and its result is ignored. */
 export async function within<T>(
   work: T | Promise<T>,
   ms: number,

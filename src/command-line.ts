@@ -1,8 +1,8 @@
-/** Words of a command line, for commands of ours and of settings. */
+/** Parsing and printing for the command line, for commands of ours and of settings. */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { RlError } from './errors.ts'
 
-/** `parseArgs` whose errors name the word that is wrong and point to `--help`. */
+/** As `parseArgs`. Its errors name the wrong word and point to `--help`. */
 export function parseCommandLine<T extends ParseArgsConfig>(config: T, argv: readonly string[]) {
   try {
     return parseArgs({ ...config, args: [...argv], strict: true })
@@ -15,7 +15,7 @@ export function parseCommandLine<T extends ParseArgsConfig>(config: T, argv: rea
   }
 }
 
-/** The value as a whole number of at least `least`, or an error that names the flag. */
+/** Returns the value as a whole number of at least `least`. Throws an error that names the flag. */
 export function wholeNumber(flag: string, value: string, least = 0): number {
   const number = Number(value)
   if (!Number.isSafeInteger(number) || number < least || value.trim() === '')
@@ -25,15 +25,15 @@ export function wholeNumber(flag: string, value: string, least = 0): number {
   return number
 }
 
-/** Control characters but ends of lines and tabs, ends of lines that only some readers take for such, and the marks that turn the direction of what follows. */
+/** Control characters except newline and tab, Unicode line and paragraph separators, and bidirectional marks. */
 const STEERING = /[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
-/** As people may read it: tasks, answers and errors in a log are anybody's, and must not steer a terminal. Their codes are shown, as JSON writes them. */
+/** Makes a text safe for a terminal: tasks, answers and errors in a log come from anybody. Steering characters are shown as in JSON. */
 export function forTerminal(text: string): string {
   return text.replace(STEERING, (steering) => `\\u${steering.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** The same on one line, for what stands among words of ours. */
+/** As `forTerminal`, but on one line, for texts among words of ours. */
 export function inLine(text: string): string {
   return forTerminal(text).replaceAll('\n', '\\n')
 }

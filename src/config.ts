@@ -1,4 +1,4 @@
-/** A run's configuration: YAML file, then environment variables, then `--set`; checked, completed and frozen. */
+/** A run's configuration: a YAML file, then environment variables, then `--set`. It is checked, completed and frozen. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -21,9 +21,12 @@ export type { Config } from './config/schema.ts'
 export type { ConfigSources } from './config/sources.ts'
 
 /**
- * Reads, merges and checks a configuration. Every error names the source, the key and the nearest right key if there is one.
+ * Reads, merges and checks a configuration. Every error names the source, the key and the nearest valid key if there is one.
  *
- * @param setting whose keys the config holds; absent: the one that `environment.name` or `environment.module` names
+ * @param setting the setting whose keys the config holds; default: the one that `environment.name` or `environment.module` names
+ * @throws RlError `config.unknown-key` or another `config.*` code
+ * @example
+ * const config = loadConfig({ file: 'config/default.yaml', set: ['run.seed=7'] })
  */
 export function loadConfig(sources: ConfigSources, setting?: Setting): Config {
   const { values, origin } = readSources(sources)
@@ -34,8 +37,8 @@ export function loadConfig(sources: ConfigSources, setting?: Setting): Config {
 }
 
 /**
- * As `loadConfig`, for whoever may meet a setting or a provider that is not ours: their modules are loaded first, so that keys are
- * checked, and so is what the roles of a run would refuse as soon as they are started.
+ * As `loadConfig`, but loads the modules of a user's setting and providers first, so that their keys are checked. It also checks what
+ * the roles of a run would refuse at their start.
  */
 export async function openConfig(sources: ConfigSources): Promise<Config> {
   const setting = await loadSetting(loadConfig(sources).environment)
@@ -47,7 +50,7 @@ export async function openConfig(sources: ConfigSources): Promise<Config> {
   return config
 }
 
-/** A path that a local policy begins with is there; a hub's name may be fetched later. */
+/** Checks that the path of a local model exists. A hub's name may be fetched later. */
 function checkModelPlace({ policy, models }: Config, refuse: Refuse): void {
   const trains = MODEL_PROVIDERS.find(policy.provider, models.module)?.trains
   if (!trains || isPreset(policy.model) || isHubName(policy.model)) return
@@ -60,7 +63,7 @@ function checkModelPlace({ policy, models }: Config, refuse: Refuse): void {
   )
 }
 
-/** The config in a RunStarted of any age: keys that have gone since then are dropped. */
+/** Returns the config in a RunStarted of any age. Keys that no longer exist are dropped. */
 export function loggedConfig(values: unknown): Config {
   const current = withPresentNames(structuredClone(values))
   const known = schemaWith(settingIn(current)).safeParse(current)
@@ -75,13 +78,17 @@ export function loggedConfig(values: unknown): Config {
   return parseConfig(current)
 }
 
-/** A config with some keys changed by `a.b=value` words as of `--set`. */
+/** Returns a config with some keys changed by `a.b=value` words, as `--set` does. */
 export function changeConfig(config: Config, set: readonly string[]): Config {
   const values: Record<string, unknown> = structuredClone(config)
   return parseConfig(values, changeValues(values, set))
 }
 
-/** Checks an object that came from elsewhere, e.g. from the event RunStarted. */
+/**
+ * Checks an object from elsewhere, e.g. from the event RunStarted, and returns a complete, frozen config.
+ * @example
+ * const config = parseConfig({ run: { seed: 7 } })
+ */
 export function parseConfig(values: unknown, origin: OriginOf = () => 'config', known?: Setting): Config {
   const named = withPresentNames(values)
   const setting = known ?? settingIn(named)
@@ -96,7 +103,7 @@ export function parseConfig(values: unknown, origin: OriginOf = () => 'config', 
   return deepFreeze(config)
 }
 
-/** Where the setting takes texts, that is how a policy acts unless something else is said. */
+/** If the setting takes texts, a policy acts by texts by default. */
 function actingByTexts(values: unknown): unknown {
   if (!isRecord(values)) return values
   const { policy = {} } = values
@@ -105,7 +112,7 @@ function actingByTexts(values: unknown): unknown {
     : values
 }
 
-/** The config as it may be shown and logged: no passwords in addresses. API keys stand in no config. */
+/** Returns the config for display and log, without passwords in addresses. A config has no API keys. */
 export function redact(config: Config): Record<string, unknown> {
   const clean = (value: unknown): unknown => {
     if (typeof value === 'string') return withoutCredentials(value, '[redacted]')
@@ -116,7 +123,7 @@ export function redact(config: Config): Record<string, unknown> {
   return clean(config) as Record<string, unknown>
 }
 
-/** SHA-256 over the redacted config as JSON with sorted keys. */
+/** Returns the SHA-256 (hex) over the redacted config as JSON with sorted keys. */
 export function configDigest(config: Config): string {
   return createHash('sha256')
     .update(canonical(redact(config)))
@@ -134,7 +141,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Frozen, with 0 for -0: JSON writes both alike, so a log could not tell them apart. */
+/** Freezes a value and replaces -0 by 0. JSON writes both alike, so a log could not tell them apart. */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   const fields = value as Record<string, unknown>

@@ -1,6 +1,6 @@
-/** JSON whose numbers can keep their text: JavaScript rounds large ones, and takes 1.0 for 1. */
+/** JSON with numbers that keep their text. JavaScript rounds large numbers and reads 1.0 as 1. */
 
-/** `source` is the text of a value that is neither array nor object; ours, as the library of types has it not yet. */
+/** `source` is the text of a value that is neither array nor object. TypeScript's library does not have this type yet. */
 type Revive = (key: string, value: unknown, context: { readonly source?: string }) => unknown
 const parse = JSON.parse as (json: string, revive: Revive) => unknown
 type RawNumber = { readonly rawJSON: string }
@@ -9,11 +9,17 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
   readonly isRawJSON: (value: unknown) => value is RawNumber
 }
 
-/** What `revive` makes of each value, from within; `source` is the text of a number. Throws a SyntaxError where it is no JSON. */
+/**
+ * Returns the parsed JSON, with each value replaced by the result of `revive`, from the inside out. `source` is the text of a number.
+ * Throws a SyntaxError if the text is not JSON.
+ */
 export const reviveJson = (json: string, revive: (value: unknown, source: string) => unknown): unknown =>
   parse(json, (_key, value, { source = '' }) => revive(value, source))
 
-/** JSON that is written again as it was: a number that JavaScript would write otherwise is an object that keeps its text. */
+/**
+ * Parses JSON so that it can be written again unchanged. A number that JavaScript would write in another way becomes an object that keeps
+ * its text.
+ */
 export const parseExact = (json: string, isOther = isWrittenOtherwise): unknown =>
   reviveJson(json, (item, source) =>
     typeof item === 'number' && isOther(item, source) ? rawJSON(source) : item,
@@ -21,12 +27,12 @@ export const parseExact = (json: string, isOther = isWrittenOtherwise): unknown 
 
 const isWrittenOtherwise = (value: number, source: string) => source !== String(value)
 
-/** Whether it may stand for another integer: JSON has more digits than a number keeps. */
+/** Returns whether a number may stand for another integer: the JSON text had more digits than a number keeps. */
 export function isRounded(value: unknown): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
-/** A number of JSON as Python reads and writes it: integers with all digits, floats by `repr`. */
+/** Returns a JSON number as Python reads and writes it: integers with all digits, floats by `repr`. */
 export function pythonNumber(source: string): string {
   if (/^-?\d+$/.test(source)) return String(BigInt(source))
   const value = Number(source)
@@ -39,7 +45,7 @@ export function pythonNumber(source: string): string {
   return Number.isInteger(value) ? `${text}.0` : text
 }
 
-/** A value of `parseExact` with JavaScript's numbers. */
+/** Returns a value of `parseExact` with JavaScript's numbers. */
 export function rounded(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (isRawJSON(value)) return Number(value.rawJSON)
@@ -47,6 +53,6 @@ export function rounded(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, rounded(item)]))
 }
 
-/** A value of `parseExact` as text; a number as it was written. */
+/** Returns a value of `parseExact` as text. A number stays as it was written. */
 export const exactText = (value: unknown): string =>
   isRawJSON(value) ? value.rawJSON : String(rounded(value))

@@ -1,6 +1,7 @@
 /**
- * Runs tasks in the order of their coming, at most `most` at a time; where each says what it needs, as many as need that together.
- * What needs more than all of it goes alone. Rejects with the signal's reason while it waits.
+ * Returns a function that runs tasks in order of arrival, at most `most` at a time. A task may need several places: then tasks run
+ * together as long as the sum of their places is at most `most`. A task that needs more than `most` runs alone. The function rejects
+ * with the signal's reason if it fires while the task waits.
  */
 export function createLimit(most: number) {
   let free = most

@@ -1,4 +1,4 @@
-/** The candidate that is spelled most like the word, or null when none is near: at most a third of its letters differ. */
+/** Returns the candidate with the most similar spelling. Returns null if none is near: at most a third of the letters may differ. */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   let best: string | null = null
   let least = Number.POSITIVE_INFINITY
@@ -12,7 +12,7 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   return best !== null && least <= Math.max(2, Math.ceil(best.length / 3)) ? best : null
 }
 
-/** Levenshtein distance: least number of inserted, deleted and replaced letters. */
+/** Returns the Levenshtein distance: the least number of inserted, deleted and replaced letters. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {

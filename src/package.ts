@@ -1,4 +1,4 @@
-/** This package: where its files are, and how a module of it is started in a process or a thread of its own. */
+/** This package: the location of its files, and how one of its modules starts in its own process or thread. */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -7,15 +7,15 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { RlError } from './errors.ts'
 
-/** Whether these are the sources, from which Node strips the types, and not what `npm pack` compiled from them. */
+/** Whether this code runs from the sources, whose types Node strips, and not from the compiled package. */
 export const SOURCES = import.meta.url.endsWith('.ts')
 
-/** The folder that has package.json, config/ and data/: src and dist lie side by side in it, and are alike inside. */
+/** The folder with package.json, config/ and data/. src and dist lie side by side in it and have the same structure. */
 export const PACKAGE_ROOT = fileURLToPath(new URL('../', import.meta.url))
 
 /**
- * The folder of what is kept between runs: in a checkout `.cache/`, for an installed package the user's cache folder, which a
- * reinstallation leaves alone. Null if a package is installed and nobody says where this user's home is.
+ * Returns the folder for data that is kept between runs: `.cache/` in a checkout, else the user's cache folder, which survives a
+ * reinstallation. Returns null if the package is installed and the user's home folder is unknown.
  */
 export function findCache(): string | null {
   if (SOURCES) return join(PACKAGE_ROOT, '.cache/')
@@ -23,14 +23,14 @@ export function findCache(): string | null {
   return folder === null ? null : join(folder, 'rlanything/')
 }
 
-/** A place in that folder. It is asked for when it is needed: most commands need none. Errors: `cache.no-home`. */
+/** Returns a path in the cache folder. It is computed on demand: most commands need none. Errors: `cache.no-home`. */
 export function cachePlace(...parts: readonly string[]): string {
   const cache = findCache()
   if (cache !== null) return join(cache, ...parts)
   throw noHome('what is kept between runs has no place')
 }
 
-/** The user's home folder. Errors: `cache.no-home`, in which `what` says what it is needed for. */
+/** Returns the user's home folder. Errors: `cache.no-home`, with `what` as the purpose. */
 export function homeFolder(what: string): string {
   const home = findHome()
   if (home !== null) return home
@@ -44,7 +44,7 @@ function noHome(what: string): RlError {
   })
 }
 
-/** Null without HOME and without a line in /etc/passwd, as of users of a container that have a number alone. */
+/** Returns null without HOME and without a line in /etc/passwd, e.g. for users of a container that have only a number. */
 function findHome(): string | null {
   try {
     const home = homedir()
@@ -54,24 +54,24 @@ function findHome(): string | null {
   }
 }
 
-/** A file that somebody named: the one in the working directory, else one that the package brings (`config/default.yaml`). */
+/** Returns the path of a named file: in the working directory, else in the package (`config/default.yaml`). */
 export function findFile(name: string): string {
   const own = join(PACKAGE_ROOT, name)
   return !existsSync(name) && existsSync(own) ? own : name
 }
 
-/** From Node 22 on each heap gives 96 MB to new objects, and a run is a dozen heaps: 48, as before, are as fast. */
+/** From Node 22 on each heap reserves 96 MB for new objects, and a run has a dozen heaps. 48 MB, as before, are as fast. */
 const YOUNG = '--max-semi-space-size=16'
 
 /**
- * The words behind `node` that run a module of this package in a process of its own.
- * @param source the module as its source is called, `new URL('../main.ts', import.meta.url)`
+ * Returns the arguments of `node` that run a module of this package in its own process.
+ * @param source URL of the module's source, `new URL('../main.ts', import.meta.url)`
  */
 export function nodeWords(source: URL): readonly string[] {
   return [YOUNG, fileURLToPath(moduleUrl(source))]
 }
 
-/** A worker thread that runs a module of this package, named as for `nodeWords`. */
+/** Starts a worker thread with a module of this package. `source` is as for `nodeWords`. */
 export function startThread(source: URL, workerData: unknown): Worker {
   return new Worker(moduleUrl(source), { workerData, execArgv: [] })
 }
@@ -79,15 +79,15 @@ export function startThread(source: URL, workerData: unknown): Worker {
 let code: string | undefined
 let others: () => readonly string[] = () => []
 
-/** Adds packages to the code that counts, by the addresses of their main modules. */
+/** Adds packages to `codeDigest`, by the addresses of their main modules. */
 export function addCode(mainModules: () => readonly string[]): void {
   others = mainModules
   code = undefined
 }
 
 /**
- * SHA-256 (hex) over all modules of this package and of those that bring settings, and over the package.json of this one. It is equal
- * for the same code, in a checkout with changes too.
+ * Returns the SHA-256 (hex) over all modules of this package, its package.json, and the packages that bring settings. It is equal for
+ * the same code, also in a checkout with changes.
  */
 export function codeDigest(): string {
   if (code !== undefined) return code

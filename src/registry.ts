@@ -1,47 +1,47 @@
-/** Things of one kind by name, e.g. advantages: ours, and a user's from the module that a config names. */
+/** Parts of one kind by name, e.g. advantage rules: ours, and a user's from the module that a config names. */
 import { RlError } from './errors.ts'
 import { nearest } from './nearest.ts'
 import { loadUserModule } from './user-module.ts'
 
 export type Named = { readonly name: string; readonly version: number }
 
-/** What a run's log says of something of a user's that decides or answers in it. Ours are known by the version of the code. */
+/** What a run's log records about a user's part that decides or answers. Our parts are known by the version of the code. */
 export type UserPart = Named & {
   readonly kind: string
-  /** SHA-256 of the file that it stands in, hex. */
+  /** SHA-256 (hex) of the part's file. */
   readonly digest: string
 }
 
 export type Registry<T extends Named> = {
   /**
-   * Once a process, before anything is asked for. Resolves to how many the module has.
+   * Loads a module, once a process and before any other call. Resolves to the module's number of parts.
    * @throws RlError `module.invalid` with file and field, or as `loadUserModule`
    */
   readonly load: (module: string | null) => Promise<number>
-  /** Ours first; those of a module once it is loaded. */
+  /** Returns ours first, then those of a loaded module. */
   readonly all: (module: string | null) => readonly T[]
   readonly find: (name: string, module: string | null) => T | undefined
-  /** For the log; null for ours. */
+  /** Returns the log's record of a user's part, or null for ours. */
   readonly userPart: (name: string, module: string | null) => UserPart | null
 }
 
 export type RegistryOptions<T extends Named> = {
-  /** As logs call it, e.g. `taskSampler`. */
+  /** The kind's name in logs, e.g. `taskSampler`. */
   readonly kind: string
-  /** As people call one of them, e.g. `rule`. */
+  /** The word for one part in messages, e.g. `rule`. */
   readonly noun: string
   readonly ours: readonly T[]
   /** The key of the config that names a module, e.g. `learning.module`. */
   readonly key: string
-  /** The export of a module that holds a list of them. */
+  /** The module's export with a list of parts. */
   readonly list: string
-  /** The function that makes one. */
+  /** Name of the function that does a part's work. */
   readonly does: keyof T & string
-  /** Further functions that each must have. */
+  /** Further functions that each part must have. */
   readonly also?: readonly (keyof T & string)[]
-  /** Where the types are, e.g. `rlanything/learning`. */
+  /** The entry with the types, e.g. `rlanything/learning`. */
   readonly types: string
-  /** Checks what one of a user's gives. */
+  /** Wraps a user's part so that its results are checked. */
   readonly guard?: (one: T, file: string) => T
 }
 
@@ -98,14 +98,14 @@ function checkedList<T extends Named>(
   return found
 }
 
-/** Exports of a user's module that are read, whichever key of the config names it. */
+/** Exports that are read from a user's module, under any key of the config. */
 const READ = [
   ...['setting', 'stepRewards', 'advantages', 'groupFilters', 'taskSamplers', 'acceptanceRules'],
   ...['modelProviders', 'sandboxProviders', 'projections', 'exporters'],
 ]
 
 /**
- * A list of rules or projections under a name that nothing reads would do nothing, without a word.
+ * Refuses exports that nothing reads: a list of rules under a wrong name would silently do nothing.
  * @throws RlError `module.invalid`
  */
 export function refuseUnread(file: string, exports: Readonly<Record<string, unknown>>): void {
@@ -113,7 +113,7 @@ export function refuseUnread(file: string, exports: Readonly<Record<string, unkn
   for (const [name, value] of Object.entries(exports)) {
     if (READ.includes(name)) continue
     const near = nearest(name, READ)
-    // A part may be exported alone beside the list that it stands in.
+    // A part may be exported on its own beside the list that contains it.
     const lost = [value].flat().some((part) => isPart(part) && !read.has(part))
     if (!lost || (near === null && !Array.isArray(value))) continue
     throw new RlError(`${file}: ${name}: nothing reads an export of this name`, {
@@ -123,7 +123,7 @@ export function refuseUnread(file: string, exports: Readonly<Record<string, unkn
   }
 }
 
-/** Whether a value looks like a rule, a provider or a projection: it has a name, a version or a summary, and a function. */
+/** Returns whether a value looks like a rule, a provider or a projection: it has a name, a version or summary, and a function. */
 function isPart(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { name, version, summary } = value as Record<string, unknown>

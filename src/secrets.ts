@@ -1,13 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 /**
- * Whether an Authorization header brings this token as a bearer. Tokens are compared by digest: neither the content nor the length
- * shows in the time it takes, and only the digest is kept.
+ * Returns a function that tests whether an Authorization header has this bearer token. Tokens are compared by digest, and only the
+ * digest is kept. So the time taken shows neither content nor length.
  */
 export function bearerOf(token: string): (authorization: string | undefined) => boolean {
   const expected = digestOf(token)
   return (authorization) => {
-    // The scheme may stand in any case (RFC 9110, section 11.1).
+    // The scheme may have any case (RFC 9110, section 11.1).
     const [, given = ''] = /^bearer +(.*)$/is.exec(authorization ?? '') ?? []
     return timingSafeEqual(digestOf(given), expected) && given !== ''
   }
@@ -15,24 +15,27 @@ export function bearerOf(token: string): (authorization: string | undefined) => 
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** What stands between a scheme and the last @ before a slash: a password may hold one. Of a scheme no more is read than schemes have: a text of dots would be tried from each of them. */
+/**
+ * Matches a scheme and everything up to the last @ before a slash: a password may contain an @. A scheme has at most 31 characters. Without
+ * the limit the pattern needs quadratic time on long texts of letters and dots.
+ */
 const CREDENTIALS = /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/]+@/gi
 
-/** A text whose addresses have no user and no password. */
+/** Returns a text with users and passwords in addresses replaced. */
 export function withoutCredentials(text: string, instead = '***'): string {
   return text.replace(CREDENTIALS, `$1${instead}@`)
 }
 
-/** A secret of so many characters stands in no text by chance. */
+/** A secret of this length occurs in no text by chance. */
 const TELLING = 8
 
 /**
- * A text with stars in place of secrets, as they are and as part of an address. One of fewer than 8 characters is starred as a word
- * of its own alone: a token `tok` leaves `tokenizer.json` whole.
+ * Returns a text with stars in place of secrets, plain or encoded in an address. A secret of fewer than 8 characters is replaced only as
+ * a whole word: a token `tok` leaves `tokenizer.json` whole.
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   const spellings = new Set(secrets.flatMap((secret) => [secret, inAddress(secret)]))
-  // The longest first: it may hold another.
+  // The longest first: a longer secret may contain a shorter one.
   const inOrder = [...spellings].filter((secret) => secret !== '').sort((a, b) => b.length - a.length)
   return inOrder.reduce(
     (clean, secret) =>

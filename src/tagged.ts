@@ -1,8 +1,7 @@
 /**
- * A text cut at what stands between a tag and its end, such as `<tool_call>...</tool_call>`, in time that grows with its length
- * alone: a model may write anything, a thousand empty lines or open tags included. A body ends at the first end behind it; a
- * tag that is never closed is text.
- * @returns bodies: between the tags, as written; between: the texts around them, one more
+ * Cuts a text at pairs of tags, such as `<tool_call>...</tool_call>`. The time is linear in the length, because a model may write
+ * anything, e.g. a thousand open tags. A body ends at the first closing tag after it. A tag that is never closed is text.
+ * @returns `bodies`: the texts between the tags, unchanged; `between`: the texts around them, one more than bodies
  */
 export function cutAtTags(
   text: string,

@@ -1,6 +1,6 @@
 /**
- * The text of files that people and other programs wrote. It is UTF-8 or it is refused: what is decoded with loss compares
- * equal to other text, and nobody is told.
+ * Reads text files of people and other programs. A file that is not UTF-8 is refused: a lossy decoding could make different texts
+ * equal, and nobody would be told.
  */
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises'
 import { RlError } from './errors.ts'
 
 const LINE_FEED = 0x0a
-/** Bytes in which a text of two bytes a character shows its zeros. */
+/** Number of bytes that are searched for the zeros of a two-byte encoding. */
 const PROBED = 64
 
 /** Encodings by their byte order marks, longest first. */
@@ -20,7 +20,7 @@ const MARKS: readonly (readonly [name: string, mark: readonly number[]])[] = [
   ['UTF-16BE', [0xfe, 0xff]],
 ]
 
-/** Errors: those of the file system as they are, `text.encoding` with file and line. */
+/** Errors: `text.encoding` with file and line, and those of the file system unchanged. */
 export function readTextSync(path: string): string {
   return textOf(readFileSync(path), path)
 }
@@ -31,10 +31,10 @@ export async function readText(path: string): Promise<string> {
 }
 
 /**
- * The text of a file's bytes, without a byte order mark.
- * @param file as errors name it
- * @param firstLine the number of the line with which the bytes begin
- * @throws RlError `text.encoding` with the line and what the encoding seems to be
+ * Returns the text of a file's bytes, without a byte order mark.
+ * @param file name of the file in errors
+ * @param firstLine line number of the first byte
+ * @throws RlError `text.encoding` with the line and the likely encoding
  */
 export function textOf(bytes: Uint8Array, file: string, firstLine = 1): string {
   const [marked, mark] = MARKS.find(([, mark]) => mark.every((byte, at) => bytes[at] === byte)) ?? [null, []]
@@ -44,7 +44,7 @@ export function textOf(bytes: Uint8Array, file: string, firstLine = 1): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8', mark.length)
 }
 
-/** UTF-16 without a mark: of western text each other byte is zero. Null if it is none. */
+/** Recognises UTF-16 without a mark: in western text every other byte is zero. Returns null if it is none. */
 function unmarked(bytes: Uint8Array): string | null {
   const pairs = Math.min(bytes.length, PROBED) >> 1
   if (pairs < 2) return null
@@ -57,7 +57,7 @@ function unmarked(bytes: Uint8Array): string | null {
   return even === pairs && odd === 0 ? 'UTF-16BE' : null
 }
 
-/** A line feed is never a part of another character, so the first line that is no UTF-8 holds the first wrong byte. */
+/** A line feed is never part of another character. So the first line that is not UTF-8 has the first wrong byte. */
 function firstBadLine(bytes: Uint8Array, file: string, firstLine: number): RlError {
   let [start, line] = [0, firstLine]
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Calls into a user's code. What goes wrong in one is told by file and line, by the part that was called, and by what it was asked
- * about: it threw, it gave no answer in time, or it gave what makes no sense.
+ * Calls into a user's code. A fault is reported with file and line, the called part, and the subject of the call. There are three
+ * faults: the code threw, it gave no answer in time, or its value is invalid.
  */
 import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,31 +10,31 @@ import { RlError } from './errors.ts'
 import { PACKAGE_ROOT, SOURCES } from './package.ts'
 
 export type UserCall = {
-  /** The module, as messages name it. */
+  /** The module's name in messages. */
   readonly file: string
-  /** What is called, e.g. `step('left')`. */
+  /** The called part, e.g. `step('left')`. */
   readonly part: string
-  /** What it is asked about, e.g. `task 'train-3'`, `step 2`. */
+  /** Subjects of the call, e.g. `task 'train-3'`, `step 2`. */
   readonly about?: readonly string[]
-  /** Of its errors, e.g. `setting.broken`; what it throws with a code of its own keeps that. */
+  /** Code of its errors, e.g. `setting.broken`. A thrown error with a code of its own keeps that code. */
   readonly code: string
-  /** Where it is written what the part gives. */
+  /** Where to read what the part must give. */
   readonly hint: string
 }
 
-/** How long a call may take, and the key of the config that says so. */
+/** Time limit of a call in ms, and the key of the config that sets it. */
 export type CallLimit = { readonly ms: number; readonly key: string }
 
-/** What is wrong with a value, e.g. `.turn.observation: expected string`; null if nothing is. */
+/** Returns what is wrong with a value, e.g. `.turn.observation: expected string`. Returns null if the value is valid. */
 export type Check = (value: unknown) => string | null
 
-/** A fault of a user's code: of one task, one episode, one answer. Who called decides what it costs. */
+/** A fault of a user's code in one task, one episode or one answer. The caller decides its cost. */
 export class UserCodeError extends RlError {
   override readonly name = 'UserCodeError'
   readonly fault: 'threw' | 'late' | 'nonsense'
   /** The module that was called. */
   readonly file: string
-  /** The code of its part's errors, whatever code a thrown error has of its own. */
+  /** Code of the part's errors, even if the thrown error has another one. */
   readonly of: string
 
   constructor(
@@ -60,31 +60,33 @@ export class UserCodeError extends RlError {
   }
 }
 
-/** Whether the environment, or another part of the setting, is at fault, and does not blame the infrastructure. */
+/** Returns whether the environment, or another part of the setting, is at fault and does not blame the infrastructure. */
 export function isSettingFault(error: unknown): error is UserCodeError {
   return error instanceof UserCodeError && error.of === 'setting.broken' && error.code !== 'rollout.infra'
 }
 
 let hear: (fault: UserCodeError) => void = () => {}
 
-/** From now on every fault of a user's code in this process is heard once, also where it costs no more than a rollout. */
+/**
+ * Sets the listener for every fault of a user's code in this process. It hears each fault once, also one that costs no more than a rollout.
+ */
 export function onUserFault(listener: (fault: UserCodeError) => void): void {
   hear = listener
 }
 
 let begin: (call: UserCall) => void = () => {}
 
-/** From now on every call of this process is heard before it begins. */
+/** Sets a listener that hears every call of this process before it begins. */
 export function onUserCall(listener: (call: UserCall) => void): void {
   begin = listener
 }
 
-/** A call whose value is there at once. @throws UserCodeError */
+/** Calls code that must return at once. @throws UserCodeError */
 export function callNow<T>(call: UserCall, work: () => T, check?: Check): T {
   return settled(call, check, () => {
     const value = work()
     if (isPromise(value)) {
-      // Nobody waits for it: what it rejects with must not end the process.
+      // Nobody awaits this promise. Its rejection must not end the process.
       value.then(undefined, () => {})
       throw told(
         new UserCodeError(call, 'nonsense', { message: ': expected a value at once, and got a promise' }),
@@ -94,7 +96,7 @@ export function callNow<T>(call: UserCall, work: () => T, check?: Check): T {
   })
 }
 
-/** A call that may wait. @throws UserCodeError */
+/** Calls code that may return a promise. @throws UserCodeError */
 export async function callWithin<T>(
   call: UserCall,
   limit: CallLimit | null,
@@ -105,7 +107,7 @@ export async function callWithin<T>(
   return value
 }
 
-/** A call whose value is there at once or later, as the user's code likes. @throws UserCodeError */
+/** Calls code that may return at once or later. Returns a promise only if the code does. @throws UserCodeError */
 export function callEither<T>(
   call: UserCall,
   limit: CallLimit | null,
@@ -139,7 +141,7 @@ function settled<T>(call: UserCall, check: Check | undefined, work: () => T): T 
   let value: T
   try {
     value = work()
-    // A value may be a proxy, or have getters: looking at it is a call as well.
+    // A value may be a proxy or have getters. So the check also runs the user's code.
     wrong = check?.(value) ?? null
   } catch (error) {
     throw named(call, error)
@@ -148,7 +150,7 @@ function settled<T>(call: UserCall, check: Check | undefined, work: () => T): T 
   throw told(new UserCodeError(call, 'nonsense', { message: wrong }))
 }
 
-/** A value that makes no sense, found by whoever compares it with others. */
+/** Returns the fault for an invalid value that the caller found by comparison with other values. */
 export function nonsense(call: UserCall, wrong: string): UserCodeError {
   return told(new UserCodeError(call, 'nonsense', { message: wrong }))
 }
@@ -158,7 +160,7 @@ function late(call: UserCall, { ms, key }: CallLimit): UserCodeError {
   return told(new UserCodeError(call, 'late', { message, hint: `${key} says how long it may take` }))
 }
 
-/** What it threw, with its place. A part that calls another of the same module is named by the inner one. */
+/** Returns the fault for a thrown error, with its place. If a part calls another part of the same module, the inner part is named. */
 function named(call: UserCall, error: unknown): UserCodeError {
   if (error instanceof UserCodeError && error.file === call.file) return error
   const own = error instanceof RlError ? { code: error.code, hint: error.hint } : codeOf(error)
@@ -171,7 +173,7 @@ function told(fault: UserCodeError): UserCodeError {
   return fault
 }
 
-/** An environment that uses no class of ours may blame the infrastructure all the same. */
+/** An environment that does not use our error class may also blame the infrastructure. */
 function codeOf(error: unknown): { readonly code?: string } {
   const code = (error as { readonly code?: unknown } | null | undefined)?.code
   return code === 'rollout.infra' ? { code } : {}
@@ -197,13 +199,12 @@ function inWords(value: unknown): string {
   }
 }
 
-/** A text in one line, cut where it is long. */
+/** Returns a text on one line, cut if it is long. */
 export function brief(text: string, most = 40): string {
   const line = text.replace(/\s+/g, ' ').trim()
   return line.length <= most ? line : `${line.slice(0, most)}...`
 }
 
-/** Whatever may be awaited. */
 function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
 }
@@ -214,7 +215,7 @@ const FRAME = /\(?((?:file:|\/|[A-Za-z]:[\\/]).*):(\d+):(\d+)\)?$/
 
 type Frame = { readonly file: string; readonly place: string }
 
-/** `file:line:column` of the first frame that lies in the user's code; else the module's file alone. */
+/** Returns `file:line:column` of the first frame in the user's code, else the module's file alone. */
 export function placeOf(error: unknown, file: string): string {
   const frames = framesOf(error)
   const theirs =
@@ -222,7 +223,7 @@ export function placeOf(error: unknown, file: string): string {
   return theirs?.place ?? file
 }
 
-/** Frames that are neither ours nor Node's, the innermost first. */
+/** Returns frames that are neither ours nor Node's, the innermost first. */
 function framesOf(error: unknown): readonly Frame[] {
   const { stack } = (error ?? {}) as { readonly stack?: unknown }
   if (typeof stack !== 'string') return []
@@ -243,7 +244,7 @@ function pathOf(address: string): string {
   }
 }
 
-/** A check by a schema: the first thing that is wrong, with its field. */
+/** Returns a check by a schema. It reports the first wrong field. */
 export function shape(schema: z.ZodType): Check {
   return (value) => {
     const { error } = schema.safeParse(value)
