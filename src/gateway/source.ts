@@ -1,4 +1,4 @@
-/** Where rollouts for agents come from: a run's queue, or the agents themselves. */
+/** Sources of rollouts for agents: a run's requests, or the agents themselves. */
 
 import { rolloutName, slotName } from '../actors/decider/names.ts'
 import type { Task } from '../environments/port.ts'
@@ -11,27 +11,27 @@ import { keepImages } from './images.ts'
 import type { Assignment } from './rollouts.ts'
 
 type Wish = {
-  /** Id of a task, or a task of the agent's own; any where absent. */
+  /** Id of a task, or a task of the agent's own. Default: any task. */
   readonly task?: string | Pick<Task, 'id' | 'goal' | 'kind' | 'recipe'>
   readonly waitMs: number
   readonly signal: AbortSignal
 }
 
 export type RolloutSource = {
-  /** A rollout for an agent; null where none came in time. Errors: ApiError 400 where the wish cannot be met here. */
+  /** Resolves to a rollout for an agent, or null if none came in time. Errors: ApiError 400 if the wish cannot be met here. */
   readonly take: (wish: Wish) => Promise<Assignment | null>
-  /** For an agent that left before it was told. */
+  /** Returns an assignment whose agent left before the answer. */
   readonly giveBack: (assignment: Assignment) => void
 }
 
 export type Offers = RolloutSource & {
-  /** Puts a rollout out for agents; what is returned takes it away again. */
+  /** Offers a rollout to agents. Returns a function that withdraws it. */
   readonly offer: (assignment: Assignment) => () => void
 }
 
 type Waiting = { readonly wish: Wish; readonly give: (assignment: Assignment) => void }
 
-/** Rollouts that a run asks for, in the order in which it does. */
+/** The rollouts that a run requests, in the order of the requests. */
 export function openOffers(): Offers {
   const offered = new Set<Assignment>()
   const waiting = new Set<Waiting>()
@@ -94,12 +94,12 @@ export type AgentsOwnOptions = {
   readonly seed: number
   readonly deadlineMs: number
   readonly maxCalls: number
-  /** TaskAdded and RolloutRequested that the log holds already. */
+  /** Known events of the log: TaskAdded, and RolloutRequested below. */
   readonly tasks: readonly EventData<'TaskAdded'>[]
   readonly requests: readonly EventData<'RolloutRequested'>[]
 }
 
-/** Rollouts of tasks that agents bring: for recording an agent in a run of its own, without any loop. */
+/** Rollouts of tasks that agents bring, for recording an agent in its own run without a loop. */
 export function agentsOwn({
   log,
   seed,

@@ -1,27 +1,27 @@
-/** What an agent speaks: each API is read into one call of the model, and its answer is worded as that API has it. */
+/** APIs that agents use. Each request becomes one call of the model, and the answer is written in the request's API. */
 import { z } from 'zod'
 import { dropNulls } from '../../openai-api/bodies.ts'
 import { apiError } from '../../openai-api/errors.ts'
 import type { Answer } from '../answer.ts'
 
 export type Asked = {
-  /** Of the model's endpoint. */
+  /** Path at the model's endpoint. */
   readonly path: '/chat/completions' | '/completions'
-  /** Sent to it, but for the model's name and the fields that are wanted besides. */
+  /** Body for the endpoint, without the model's name and the gateway's own fields. */
   readonly body: Readonly<Record<string, unknown>>
-  /** As the agent calls it; null where it names none. */
+  /** The model's name in the agent's request. Null if it names none. */
   readonly model: string | null
   readonly stream: boolean
-  /** As the trajectory keeps them: messages and tools of a chat. */
+  /** Messages and tools of a chat, as the trajectory keeps them. */
   readonly messages: readonly unknown[]
   readonly tools: unknown
-  /** Null where the endpoint's own bytes are the answer. */
+  /** Null if the endpoint's bytes are passed on unchanged. */
   readonly wording: Wording | null
 }
 
 export type Wording = {
   readonly whole: (answer: Answer, model: string) => object
-  /** The same as server-sent events. The answer is there before the first one is told. */
+  /** As `whole`, in server-sent events. The answer is complete before the first event is sent. */
   readonly events: (
     answer: Answer,
     model: string,
@@ -29,13 +29,13 @@ export type Wording = {
 }
 
 export type Api = {
-  /** Errors: ApiError 400 that names the field. */
+  /** Reads a body. Errors: ApiError 400 with the name of the field. */
   readonly read: (json: unknown) => Asked
-  /** A refusal in the API's own words; OpenAI's where absent. */
+  /** Writes a refusal in the API's own form. Default: OpenAI's. */
   readonly refusal?: (status: number, message: string) => object
 }
 
-/** @throws ApiError 400 that names the field */
+/** @throws ApiError 400 with the name of the field */
 export function checked<Schema extends z.ZodType>(schema: Schema, json: unknown): z.output<Schema> {
   let parsed = schema.safeParse(json)
   while (!parsed.success && dropNulls(json, parsed.error.issues.flatMap(everyOne)))
@@ -61,14 +61,14 @@ export function checked<Schema extends z.ZodType>(schema: Schema, json: unknown)
 
 type Issue = z.core.$ZodIssue
 
-/** What is wrong with each form that a value could have. */
+/** Returns the issues of every form that a value could have. */
 function everyOne(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const inner = issue.errors.flatMap((form) => form.flatMap(everyOne))
   return inner.map((one) => ({ ...one, path: [...issue.path, ...one.path] }))
 }
 
-/** Where no form of a value fits, what is wrong with the one that was followed furthest. */
+/** If a value fits no form, returns the issue of the form that fitted furthest. */
 function innermost(issue: Issue): Issue {
   if (issue.code !== 'invalid_union') return issue
   const inner = issue.errors.flatMap(([first]) => (first ? [innermost(first)] : []))
@@ -80,7 +80,7 @@ function innermost(issue: Issue): Issue {
   return { ...deepest, path: [...issue.path, ...deepest.path] }
 }
 
-/** The fields that hold something. */
+/** Returns the fields that are neither null nor undefined. */
 export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
