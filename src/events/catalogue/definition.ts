@@ -2,29 +2,26 @@ import { z } from 'zod'
 import type { Seed } from '../../random.ts'
 import type { Author } from '../users.ts'
 
-/** All that the house knows of one type of event. */
+/** Everything that the project knows of one event type. */
 export type EventDefinition<Schema extends z.ZodType = z.ZodType> = {
-  /** Newest schema version; older ones are upcast when they are read. */
+  /** Newest schema version. Older events are upcast when they are read. */
   readonly v: number
-  /** Whose event it is: the head refuses it from other users; a role's process may also what its further workers may. */
+  /** The event's authors. The head refuses it from other users. The process of a role may append everything that its further workers may. */
   readonly by: readonly Author[]
-  /** For the docs, one or two sentences: the fact that this event states. */
+  /** The fact that this event states, in one or two sentences, for the docs. */
   readonly summary: string
-  /** Its shape: that of every event of the newest version, whoever wrote it. */
+  /** Schema of every event of the newest version, from any author. */
   readonly schema: Schema
-  /**
-   * What else holds of such an event when it is written: lengths, places, tallies. Returns what is wrong, or null. Events that a
-   * log holds already are read as they are.
-   */
+  /** Further checks of a new event: lengths, places, tallies. Returns what is wrong, or null. Existing events of a log are not checked. */
   readonly wrong?: (data: z.output<Schema>) => string | null
   /**
-   * The fact's natural name within a run, e.g. `PolicyUpdated/3`; the log holds each name once, so an effect done twice
-   * counts once. Null where the same fact can happen often.
+   * Natural name of the fact within a run, e.g. `PolicyUpdated/3`. The log has each name once, so an effect done twice counts once. Null
+   * if the same fact can happen often.
    */
   readonly key: (data: z.output<Schema>) => string | null
-  /** False where the event depends on time or machine (a start, a stall): such events are left out of the event digest. */
+  /** False if the event depends on time or machine (a start, a stall). Such events are not in the event digest. */
   readonly reproducible: boolean
-  /** Version under which the event digest counts it, where later ones only added keys that may be absent: equal runs keep their digest. */
+  /** Version in the event digest, if later versions only added optional keys. So equal runs keep their digest. */
   readonly digestVersion?: number
 }
 
@@ -38,33 +35,33 @@ export const count = z.int().nonnegative()
 export const share = z.number().min(0).max(1)
 export const name = z.string().min(1).max(256)
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
-/** Typed, not `.readonly()`: that freezes what it was given, even where it is wrong, and no array of bytes can be frozen. */
+/** A type instead of `.readonly()`: that would freeze its input, even an invalid one, and no array of bytes can be frozen. */
 export const seed: z.ZodType<Seed> = z.tuple([z.int().min(0).max(0xffffffff), z.int().min(0).max(0xffffffff)])
-/** Little-endian binary column; the field's name ends with its element type (I32, F32, U8). */
+/** Little-endian binary column. The field's name ends with its element type (I32, F32, U8). */
 export const column: z.ZodType<Uint8Array> = z.instanceof(Uint8Array)
 export const blob = z.strictObject({ sha256, bytes: count })
-/** A folder within a run's: names joined by `/`, none of which leads out of it. */
+/** Path of a folder within a run's folder: names joined by `/`. No name leads out of it. */
 export const innerPath = z
   .string()
   .max(512)
   .regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/)
-/** Most characters of what an endpoint told as reasoning. */
+/** Most characters of an endpoint's reasoning. */
 export const MOST_REASONING = 4_000
-/** Reasoning that an endpoint told apart from its answer, as text; its end where it is longer. */
+/** Reasoning that an endpoint returned apart from its answer, as text. If it is longer, its end. */
 export const reasoning = z.string().max(MOST_REASONING)
-/** Successes among n rollouts. */
+/** Number of successes among n rollouts. */
 export const tally = z.strictObject({ successes: count, n: count })
 
-/** What is wrong with a tally of so many rollouts at least, or null. */
+/** Returns what is wrong with a tally of at least `least` rollouts, or null. */
 export function tallyWrong(name: string, { successes, n }: z.infer<typeof tally>, least = 0): string | null {
   if (successes > n) return `${name}: ${successes} of ${n} rollouts succeeded`
   return n < least ? `${name}: ${n} rollouts are no measurement` : null
 }
 /** Figures by name. */
 export const metrics = z.record(z.string(), z.number())
-/** Measured durations and rates: the one part of `data` that may differ between two equal runs; not in the event digest. */
+/** Measured durations and rates. Only this part of `data` may differ between two equal runs. It is not in the event digest. */
 export const timing = z.record(z.string(), z.union([z.number(), z.string()])).optional()
-/** A task as the environment knows it: see environments/port.ts. */
+/** A task of the environment: see environments/port.ts. */
 export const task = z.strictObject({
   id: name,
   environment: name,

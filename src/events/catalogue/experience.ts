@@ -3,21 +3,21 @@ import { flagsWrong, lengthWrong, segmentsWrong } from './columns.ts'
 import { column, count, define, name, reasoning, seed, sha256, share, timing } from './definition.ts'
 import { purpose } from './iteration.ts'
 
-/** Who is to blame for a rollout without an outcome; only an agent's own failure may earn a reward. */
+/** Cause of a rollout without an outcome. Only an agent's own failure may earn a reward. */
 const failureCause = z.enum(['infra', 'env', 'agent', 'budget'])
 
-/** One packed token sequence with the steps `firstStep .. firstStep + stepStartI32.length`; T tokens. */
+/** One packed token sequence with the steps `firstStep .. firstStep + stepStartI32.length`. T is its number of tokens. */
 const segment = z.strictObject({
   firstStep: count,
   /** Int32 [T]. */
   tokensI32: column,
-  /** Uint8 [T]: 1 where the token was sampled and may be trained. */
+  /** Uint8 [T]: 1 if the token was sampled and may be trained. */
   maskU8: column,
-  /** Float32 [T]: sampling log-probs where the mask is 1. */
+  /** Float32 [T]: sampling log-probs if the mask is 1. */
   logprobsF32: column,
   /** Int32 [steps]: index of each step's first generated token. */
   stepStartI32: column,
-  /** Tokens allowed at each position as offsets, Int32 [T + 1], and values, Int32: absent where all were allowed. */
+  /** Tokens allowed at each position: offsets, Int32 [T + 1], and values, Int32. Absent if all were allowed. */
   allowedOffsetsI32: column.optional(),
   allowedI32: column.optional(),
 })
@@ -39,7 +39,7 @@ export const experienceEvents = {
       index: count,
       policyVersion: count,
       seed,
-      /** `abstained` where the environment cannot tell; neither becomes a reward of 0. */
+      /** `abstained` if the environment cannot tell. It does not become a reward of 0. */
       outcome: z.discriminatedUnion('kind', [
         z.strictObject({ kind: z.literal('scored'), value: share, success: z.boolean() }),
         z.strictObject({ kind: z.literal('abstained'), reason: z.string() }),
@@ -50,14 +50,17 @@ export const experienceEvents = {
       observations: z.array(z.string()),
       /** [steps]. */
       actions: z.array(z.string()),
-      /** Answers that no rule could read, by reason. */
+      /** Number of answers that no rule could read, by reason. */
       invalid: z.record(z.string(), count),
-      /** False where token ids or log-probs are unknown: such a trajectory is judged, but no exact policy gradient exists. */
+      /** False if token ids or log-probs are unknown. Such a trajectory is judged, but has no exact policy gradient. */
       trainable: z.boolean(),
       segments: z.array(segment),
-      /** Of the prompt file that the policy was asked with; absent where it takes no prompt. */
+      /** SHA-256 of the policy's prompt file. Absent if it takes no prompt. */
       promptSha256: sha256.optional(),
-      /** [steps] what the endpoint told as reasoning, where no tokens are kept that hold it, '' for none; absent where no step has any, and before version 2. */
+      /**
+       * [steps] Reasoning that the endpoint returned apart, if no kept tokens hold it; '' for none. Absent if no step has any, and before
+       * version 2.
+       */
       reasoning: z.array(reasoning).optional(),
       usage: z.strictObject({ promptTokens: count, cachedTokens: count, completionTokens: count }),
       timing,
@@ -81,9 +84,9 @@ export const experienceEvents = {
       purpose,
       slot: name,
       task: name,
-      /** Uint8 [tests]: 1 where the program passes. */
+      /** Uint8 [tests]: 1 if the program passes. */
       passedU8: column,
-      /** [tests] how the run ended: `ok`, `runtime_error`, `timeout`, ... */
+      /** [tests] How the run ended: `ok`, `runtime_error`, `timeout`, ... */
       verdicts: z.array(name),
     }),
     wrong: ({ passedU8, verdicts }) =>
@@ -100,7 +103,7 @@ export const experienceEvents = {
       rollout: name,
       iteration: count,
       task: name,
-      /** [steps + 1] image files as blobs of the run; width and height in pixels. */
+      /** [steps + 1] Image files as blobs of the run. Width and height are in pixels. */
       frames: z.array(
         z.strictObject({
           sha256,
@@ -113,7 +116,7 @@ export const experienceEvents = {
     }),
     wrong: ({ frames }) => (frames.length === 0 ? 'frames: there is none' : null),
     key: (data) => `FramesRecorded/${data.rollout}`,
-    // The same text is drawn by other fonts on another machine.
+    // Another machine draws the same text with other fonts.
     reproducible: false,
   }),
   ProgramFlaky: define({
@@ -127,7 +130,7 @@ export const experienceEvents = {
       purpose,
       slot: name,
       task: name,
-      /** Places among the tests of the task. */
+      /** Indices among the tests of the task. */
       tests: z.array(count),
     }),
     wrong: ({ tests }) =>

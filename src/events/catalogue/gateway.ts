@@ -9,9 +9,9 @@ export const gatewayEvents = {
     schema: z.strictObject({
       rollout: name,
       task: name,
-      /** What the agent calls itself. */
+      /** The agent's own name. */
       agent: z.string().max(256),
-      /** How long it may take to tell the outcome. */
+      /** Time limit for reporting the outcome. */
       deadlineSeconds: z.number().positive(),
     }),
     key: () => null,
@@ -24,15 +24,15 @@ export const gatewayEvents = {
       "An agent's calls of the model in one rollout, word for word. One call is one step of the trajectory.",
     schema: z.strictObject({
       rollout: name,
-      /** In the order of their answers; JSON texts. */
+      /** In the order of their answers. Each text is JSON. */
       calls: z.array(
         z.strictObject({
-          /** How many messages of the call before this one begins with; the others are in `messages`. */
+          /** Number of first messages that equal those of the call before. The other messages are in `messages`. */
           kept: count,
           messages: z.string(),
-          /** The tools that were offered, where they are others than before; null where there are none or the same. */
+          /** The offered tools if they have changed. Null if there are none or they are the same. */
           tools: z.string().nullable(),
-          /** The answer: content, tool calls and whatever else the model said. */
+          /** The answer: content, tool calls and all else that the model said. */
           answer: z.string(),
           model: z.string(),
           finish: z.string(),
@@ -52,7 +52,7 @@ type Call = {
   readonly answer: string
 }
 
-/** A call begins with messages of the one before it: so many at most as that one has. */
+/** A call begins with messages of the call before, at most all of them. */
 function callsWrong(calls: readonly Call[]): string | null {
   let shown = 0
   for (const [at, { kept, messages, tools, answer }] of calls.entries()) {
@@ -66,7 +66,7 @@ function callsWrong(calls: readonly Call[]): string | null {
   return null
 }
 
-/** Undefined for a text that is no JSON. */
+/** Returns undefined if the text is not JSON. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text)

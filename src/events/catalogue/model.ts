@@ -5,31 +5,31 @@ import { blob, count, define, innerPath, metrics, name, seed, sha256, timing } f
 const update = z.strictObject({
   iteration: count,
   version: count,
-  /** Null for the first version: the cold start. */
+  /** Null for the first version, which is the cold start. */
   parentVersion: count.nullable(),
-  /** Digest of the weights and their folder within that of the run that this event is of; null where weights did not change or live elsewhere. */
+  /** Digest of the weights, and their path in the folder of this event's run. Null if weights did not change or are elsewhere. */
   checkpoint: z.strictObject({ sha256, path: innerPath }).nullable(),
-  /** Rollouts whose tokens were trained on, in the order of the batch; unit tests bear names such as `3/train-00012/test-4`. */
+  /** Rollouts whose tokens were trained on, in the order of the batch. Unit tests have names such as `3/train-00012/test-4`. */
   trainedOn: z.array(name),
   samples: count,
   metrics,
-  /** Why no or only part of the update was made, else null. */
+  /** Why the update was not made, or only partly. Else null. */
   stopped: z.string().nullable(),
   timing,
 })
 
-/** What became of a version at one server of it. */
+/** Result of publishing a version on one of its servers. */
 const replica = z.strictObject({
   /** Base URL, without credentials. */
   url: z.string(),
   state: z.enum(['done', 'refused', 'timed-out']),
-  /** Why it is not done. */
+  /** Why it is not done. Null if it is. */
   error: z.string().nullable(),
 })
 
 const published = z.strictObject({
   version: count,
-  /** Under which the servers know it; no name is ever used twice. */
+  /** The servers' name for this version. No name is used twice. */
   name,
   kind: z.enum(['lora', 'model']),
   checkpoint: z.strictObject({ sha256, path: innerPath }),
@@ -46,7 +46,7 @@ const retired = z.strictObject({
   timing,
 })
 
-/** A version comes after its parent; only the first has none. */
+/** A version must follow its parent. Only the first has none. */
 function versionWrong({ version, parentVersion }: z.infer<typeof update>): string | null {
   if (parentVersion === null ? version === 0 : parentVersion === version - 1) return null
   return `parentVersion: ${parentVersion} is not the one before ${version}`
@@ -95,29 +95,29 @@ export const modelEvents = {
     summary:
       'The batch of an update was made, for a trainer outside. The first PolicyUpdated (or RewardModelUpdated) of this version is the answer.',
     schema: z.strictObject({
-      /** Whose batch it is; absent for the policy. */
+      /** Role of the batch. Absent for the policy. */
       role: z.literal('reward-model').optional(),
       iteration: count,
       /** The version to be made. */
       version: count,
       parentVersion: count,
-      /** The parent's weights where they lie in a run's folder: whose run, and the path within it. */
+      /** The parent's weights if they are in a run's folder: the run, and the path within its folder. */
       parent: z.strictObject({ run: z.string().regex(RUN_ID), sha256, path: innerPath }).nullable(),
       /** Layout of the file: docs/external-trainers.md. */
       format: z.literal('rl-batch/1'),
-      /** The batch, to be had by `blob.get` or from the run's folder. */
+      /** The batch, from `blob.get` or the run's folder. */
       file: blob,
       samples: count,
-      /** Of all samples, and those of them that are trained. */
+      /** Number of tokens of all samples, and below the number of trained ones. */
       tokens: count,
       trainedTokens: count,
-      /** To be repeated in the answer where the batch was trained on. */
+      /** To be repeated in the answer if the batch was trained on. */
       trainedOn: z.array(name),
       metrics,
       /** `training` of the role's section of the config, with the learning rate and the number of steps of this update. */
       options: z.record(z.string(), z.unknown()),
       seed,
-      /** How long the run waits before it goes on with the version that it has. */
+      /** Time that the run waits before it continues with its present version. */
       deadlineSeconds: z.number().positive(),
     }),
     wrong: ({ version, parentVersion, samples, tokens, trainedTokens }) =>

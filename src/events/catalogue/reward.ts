@@ -4,16 +4,16 @@ import { column, count, define, name, reasoning, sha256, share, timing } from '.
 import { purpose } from './iteration.ts'
 
 const judgement = z.strictObject({
-  /** What the reward model wrote before its verdict. */
+  /** The reward model's text before its verdict. */
   critique: z.string(),
-  /** +1 good, -1 bad, 0 unreadable. */
+  /** 1 for good, -1 for bad, 0 for unreadable. */
   score: z.union([z.literal(-1), z.literal(0), z.literal(1)]),
-  /** Int32 and Float32 [tokens]: what was sampled, with its log-probs; empty where unknown. */
+  /** Int32 and Float32 [tokens]: the sampled tokens with their log-probs. Empty if unknown. */
   tokensI32: column,
   logprobsF32: column,
-  /** How many of the first tokens are reasoning that the endpoint told apart; absent for none. */
+  /** Number of first tokens that are reasoning which the endpoint returned apart. Absent for none. */
   reasoningTokens: count.optional(),
-  /** The text of it where the tokens are unknown and the critique is not it; absent for none, and before version 3. */
+  /** Text of that reasoning, if the tokens are unknown and the critique is another text. Absent for none, and before version 3. */
   reasoning: reasoning.optional(),
 })
 
@@ -29,27 +29,27 @@ export const rewardEvents = {
       purpose,
       slot: name,
       task: name,
-      /** Among the tests of the task: the place of its verdicts in each StepScored. */
+      /** Index among the tests of the task: the place of its verdicts in each StepScored. */
       index: count,
       rewardModelVersion: count,
-      /** What the reward model wrote. */
+      /** The reward model's text. */
       text: z.string(),
-      /** The test that is in it; null where none could be read. */
+      /** The test in the text. Null if none could be read. */
       test: z.strictObject({ input: z.string(), output: z.string() }).nullable(),
-      /** Whether its input is none that the task shows; absent where nobody knows, and before version 3. */
+      /** Whether the task does not show this input. Absent if unknown, and before version 3. */
       novel: z.boolean().optional(),
-      /** Why none could be read, else null. */
+      /** Why no test could be read, else null. */
       invalid: z.string().nullable(),
-      /** Int32 and Float32 [tokens]: what was sampled, with its log-probs; empty where unknown. */
+      /** Int32 and Float32 [tokens]: the sampled tokens with their log-probs. Empty if unknown. */
       tokensI32: column,
       logprobsF32: column,
-      /** How many of the first tokens are reasoning that the endpoint told apart; absent for none. */
+      /** Number of first tokens that are reasoning which the endpoint returned apart. Absent for none. */
       reasoningTokens: count.optional(),
-      /** The text of it where the tokens are unknown; absent for none, and before version 4. */
+      /** Text of that reasoning, if the tokens are unknown. Absent for none, and before version 4. */
       reasoning: reasoning.optional(),
-      /** Int32: the prompt that it was written to, as an endpoint told its tokens; absent where unknown or where it follows from the task. */
+      /** Int32: token ids of its prompt, from the endpoint. Absent if unknown, or if the prompt follows from the task. */
       promptI32: column.optional(),
-      /** Of the prompt file that was used; absent where there is none. */
+      /** SHA-256 of the prompt file. Absent if there is none. */
       promptSha256: sha256.optional(),
       timing,
     }),
@@ -72,13 +72,16 @@ export const rewardEvents = {
       task: name,
       rewardModelVersion: count,
       judgements: z.array(judgement),
-      /** Int32: the prompt of all judgements, as an endpoint told its tokens; absent where unknown or where it follows from the trajectory. */
+      /**
+       * Int32: token ids of the prompt of all judgements, from the endpoint. Absent if unknown, or if the prompt follows from the
+       * trajectory.
+       */
       promptI32: column.optional(),
-      /** Probability of a good verdict where the model tells it exactly, else null. */
+      /** Probability of a good verdict if the model reports it exactly, else null. */
       probability: share.nullable(),
-      /** True progress of the step by the environment's own definition, where it can tell: for measuring, never for training. */
+      /** True progress of the step by the environment's own definition, if it has one. For measuring, never for training. */
       progress: z.number().nullable(),
-      /** Of the prompt file that the judge was asked with; absent where it takes no prompt. */
+      /** SHA-256 of the judge's prompt file. Absent if it takes no prompt. */
       promptSha256: sha256.optional(),
       timing,
     }),
@@ -103,11 +106,11 @@ export const rewardEvents = {
       slot: name,
       task: name,
       rewardModelVersion: count,
-      /** Steps by the sign of their mean verdict. */
+      /** Number of steps by the sign of their mean verdict. */
       steps: z.strictObject({ good: count, bad: count, undecided: count }),
       /** Mean verdict over all judgements of all steps, in [-1, 1]. */
       meanVerdict: z.number().min(-1).max(1),
-      /** What the judge found fault with, in order of the steps: one critique a bad step, its end where it is long. */
+      /** The judge's complaints in order of the steps: one critique a bad step. If it is long, only its end. */
       complaints: z.array(z.strictObject({ step: count, critique: z.string() })),
     }),
     wrong: ({ steps: { good, bad, undecided }, complaints }) => {

@@ -5,7 +5,7 @@ import { count, define, metrics, name, sha256 } from './definition.ts'
 
 const role = z.enum(ROLES)
 
-/** A rule of a user's own that decides in the run, and the SHA-256 of the file that it stands in. */
+/** A user's own rule that decides in the run, and the SHA-256 of its file. */
 const userRule = z.strictObject({ kind: name, name, version: z.int(), digest: sha256 })
 
 export const runEvents = {
@@ -19,9 +19,9 @@ export const runEvents = {
       configDigest: sha256,
       codeVersion: z.string(),
       seed: z.number(),
-      /** Where a fork left its parent; the config holds from here on. */
+      /** Run and position at which a fork left its parent. From there on the config above holds. */
       parent: z.strictObject({ run: name, position: count }).nullable(),
-      /** Absent where all rules are those of the code version. */
+      /** Absent if all rules are those of the code version. */
       rules: z.array(userRule).optional(),
     }),
     key: ({ parent }) => (parent === null ? 'RunStarted' : `RunStarted/${parent.position}`),
@@ -41,7 +41,7 @@ export const runEvents = {
     summary: 'The run goes on after a pause or a restart of the head.',
     schema: z.strictObject({
       reason: z.string(),
-      /** Of the head that was started again; absent where the same process goes on. */
+      /** Code version of the restarted head. Absent if the same process continues. */
       codeVersion: z.string().optional(),
       rules: z.array(userRule).optional(),
     }),
@@ -62,7 +62,7 @@ export const runEvents = {
     summary: 'The run cannot go on.',
     schema: z.strictObject({
       reason: z.string(),
-      /** Where the head gave up because an iteration had no outcome at all; absent for faults of the process. */
+      /** The iteration without any outcome, if the head gave up because of it. Absent for faults of the process. */
       iteration: count.optional(),
     }),
     key: (data) => (data.iteration === undefined ? null : `RunFailed/${data.iteration}`),
@@ -93,9 +93,9 @@ export const runEvents = {
       /** Natural key of the event that would have ended it. */
       done: z.string().min(1).max(512),
       attempts: count,
-      /** Of the last try. */
+      /** Error of the last attempt. */
       error: z.string(),
-      /** Whether the run goes on without it. */
+      /** Whether the run continues without it. */
       goesOn: z.boolean(),
     }),
     key: () => null,
@@ -121,9 +121,9 @@ export const runEvents = {
       worker: name,
       host: z.string(),
       pid: count,
-      /** Who it is among the processes of all places; absent in older events. */
+      /** Identity of the process among those of all machines. Absent in older events. */
       process: z.string().max(100).optional(),
-      /** Version of Node that the process runs on; `unknown` in events of version 1. */
+      /** Version of Node in the process. `unknown` in events of version 1. */
       node: z.string(),
       decider: z.boolean(),
       note: z.string(),

@@ -1,22 +1,22 @@
 /** Subjects and headers of JetStream's wire protocol. */
 
-/** Where a stream is made. */
+/** Subject that creates a stream. */
 export const createSubject = (stream: string) => `$JS.API.STREAM.CREATE.${stream}`
 
-/** Where a message of a stream is asked for by its number or its subject. The answer is JSON. */
+/** Subject that returns a message of a stream by its number or its subject. The answer is JSON. */
 export const getSubject = (stream: string) => `$JS.API.STREAM.MSG.GET.${stream}`
 
-/** Where work is asked for; `>` stands for every consumer. */
+/** Subject that requests work. `>` stands for every consumer. */
 export const nextSubject = (stream: string, consumer: string) =>
   `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
 
-/** Where it is said what became of a stream's deliveries. */
+/** Subjects on which workers report the result of deliveries. */
 export const ackSubjects = (stream: string) => `$JS.ACK.${stream}.>`
 
-/** Whether a subject belongs to JetStream: nobody answers there if a server runs without it. */
+/** Returns whether a subject belongs to JetStream. Nobody answers there if a server runs without it. */
 export function isJetStream(subject: string): boolean {
   return subject.startsWith('$JS.')
 }
 
-/** The write counts only if this is the number of the last message with the same subject; 0 if there is none. */
+/** The write succeeds only if this is the number of the last message with the same subject, or 0 if there is none. */
 export const EXPECTED_LAST_HEADER = 'Nats-Expected-Last-Subject-Sequence'

@@ -1,4 +1,4 @@
-/** What the client throws, as errors of this project. */
+/** Errors of the client as errors of this project. */
 import { errors } from '@nats-io/transport-node'
 import { RlError } from '../../errors.ts'
 import { JETSTREAM_HINT } from '../jetstream.ts'
@@ -14,7 +14,7 @@ export function disconnected(url: string): RlError {
   })
 }
 
-/** Of a server that was started without it, nobody answers on the subjects of its API. */
+/** The error of a server without JetStream: nobody answers on the subjects of its API. */
 export function noJetStream(url: string, cause?: unknown): RlError {
   return new RlError(`the nats-server at ${url} has no JetStream, which keeps the queues of a run`, {
     code: 'bus.no-jetstream',
@@ -46,10 +46,10 @@ export function toRlError(error: unknown, subject: string, url: string, timeoutM
   })
 }
 
-/** Characters of a text in an error that is answered: it may quote what was asked. */
+/** Most characters of a text in an error that is sent: it may quote the request. */
 const MOST_TEXT = 2_000
 
-/** An error as a reply: what `request` throws at the other side. */
+/** Returns an error as a reply. `request` throws it on the other side. */
 export function errorBody(error: unknown): Uint8Array {
   const { code, message, hint } =
     error instanceof RlError ? error : { code: 'bus.service-failed', message: String(error), hint: undefined }
